@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "libmge/base/error.h"
+
+namespace mge {
+namespace {
+
+[[noreturn]] void throw_system(const std::string& path, const char* action) {
+    int code = errno;
+    throw UserError(text("cannot ", action, " '", path, "': ", std::strerror(code)));
+}
+
+struct Descriptor {
+    int fd;
+    ~Descriptor() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+struct TemporaryFile {
+    std::string path;
+    bool kept = false;
+    ~TemporaryFile() {
+        if (!kept) ::unlink(path.c_str());
+    }
+};
+
+void flush_to_disk(const std::string& path) {
+    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    if (file.fd < 0 || ::fsync(file.fd) != 0) throw_system(path, "flush");
+}
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+    Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file.fd < 0) throw_system(path, "open");
+    struct stat info {};
+    if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
+    if (!S_ISREG(info.st_mode)) throw UserError(text("cannot read '", path, "': it is not a regular file"));
+    auto size = size_t(info.st_size);
+    if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd, 0);
+    if (data == MAP_FAILED) throw_system(path, "map");
+    return std::shared_ptr<const MappedFile>(new MappedFile(path, {static_cast<const std::byte*>(data), size}));
+}
+
+MappedFile::~MappedFile() {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write) {
+    TemporaryFile temporary{text(path, ".part.", ::getpid())};
+    {
+        std::ofstream stream(temporary.path, std::ios::binary | std::ios::trunc);
+        if (!stream) throw_system(temporary.path, "create");
+        write(stream);
+        stream.flush();
+        if (!stream) throw_system(temporary.path, "write");
+    }
+    flush_to_disk(temporary.path);
+    if (::rename(temporary.path.c_str(), path.c_str()) != 0) throw_system(path, "replace");
+    temporary.kept = true;
+}
+
+}  // namespace mge

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+// A whole file mapped read-only. Keep the pointer as long as any byte is used.
+class MGE_API MappedFile {
+public:
+    // Throws UserError naming the path and the system's reason.
+    static std::shared_ptr<const MappedFile> open(const std::string& path);
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+
+    std::span<const std::byte> bytes() const { return bytes_; }
+    const std::string& path() const { return path_; }
+
+private:
+    MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+    std::string path_;
+    std::span<const std::byte> bytes_;
+};
+
+// Writes a file whole or not at all: `write` fills a temporary file beside `path`, which is flushed and renamed over
+// `path` only when everything succeeded. Throws UserError (cannot create, disk full, …); the old file then still stands.
+MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write);
+
+}  // namespace mge

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/hash.h"
+
+#include <xxh_x86dispatch.h>
+
+namespace mge {
+
+uint64_t checksum(const void* data, size_t bytes) { return XXH3_64bits_dispatch(data, bytes); }
+
+}  // namespace mge

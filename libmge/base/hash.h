@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+// Cheap mixing for in-memory tables; not stable between versions, never written to a file.
+constexpr uint64_t hash_mix(uint64_t seed, uint64_t value) {
+    seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2);
+    return seed * 0xff51afd7ed558ccdull;
+}
+
+// XXH3 of some bytes, at memory speed: stable, for checksums in files and keys in caches.
+MGE_API uint64_t checksum(const void* data, size_t bytes);
+inline uint64_t checksum(std::string_view text) { return checksum(text.data(), text.size()); }
+
+}  // namespace mge

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/reflect.h"
+
+#include <charconv>
+
+namespace mge {
+namespace {
+
+std::string number_text(double value) {
+    char buffer[40];
+    auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);  // shortest form that reads back the same
+    return std::string(buffer, error == std::errc() ? end : buffer);
+}
+
+template <class List, class Print>
+std::string list_text(const List& list, Print print) {
+    std::string result = "(";
+    for (size_t i = 0; i < list.size(); ++i) result += (i ? ", " : "") + print(list[i]);
+    return result + ")";
+}
+
+struct Printer {
+    std::string operator()(bool value) const { return value ? "True" : "False"; }
+    std::string operator()(int64_t value) const { return std::to_string(value); }
+    std::string operator()(double value) const { return number_text(value); }
+    std::string operator()(const std::string& value) const { return "'" + value + "'"; }
+    std::string operator()(const IntList& list) const {
+        return list_text(list, [](int64_t v) { return std::to_string(v); });
+    }
+    std::string operator()(const FloatList& list) const { return list_text(list, number_text); }
+};
+
+}  // namespace
+
+void throw_wrong_param(const std::string& expected, const ParamValue& got) {
+    throw UserError(text("expected ", expected, ", got ", to_text(got)), ErrorClass::type);
+}
+
+std::string to_text(const ParamValue& value) { return std::visit(Printer{}, value); }
+
+ParamMap save_params(FieldList fields, const void* params) {
+    ParamMap map;
+    for (auto& f : fields) map.emplace_back(f.name, f.get(params));
+    return map;
+}
+
+void load_params(std::string_view who, FieldList fields, void* params, const ParamMap& map) {
+    for (auto& [key, value] : map) {
+        const FieldInfo* found = nullptr;
+        for (auto& f : fields)
+            if (f.name == key) found = &f;
+        if (!found) throw_user(who, text("there is no parameter '", key, "'"), ErrorClass::type);
+        try {
+            found->set(params, value);
+        } catch (const UserError& e) {
+            throw_user(who, text("parameter '", key, "': ", e.what()), e.error_class());
+        }
+    }
+}
+
+std::string params_text(FieldList fields, const void* params) {
+    std::string result;
+    for (auto& f : fields) result += text(result.empty() ? "" : ", ", f.name, '=', to_text(f.get(params)));
+    return result;
+}
+
+}  // namespace mge

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "libmge/base/threads.h"
+#include "libmge/kernel/select.h"
+
+namespace mge {
+
+// Every option of compilation. Tools, Lite and Python only fill it in.
+struct CompileOptions {
+    // By pass name: true on, false off; a pass not mentioned is the engine's decision.
+    std::map<std::string, bool, std::less<>> passes;
+    // "auto" (by cost), "nchw", "nhwc", "nChw16c", …
+    std::string layout = "auto";
+    SelectOptions select;
+    int threads = default_threads();
+    Precision precision = Precision::strict;
+    // How far fast-run may raise the arena above the heuristic plan.
+    double workspace_factor = 2.0;
+};
+
+}  // namespace mge

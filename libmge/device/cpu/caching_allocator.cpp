@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/device/cpu/caching_allocator.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "libmge/base/error.h"
+
+namespace mge {
+namespace {
+
+constexpr size_t alignment = 64, huge_page = size_t(2) << 20;
+constexpr int small_classes = 4 * 8;  // up to 16 KiB: kept per thread
+constexpr int kept_per_class = 16;
+
+// Class c holds blocks of 64 · 2^(c/4) · (1 + (c%4)/4) bytes.
+constexpr size_t class_bytes(int size_class) {
+    size_t base = alignment << (size_class / 4);
+    return base + base / 4 * size_t(size_class % 4);
+}
+int class_of(size_t bytes) {
+    if (bytes <= alignment) return 0;
+    int power = std::bit_width((bytes - 1) / alignment);  // bytes ≤ 64 · 2^power
+    for (int c = 4 * (power - 1) + 1; c < 4 * power; ++c)
+        if (class_bytes(c) >= bytes) return c;
+    return 4 * power;
+}
+
+struct ThreadCache {
+    std::array<std::array<Storage*, kept_per_class>, small_classes> blocks;
+    std::array<uint8_t, small_classes> count{};
+    bool closed = false;
+    void (*give_back)(Storage*) = nullptr;
+    ~ThreadCache() {
+        closed = true;
+        for (int c = 0; c < small_classes; ++c)
+            while (count[c] > 0) give_back(blocks[c][--count[c]]);
+    }
+};
+thread_local ThreadCache thread_cache;
+
+}  // namespace
+
+CachingAllocator& cpu_allocator() {
+    // Never destroyed: tensors in static storage are released after static destructors started.
+    static CachingAllocator& allocator = *std::make_unique<CachingAllocator>().release();
+    static const int registered =
+            pthread_atfork([] { cpu_allocator().lock_for_fork(); }, [] { cpu_allocator().unlock_after_fork(); },
+                           [] { cpu_allocator().unlock_after_fork(); });
+    (void)registered;
+    return allocator;
+}
+
+StorageRef CachingAllocator::allocate(size_t bytes) {
+    constexpr size_t largest = size_t(1) << 46;
+    if (bytes > largest) throw MemoryError(text("cannot allocate ", bytes, " bytes: more than any machine has"));
+    int c = class_of(bytes);
+    Storage* storage = nullptr;
+    if (c < small_classes && thread_cache.count[c] > 0) [[likely]]
+        storage = thread_cache.blocks[c][--thread_cache.count[c]];
+    else if (!(storage = take_shared(c)))
+        storage = make_block(c, bytes);
+    StorageRef result(storage);
+    note_allocated(class_bytes(c), bytes);
+    storage->users.store(1, std::memory_order_relaxed);
+    return result;
+}
+
+void CachingAllocator::note_allocated(size_t bytes, size_t requested) {
+    size_t now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    size_t limit = limit_.load(std::memory_order_relaxed);
+    if (limit && now > limit) [[unlikely]]
+        // The caller's StorageRef gives the block back and takes `bytes` off again.
+        throw MemoryError(text("cannot allocate ", requested, " bytes: ", now - bytes, " of the limit of ", limit,
+                               " bytes are in use"));
+    size_t peak = peak_.load(std::memory_order_relaxed);
+    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+}
+
+Storage* CachingAllocator::take_shared(int size_class) {
+    std::lock_guard lock(mutex_);
+    Storage* storage = free_[size_class];
+    if (storage) free_[size_class] = storage->next_free;
+    return storage;
+}
+
+Storage* CachingAllocator::make_block(int size_class, size_t requested) {
+    size_t bytes = class_bytes(size_class);
+    size_t aligned = bytes >= huge_page ? huge_page : alignment;
+    size_t rounded = (bytes + aligned - 1) / aligned * aligned;
+    void* data = std::aligned_alloc(aligned, rounded);
+    if (!data) {
+        release_cached();
+        data = std::aligned_alloc(aligned, rounded);
+    }
+    if (!data) throw MemoryError(text("the system has no ", requested, " bytes of memory left"));
+    if (bytes >= huge_page) ::madvise(data, rounded, MADV_HUGEPAGE);
+    reserved_.fetch_add(bytes, std::memory_order_relaxed);
+    auto storage = std::make_unique<Storage>();
+    storage->data = data;
+    storage->bytes = bytes;
+    storage->size_class = uint8_t(size_class);
+    storage->release = release;
+    return storage.release();
+}
+
+void CachingAllocator::free_block(Storage* storage) {
+    reserved_.fetch_sub(storage->bytes, std::memory_order_relaxed);
+    std::free(storage->data);
+    std::unique_ptr<Storage>{storage};
+}
+
+void CachingAllocator::release(Storage* storage) {
+    auto& self = cpu_allocator();
+    self.allocated_.fetch_sub(storage->bytes, std::memory_order_relaxed);
+    int c = storage->size_class;
+    auto give_to_all = [](Storage* block) {
+        auto& allocator = cpu_allocator();
+        std::lock_guard lock(allocator.mutex_);
+        block->next_free = allocator.free_[block->size_class];
+        allocator.free_[block->size_class] = block;
+    };
+    if (c < small_classes && !thread_cache.closed && thread_cache.count[c] < kept_per_class) [[likely]] {
+        thread_cache.give_back = give_to_all;
+        thread_cache.blocks[c][thread_cache.count[c]++] = storage;
+        return;
+    }
+    give_to_all(storage);
+}
+
+MemoryStats CachingAllocator::stats() const {
+    return {allocated_.load(), reserved_.load(), peak_.load(), limit_.load()};
+}
+
+void CachingAllocator::reset_peak() { peak_.store(allocated_.load()); }
+
+void CachingAllocator::release_cached() {
+    std::array<Storage*, class_count> taken{};
+    {
+        std::lock_guard lock(mutex_);
+        std::swap(taken, free_);
+    }
+    for (Storage* block : taken)
+        while (block) free_block(std::exchange(block, block->next_free));
+}
+
+}  // namespace mge

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "libmge/device/device.h"
+#include "libmge/tensor/storage.h"
+
+namespace mge {
+
+// Host memory in size classes (four per power of two). A freed block stays in its class for the next request; each thread
+// keeps a few small ones for itself, so that eager operators take no lock. Blocks of 2 MB and more sit in huge pages.
+class CachingAllocator {
+public:
+    StorageRef allocate(size_t bytes);
+    MemoryStats stats() const;
+    void set_limit(size_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
+    void reset_peak();
+    void release_cached();
+
+    // fork() may happen while another thread holds the lock: held across it, so that the child's copy is consistent.
+    void lock_for_fork() { mutex_.lock(); }
+    void unlock_after_fork() { mutex_.unlock(); }
+
+    static constexpr int class_count = 4 * 42;
+
+private:
+    static void release(Storage* storage);
+    Storage* take_shared(int size_class);
+    Storage* make_block(int size_class, size_t requested);
+    void free_block(Storage* storage);
+    void note_allocated(size_t bytes, size_t requested);
+
+    std::mutex mutex_;
+    std::array<Storage*, class_count> free_{};
+    std::atomic<size_t> allocated_{0}, reserved_{0}, peak_{0}, limit_{0};
+};
+
+CachingAllocator& cpu_allocator();
+
+}  // namespace mge

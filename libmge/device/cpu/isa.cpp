@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cpuid.h>
+
+#include <array>
+#include <string>
+
+#include "libmge/base/env.h"
+#include "libmge/base/error.h"
+#include "libmge/device/cpu/cpu_device.h"
+
+namespace mge {
+namespace {
+
+constexpr std::array<std::string_view, 7> isa_names{"sse4",        "avx2",        "avx_vnni", "avx512",
+                                                    "avx512_vnni", "avx512_bf16", "amx"};
+
+struct Leaf7 {
+    unsigned eax = 0, edx = 0;
+};
+Leaf7 cpuid7_1() {
+    Leaf7 leaf;
+    unsigned ebx = 0, ecx = 0;
+    __get_cpuid_count(7, 1, &leaf.eax, &ebx, &ecx, &leaf.edx);
+    return leaf;
+}
+bool has_amx() {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+    constexpr unsigned bf16 = 1u << 22, tile = 1u << 24;
+    return (edx & bf16) && (edx & tile);
+}
+
+Isa best_isa() {
+    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    bool bf16 = cpuid7_1().eax & 1u << 5, avx_vnni = cpuid7_1().eax & 1u << 4;
+    if (avx512 && has_amx()) return Isa::amx;
+    if (avx512 && bf16) return Isa::avx512_bf16;
+    if (avx512 && __builtin_cpu_supports("avx512vnni")) return Isa::avx512_vnni;
+    if (avx512) return Isa::avx512;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::sse4;
+    return avx_vnni ? Isa::avx_vnni : Isa::avx2;
+}
+
+Isa limited_isa() {
+    Isa best = best_isa();
+    auto name = env_string("MGE_ISA");
+    if (!name) return best;
+    for (size_t i = 0; i < isa_names.size(); ++i)
+        if (isa_names[i] == *name) return std::min(best, Isa(i));
+    throw_user("MGE_ISA", text("'", *name, "' is not one of sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, amx"),
+               ErrorClass::value);
+}
+
+}  // namespace
+
+Isa cpu_isa() {
+    static const Isa isa = limited_isa();
+    return isa;
+}
+
+std::string_view name_of(Isa isa) { return isa_names[size_t(isa)]; }
+
+}  // namespace mge

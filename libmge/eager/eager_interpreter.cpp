@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs operators at once. What an operator costs beyond its kernel is paid once per (operator, parameters, specs): the
+// inferred outputs and the prepared algorithm stay in a small cache of the thread.
+
+#include <array>
+#include <memory>
+
+#include "libmge/base/threads.h"
+#include "libmge/device/device.h"
+#include "libmge/kernel/select.h"
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge {
+namespace {
+
+constexpr size_t max_inline_inputs = 8;
+constexpr size_t plan_slots = 2048;
+
+struct Plan {
+    const OpInfo* op = nullptr;
+    std::shared_ptr<const void> params;
+    TensorSpecs inputs, outputs;
+    DeviceId device;
+    int threads = 1;
+    Choice choice;
+};
+
+uint64_t hash_spec(uint64_t seed, const Tensor& tensor) {
+    if (!tensor) return hash_mix(seed, 0);
+    seed = hash_mix(seed, uint64_t(tensor.dtype()) << 8 | uint64_t(tensor.shape().rank()));
+    for (int64_t d : tensor.shape().dims()) seed = hash_mix(seed, uint64_t(d));
+    return seed;
+}
+
+bool same_spec(const TensorSpec& spec, const Tensor& tensor) {
+    if (!tensor) return spec.is_absent();
+    return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
+}
+
+bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id, int threads) {
+    if (plan.op != &op || plan.inputs.size() != inputs.size() || !(plan.device == id) || plan.threads != threads) return false;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (!same_spec(plan.inputs[i], inputs[i])) return false;
+    return op.params.equal(plan.params.get(), params);
+}
+
+std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id, int threads) {
+    auto plan = std::make_unique<Plan>();
+    plan->op = &op;
+    plan->params = op.params.copy(params);
+    for (auto& input : inputs) plan->inputs.push_back(input ? input.spec() : TensorSpec{});
+    plan->device = id;
+    plan->threads = threads;
+    plan->outputs = op.infer(plan->params.get(), plan->inputs);
+    for (auto& spec : plan->outputs)
+        if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
+    if (!op.traits.view) {
+        Problem problem{op.name, plan->params.get(), op.fields, plan->inputs, plan->outputs, 0, id, threads};
+        plan->choice = select(find_kernels(op, id), problem, {}, {});
+    }
+    return plan;
+}
+
+Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id) {
+    thread_local std::array<std::unique_ptr<Plan>, plan_slots> plans;
+    int threads = default_threads();
+    uint64_t hash = hash_mix(reinterpret_cast<uintptr_t>(&op), op.params.hash(params));
+    for (auto& input : inputs) hash = hash_spec(hash, input);
+    auto& slot = plans[(hash >> 20) % plan_slots];
+    if (!slot || !fits(*slot, op, params, inputs, id, threads)) slot = make_plan(op, params, inputs, id, threads);
+    return *slot;
+}
+
+// Memory for outputs that find out their own shape.
+class RuntimeOutputs final : public OutputAllocator {
+public:
+    RuntimeOutputs(Tensors& outputs, DeviceId id) : outputs_(outputs), id_(id) {}
+    void* allocate(size_t output, const TensorSpec& spec) override {
+        outputs_.at(output) = empty_tensor(spec, id_);
+        return outputs_[output].data();
+    }
+
+private:
+    Tensors& outputs_;
+    DeviceId id_;
+};
+
+DeviceId device_of(std::span<const Tensor> inputs) {
+    for (auto& input : inputs)
+        if (input) return input.device();
+    return default_device();
+}
+
+void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, OutputAllocator* allocator) {
+    std::array<const void*, max_inline_inputs> few_in;
+    std::array<void*, max_inline_inputs> few_out;
+    std::vector<const void*> many_in(inputs.size() > few_in.size() ? inputs.size() : 0);
+    std::vector<void*> many_out(outputs.size() > few_out.size() ? outputs.size() : 0);
+    const void** in = many_in.empty() ? few_in.data() : many_in.data();
+    void** out = many_out.empty() ? few_out.data() : many_out.data();
+    for (size_t i = 0; i < inputs.size(); ++i) in[i] = inputs[i] ? inputs[i].data() : nullptr;
+    for (size_t i = 0; i < outputs.size(); ++i) out[i] = outputs[i] ? outputs[i].data() : nullptr;
+    StorageRef workspace;
+    if (size_t bytes = plan.choice.prepared.workspace()) workspace = device(plan.device).allocate(bytes);
+    Launch launch{{in, inputs.size()}, {out, outputs.size()}, workspace ? workspace->data : nullptr, plan.threads, allocator};
+    plan.choice.algorithm->run(plan.choice.prepared, launch);
+}
+
+class EagerInterpreter final : public Interpreter {
+public:
+    Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
+        if (op.resolve && has_host_values(op, inputs)) return apply_resolved(op, params, inputs);
+        DeviceId id = device_of(inputs);
+        Plan& plan = find_plan(op, params, inputs, id);
+        Tensors outputs(plan.outputs.size());
+        if (op.traits.view) {
+            outputs[0] = inputs[0].with_shape(plan.outputs[0].shape);
+            return outputs;
+        }
+        for (size_t i = 0; i < outputs.size(); ++i)
+            if (plan.outputs[i].shape.is_known()) outputs[i] = empty_tensor(plan.outputs[i], id);
+        RuntimeOutputs allocator(outputs, id);
+        run_plan(plan, inputs, outputs, op.traits.runtime_shape ? &allocator : nullptr);
+        return outputs;
+    }
+
+    Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
+        if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape) return apply(op, params, inputs).at(0);
+        DeviceId id = device_of(inputs);
+        Plan& plan = find_plan(op, params, inputs, id);
+        if (op.traits.view) return inputs[0].with_shape(plan.outputs[0].shape);
+        Tensor output = empty_tensor(plan.outputs[0], id);
+        run_plan(plan, inputs, {&output, 1}, nullptr);
+        return output;
+    }
+
+private:
+    static bool has_host_values(const OpInfo& op, std::span<const Tensor> inputs) {
+        for (size_t i = 0; i < inputs.size(); ++i)
+            if (inputs[i] && input_info(op, i).kind == InputKind::host) return true;
+        return false;
+    }
+    Tensors apply_resolved(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+        size_t first = 0;
+        while (input_info(op, first).kind != InputKind::host) ++first;
+        auto resolved = op.resolve(params, inputs.subspan(first));
+        return apply(op, resolved.get(), inputs.first(first));
+    }
+};
+
+}  // namespace
+
+Interpreter& eager_interpreter() {
+    static EagerInterpreter interpreter;
+    return interpreter;
+}
+
+}  // namespace mge

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/graph/graph.h"
+
+namespace mge {
+
+ValueId Graph::add_input(const TensorSpec& spec, std::string name) {
+    values_.push_back({.spec = spec, .name = std::move(name), .is_input = true});
+    inputs_.push_back(ValueId(values_.size() - 1));
+    return inputs_.back();
+}
+
+ValueId Graph::add_constant(Tensor value, std::string name) {
+    TensorSpec spec = value.spec();
+    values_.push_back({.spec = spec, .name = std::move(name), .constant = std::move(value)});
+    return ValueId(values_.size() - 1);
+}
+
+NodeId Graph::add_node(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs, std::string name,
+                       const TensorSpecs* known_outputs) {
+    TensorSpecs outputs;
+    if (known_outputs) {
+        outputs = *known_outputs;
+    } else {
+        TensorSpecs specs;
+        for (ValueId id : inputs) specs.push_back(id == no_value ? TensorSpec{} : value(id).spec);
+        outputs = op.infer(params.get(), specs);
+    }
+    auto id = NodeId(nodes_.size());
+    Node node{&op, std::move(params), std::move(inputs), {}, std::move(name)};
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        node.outputs.push_back(ValueId(values_.size()));
+        values_.push_back({.spec = outputs[i], .producer = id, .output_index = int(i)});
+    }
+    nodes_.push_back(std::move(node));
+    return id;
+}
+
+std::vector<int> Graph::use_counts() const {
+    std::vector<int> counts(values_.size());
+    for (auto& node : nodes_)
+        for (ValueId id : node.inputs)
+            if (id != no_value) ++counts[size_t(id)];
+    for (ValueId id : outputs_) ++counts[size_t(id)];
+    return counts;
+}
+
+}  // namespace mge

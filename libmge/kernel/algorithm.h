@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a computation is described (Problem), done (Algorithm) and made ready (Prepared). Operators list their algorithms
+// in order of preference, the reference last; select.h chooses among them.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libmge/base/reflect.h"
+#include "libmge/tensor/device_id.h"
+#include "libmge/tensor/spec.h"
+
+namespace mge {
+
+// How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included), split products, bf16.
+enum class Precision : uint8_t { strict, relaxed, fast };
+
+// Everything an algorithm may base its decision on, and so the key of the fast-run cache.
+struct Problem {
+    std::string_view op;
+    const void* params = nullptr;
+    FieldList fields;
+    std::span<const TensorSpec> inputs, outputs;  // absent optional inputs have dtype none
+    uint32_t constant_inputs = 0;                 // bit i: input i never changes, so prepare() may pack it
+    DeviceId device;
+    int threads = 1;
+    Precision precision = Precision::strict;
+
+    template <class P>
+    const P& as() const {
+        return *static_cast<const P*>(params);
+    }
+    bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].is_absent(); }
+    bool is_constant(size_t i) const { return constant_inputs >> i & 1; }
+    // Stable text of all of the above but the device's name: what the fast-run cache stores and what logs print.
+    MGE_API std::string key() const;
+};
+
+// Supported, or the reason why not: shown by MGE_LOG=dispatch.
+struct Support {
+    const char* reason = nullptr;
+    explicit operator bool() const { return !reason; }
+};
+inline constexpr Support supported{};
+
+struct Attributes {
+    bool reproducible = true;              // same inputs, same bits, whatever the number of threads
+    bool naive = false;                    // a reference: never measured by fast-run unless nothing else is left
+    bool accuracy_depends_on_batch = false;
+    bool usable_depends_on_shape = false;
+    bool locks = false;                    // takes a lock or allocates much while running: loses ties
+};
+
+// One member of a family of algorithms, e.g. one oneDNN implementation with one weight layout.
+struct Candidate {
+    std::string name;  // stable: stored in the fast-run cache; equal to Algorithm::name for plain algorithms
+    uint64_t id = 0;   // opaque to all but the family
+    Attributes attributes{};
+};
+
+// What can be made once and reused for every run of one Problem: primitives, packed weights, resolved loops.
+class Prepared {
+public:
+    Prepared() = default;
+    // Moves `state` in; `workspace` bytes (64-byte aligned) will be handed to each run.
+    template <class State>
+    static Prepared make(State state, size_t workspace = 0, size_t packed_bytes = 0) {
+        Prepared p;
+        p.state_ = {std::make_unique<State>(std::move(state)).release(),
+                    +[](void* s) { std::unique_ptr<State>{static_cast<State*>(s)}; }};
+        p.workspace_ = workspace;
+        p.packed_bytes_ = packed_bytes;
+        return p;
+    }
+    template <class State>
+    const State& state() const {
+        return *static_cast<const State*>(state_.get());
+    }
+    size_t workspace() const { return workspace_; }
+    size_t packed_bytes() const { return packed_bytes_; }  // private copies of constant inputs, for memory reports
+
+private:
+    std::unique_ptr<void, void (*)(void*)> state_{nullptr, +[](void*) {}};
+    size_t workspace_ = 0, packed_bytes_ = 0;
+};
+
+struct PrepareContext {
+    const Problem& problem;
+    const Candidate& candidate;
+    std::span<const void* const> constants;  // data of constant inputs, null for the others
+};
+
+// Gives memory for outputs whose shape the kernel itself finds out.
+class OutputAllocator {
+public:
+    virtual ~OutputAllocator() = default;
+    virtual void* allocate(size_t output, const TensorSpec& spec) = 0;
+};
+
+// One run. Addresses are in the layouts of the Problem's specs; absent optional inputs are null.
+struct Launch {
+    std::span<const void* const> inputs;
+    std::span<void* const> outputs;
+    void* workspace = nullptr;
+    int threads = 1;
+    OutputAllocator* allocator = nullptr;  // set only for operators with run-time shapes
+
+    template <class T>
+    const T* in(size_t i) const {
+        return static_cast<const T*>(inputs[i]);
+    }
+    template <class T>
+    T* out(size_t i) const {
+        return static_cast<T*>(outputs[i]);
+    }
+};
+
+struct Algorithm {
+    const char* name;  // stable: stored in the fast-run cache
+    Support (*supports)(const Problem&);
+    Prepared (*prepare)(const PrepareContext&);
+    void (*run)(const Prepared&, const Launch&);
+    Attributes attributes{};
+    // A family lists its members for a problem, best guess first; prepare() takes the chosen one. Null: a single algorithm.
+    std::vector<Candidate> (*candidates)(const Problem&) = nullptr;
+};
+using KernelList = std::span<const Algorithm>;
+
+inline Support always(const Problem&) { return supported; }
+
+// For kernels whose state is just a copy of the Problem.
+struct OwnedProblem {
+    explicit OwnedProblem(const Problem& p)
+            : inputs(p.inputs.begin(), p.inputs.end()), outputs(p.outputs.begin(), p.outputs.end()) {}
+    TensorSpecs inputs, outputs;
+};
+template <class Params>
+struct ProblemState : OwnedProblem {
+    explicit ProblemState(const Problem& p) : OwnedProblem(p), params(p.as<Params>()) {}
+    Params params;
+};
+template <class Params>
+Prepared copy_problem(const PrepareContext& context) {
+    return Prepared::make(ProblemState<Params>(context.problem));
+}
+
+}  // namespace mge

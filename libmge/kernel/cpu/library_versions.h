@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+namespace mge {
+
+// "mge 0.1.0, oneDNN 2.6.3": what a measured time depends on besides the machine.
+std::string library_versions();
+
+}  // namespace mge

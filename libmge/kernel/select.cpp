@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/select.h"
+
+#include <algorithm>
+
+#include "libmge/base/log.h"
+#include "libmge/kernel/fastrun_cache.h"
+#include "libmge/kernel/measure.h"
+
+namespace mge {
+namespace {
+
+bool matches(const Attributes& attributes, const SelectOptions& options) {
+    return !(options.reproducible && !attributes.reproducible) && !(options.optimized && attributes.naive) &&
+           !(options.same_between_batches && attributes.accuracy_depends_on_batch);
+}
+
+[[noreturn]] void throw_none(KernelList list, const Problem& problem) {
+    std::string reasons;
+    for (auto& algorithm : list) {
+        Support support = algorithm.supports(problem);
+        reasons += text(reasons.empty() ? "" : "; ", algorithm.name, ": ",
+                        support ? "refused by the options (attributes or workspace limit)" : support.reason);
+    }
+    if (list.empty()) reasons = "it has none for this device";
+    throw DeviceError(text("[", problem.op, "] no algorithm can compute ", problem.key(), " (", reasons, ")"));
+}
+
+Choice finish(const NamedCandidate& named, const Problem& problem, std::span<const void* const> constants,
+              ChoiceSource source, double milliseconds) {
+    Choice choice{named.algorithm, named.candidate, {}, source, milliseconds};
+    choice.prepared = named.algorithm->prepare({problem, choice.candidate, constants});
+    return choice;
+}
+
+std::optional<Choice> choose_first(const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                                   std::span<const void* const> constants, const SelectOptions& options) {
+    for (auto& named : candidates) {
+        if (!matches(named.candidate.attributes, options)) continue;
+        Choice choice = finish(named, problem, constants, ChoiceSource::heuristic, 0);
+        if (choice.prepared.workspace() <= options.workspace_limit) return choice;
+        if (log_enabled(LogChannel::dispatch))
+            log_line(LogChannel::dispatch, text(problem.op, ": skip ", named.candidate.name, " (workspace ",
+                                                choice.prepared.workspace(), " over the limit)"));
+    }
+    return std::nullopt;
+}
+
+// The fastest of `measured` that still exists, fits and has the wanted attributes.
+std::optional<Choice> choose_measured(const std::vector<Measurement>& measured,
+                                      const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                                      std::span<const void* const> constants, const SelectOptions& options,
+                                      ChoiceSource source) {
+    for (auto& m : measured) {
+        if (!matches(m.attributes, options) || m.workspace > options.workspace_limit) continue;
+        auto it = std::find_if(candidates.begin(), candidates.end(),
+                               [&](const NamedCandidate& c) { return c.candidate.name == m.name; });
+        if (it != candidates.end()) return finish(*it, problem, constants, source, m.milliseconds);
+        log_line(LogChannel::fastrun, text(problem.key(), ": cached '", m.name, "' does not exist here any more"));
+    }
+    return std::nullopt;
+}
+
+std::optional<Choice> choose_profiled(const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                                      std::span<const void* const> constants, const SelectOptions& options) {
+    if (options.cache)
+        if (auto stored = options.cache->find(problem))
+            if (auto choice = choose_measured(*stored, candidates, problem, constants, options, ChoiceSource::cache))
+                return choice;
+    if (options.heuristic) return std::nullopt;
+    auto measured = measure_candidates(candidates, problem, constants, options);
+    if (options.cache && !measured.empty()) options.cache->store(problem, measured);
+    return choose_measured(measured, candidates, problem, constants, options, ChoiceSource::measured);
+}
+
+}  // namespace
+
+std::string_view name_of(ChoiceSource source) {
+    constexpr std::string_view names[] = {"heuristic", "cache", "measured"};
+    return names[size_t(source)];
+}
+
+std::vector<NamedCandidate> list_candidates(KernelList list, const Problem& problem) {
+    std::vector<NamedCandidate> result;
+    for (auto& algorithm : list) {
+        if (Support support = algorithm.supports(problem); !support) {
+            if (log_enabled(LogChannel::dispatch))
+                log_line(LogChannel::dispatch, text(problem.op, ": skip ", algorithm.name, " (", support.reason, ")"));
+            continue;
+        }
+        if (!algorithm.candidates) {
+            result.push_back({&algorithm, {algorithm.name, 0, algorithm.attributes}});
+            continue;
+        }
+        for (auto& candidate : algorithm.candidates(problem)) result.push_back({&algorithm, std::move(candidate)});
+    }
+    return result;
+}
+
+Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
+              const SelectOptions& options) {
+    auto candidates = list_candidates(list, problem);
+    std::optional<Choice> choice;
+    if (options.profile) choice = choose_profiled(candidates, problem, constants, options);
+    if (!choice) choice = choose_first(candidates, problem, constants, options);
+    if (!choice) throw_none(list, problem);
+    if (log_enabled(LogChannel::dispatch))
+        log_line(LogChannel::dispatch, text(problem.key(), ": ", choice->candidate.name, " [", name_of(choice->source), ']'));
+    return std::move(*choice);
+}
+
+}  // namespace mge

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Everything a C++ program needs: tensors, operators, graphs, programs.
+
+#include "libmge/base/error.h"
+#include "libmge/base/version.h"
+#include "libmge/compile/program.h"
+#include "libmge/device/device.h"
+#include "libmge/graph/graph.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/all.h"

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/op/apply.h"
+
+#include <algorithm>
+
+namespace mge {
+namespace {
+
+thread_local Interpreter* innermost = nullptr;
+
+[[noreturn]] void throw_no_common(const OpInfo& op, DType a, DType b) {
+    throw_user(op.name, text("dtypes ", a, " and ", b, " have no common type; convert one of them with astype"));
+}
+
+bool takes_part(const OpInfo& op, size_t i, const Tensor& input) { return input && input_info(op, i).promoted; }
+
+DType promoted_dtype(const OpInfo& op, std::span<const Tensor> inputs) {
+    DType result = DType::none;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!takes_part(op, i, inputs[i])) continue;
+        DType dtype = inputs[i].dtype();
+        if (result == DType::none) {
+            result = dtype;
+            if (op.traits.promotion == Promotion::to_first) break;
+            continue;
+        }
+        auto common = common_dtype(result, dtype);
+        if (!common) throw_no_common(op, result, dtype);
+        result = *common;
+    }
+    if (op.traits.promotion == Promotion::floating && is_int(result)) result = DType::f32;
+    return result;
+}
+
+// True when promotion would change nothing, which is nearly always.
+bool is_promoted(const OpInfo& op, std::span<const Tensor> inputs) {
+    if (op.traits.promotion == Promotion::none) return true;
+    DType first = DType::none;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!takes_part(op, i, inputs[i])) continue;
+        if (first == DType::none) first = inputs[i].dtype();
+        if (inputs[i].dtype() != first) return false;
+    }
+    return op.traits.promotion != Promotion::floating || !is_int(first);
+}
+
+Tensors promote(const OpInfo& op, std::span<const Tensor> inputs) {
+    Tensors result(inputs.begin(), inputs.end());
+    DType dtype = promoted_dtype(op, inputs);
+    for (size_t i = 0; i < result.size(); ++i)
+        if (takes_part(op, i, result[i]) && result[i].dtype() != dtype) result[i] = convert_dtype(result[i], dtype);
+    return result;
+}
+
+void check_inputs(const OpInfo& op, std::span<const Tensor> inputs) {
+    if (inputs.size() > op.inputs.size() && !op.is_variadic())
+        throw_user(op.name, text("takes at most ", op.inputs.size(), " inputs, got ", inputs.size()), ErrorClass::type);
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+        if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || !inputs[i]))
+            throw_user(op.name, text("input '", op.inputs[i].name, "' is missing"), ErrorClass::type);
+    for (size_t i = op.inputs.size(); i < inputs.size(); ++i)
+        if (!inputs[i]) throw_user(op.name, text("input ", i, " of the list is missing"), ErrorClass::type);
+}
+
+void check_devices(const OpInfo& op, std::span<const Tensor> inputs) {
+    const Tensor* first = nullptr;
+    for (auto& input : inputs) {
+        if (!input) continue;
+        if (first && !(first->device() == input.device()))
+            throw_user(op.name, "its inputs lie on different devices; move them with .to()");
+        first = &input;
+    }
+}
+
+}  // namespace
+
+InterpreterScope::InterpreterScope(Interpreter& interpreter) : outer_(std::exchange(innermost, &interpreter)) {}
+InterpreterScope::~InterpreterScope() { innermost = outer_; }
+
+Interpreter& current_interpreter() { return innermost ? *innermost : eager_interpreter(); }
+
+Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    check_inputs(op, inputs);
+    check_devices(op, inputs);
+    if (is_promoted(op, inputs)) return current_interpreter().apply(op, params, inputs);
+    return current_interpreter().apply(op, params, promote(op, inputs));
+}
+
+Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    check_inputs(op, inputs);
+    check_devices(op, inputs);
+    if (is_promoted(op, inputs)) return current_interpreter().apply_one(op, params, inputs);
+    return current_interpreter().apply_one(op, params, promote(op, inputs));
+}
+
+}  // namespace mge

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The one door through which all operators are applied: dtype promotion, then the innermost interpreter of this thread.
+
+#include <span>
+#include <utility>
+
+#include "libmge/op/op.h"
+
+namespace mge {
+
+// Runs an operator now, or records it. Interpreters form a stack per thread; the eager one lies below all others.
+class MGE_API Interpreter {
+public:
+    virtual ~Interpreter() = default;
+    virtual Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) = 0;
+    // The same for operators with exactly one output; spares a vector.
+    virtual Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+        return apply(op, params, inputs).at(0);
+    }
+};
+
+// Makes `interpreter` the innermost one of this thread for the life of the scope.
+class MGE_API InterpreterScope {
+public:
+    explicit InterpreterScope(Interpreter& interpreter);
+    ~InterpreterScope();
+    InterpreterScope(const InterpreterScope&) = delete;
+    InterpreterScope& operator=(const InterpreterScope&) = delete;
+
+private:
+    Interpreter* outer_;
+};
+
+MGE_API Interpreter& current_interpreter();
+// Defined by eager/eager_interpreter.cpp: this layer knows only that there is one.
+MGE_API Interpreter& eager_interpreter();
+
+// Inputs in the order of op.inputs, null where an optional one is absent; the variadic ones follow at the end. Trailing
+// absent inputs may be left out. UserError (class TypeError) when a required input is missing or too many are given.
+MGE_API Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
+MGE_API Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
+
+// The `convert` operator, for promotion. Defined by ops/elementwise/convert.cpp.
+MGE_API Tensor convert_dtype(const Tensor& x, DType dtype);
+
+// A list of tensors as a function argument: concat({a, b}).
+class TensorList {
+public:
+    TensorList(std::initializer_list<Tensor> list) : list_(list) {}
+    TensorList(Tensors list) : list_(std::move(list)) {}
+    const Tensors& tensors() const { return list_; }
+
+private:
+    Tensors list_;
+};
+
+template <size_t>
+using TensorArg = const Tensor&;
+
+template <class O>
+inline constexpr bool is_variadic_op = O::inputs.back().kind == InputKind::variadic || O::inputs.back().variadic_host;
+template <class O>
+constexpr size_t required_inputs() {
+    size_t n = 0;
+    for (auto& input : O::inputs) n += input.kind == InputKind::required;
+    return n;
+}
+template <class O>
+inline constexpr bool has_one_output = O::outputs.size() == 1 && !O::info.traits.variadic_outputs;
+
+// A C++ function made from an operator: softmax(x, {.axis = 1}); conv2d(x, w, {…}) or conv2d(x, w, bias, residual, {…});
+// concat({a, b}, {.axis = 1}). One output: Tensor; several: Tensors.
+template <class O, bool OneOutput = true>
+struct OpFunction {
+    using P = typename O::Params;
+    using Result = std::conditional_t<OneOutput, Tensor, Tensors>;
+
+    template <class... T>
+        requires((std::is_same_v<std::remove_cvref_t<T>, Tensor> && ...) && sizeof...(T) <= 8)
+    static Result call(const P& params, const T&... inputs) {
+        std::array<Tensor, sizeof...(T)> list{inputs...};
+        return call_span(params, list);
+    }
+    static Result call_span(const P& params, std::span<const Tensor> inputs) {
+        if constexpr (OneOutput)
+            return apply_one(O::info, &params, inputs);
+        else
+            return apply(O::info, &params, inputs);
+    }
+
+    Result operator()(const P& params = {}) const { return call(params); }
+    Result operator()(const Tensor& a, const P& params = {}) const { return call(params, a); }
+    Result operator()(const Tensor& a, const Tensor& b, const P& params = {}) const { return call(params, a, b); }
+    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const P& params = {}) const {
+        return call(params, a, b, c);
+    }
+    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, const P& params = {}) const {
+        return call(params, a, b, c, d);
+    }
+    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, const Tensor& e,
+                      const P& params = {}) const {
+        return call(params, a, b, c, d, e);
+    }
+    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, const Tensor& e, const Tensor& f,
+                      const P& params = {}) const {
+        return call(params, a, b, c, d, e, f);
+    }
+    Result operator()(const TensorList& inputs, const P& params = {}) const { return call_span(params, inputs.tensors()); }
+};
+
+}  // namespace mge

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/concat.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Concat::info = define<Concat>();
+
+TensorSpecs Concat::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (in.empty()) throw_user(name, "needs at least one tensor", ErrorClass::value);
+    TensorSpec out = in[0];
+    int axis = normalize_axis(name, p.axis, out.shape.rank());
+    for (auto& x : in.subspan(1)) {
+        Shape expected = out.shape, got = x.shape;
+        if (got.rank() == expected.rank()) expected[axis] = got[axis];
+        if (!(got == expected))
+            throw_user(name, text("shapes ", in[0].shape, " and ", x.shape, " differ outside of axis ", axis));
+        out.shape[axis] += x.shape[axis];
+    }
+    return {out};
+}
+
+Tensors Concat::gradient(const GradientContext<Params>&) {
+    throw UserError("[concat] its gradient is not there yet", ErrorClass::not_implemented);
+}
+
+}  // namespace mge::ops

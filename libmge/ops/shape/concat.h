@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Concat {
+    static constexpr auto name = "concat";
+    static constexpr auto doc = "Joins tensors of equal rank along an axis; all other extents have to be equal.";
+    static constexpr auto inputs = names(variadic("xs"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::common};
+    struct Params {
+        int axis = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+            field_list(field<&Params::axis>("axis", "Axis to join along; negative counts from the end."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Concat);
+inline constexpr OpFunction<Concat> concat{};
+
+}  // namespace mge::ops

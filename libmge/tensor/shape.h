@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <span>
+#include <string_view>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+inline constexpr int max_rank = 7;
+
+// The extents of a tensor, stored inline. Rank 0 is a scalar. A Shape may be unknown: what shape inference answers for
+// values whose shape only a run can tell; asking an unknown shape for its extents is an internal error.
+class MGE_API Shape {
+public:
+    Shape() = default;
+    Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+    explicit Shape(std::span<const int64_t> dims);  // UserError above rank 7 or with a negative extent
+    static Shape unknown() {
+        Shape s;
+        s.rank_ = -1;
+        return s;
+    }
+
+    bool is_known() const { return rank_ >= 0; }
+    int rank() const { return rank_; }
+    int64_t operator[](int i) const { return dims_[i]; }
+    int64_t& operator[](int i) { return dims_[i]; }
+    const int64_t* begin() const { return dims_.data(); }
+    const int64_t* end() const { return dims_.data() + (rank_ < 0 ? 0 : rank_); }
+    std::span<const int64_t> dims() const { return {begin(), end()}; }
+
+    int64_t numel() const {
+        int64_t n = 1;
+        for (int64_t d : dims()) n *= d;
+        return n;
+    }
+    bool operator==(const Shape& other) const {
+        if (rank_ != other.rank_) return false;
+        for (int i = 0; i < rank_; ++i)
+            if (dims_[i] != other.dims_[i]) return false;
+        return true;
+    }
+
+    void push_back(int64_t extent);
+    void insert(int at, int64_t extent);
+    void erase(int at);
+
+private:
+    std::array<int64_t, max_rank> dims_{};
+    int8_t rank_ = 0;
+};
+
+MGE_API std::ostream& operator<<(std::ostream& stream, const Shape& shape);  // (2, 3), (5,), (), (?)
+
+// Axis -rank … rank-1 → 0 … rank-1; anything else is a UserError of `who`.
+MGE_API int normalize_axis(std::string_view who, int64_t axis, int rank);
+
+// numpy broadcasting of two shapes; a UserError of `who` names both when they do not fit.
+MGE_API Shape broadcast_shapes(std::string_view who, const Shape& a, const Shape& b);
+
+// Checks that the number of elements and of bytes fit in 63 bits; a UserError otherwise.
+MGE_API int64_t checked_numel(std::string_view who, const Shape& shape);
+
+}  // namespace mge

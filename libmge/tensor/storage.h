@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "libmge/base/api.h"
+#include "libmge/tensor/device_id.h"
+
+namespace mge {
+
+// A piece of device memory, counted by its users. Made by an Allocator or borrowed from an owner (a mapped file, a numpy
+// array); `release` gives it back to where it came from.
+struct Storage {
+    std::atomic<uint32_t> users{1};
+    DeviceId device;
+    uint8_t size_class = 0;  // the allocator's own note
+    void* data = nullptr;
+    size_t bytes = 0;
+    void (*release)(Storage*) = nullptr;
+    Storage* next_free = nullptr;  // the allocator's own link
+};
+
+class StorageRef {
+public:
+    StorageRef() = default;
+    explicit StorageRef(Storage* adopted) : storage_(adopted) {}
+    StorageRef(const StorageRef& other) : storage_(other.storage_) {
+        if (storage_) storage_->users.fetch_add(1, std::memory_order_relaxed);
+    }
+    StorageRef(StorageRef&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
+    StorageRef& operator=(StorageRef other) noexcept {
+        std::swap(storage_, other.storage_);
+        return *this;
+    }
+    ~StorageRef() {
+        if (storage_ && storage_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) storage_->release(storage_);
+    }
+    Storage* operator->() const { return storage_; }
+    Storage* get() const { return storage_; }
+    explicit operator bool() const { return storage_ != nullptr; }
+
+private:
+    Storage* storage_ = nullptr;
+};
+
+// Memory that somebody else owns; `owner` lives as long as the storage does.
+MGE_API StorageRef borrow_storage(const void* data, size_t bytes, std::shared_ptr<const void> owner);
+
+}  // namespace mge

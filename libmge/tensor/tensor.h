@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "libmge/base/api.h"
+#include "libmge/base/error.h"
+#include "libmge/tensor/device_id.h"
+#include "libmge/tensor/spec.h"
+#include "libmge/tensor/storage.h"
+
+namespace mge {
+
+// What a Tensor points to. A value never changes after it was made; operators that update in place may take over the
+// storage of an input nobody else holds.
+struct TensorImpl {
+    std::atomic<uint32_t> users{1};
+    DeviceId device;
+    TensorSpec spec;
+    StorageRef storage;
+    size_t offset = 0;  // bytes from the start of the storage
+
+    // A symbolic tensor has no storage: it names a value of the graph that `symbol_owner` is building.
+    void* symbol_owner = nullptr;
+    int symbol = -1;
+
+    // The eager tape's notes: which tapes track this value (one bit each) and the node that made it.
+    uint64_t tracked_by = 0;
+    uint64_t tape_node = 0;
+};
+
+// A handle to a value: null, concrete (has memory, always dense and row-major) or symbolic (a value of a graph).
+class MGE_API Tensor {
+public:
+    Tensor() = default;
+    Tensor(const TensorSpec& spec, StorageRef storage, size_t offset = 0, DeviceId device = {});
+    static Tensor symbolic(const TensorSpec& spec, void* owner, int symbol, DeviceId device = {});
+
+    Tensor(const Tensor& other) : impl_(other.impl_) {
+        if (impl_) impl_->users.fetch_add(1, std::memory_order_relaxed);
+    }
+    Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+    Tensor& operator=(const Tensor& other) {
+        Tensor copy(other);
+        std::swap(impl_, copy.impl_);
+        return *this;
+    }
+    Tensor& operator=(Tensor&& other) noexcept {
+        std::swap(impl_, other.impl_);
+        return *this;
+    }
+    ~Tensor() {
+        if (impl_ && impl_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(impl_);
+    }
+
+    explicit operator bool() const { return impl_ != nullptr; }
+    bool is_symbolic() const { return impl_->symbol_owner != nullptr; }
+    const TensorSpec& spec() const { return impl_->spec; }
+    DType dtype() const { return impl_->spec.dtype; }
+    const Shape& shape() const { return impl_->spec.shape; }
+    DeviceId device() const { return impl_->device; }
+
+    // Address of the first element; null for symbolic tensors. Treat as read-only unless you made the tensor.
+    void* data() const {
+        return impl_->storage ? static_cast<char*>(impl_->storage->data) + impl_->offset : nullptr;
+    }
+    template <class T>
+    T* data() const {
+        MGE_CHECK(DTypeOf<T> == dtype(), "asked for ", DTypeOf<T>, ", holds ", dtype());
+        return static_cast<T*>(data());
+    }
+    // True when this handle is the only user of the value and of its memory: then it may be overwritten.
+    bool is_sole_owner() const {
+        return impl_->users.load(std::memory_order_acquire) == 1 && impl_->storage &&
+               impl_->storage->users.load(std::memory_order_acquire) == 1;
+    }
+    // The same memory under another shape of equally many elements (no copy).
+    Tensor with_shape(const Shape& shape) const;
+
+    TensorImpl* impl() const { return impl_; }
+    bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
+
+private:
+    explicit Tensor(TensorImpl* adopted) : impl_(adopted) {}
+    static void destroy(TensorImpl* impl);
+    TensorImpl* impl_ = nullptr;
+};
+using Tensors = std::vector<Tensor>;
+
+}  // namespace mge
