@@ -9,7 +9,8 @@ void throw_user(std::string_view who, const std::string& what, ErrorClass error_
 
 void throw_internal(const char* file, int line, const char* condition, const std::string& what) {
     throw InternalError(text("internal error at ", file, ':', line, ": (", condition, ") is false",
-                             what.empty() ? "" : ": ", what, ". Please report this with the steps that led here."));
+                             what.empty() ? "" : ": ", what,
+                             ". Please report this with the steps that led here."));
 }
 
 }  // namespace mge

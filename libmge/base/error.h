@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Three kinds of errors: UserError (what the caller has to change), InternalError (a broken promise of our own, with its
-// place), DeviceError (a device or the system refused). Tools map them to exit codes, Python to exception classes.
+// Three kinds of errors: UserError (what the caller has to change), InternalError (a broken promise of our
+// own, with its place), DeviceError (a device or the system refused). Tools map them to exit codes, Python to
+// exception classes.
 
 #include <sstream>
 #include <stdexcept>
@@ -31,7 +32,7 @@ enum class ErrorClass { runtime, value, type, index, key, assertion, not_impleme
 class MGE_API Error : public std::runtime_error {
 public:
     Error(ErrorCode code, ErrorClass error_class, const std::string& message)
-            : std::runtime_error(message), code_(code), class_(error_class) {}
+        : std::runtime_error(message), code_(code), class_(error_class) {}
     ErrorCode code() const { return code_; }
     ErrorClass error_class() const { return class_; }
 
@@ -43,7 +44,7 @@ private:
 class MGE_API UserError : public Error {
 public:
     explicit UserError(const std::string& message, ErrorClass error_class = ErrorClass::runtime)
-            : Error(ErrorCode::usage, error_class, message) {}
+        : Error(ErrorCode::usage, error_class, message) {}
 
 protected:
     UserError(ErrorCode code, const std::string& message) : Error(code, ErrorClass::runtime, message) {}
@@ -57,7 +58,8 @@ public:
 
 class MGE_API DeviceError : public Error {
 public:
-    explicit DeviceError(const std::string& message) : Error(ErrorCode::device, ErrorClass::runtime, message) {}
+    explicit DeviceError(const std::string& message)
+        : Error(ErrorCode::device, ErrorClass::runtime, message) {}
 
 protected:
     DeviceError(ErrorCode code, const std::string& message) : Error(code, ErrorClass::runtime, message) {}
@@ -70,7 +72,8 @@ public:
 
 class MGE_API InternalError : public Error {
 public:
-    explicit InternalError(const std::string& message) : Error(ErrorCode::internal, ErrorClass::runtime, message) {}
+    explicit InternalError(const std::string& message)
+        : Error(ErrorCode::internal, ErrorClass::runtime, message) {}
 };
 
 // text("axis ", 7, " of ", shape): everything that has operator<<, joined.
@@ -84,13 +87,15 @@ std::string text(const Args&... args) {
 // throw_user("softmax", "axis 7 is out of range for rank 2") → "[softmax] axis 7 …"
 [[noreturn]] MGE_API void throw_user(std::string_view who, const std::string& what,
                                      ErrorClass error_class = ErrorClass::runtime);
-[[noreturn]] MGE_API void throw_internal(const char* file, int line, const char* condition, const std::string& what);
+[[noreturn]] MGE_API void throw_internal(const char* file, int line, const char* condition,
+                                         const std::string& what);
 
 }  // namespace mge
 
 // For promises inside the library; what a user can reach throws a UserError instead.
-#define MGE_CHECK(condition, ...)                                                                     \
-    do {                                                                                              \
-        if (!(condition)) [[unlikely]]                                                                \
-            ::mge::throw_internal(__FILE__, __LINE__, #condition, ::mge::text("" __VA_OPT__(, ) __VA_ARGS__)); \
+#define MGE_CHECK(condition, ...)                                              \
+    do {                                                                       \
+        if (!(condition)) [[unlikely]]                                         \
+            ::mge::throw_internal(__FILE__, __LINE__, #condition,              \
+                                  ::mge::text("" __VA_OPT__(, ) __VA_ARGS__)); \
     } while (false)

@@ -53,7 +53,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd, 0);
     if (data == MAP_FAILED) throw_system(path, "map");
-    return std::shared_ptr<const MappedFile>(new MappedFile(path, {static_cast<const std::byte*>(data), size}));
+    return std::shared_ptr<const MappedFile>(
+        new MappedFile(path, {static_cast<const std::byte*>(data), size}));
 }
 
 MappedFile::~MappedFile() {

@@ -29,8 +29,9 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-// Writes a file whole or not at all: `write` fills a temporary file beside `path`, which is flushed and renamed over
-// `path` only when everything succeeded. Throws UserError (cannot create, disk full, …); the old file then still stands.
+// Writes a file whole or not at all: `write` fills a temporary file beside `path`, which is flushed and
+// renamed over `path` only when everything succeeded. Throws UserError (cannot create, disk full, …); the old
+// file then still stands.
 MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 }  // namespace mge

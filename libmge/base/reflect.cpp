@@ -8,7 +8,8 @@ namespace {
 
 std::string number_text(double value) {
     char buffer[40];
-    auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);  // shortest form that reads back the same
+    auto [end, error] =
+        std::to_chars(buffer, buffer + sizeof buffer, value);  // shortest form that reads back the same
     return std::string(buffer, error == std::errc() ? end : buffer);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Field lists: the one place where an operator's parameters are named. Files, hashing, equality, printing, Python keywords
-// and documentation are all loops over them.
+// Field lists: the one place where an operator's parameters are named. Files, hashing, equality, printing,
+// Python keywords and documentation are all loops over them.
 
 #include <array>
 #include <cstdint>
@@ -27,7 +27,8 @@ using FloatList = std::vector<double>;
 using ParamValue = std::variant<bool, int64_t, double, std::string, IntList, FloatList>;
 using ParamMap = std::vector<std::pair<std::string, ParamValue>>;
 
-// An enum used as a parameter specialises this: static constexpr std::string_view names[] in order of the values.
+// An enum used as a parameter specialises this: static constexpr std::string_view names[] in order of the
+// values.
 template <class E>
 struct EnumNames;
 
@@ -48,7 +49,7 @@ struct ParamCodec<bool> {
 };
 
 template <class T>
-    requires std::is_integral_v<T>
+requires std::is_integral_v<T>
 struct ParamCodec<T> {
     static ParamValue get(T value) { return int64_t(value); }
     static T set(const ParamValue& value) {
@@ -59,7 +60,7 @@ struct ParamCodec<T> {
 };
 
 template <class T>
-    requires std::is_floating_point_v<T>
+requires std::is_floating_point_v<T>
 struct ParamCodec<T> {
     static ParamValue get(T value) { return double(value); }
     static T set(const ParamValue& value) {
@@ -111,7 +112,7 @@ struct ParamCodec<std::array<int64_t, N>> {
 };
 
 template <class E>
-    requires std::is_enum_v<E>
+requires std::is_enum_v<E>
 struct ParamCodec<E> {
     static ParamValue get(E value) { return std::string(EnumNames<E>::names[size_t(value)]); }
     static E set(const ParamValue& value) {

@@ -38,7 +38,8 @@ int quota_v2() {
 }
 
 int quota_v1() {
-    std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+    std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+        period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
     double quota = 0, period = 0;
     if (!(quota_file >> quota) || !(period_file >> period)) return std::numeric_limits<int>::max();
     return cpus_from(quota, period);

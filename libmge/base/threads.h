@@ -4,8 +4,8 @@
 
 namespace mge {
 
-// How many threads this process can really use: the smaller of its CPU affinity and its cgroup's CPU quota (v1 and v2),
-// at least one.
+// How many threads this process can really use: the smaller of its CPU affinity and its cgroup's CPU quota
+// (v1 and v2), at least one.
 MGE_API int usable_cpus();
 
 // The number of threads an operator run from this thread may use: MGE_THREADS, else usable_cpus().

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graph → Program: a flat list of steps with chosen, prepared algorithms and buffers at fixed places of one arena. A Program
-// never changes; each Context on it has an arena of its own, so several can run at once.
+// Graph → Program: a flat list of steps with chosen, prepared algorithms and buffers at fixed places of one
+// arena. A Program never changes; each Context on it has an arena of its own, so several can run at once.
 
 #include <memory>
 #include <string>
@@ -35,7 +35,8 @@ struct PortInfo {
 
 class MGE_API Program {
 public:
-    // Runs the passes, chooses layouts and algorithms, plans memory, prepares. The graph's input specs have to be known.
+    // Runs the passes, chooses layouts and algorithms, plans memory, prepares. The graph's input specs have
+    // to be known.
     static std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options);
     virtual ~Program() = default;
     virtual const std::vector<PortInfo>& inputs() const = 0;
@@ -50,7 +51,8 @@ public:
     virtual ~Context() = default;
     // Where the input lies; fill it before run(). It stays the same for the life of the context.
     virtual void* input(size_t i) = 0;
-    // Lets an input be read from the caller's memory instead (plain layout, alive until the run is over); null: back to input().
+    // Lets an input be read from the caller's memory instead (plain layout, alive until the run is over);
+    // null: back to input().
     virtual void bind_input(size_t i, const void* data) = 0;
     virtual void run() = 0;
     virtual void start() = 0;  // run() on this context's own worker

@@ -35,14 +35,16 @@ DeviceId& default_id() {
 }
 
 [[noreturn]] void throw_name(std::string_view name) {
-    throw UserError(text("'", name, "' is not a device name: expected xpux, cpuN, multithreadN or the name of a loaded ",
+    throw UserError(text("'", name,
+                         "' is not a device name: expected xpux, cpuN, multithreadN or the name of a loaded ",
                          "backend with a number, and optionally :STREAM"));
 }
 
 int parse_number(std::string_view digits, std::string_view name) {
     int number = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || number < 0 || number > 255)
+    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || number < 0 ||
+        number > 255)
         throw_name(name);
     return number;
 }
@@ -77,7 +79,8 @@ DeviceId parse_device(std::string_view name) {
     id.index = uint8_t(parse_number(rest.substr(digits), name));
     std::lock_guard lock(kinds().mutex);
     if (id.index >= kinds().list[id.kind].count)
-        throw DeviceError(text("device '", name, "' does not exist: there are ", kinds().list[id.kind].count));
+        throw DeviceError(
+            text("device '", name, "' does not exist: there are ", kinds().list[id.kind].count));
     return id;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Devices and their memory. The CPU is built in; a further backend registers its kind when its library is loaded.
+// Devices and their memory. The CPU is built in; a further backend registers its kind when its library is
+// loaded.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +36,8 @@ public:
     virtual void synchronize() = 0;
 };
 
-// "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0", "<name of a registered backend>0": UserError for anything else,
-// DeviceError for a device that is not there.
+// "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0", "<name of a registered backend>0": UserError for
+// anything else, DeviceError for a device that is not there.
 MGE_API DeviceId parse_device(std::string_view name);
 MGE_API std::string logical_name(DeviceId id);   // as the user wrote it: "xpux:0", "cpu0:0"
 MGE_API std::string physical_name(DeviceId id);  // "cpu0:0"
@@ -45,7 +46,8 @@ MGE_API Device& device(DeviceId id);
 MGE_API DeviceId default_device();
 MGE_API void set_default_device(DeviceId id);
 
-// Gives a new kind of device a number. `open` is called once per index at its first use; `count` devices exist.
+// Gives a new kind of device a number. `open` is called once per index at its first use; `count` devices
+// exist.
 MGE_API uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index));
 
 // A new tensor with undefined contents.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs operators at once. What an operator costs beyond its kernel is paid once per (operator, parameters, specs): the
-// inferred outputs and the prepared algorithm stay in a small cache of the thread.
+// Runs operators at once. What an operator costs beyond its kernel is paid once per (operator, parameters,
+// specs): the inferred outputs and the prepared algorithm stay in a small cache of the thread.
 
 #include <array>
 #include <memory>
@@ -38,14 +38,18 @@ bool same_spec(const TensorSpec& spec, const Tensor& tensor) {
     return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
 }
 
-bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id, int threads) {
-    if (plan.op != &op || plan.inputs.size() != inputs.size() || !(plan.device == id) || plan.threads != threads) return false;
+bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id,
+          int threads) {
+    if (plan.op != &op || plan.inputs.size() != inputs.size() || !(plan.device == id) ||
+        plan.threads != threads)
+        return false;
     for (size_t i = 0; i < inputs.size(); ++i)
         if (!same_spec(plan.inputs[i], inputs[i])) return false;
     return op.params.equal(plan.params.get(), params);
 }
 
-std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id, int threads) {
+std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                                DeviceId id, int threads) {
     auto plan = std::make_unique<Plan>();
     plan->op = &op;
     plan->params = op.params.copy(params);
@@ -68,7 +72,8 @@ Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> in
     uint64_t hash = hash_mix(reinterpret_cast<uintptr_t>(&op), op.params.hash(params));
     for (auto& input : inputs) hash = hash_spec(hash, input);
     auto& slot = plans[(hash >> 20) % plan_slots];
-    if (!slot || !fits(*slot, op, params, inputs, id, threads)) slot = make_plan(op, params, inputs, id, threads);
+    if (!slot || !fits(*slot, op, params, inputs, id, threads))
+        slot = make_plan(op, params, inputs, id, threads);
     return *slot;
 }
 
@@ -92,7 +97,8 @@ DeviceId device_of(std::span<const Tensor> inputs) {
     return default_device();
 }
 
-void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, OutputAllocator* allocator) {
+void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+              OutputAllocator* allocator) {
     std::array<const void*, max_inline_inputs> few_in;
     std::array<void*, max_inline_inputs> few_out;
     std::vector<const void*> many_in(inputs.size() > few_in.size() ? inputs.size() : 0);
@@ -103,7 +109,11 @@ void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor
     for (size_t i = 0; i < outputs.size(); ++i) out[i] = outputs[i] ? outputs[i].data() : nullptr;
     StorageRef workspace;
     if (size_t bytes = plan.choice.prepared.workspace()) workspace = device(plan.device).allocate(bytes);
-    Launch launch{{in, inputs.size()}, {out, outputs.size()}, workspace ? workspace->data : nullptr, plan.threads, allocator};
+    Launch launch{{in, inputs.size()},
+                  {out, outputs.size()},
+                  workspace ? workspace->data : nullptr,
+                  plan.threads,
+                  allocator};
     plan.choice.algorithm->run(plan.choice.prepared, launch);
 }
 
@@ -126,7 +136,8 @@ public:
     }
 
     Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
-        if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape) return apply(op, params, inputs).at(0);
+        if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
+            return apply(op, params, inputs).at(0);
         DeviceId id = device_of(inputs);
         Plan& plan = find_plan(op, params, inputs, id);
         if (op.traits.view) return inputs[0].with_shape(plan.outputs[0].shape);

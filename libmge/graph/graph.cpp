@@ -15,8 +15,8 @@ ValueId Graph::add_constant(Tensor value, std::string name) {
     return ValueId(values_.size() - 1);
 }
 
-NodeId Graph::add_node(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs, std::string name,
-                       const TensorSpecs* known_outputs) {
+NodeId Graph::add_node(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
+                       std::string name, const TensorSpecs* known_outputs) {
     TensorSpecs outputs;
     if (known_outputs) {
         outputs = *known_outputs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The program as data: nodes in topological order, values in static single assignment. A Graph is a plain value; passes
-// take one and return another.
+// The program as data: nodes in topological order, values in static single assignment. A Graph is a plain
+// value; passes take one and return another.
 
 #include <memory>
 #include <string>
@@ -17,8 +17,8 @@ using ValueId = int;
 using NodeId = int;
 inline constexpr ValueId no_value = -1;
 
-// A value is a graph input, a constant (its Tensor is here), or an output of a node. `spec` is what shape inference says for
-// the graph's present input shapes; its shape is unknown when only a run can tell.
+// A value is a graph input, a constant (its Tensor is here), or an output of a node. `spec` is what shape
+// inference says for the graph's present input shapes; its shape is unknown when only a run can tell.
 struct Value {
     TensorSpec spec;
     std::string name;
@@ -47,8 +47,8 @@ public:
     ValueId add_constant(Tensor value, std::string name = {});
     // Appends a node and infers its outputs. Inputs have to exist already, so the order stays topological.
     // With `known_outputs` the specs are taken instead (values whose shapes were seen while tracing).
-    NodeId add_node(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs, std::string name = {},
-                    const TensorSpecs* known_outputs = nullptr);
+    NodeId add_node(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
+                    std::string name = {}, const TensorSpecs* known_outputs = nullptr);
     void set_outputs(std::vector<ValueId> outputs) { outputs_ = std::move(outputs); }
     void set_inputs(std::vector<ValueId> inputs) { inputs_ = std::move(inputs); }
 
@@ -70,20 +70,21 @@ private:
     std::vector<ValueId> inputs_, outputs_;
 };
 
-// Re-infers every spec for new input specs (in the order of graph.inputs()); UserError when an operator refuses them.
+// Re-infers every spec for new input specs (in the order of graph.inputs()); UserError when an operator
+// refuses them.
 MGE_API Graph infer_shapes(Graph graph, const TensorSpecs& inputs);
 
-// Checks every rule of the structure: ids in range, topological order, one producer, specs equal to what inference says,
-// parameters present, outputs exist. InternalError that names the node.
+// Checks every rule of the structure: ids in range, topological order, one producer, specs equal to what
+// inference says, parameters present, outputs exist. InternalError that names the node.
 MGE_API void verify(const Graph& graph);
 
 MGE_API std::string to_text(const Graph& graph);
 MGE_API std::string to_json(const Graph& graph);
 MGE_API std::string to_dot(const Graph& graph);
 
-// Appends the gradient of sum(outputs · dys) with respect to `xs`; returns its values in the order of xs, no_value where a
-// gradient does not exist. `ys` and `dys` are values of the graph.
-MGE_API std::vector<ValueId> add_gradient(Graph& graph, const std::vector<ValueId>& ys, const std::vector<ValueId>& dys,
-                                          const std::vector<ValueId>& xs);
+// Appends the gradient of sum(outputs · dys) with respect to `xs`; returns its values in the order of xs,
+// no_value where a gradient does not exist. `ys` and `dys` are values of the graph.
+MGE_API std::vector<ValueId> add_gradient(Graph& graph, const std::vector<ValueId>& ys,
+                                          const std::vector<ValueId>& dys, const std::vector<ValueId>& xs);
 
 }  // namespace mge

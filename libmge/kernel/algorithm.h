@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a computation is described (Problem), done (Algorithm) and made ready (Prepared). Operators list their algorithms
-// in order of preference, the reference last; select.h chooses among them.
+// How a computation is described (Problem), done (Algorithm) and made ready (Prepared). Operators list their
+// algorithms in order of preference, the reference last; select.h chooses among them.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace mge {
 
-// How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included), split products, bf16.
+// How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included), split
+// products, bf16.
 enum class Precision : uint8_t { strict, relaxed, fast };
 
 // Everything an algorithm may base its decision on, and so the key of the fast-run cache.
@@ -38,7 +39,8 @@ struct Problem {
     }
     bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].is_absent(); }
     bool is_constant(size_t i) const { return constant_inputs >> i & 1; }
-    // Stable text of all of the above but the device's name: what the fast-run cache stores and what logs print.
+    // Stable text of all of the above but the device's name: what the fast-run cache stores and what logs
+    // print.
     MGE_API std::string key() const;
 };
 
@@ -50,11 +52,11 @@ struct Support {
 inline constexpr Support supported{};
 
 struct Attributes {
-    bool reproducible = true;              // same inputs, same bits, whatever the number of threads
-    bool naive = false;                    // a reference: never measured by fast-run unless nothing else is left
+    bool reproducible = true;  // same inputs, same bits, whatever the number of threads
+    bool naive = false;        // a reference: never measured by fast-run unless nothing else is left
     bool accuracy_depends_on_batch = false;
     bool usable_depends_on_shape = false;
-    bool locks = false;                    // takes a lock or allocates much while running: loses ties
+    bool locks = false;  // takes a lock or allocates much while running: loses ties
 };
 
 // One member of a family of algorithms, e.g. one oneDNN implementation with one weight layout.
@@ -83,7 +85,9 @@ public:
         return *static_cast<const State*>(state_.get());
     }
     size_t workspace() const { return workspace_; }
-    size_t packed_bytes() const { return packed_bytes_; }  // private copies of constant inputs, for memory reports
+    size_t packed_bytes() const {
+        return packed_bytes_;
+    }  // private copies of constant inputs, for memory reports
 
 private:
     std::unique_ptr<void, void (*)(void*)> state_{nullptr, +[](void*) {}};
@@ -127,7 +131,8 @@ struct Algorithm {
     Prepared (*prepare)(const PrepareContext&);
     void (*run)(const Prepared&, const Launch&);
     Attributes attributes{};
-    // A family lists its members for a problem, best guess first; prepare() takes the chosen one. Null: a single algorithm.
+    // A family lists its members for a problem, best guess first; prepare() takes the chosen one. Null: a
+    // single algorithm.
     std::vector<Candidate> (*candidates)(const Problem&) = nullptr;
 };
 using KernelList = std::span<const Algorithm>;
@@ -137,7 +142,7 @@ inline Support always(const Problem&) { return supported; }
 // For kernels whose state is just a copy of the Problem.
 struct OwnedProblem {
     explicit OwnedProblem(const Problem& p)
-            : inputs(p.inputs.begin(), p.inputs.end()), outputs(p.outputs.begin(), p.outputs.end()) {}
+        : inputs(p.inputs.begin(), p.inputs.end()), outputs(p.outputs.begin(), p.outputs.end()) {}
     TensorSpecs inputs, outputs;
 };
 template <class Params>

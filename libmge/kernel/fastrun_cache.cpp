@@ -30,7 +30,8 @@ CREATE TABLE IF NOT EXISTS algorithm_time (
 )";
 
 int64_t pack(const Attributes& a) {
-    return a.reproducible | a.naive << 1 | a.accuracy_depends_on_batch << 2 | a.usable_depends_on_shape << 3 | a.locks << 4;
+    return a.reproducible | a.naive << 1 | a.accuracy_depends_on_batch << 2 | a.usable_depends_on_shape << 3 |
+           a.locks << 4;
 }
 Attributes unpack(int64_t bits) {
     return {bool(bits & 1), bool(bits & 2), bool(bits & 4), bool(bits & 8), bool(bits & 16)};
@@ -69,7 +70,8 @@ void check_version(const std::string& path, sqlite3* db) {
     if (sqlite3_step(query.get()) != SQLITE_ROW) throw_sqlite(path, db);
     int found = sqlite3_column_int(query.get(), 0);
     if (found != 0 && found != schema_version)
-        throw UserError(text("fast-run cache '", path, "' has format ", found, ", this program reads ", schema_version));
+        throw UserError(
+            text("fast-run cache '", path, "' has format ", found, ", this program reads ", schema_version));
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ void check_version(const std::string& path, sqlite3* db) {
 void FastrunCache::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 
 FastrunCache::FastrunCache(std::string path, std::unique_ptr<sqlite3, Close> db)
-        : path_(std::move(path)), db_(std::move(db)) {
+    : path_(std::move(path)), db_(std::move(db)) {
     sqlite3_busy_timeout(db_.get(), busy_timeout_ms);
     check_version(path_, db_.get());
     execute(path_, db_.get(), "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;");
@@ -117,7 +119,8 @@ std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& proble
     while ((code = sqlite3_step(query.get())) == SQLITE_ROW) {
         auto* name = reinterpret_cast<const char*>(sqlite3_column_text(query.get(), 0));
         result.push_back({name ? name : "", sqlite3_column_double(query.get(), 1),
-                          size_t(sqlite3_column_int64(query.get(), 2)), unpack(sqlite3_column_int64(query.get(), 3))});
+                          size_t(sqlite3_column_int64(query.get(), 2)),
+                          unpack(sqlite3_column_int64(query.get(), 3))});
     }
     if (code != SQLITE_DONE) throw_sqlite(path_, db_.get());
     if (result.empty()) return std::nullopt;
@@ -128,7 +131,8 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
     std::lock_guard lock(mutex_);
     std::string machine = machine_key(problem.device), key = problem.key();
     execute(path_, db_.get(), "BEGIN IMMEDIATE");
-    auto insert = prepare(path_, db_.get(), "INSERT OR REPLACE INTO algorithm_time VALUES (?, ?, ?, ?, ?, ?)");
+    auto insert =
+        prepare(path_, db_.get(), "INSERT OR REPLACE INTO algorithm_time VALUES (?, ?, ?, ?, ?, ?)");
     for (auto& m : measured) {
         sqlite3_reset(insert.get());
         bind(insert.get(), 1, machine);

@@ -13,9 +13,10 @@ struct sqlite3;
 
 namespace mge {
 
-// Measured times of algorithms, kept in an SQLite file: crash-safe, many processes may write at once. One row per problem
-// and algorithm, keyed by the problem, the device model, the ISA and the versions of the libraries behind the algorithms;
-// rows of other machines or versions simply do not match. A damaged database is a UserError that names the file.
+// Measured times of algorithms, kept in an SQLite file: crash-safe, many processes may write at once. One row
+// per problem and algorithm, keyed by the problem, the device model, the ISA and the versions of the
+// libraries behind the algorithms; rows of other machines or versions simply do not match. A damaged database
+// is a UserError that names the file.
 class MGE_API FastrunCache {
 public:
     static std::unique_ptr<FastrunCache> open(const std::string& path);  // made when it does not exist

@@ -16,8 +16,8 @@ namespace {
 // Caches see this much foreign data between two runs of a candidate, as they would inside a network.
 constexpr size_t eviction_bytes = size_t(4) << 20;
 constexpr int finalists_runs = 7;
-constexpr double finalist_factor = 1.5;   // survivors of the first stage: within this factor of the best
-constexpr double hopeless_factor = 4;     // one run this much slower than the best: no second run
+constexpr double finalist_factor = 1.5;  // survivors of the first stage: within this factor of the best
+constexpr double hopeless_factor = 4;    // one run this much slower than the best: no second run
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -96,20 +96,23 @@ CostSource cold_cost(Scratch& scratch) {
 }
 
 std::vector<Contestant> prepare_all(const std::vector<NamedCandidate>& candidates, const Problem& problem,
-                                    std::span<const void* const> constants, const SelectOptions& options, bool naive) {
+                                    std::span<const void* const> constants, const SelectOptions& options,
+                                    bool naive) {
     std::vector<Contestant> result;
     for (auto& named : candidates) {
         if (named.candidate.attributes.naive != naive) continue;
         Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
-        if (prepared.workspace() <= options.workspace_limit) result.push_back({&named, std::move(prepared), {}});
+        if (prepared.workspace() <= options.workspace_limit)
+            result.push_back({&named, std::move(prepared), {}});
     }
     return result;
 }
 
 }  // namespace
 
-std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& candidates, const Problem& problem,
-                                            std::span<const void* const> constants, const SelectOptions& options) {
+std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& candidates,
+                                            const Problem& problem, std::span<const void* const> constants,
+                                            const SelectOptions& options) {
     auto contestants = prepare_all(candidates, problem, constants, options, false);
     if (contestants.empty()) contestants = prepare_all(candidates, problem, constants, options, true);
     Scratch scratch(problem, constants);
@@ -132,11 +135,13 @@ std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& c
 
     std::vector<Measurement> result;
     for (auto& c : contestants)
-        result.push_back({c.named->candidate.name, c.median(), c.prepared.workspace(), c.named->candidate.attributes});
+        result.push_back(
+            {c.named->candidate.name, c.median(), c.prepared.workspace(), c.named->candidate.attributes});
     std::stable_sort(result.begin(), result.end(),
                      [](auto& a, auto& b) { return a.milliseconds < b.milliseconds; });
     if (log_enabled(LogChannel::fastrun))
-        for (auto& m : result) log_line(LogChannel::fastrun, text(problem.key(), ": ", m.name, ' ', m.milliseconds, " ms"));
+        for (auto& m : result)
+            log_line(LogChannel::fastrun, text(problem.key(), ": ", m.name, ' ', m.milliseconds, " ms"));
     return result;
 }
 

@@ -23,7 +23,8 @@ bool matches(const Attributes& attributes, const SelectOptions& options) {
                         support ? "refused by the options (attributes or workspace limit)" : support.reason);
     }
     if (list.empty()) reasons = "it has none for this device";
-    throw DeviceError(text("[", problem.op, "] no algorithm can compute ", problem.key(), " (", reasons, ")"));
+    throw DeviceError(
+        text("[", problem.op, "] no algorithm can compute ", problem.key(), " (", reasons, ")"));
 }
 
 Choice finish(const NamedCandidate& named, const Problem& problem, std::span<const void* const> constants,
@@ -56,7 +57,8 @@ std::optional<Choice> choose_measured(const std::vector<Measurement>& measured,
         auto it = std::find_if(candidates.begin(), candidates.end(),
                                [&](const NamedCandidate& c) { return c.candidate.name == m.name; });
         if (it != candidates.end()) return finish(*it, problem, constants, source, m.milliseconds);
-        log_line(LogChannel::fastrun, text(problem.key(), ": cached '", m.name, "' does not exist here any more"));
+        log_line(LogChannel::fastrun,
+                 text(problem.key(), ": cached '", m.name, "' does not exist here any more"));
     }
     return std::nullopt;
 }
@@ -65,7 +67,8 @@ std::optional<Choice> choose_profiled(const std::vector<NamedCandidate>& candida
                                       std::span<const void* const> constants, const SelectOptions& options) {
     if (options.cache)
         if (auto stored = options.cache->find(problem))
-            if (auto choice = choose_measured(*stored, candidates, problem, constants, options, ChoiceSource::cache))
+            if (auto choice =
+                    choose_measured(*stored, candidates, problem, constants, options, ChoiceSource::cache))
                 return choice;
     if (options.heuristic) return std::nullopt;
     auto measured = measure_candidates(candidates, problem, constants, options);
@@ -85,14 +88,16 @@ std::vector<NamedCandidate> list_candidates(KernelList list, const Problem& prob
     for (auto& algorithm : list) {
         if (Support support = algorithm.supports(problem); !support) {
             if (log_enabled(LogChannel::dispatch))
-                log_line(LogChannel::dispatch, text(problem.op, ": skip ", algorithm.name, " (", support.reason, ")"));
+                log_line(LogChannel::dispatch,
+                         text(problem.op, ": skip ", algorithm.name, " (", support.reason, ")"));
             continue;
         }
         if (!algorithm.candidates) {
             result.push_back({&algorithm, {algorithm.name, 0, algorithm.attributes}});
             continue;
         }
-        for (auto& candidate : algorithm.candidates(problem)) result.push_back({&algorithm, std::move(candidate)});
+        for (auto& candidate : algorithm.candidates(problem))
+            result.push_back({&algorithm, std::move(candidate)});
     }
     return result;
 }
@@ -105,7 +110,8 @@ Choice select(KernelList list, const Problem& problem, std::span<const void* con
     if (!choice) choice = choose_first(candidates, problem, constants, options);
     if (!choice) throw_none(list, problem);
     if (log_enabled(LogChannel::dispatch))
-        log_line(LogChannel::dispatch, text(problem.key(), ": ", choice->candidate.name, " [", name_of(choice->source), ']'));
+        log_line(LogChannel::dispatch,
+                 text(problem.key(), ": ", choice->candidate.name, " [", name_of(choice->source), ']'));
     return std::move(*choice);
 }
 

@@ -25,15 +25,17 @@ struct Measurement {
     Attributes attributes{};
 };
 
-// Runs a prepared candidate a few times on scratch data and says how long one run takes, or nullopt when it is hopeless
-// next to `best_ms`. Injectable, so that tests can feed costs.
-using CostSource = std::function<std::optional<double>(const Problem&, const Algorithm&, const Prepared&, double best_ms)>;
+// Runs a prepared candidate a few times on scratch data and says how long one run takes, or nullopt when it
+// is hopeless next to `best_ms`. Injectable, so that tests can feed costs.
+using CostSource =
+    std::function<std::optional<double>(const Problem&, const Algorithm&, const Prepared&, double best_ms)>;
 
 struct SelectOptions {
-    bool heuristic = true;     // the first of the list that is supported and fits
-    bool profile = false;      // fast-run: cache, else measure (with `heuristic` too: cache, else heuristic; never measure)
-    bool reproducible = false;  // only algorithms with that attribute
-    bool optimized = false;    // never a naive one
+    bool heuristic = true;  // the first of the list that is supported and fits
+    bool profile =
+        false;  // fast-run: cache, else measure (with `heuristic` too: cache, else heuristic; never measure)
+    bool reproducible = false;          // only algorithms with that attribute
+    bool optimized = false;             // never a naive one
     bool same_between_batches = false;  // excludes accuracy_depends_on_batch
     size_t workspace_limit = SIZE_MAX;
     FastrunCache* cache = nullptr;
@@ -48,7 +50,8 @@ struct Choice {
     double milliseconds = 0;  // as measured now or once; 0 for a heuristic choice
 };
 
-// Chooses and prepares. DeviceError when no algorithm of the list accepts the problem: it names each with its reason.
+// Chooses and prepares. DeviceError when no algorithm of the list accepts the problem: it names each with its
+// reason.
 MGE_API Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
                       const SelectOptions& options);
 

@@ -9,10 +9,13 @@ namespace {
 thread_local Interpreter* innermost = nullptr;
 
 [[noreturn]] void throw_no_common(const OpInfo& op, DType a, DType b) {
-    throw_user(op.name, text("dtypes ", a, " and ", b, " have no common type; convert one of them with astype"));
+    throw_user(op.name,
+               text("dtypes ", a, " and ", b, " have no common type; convert one of them with astype"));
 }
 
-bool takes_part(const OpInfo& op, size_t i, const Tensor& input) { return input && input_info(op, i).promoted; }
+bool takes_part(const OpInfo& op, size_t i, const Tensor& input) {
+    return input && input_info(op, i).promoted;
+}
 
 DType promoted_dtype(const OpInfo& op, std::span<const Tensor> inputs) {
     DType result = DType::none;
@@ -48,13 +51,15 @@ Tensors promote(const OpInfo& op, std::span<const Tensor> inputs) {
     Tensors result(inputs.begin(), inputs.end());
     DType dtype = promoted_dtype(op, inputs);
     for (size_t i = 0; i < result.size(); ++i)
-        if (takes_part(op, i, result[i]) && result[i].dtype() != dtype) result[i] = convert_dtype(result[i], dtype);
+        if (takes_part(op, i, result[i]) && result[i].dtype() != dtype)
+            result[i] = convert_dtype(result[i], dtype);
     return result;
 }
 
 void check_inputs(const OpInfo& op, std::span<const Tensor> inputs) {
     if (inputs.size() > op.inputs.size() && !op.is_variadic())
-        throw_user(op.name, text("takes at most ", op.inputs.size(), " inputs, got ", inputs.size()), ErrorClass::type);
+        throw_user(op.name, text("takes at most ", op.inputs.size(), " inputs, got ", inputs.size()),
+                   ErrorClass::type);
     for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || !inputs[i]))
             throw_user(op.name, text("input '", op.inputs[i].name, "' is missing"), ErrorClass::type);
@@ -74,7 +79,8 @@ void check_devices(const OpInfo& op, std::span<const Tensor> inputs) {
 
 }  // namespace
 
-InterpreterScope::InterpreterScope(Interpreter& interpreter) : outer_(std::exchange(innermost, &interpreter)) {}
+InterpreterScope::InterpreterScope(Interpreter& interpreter)
+    : outer_(std::exchange(innermost, &interpreter)) {}
 InterpreterScope::~InterpreterScope() { innermost = outer_; }
 
 Interpreter& current_interpreter() { return innermost ? *innermost : eager_interpreter(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The one door through which all operators are applied: dtype promotion, then the innermost interpreter of this thread.
+// The one door through which all operators are applied: dtype promotion, then the innermost interpreter of
+// this thread.
 
 #include <span>
 #include <utility>
@@ -9,7 +10,8 @@
 
 namespace mge {
 
-// Runs an operator now, or records it. Interpreters form a stack per thread; the eager one lies below all others.
+// Runs an operator now, or records it. Interpreters form a stack per thread; the eager one lies below all
+// others.
 class MGE_API Interpreter {
 public:
     virtual ~Interpreter() = default;
@@ -36,8 +38,9 @@ MGE_API Interpreter& current_interpreter();
 // Defined by eager/eager_interpreter.cpp: this layer knows only that there is one.
 MGE_API Interpreter& eager_interpreter();
 
-// Inputs in the order of op.inputs, null where an optional one is absent; the variadic ones follow at the end. Trailing
-// absent inputs may be left out. UserError (class TypeError) when a required input is missing or too many are given.
+// Inputs in the order of op.inputs, null where an optional one is absent; the variadic ones follow at the
+// end. Trailing absent inputs may be left out. UserError (class TypeError) when a required input is missing
+// or too many are given.
 MGE_API Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 MGE_API Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 
@@ -59,7 +62,8 @@ template <size_t>
 using TensorArg = const Tensor&;
 
 template <class O>
-inline constexpr bool is_variadic_op = O::inputs.back().kind == InputKind::variadic || O::inputs.back().variadic_host;
+inline constexpr bool is_variadic_op = O::inputs.back().kind == InputKind::variadic
+                                       || O::inputs.back().variadic_host;
 template <class O>
 constexpr size_t required_inputs() {
     size_t n = 0;
@@ -69,16 +73,16 @@ constexpr size_t required_inputs() {
 template <class O>
 inline constexpr bool has_one_output = O::outputs.size() == 1 && !O::info.traits.variadic_outputs;
 
-// A C++ function made from an operator: softmax(x, {.axis = 1}); conv2d(x, w, {…}) or conv2d(x, w, bias, residual, {…});
-// concat({a, b}, {.axis = 1}). One output: Tensor; several: Tensors.
+// A C++ function made from an operator: softmax(x, {.axis = 1}); conv2d(x, w, {…}) or conv2d(x, w, bias,
+// residual, {…}); concat({a, b}, {.axis = 1}). One output: Tensor; several: Tensors.
 template <class O, bool OneOutput = true>
 struct OpFunction {
     using P = typename O::Params;
     using Result = std::conditional_t<OneOutput, Tensor, Tensors>;
 
     template <class... T>
-        requires((std::is_same_v<std::remove_cvref_t<T>, Tensor> && ...) && sizeof...(T) <= 8)
-    static Result call(const P& params, const T&... inputs) {
+    requires((std::is_same_v<std::remove_cvref_t<T>, Tensor> && ...) && sizeof...(T) <= 8) static Result
+        call(const P& params, const T&... inputs) {
         std::array<Tensor, sizeof...(T)> list{inputs...};
         return call_span(params, list);
     }
@@ -91,22 +95,27 @@ struct OpFunction {
 
     Result operator()(const P& params = {}) const { return call(params); }
     Result operator()(const Tensor& a, const P& params = {}) const { return call(params, a); }
-    Result operator()(const Tensor& a, const Tensor& b, const P& params = {}) const { return call(params, a, b); }
+    Result operator()(const Tensor& a, const Tensor& b, const P& params = {}) const {
+        return call(params, a, b);
+    }
     Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const P& params = {}) const {
         return call(params, a, b, c);
     }
-    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, const P& params = {}) const {
+    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d,
+                      const P& params = {}) const {
         return call(params, a, b, c, d);
     }
     Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, const Tensor& e,
                       const P& params = {}) const {
         return call(params, a, b, c, d, e);
     }
-    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, const Tensor& e, const Tensor& f,
-                      const P& params = {}) const {
+    Result operator()(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, const Tensor& e,
+                      const Tensor& f, const P& params = {}) const {
         return call(params, a, b, c, d, e, f);
     }
-    Result operator()(const TensorList& inputs, const P& params = {}) const { return call_span(params, inputs.tensors()); }
+    Result operator()(const TensorList& inputs, const P& params = {}) const {
+        return call_span(params, inputs.tensors());
+    }
 };
 
 }  // namespace mge

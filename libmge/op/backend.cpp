@@ -36,8 +36,8 @@ Tables& tables() {
 
 uint8_t add_backend(const Backend& backend) {
     if (backend.abi != backend_abi)
-        throw DeviceError(text("backend '", backend.name, "' was built for interface ", backend.abi, ", this library has ",
-                               backend_abi));
+        throw DeviceError(text("backend '", backend.name, "' was built for interface ", backend.abi,
+                               ", this library has ", backend_abi));
     auto& all = tables();
     std::unique_lock lock(all.mutex);
     uint8_t kind = add_device_kind(backend.name, backend.device_count, backend.open_device);

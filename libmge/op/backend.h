@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where operators meet devices: one kernel table per backend. The CPU's is part of libmge (ops/cpu_table.cpp); another
-// backend is a shared object that exports one C function returning a Backend. It links with -Wl,--no-undefined, so a
-// forgotten kernel fails its link.
+// Where operators meet devices: one kernel table per backend. The CPU's is part of libmge
+// (ops/cpu_table.cpp); another backend is a shared object that exports one C function returning a Backend. It
+// links with -Wl,--no-undefined, so a forgotten kernel fails its link.
 
 #include <array>
 #include <cstdint>
@@ -39,7 +39,9 @@ struct Backend {
 };
 
 template <class O>
-concept CpuOnly = requires { requires O::cpu_only; };
+concept CpuOnly = requires {
+    requires O::cpu_only;
+};
 
 template <class B, class O>
 constexpr KernelEntry kernel_entry() {
@@ -55,7 +57,8 @@ constexpr std::array<KernelEntry, sizeof...(O)> kernel_table(TypeList<O...>) {
 
 // Registers a backend and gives its kind number; DeviceError when its ABI is another one.
 MGE_API uint8_t add_backend(const Backend& backend);
-// Loads a shared object and calls its C function `symbol` (returning const Backend*); DeviceError when that fails.
+// Loads a shared object and calls its C function `symbol` (returning const Backend*); DeviceError when that
+// fails.
 MGE_API uint8_t load_backend(const char* path, const char* symbol);
 
 // The algorithms of an operator on a device; DeviceError when the backend does not have it.

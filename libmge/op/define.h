@@ -15,11 +15,11 @@ namespace mge {
 
 template <class O>
 concept OpDefinition = requires(const typename O::Params& p, std::span<const TensorSpec> in) {
-    { std::string_view(O::name) };
-    { std::string_view(O::doc) };
+    {std::string_view(O::name)};
+    {std::string_view(O::doc)};
     { O::inputs.size() } -> std::convertible_to<size_t>;
     { O::outputs.size() } -> std::convertible_to<size_t>;
-    { erase_fields(O::fields) };
+    {erase_fields(O::fields)};
     { O::infer(p, in) } -> std::same_as<TensorSpecs>;
 };
 template <class O>
@@ -27,15 +27,21 @@ concept Differentiable = requires(const GradientContext<typename O::Params>& g) 
     { O::gradient(g) } -> std::same_as<Tensors>;
 };
 template <class O>
-concept StopsGradient = requires { requires O::stops_gradient; };
+concept StopsGradient = requires {
+    requires O::stops_gradient;
+};
 template <class O>
 concept Resolvable = requires(const typename O::Params& p, std::span<const Tensor> values) {
     { O::resolve(p, values) } -> std::same_as<typename O::Params>;
 };
 template <class O>
-concept HasTraits = requires { { O::traits } -> std::convertible_to<OpTraits>; };
+concept HasTraits = requires {
+    { O::traits } -> std::convertible_to<OpTraits>;
+};
 template <class O>
-concept HasInPlace = requires { { O::in_place.size() } -> std::convertible_to<size_t>; };
+concept HasInPlace = requires {
+    { O::in_place.size() } -> std::convertible_to<size_t>;
+};
 
 template <class O>
 struct ErasedFields {
@@ -44,24 +50,26 @@ struct ErasedFields {
 
 template <class P>
 constexpr ParamsType params_type(uint64_t (*hash)(const void*)) {
-    return {+[]() -> std::shared_ptr<void> { return std::make_shared<P>(); },
-            +[](const void* p) -> std::shared_ptr<const void> {
-                return std::make_shared<const P>(*static_cast<const P*>(p));
-            },
-            +[](const void* a, const void* b) { return *static_cast<const P*>(a) == *static_cast<const P*>(b); }, hash};
+    return {
+        +[]() -> std::shared_ptr<void> { return std::make_shared<P>(); },
+        +[](const void* p) -> std::shared_ptr<const void> {
+            return std::make_shared<const P>(*static_cast<const P*>(p));
+        },
+        +[](const void* a, const void* b) { return *static_cast<const P*>(a) == *static_cast<const P*>(b); },
+        hash};
 }
 
 template <class O>
 uint64_t hash_params(const void* params) {
     auto& p = *static_cast<const typename O::Params*>(params);
     uint64_t seed = 0;
-    std::apply([&](auto... f) { ((seed = hash_mix(seed, hash_param(p.*(decltype(f)::member)))), ...); }, O::fields);
+    std::apply([&](auto... f) { ((seed = hash_mix(seed, hash_param(p.*(decltype(f)::member)))), ...); },
+               O::fields);
     return seed;
 }
 
 template <OpDefinition O>
-    requires(Differentiable<O> || StopsGradient<O>)
-constexpr OpInfo define() {
+requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     using P = typename O::Params;
     OpInfo info{};
     info.name = O::name;
@@ -72,7 +80,9 @@ constexpr OpInfo define() {
     info.params = params_type<P>(&hash_params<O>);
     if constexpr (HasTraits<O>) info.traits = O::traits;
     if constexpr (HasInPlace<O>) info.in_place = O::in_place;
-    info.infer = +[](const void* p, std::span<const TensorSpec> in) { return O::infer(*static_cast<const P*>(p), in); };
+    info.infer = +[](const void* p, std::span<const TensorSpec> in) {
+        return O::infer(*static_cast<const P*>(p), in);
+    };
     if constexpr (Differentiable<O>)
         info.gradient = +[](const GradientArguments& a) { return O::gradient(GradientContext<P>(a)); };
     if constexpr (Resolvable<O>)

@@ -26,7 +26,8 @@ IntList host_values(const Tensor& tensor) {
         else if (tensor.dtype() == DType::i64)
             values[i] = tensor.data<int64_t>()[i];
         else
-            throw_user("shape", text("a shape or index has to be int32, got ", tensor.dtype()), ErrorClass::type);
+            throw_user("shape", text("a shape or index has to be int32, got ", tensor.dtype()),
+                       ErrorClass::type);
     }
     return values;
 }
@@ -34,7 +35,8 @@ IntList host_values(const Tensor& tensor) {
 const OpInfo* find_op(std::string_view name) {
     static const auto by_name = [] {
         std::unordered_map<std::string_view, const OpInfo*> map;
-        for (auto* op : all_ops()) MGE_CHECK(map.emplace(op->name, op).second, "two operators named ", op->name);
+        for (auto* op : all_ops())
+            MGE_CHECK(map.emplace(op->name, op).second, "two operators named ", op->name);
         return map;
     }();
     auto it = by_name.find(name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an operator is. An operator is a struct (see ops/shape/concat.h for a small one); OpInfo is its type-erased view,
-// all that the rest of the library needs. How a struct becomes an OpInfo: define.h. How it is applied: apply.h.
+// What an operator is. An operator is a struct (see ops/shape/concat.h for a small one); OpInfo is its
+// type-erased view, all that the rest of the library needs. How a struct becomes an OpInfo: define.h. How it
+// is applied: apply.h.
 
 #include <array>
 #include <cstddef>
@@ -32,7 +33,7 @@ struct InputInfo {
     bool promoted = true;        // takes part in dtype promotion
     constexpr InputInfo(const char* n) : name(n) {}
     constexpr InputInfo(std::string_view n, InputKind k, bool many = false, bool promote = true)
-            : name(n), kind(k), variadic_host(many), promoted(promote) {}
+        : name(n), kind(k), variadic_host(many), promoted(promote) {}
 };
 constexpr InputInfo optional(const char* name) { return {name, InputKind::optional}; }
 constexpr InputInfo variadic(const char* name) { return {name, InputKind::variadic}; }
@@ -69,10 +70,10 @@ constexpr auto in_place_list(P... pairs) {
 
 struct OpTraits {
     Promotion promotion = Promotion::none;
-    bool elementwise = false;      // one output element from the input elements at the same (broadcast) place
-    bool view = false;             // the output is input 0's memory under another shape
-    bool runtime_shape = false;    // only a run can tell the output shapes
-    bool variadic_outputs = false; // the number of outputs depends on the parameters
+    bool elementwise = false;    // one output element from the input elements at the same (broadcast) place
+    bool view = false;           // the output is input 0's memory under another shape
+    bool runtime_shape = false;  // only a run can tell the output shapes
+    bool variadic_outputs = false;  // the number of outputs depends on the parameters
 };
 
 struct OpInfo;
@@ -89,7 +90,8 @@ struct GradientArguments {
 template <class P>
 struct GradientContext : GradientArguments {
     const P& params;
-    explicit GradientContext(const GradientArguments& a) : GradientArguments(a), params(*static_cast<const P*>(a.params)) {}
+    explicit GradientContext(const GradientArguments& a)
+        : GradientArguments(a), params(*static_cast<const P*>(a.params)) {}
 
     const Tensor& input(std::string_view name) const { return find_input(name); }
     std::span<const Tensor> variadic_inputs() const;
@@ -109,7 +111,7 @@ private:
 
 // The type of an operator's parameters.
 struct ParamsType {
-    std::shared_ptr<void> (*make)();                    // with default values
+    std::shared_ptr<void> (*make)();  // with default values
     std::shared_ptr<const void> (*copy)(const void*);
     bool (*equal)(const void*, const void*);
     uint64_t (*hash)(const void*);
@@ -126,18 +128,21 @@ struct OpInfo {
     TensorSpecs (*infer)(const void* params, std::span<const TensorSpec> inputs);
     // Null when gradients stop here.
     Tensors (*gradient)(const GradientArguments&);
-    // Null for operators without host values: parameters with the values of the host inputs (null ones absent) folded in.
+    // Null for operators without host values: parameters with the values of the host inputs (null ones
+    // absent) folded in.
     std::shared_ptr<const void> (*resolve)(const void* params, std::span<const Tensor> host_values);
 
     // Number of inputs before a variadic one; the smallest number that has to be given.
     size_t fixed_inputs() const {
-        bool many = !inputs.empty() && (inputs.back().kind == InputKind::variadic || inputs.back().variadic_host);
+        bool many =
+            !inputs.empty() && (inputs.back().kind == InputKind::variadic || inputs.back().variadic_host);
         return inputs.size() - many;
     }
     bool is_variadic() const { return fixed_inputs() != inputs.size(); }
 };
 
-const InputInfo& input_info(const OpInfo& op, size_t position);          // the variadic one for all positions behind it
+const InputInfo& input_info(const OpInfo& op,
+                            size_t position);  // the variadic one for all positions behind it
 
 template <class P>
 const Tensor& GradientContext<P>::find_input(std::string_view name) const {

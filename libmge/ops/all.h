@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Every operator, one line each. Kernel tables, Python, files, documentation and tests are derived from this list.
+// Every operator, one line each. Kernel tables, Python, files, documentation and tests are derived from this
+// list.
 
 #include "libmge/op/backend.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -11,9 +12,9 @@
 namespace mge {
 
 using AllOps = TypeList<  //
-        ops::Add,         //
-        ops::Concat,      //
-        ops::Convert,     //
-        ops::Reshape>;
+    ops::Add,             //
+    ops::Concat,          //
+    ops::Convert,         //
+    ops::Reshape>;
 
 }  // namespace mge

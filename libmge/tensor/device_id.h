@@ -9,8 +9,9 @@
 
 namespace mge {
 
-// Which backend, which of its devices, which queue. Kind 0 is the CPU; other numbers are given out as backends are loaded.
-// The logical name "xpux" means the default device; `is_default` keeps that spelling, it does not take part in equality.
+// Which backend, which of its devices, which queue. Kind 0 is the CPU; other numbers are given out as
+// backends are loaded. The logical name "xpux" means the default device; `is_default` keeps that spelling, it
+// does not take part in equality.
 struct DeviceId {
     uint8_t kind = 0;
     uint8_t index = 0;

@@ -8,8 +8,8 @@
 namespace mge {
 namespace {
 
-constexpr std::array<std::string_view, dtype_count> names{"none",  "bool",  "uint8",   "int8",     "uint16", "int16",
-                                                          "int32", "int64", "float16", "bfloat16", "float32"};
+constexpr std::array<std::string_view, dtype_count> names{
+    "none", "bool", "uint8", "int8", "uint16", "int16", "int32", "int64", "float16", "bfloat16", "float32"};
 
 int category(DType dtype) { return is_float(dtype) ? 2 : is_int(dtype) ? 1 : 0; }
 

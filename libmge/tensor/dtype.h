@@ -11,8 +11,8 @@
 
 namespace mge {
 
-// Element types. `none` marks an absent optional input. Quantised types will follow the float ones; they carry a scale and
-// a zero point, which then become part of TensorSpec.
+// Element types. `none` marks an absent optional input. Quantised types will follow the float ones; they
+// carry a scale and a zero point, which then become part of TensorSpec.
 enum class DType : uint8_t { none, boolean, u8, i8, u16, i16, i32, i64, f16, bf16, f32 };
 inline constexpr int dtype_count = 11;
 
@@ -42,8 +42,9 @@ constexpr bool is_float(DType dtype) { return dtype >= DType::f16; }
 constexpr bool is_int(DType dtype) { return dtype >= DType::u8 && dtype <= DType::i64; }
 constexpr bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u16; }
 
-// MegEngine's rule for tensors of two types: equal stays; f16 and bf16 otherwise count as f32; different categories
-// (float, int, bool) give f32; the same category gives the wider. Signed with unsigned integers have no common type: nullopt.
+// MegEngine's rule for tensors of two types: equal stays; f16 and bf16 otherwise count as f32; different
+// categories (float, int, bool) give f32; the same category gives the wider. Signed with unsigned integers
+// have no common type: nullopt.
 MGE_API std::optional<DType> common_dtype(DType a, DType b);
 
 inline std::ostream& operator<<(std::ostream& stream, DType dtype) { return stream << name_of(dtype); }

@@ -25,11 +25,16 @@ void dispatch_dtype(DType dtype, Types<T...>, Fn&& fn) {
 template <class Fn>
 void dispatch_size(DType dtype, Fn&& fn) {
     switch (size_of(dtype)) {
-        case 1: return fn(std::type_identity<uint8_t>{});
-        case 2: return fn(std::type_identity<uint16_t>{});
-        case 4: return fn(std::type_identity<uint32_t>{});
-        case 8: return fn(std::type_identity<uint64_t>{});
-        default: MGE_CHECK(false, "dtype ", dtype, " has no size");
+        case 1:
+            return fn(std::type_identity<uint8_t>{});
+        case 2:
+            return fn(std::type_identity<uint16_t>{});
+        case 4:
+            return fn(std::type_identity<uint32_t>{});
+        case 8:
+            return fn(std::type_identity<uint64_t>{});
+        default:
+            MGE_CHECK(false, "dtype ", dtype, " has no size");
     }
 }
 

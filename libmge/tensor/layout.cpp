@@ -14,21 +14,22 @@ struct Named {
     std::initializer_list<Layout::Digit> digits;
 };
 
-// Axes: n 0, c 1, h 2, w 3. MegEngine's names and oneDNN's stand side by side; the first of equal ones is printed.
+// Axes: n 0, c 1, h 2, w 3. MegEngine's names and oneDNN's stand side by side; the first of equal ones is
+// printed.
 const Named known_layouts[] = {
-        {"nchw", {}},
-        {"nhwc", {{0, 0}, {2, 0}, {3, 0}, {1, 0}}},
-        {"nChw16c", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}},
-        {"nChw8c", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 8}}},
-        {"nChw4c", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
-        {"NCHW4", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
-        {"NCHW44", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
-        {"NCHW44_DOT", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
-        {"NCHW88", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 8}}},
-        {"NCHW32", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 32}}},
-        {"NCHW64", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 64}}},
-        {"NHWCD4", {{0, 0}, {2, 0}, {1, 0}, {3, 0}, {1, 4}}},
-        {"CHWN4", {{1, 0}, {2, 0}, {3, 0}, {0, 0}, {1, 4}}},
+    {"nchw", {}},
+    {"nhwc", {{0, 0}, {2, 0}, {3, 0}, {1, 0}}},
+    {"nChw16c", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}},
+    {"nChw8c", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 8}}},
+    {"nChw4c", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
+    {"NCHW4", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
+    {"NCHW44", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
+    {"NCHW44_DOT", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}},
+    {"NCHW88", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 8}}},
+    {"NCHW32", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 32}}},
+    {"NCHW64", {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 64}}},
+    {"NHWCD4", {{0, 0}, {2, 0}, {1, 0}, {3, 0}, {1, 4}}},
+    {"CHWN4", {{1, 0}, {2, 0}, {3, 0}, {0, 0}, {1, 4}}},
 };
 
 }  // namespace
@@ -53,7 +54,8 @@ size_t Layout::bytes(const Shape& shape, DType dtype) const {
     for (int i = 0; i < size_; ++i)
         if (digits_[i].block) block[digits_[i].axis] *= digits_[i].block;
     size_t elements = 1;
-    for (int i = 0; i < shape.rank(); ++i) elements *= size_t((shape[i] + block[i] - 1) / block[i] * block[i]);
+    for (int i = 0; i < shape.rank(); ++i)
+        elements *= size_t((shape[i] + block[i] - 1) / block[i] * block[i]);
     return elements * size_of(dtype);
 }
 

@@ -12,8 +12,9 @@
 
 namespace mge {
 
-// How the elements of a tensor lie in memory: a list of digits from the outermost to the innermost, each the part of an
-// axis. Block 0 is what remains of the axis outside its blocks; block b > 0 counts b neighbours. So, with axes n c h w:
+// How the elements of a tensor lie in memory: a list of digits from the outermost to the innermost, each the
+// part of an axis. Block 0 is what remains of the axis outside its blocks; block b > 0 counts b neighbours.
+// So, with axes n c h w:
 //   plain row-major (any rank)   no digits at all
 //   nhwc                         n h w c
 //   nChw16c                      n c h w 16c
@@ -48,6 +49,8 @@ private:
     uint8_t size_ = 0;
 };
 
-inline std::ostream& operator<<(std::ostream& stream, const Layout& layout) { return stream << layout.name(); }
+inline std::ostream& operator<<(std::ostream& stream, const Layout& layout) {
+    return stream << layout.name();
+}
 
 }  // namespace mge

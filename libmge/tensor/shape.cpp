@@ -10,7 +10,8 @@ namespace {
 
 void check_rank(size_t rank) {
     if (rank > size_t(max_rank))
-        throw_user("shape", text("rank ", rank, " is above the largest supported rank ", max_rank), ErrorClass::value);
+        throw_user("shape", text("rank ", rank, " is above the largest supported rank ", max_rank),
+                   ErrorClass::value);
 }
 
 }  // namespace
@@ -71,7 +72,8 @@ int64_t checked_numel(std::string_view who, const Shape& shape) {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
     for (int64_t d : shape.dims())
         if (__builtin_mul_overflow(n, d, &n) || n > largest)
-            throw_user(who, text("shape ", shape, " has more elements than memory can hold"), ErrorClass::value);
+            throw_user(who, text("shape ", shape, " has more elements than memory can hold"),
+                       ErrorClass::value);
     return n;
 }
 

@@ -13,8 +13,9 @@ namespace mge {
 
 inline constexpr int max_rank = 7;
 
-// The extents of a tensor, stored inline. Rank 0 is a scalar. A Shape may be unknown: what shape inference answers for
-// values whose shape only a run can tell; asking an unknown shape for its extents is an internal error.
+// The extents of a tensor, stored inline. Rank 0 is a scalar. A Shape may be unknown: what shape inference
+// answers for values whose shape only a run can tell; asking an unknown shape for its extents is an internal
+// error.
 class MGE_API Shape {
 public:
     Shape() = default;

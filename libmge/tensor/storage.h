@@ -11,8 +11,8 @@
 
 namespace mge {
 
-// A piece of device memory, counted by its users. Made by an Allocator or borrowed from an owner (a mapped file, a numpy
-// array); `release` gives it back to where it came from.
+// A piece of device memory, counted by its users. Made by an Allocator or borrowed from an owner (a mapped
+// file, a numpy array); `release` gives it back to where it came from.
 struct Storage {
     std::atomic<uint32_t> users{1};
     DeviceId device;
@@ -36,7 +36,8 @@ public:
         return *this;
     }
     ~StorageRef() {
-        if (storage_ && storage_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) storage_->release(storage_);
+        if (storage_ && storage_->users.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            storage_->release(storage_);
     }
     Storage* operator->() const { return storage_; }
     Storage* get() const { return storage_; }

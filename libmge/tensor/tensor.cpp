@@ -34,7 +34,8 @@ TensorImpl* make_impl() { return ::new (block_cache.take()) TensorImpl; }
 
 }  // namespace
 
-Tensor::Tensor(const TensorSpec& spec, StorageRef storage, size_t offset, DeviceId device) : impl_(make_impl()) {
+Tensor::Tensor(const TensorSpec& spec, StorageRef storage, size_t offset, DeviceId device)
+    : impl_(make_impl()) {
     impl_->spec = spec;
     impl_->storage = std::move(storage);
     impl_->offset = offset;

@@ -13,8 +13,8 @@
 
 namespace mge {
 
-// What a Tensor points to. A value never changes after it was made; operators that update in place may take over the
-// storage of an input nobody else holds.
+// What a Tensor points to. A value never changes after it was made; operators that update in place may take
+// over the storage of an input nobody else holds.
 struct TensorImpl {
     std::atomic<uint32_t> users{1};
     DeviceId device;
@@ -31,7 +31,8 @@ struct TensorImpl {
     uint64_t tape_node = 0;
 };
 
-// A handle to a value: null, concrete (has memory, always dense and row-major) or symbolic (a value of a graph).
+// A handle to a value: null, concrete (has memory, always dense and row-major) or symbolic (a value of a
+// graph).
 class MGE_API Tensor {
 public:
     Tensor() = default;

@@ -12,7 +12,9 @@ namespace {
 Tensor vector_of(std::vector<float> values) {
     return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data());
 }
-std::vector<float> values_of(const Tensor& t) { return {t.data<float>(), t.data<float>() + t.spec().numel()}; }
+std::vector<float> values_of(const Tensor& t) {
+    return {t.data<float>(), t.data<float>() + t.spec().numel()};
+}
 
 TEST(Apply, ConcatenatesAndReshapes) {
     Tensor joined = ops::concat({vector_of({1, 2}), vector_of({3})}, {.axis = 0});

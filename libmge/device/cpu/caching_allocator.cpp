@@ -50,15 +50,16 @@ CachingAllocator& cpu_allocator() {
     // Never destroyed: tensors in static storage are released after static destructors started.
     static CachingAllocator& allocator = *std::make_unique<CachingAllocator>().release();
     static const int registered =
-            pthread_atfork([] { cpu_allocator().lock_for_fork(); }, [] { cpu_allocator().unlock_after_fork(); },
-                           [] { cpu_allocator().unlock_after_fork(); });
+        pthread_atfork([] { cpu_allocator().lock_for_fork(); }, [] { cpu_allocator().unlock_after_fork(); },
+                       [] { cpu_allocator().unlock_after_fork(); });
     (void)registered;
     return allocator;
 }
 
 StorageRef CachingAllocator::allocate(size_t bytes) {
     constexpr size_t largest = size_t(1) << 46;
-    if (bytes > largest) throw MemoryError(text("cannot allocate ", bytes, " bytes: more than any machine has"));
+    if (bytes > largest)
+        throw MemoryError(text("cannot allocate ", bytes, " bytes: more than any machine has"));
     int c = class_of(bytes);
     Storage* storage = nullptr;
     if (c < small_classes && thread_cache.count[c] > 0) [[likely]]
@@ -76,8 +77,8 @@ void CachingAllocator::note_allocated(size_t bytes, size_t requested) {
     size_t limit = limit_.load(std::memory_order_relaxed);
     if (limit && now > limit) [[unlikely]]
         // The caller's StorageRef gives the block back and takes `bytes` off again.
-        throw MemoryError(text("cannot allocate ", requested, " bytes: ", now - bytes, " of the limit of ", limit,
-                               " bytes are in use"));
+        throw MemoryError(text("cannot allocate ", requested, " bytes: ", now - bytes, " of the limit of ",
+                               limit, " bytes are in use"));
     size_t peak = peak_.load(std::memory_order_relaxed);
     while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }

@@ -9,8 +9,9 @@
 
 namespace mge {
 
-// Host memory in size classes (four per power of two). A freed block stays in its class for the next request; each thread
-// keeps a few small ones for itself, so that eager operators take no lock. Blocks of 2 MB and more sit in huge pages.
+// Host memory in size classes (four per power of two). A freed block stays in its class for the next request;
+// each thread keeps a few small ones for itself, so that eager operators take no lock. Blocks of 2 MB and
+// more sit in huge pages.
 class CachingAllocator {
 public:
     StorageRef allocate(size_t bytes);
@@ -19,7 +20,8 @@ public:
     void reset_peak();
     void release_cached();
 
-    // fork() may happen while another thread holds the lock: held across it, so that the child's copy is consistent.
+    // fork() may happen while another thread holds the lock: held across it, so that the child's copy is
+    // consistent.
     void lock_for_fork() { mutex_.lock(); }
     void unlock_after_fork() { mutex_.unlock(); }
 

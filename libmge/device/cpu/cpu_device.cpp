@@ -17,8 +17,12 @@ public:
     void set_memory_limit(size_t bytes) override { allocator_.set_limit(bytes); }
     void reset_peak() override { allocator_.reset_peak(); }
     void release_cached() override { allocator_.release_cached(); }
-    void copy_from_host(void* target, const void* source, size_t bytes) override { std::memcpy(target, source, bytes); }
-    void copy_to_host(void* target, const void* source, size_t bytes) override { std::memcpy(target, source, bytes); }
+    void copy_from_host(void* target, const void* source, size_t bytes) override {
+        std::memcpy(target, source, bytes);
+    }
+    void copy_to_host(void* target, const void* source, size_t bytes) override {
+        std::memcpy(target, source, bytes);
+    }
     void synchronize() override {}  // work runs on the calling thread
 
 private:

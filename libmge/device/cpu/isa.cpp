@@ -48,8 +48,10 @@ Isa limited_isa() {
     if (!name) return best;
     for (size_t i = 0; i < isa_names.size(); ++i)
         if (isa_names[i] == *name) return std::min(best, Isa(i));
-    throw_user("MGE_ISA", text("'", *name, "' is not one of sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, amx"),
-               ErrorClass::value);
+    throw_user(
+        "MGE_ISA",
+        text("'", *name, "' is not one of sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, amx"),
+        ErrorClass::value);
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 namespace mge {
 
-// Splits [0, n) into one contiguous part per thread and calls fn(begin, end) for each, on this thread and its team. Fewer
-// than two parts of `grain` elements run inline: entering a parallel region costs about half a microsecond.
+// Splits [0, n) into one contiguous part per thread and calls fn(begin, end) for each, on this thread and its
+// team. Fewer than two parts of `grain` elements run inline: entering a parallel region costs about half a
+// microsecond.
 template <class Fn>
 void par_for(int threads, int64_t n, int64_t grain, Fn&& fn) {
     if (n <= 0) return;

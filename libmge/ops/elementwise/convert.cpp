@@ -13,7 +13,9 @@ namespace ops {
 
 constinit const OpInfo Convert::info = define<Convert>();
 
-TensorSpecs Convert::infer(const Params& p, std::span<const TensorSpec> in) { return {{p.dtype, in[0].shape, {}}}; }
+TensorSpecs Convert::infer(const Params& p, std::span<const TensorSpec> in) {
+    return {{p.dtype, in[0].shape, {}}};
+}
 
 Tensors Convert::gradient(const GradientContext<Params>& g) {
     DType source = g.input("x").dtype();

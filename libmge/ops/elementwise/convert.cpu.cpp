@@ -20,7 +20,8 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Convert) {
-    static constexpr Algorithm list[] = {{"reference", always, copy_problem<Convert::Params>, run_reference, {.naive = true}}};
+    static constexpr Algorithm list[] = {
+        {"reference", always, copy_problem<Convert::Params>, run_reference, {.naive = true}}};
     return list;
 }
 

@@ -15,7 +15,8 @@ TensorSpecs Concat::infer(const Params& p, std::span<const TensorSpec> in) {
         Shape expected = out.shape, got = x.shape;
         if (got.rank() == expected.rank()) expected[axis] = got[axis];
         if (!(got == expected))
-            throw_user(name, text("shapes ", in[0].shape, " and ", x.shape, " differ outside of axis ", axis));
+            throw_user(name,
+                       text("shapes ", in[0].shape, " and ", x.shape, " differ outside of axis ", axis));
         out.shape[axis] += x.shape[axis];
     }
     return {out};

@@ -30,7 +30,8 @@ void run_rows(const Prepared& prepared, const Launch& launch) {
     char* y = launch.out<char>(0);
     for (int64_t row = 0; row < rows.count; ++row)
         for (size_t i = 0; i < rows.bytes.size(); ++i) {
-            if (rows.bytes[i]) std::memcpy(y, launch.in<char>(i) + size_t(row) * rows.bytes[i], rows.bytes[i]);
+            if (rows.bytes[i])
+                std::memcpy(y, launch.in<char>(i) + size_t(row) * rows.bytes[i], rows.bytes[i]);
             y += rows.bytes[i];
         }
 }

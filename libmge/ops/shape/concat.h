@@ -7,7 +7,8 @@ namespace mge::ops {
 
 struct Concat {
     static constexpr auto name = "concat";
-    static constexpr auto doc = "Joins tensors of equal rank along an axis; all other extents have to be equal.";
+    static constexpr auto doc =
+        "Joins tensors of equal rank along an axis; all other extents have to be equal.";
     static constexpr auto inputs = names(variadic("xs"));
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::common};
@@ -16,7 +17,7 @@ struct Concat {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
-            field_list(field<&Params::axis>("axis", "Axis to join along; negative counts from the end."));
+        field_list(field<&Params::axis>("axis", "Axis to join along; negative counts from the end."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

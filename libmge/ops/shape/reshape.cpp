@@ -18,7 +18,8 @@ Shape complete(const Shape& from, const IntList& to) {
     IntList dims = to;
     for (size_t i = 0; i < dims.size(); ++i) {
         if (dims[i] < -1 || (dims[i] == -1 && free_axis >= 0))
-            throw_user(Reshape::name, text("target ", to_text(ParamValue(to)), " may hold one -1 and no other negative"),
+            throw_user(Reshape::name,
+                       text("target ", to_text(ParamValue(to)), " may hold one -1 and no other negative"),
                        ErrorClass::value);
         if (dims[i] == -1)
             free_axis = int(i);

@@ -6,7 +6,9 @@
 namespace mge::ops {
 namespace {
 
-Prepared prepare_copy(const PrepareContext& context) { return Prepared::make(context.problem.outputs[0].bytes()); }
+Prepared prepare_copy(const PrepareContext& context) {
+    return Prepared::make(context.problem.outputs[0].bytes());
+}
 
 void run_copy(const Prepared& prepared, const Launch& launch) {
     size_t bytes = prepared.state<size_t>();

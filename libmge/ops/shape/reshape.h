@@ -16,8 +16,9 @@ struct Reshape {
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
-            field<&Params::shape>("shape", "New extents; at most one may be -1 and is then what remains. The tensor "
-                                           "`target`, when given, replaces it."));
+        field<&Params::shape>("shape",
+                              "New extents; at most one may be -1 and is then what remains. The tensor "
+                              "`target`, when given, replaces it."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
