@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weights that follow from a parameter's name, its shape and a seed alone.
 
-Any engine that names the parameters alike gets the same numbers, so two engines can be compared without
-a weight file: every parameter has a random generator of its own, seeded by its name. A shape may carry
-extra axes of length one or split groups; only the flat order of the elements counts.
+Any engine that names the parameters alike gets the same numbers, so two engines can be compared
+without a weight file: every parameter has a random generator of its own, seeded by its name. A
+shape may carry extra axes of length one or split groups: only the order of the elements counts.
 
     >>> seeded_array("fc.bias", (3,)).shape
     (3,)
@@ -23,7 +23,7 @@ SMALL = 0.1
 def seeded_array(name, shape, seed=0):
     """Return the float32 values of one parameter or buffer.
 
-    name: full dotted name, as both `megengine.module` and PyTorch give it ("layer1.0.conv1.weight").
+    name: full dotted name, as `megengine.module` and PyTorch give it ("layer1.0.conv1.weight").
     shape: shape wanted; the same number of elements gives the same numbers.
     seed: another seed, another net.
     """
@@ -46,7 +46,7 @@ def _is_matrix(shape):
 
 
 def _deviation(shape):
-    """Keeps the variance: 2 / fan-in in front of a ReLU (convolutions), 1 / fan-in for linear layers."""
+    """Keeps the variance: 2 / fan-in before a ReLU (convolutions), 1 / fan-in in linear layers."""
     if len(shape) >= 4:
         return np.sqrt(2.0 / np.prod(shape[-3:]))
     return np.sqrt(1.0 / shape[-1])

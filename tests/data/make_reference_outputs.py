@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes models/*.npz: small inputs of three example models and what PyTorch answers, in f64 arithmetic.
+"""Writes models/*.npz: small inputs of three example models and what PyTorch answers in f64.
 
-The weights are not stored: examples/models/seeded_weights.py derives them from the parameters' names.
-Needs PyTorch and torchvision, which nothing else in the tests does: benchmarks/inference/setup_peers makes
-an environment that has them. Run it again only when a case is added:
+The weights are not stored: examples/models/seeded_weights.py derives them from the parameters'
+names. Needs PyTorch and torchvision, which nothing else in the tests does:
+benchmarks/inference/setup_peers makes an environment that has them. Run it again only when a case
+is added:
 
     build/peers/bin/python tests/data/make_reference_outputs.py
 """

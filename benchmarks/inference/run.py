@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares MGE with other engines on the example models, in interleaved rounds on one machine.
+
+Every contestant is a process that loads one model and waits on a pipe, stopped (SIGSTOP) while it
+is not its turn, so that idle workers that spin disturb nobody. A round gives each a hot and a cold
+turn; the order is reversed from round to round. Short calibration loops run around each round, and
+a round in which the machine's speed moved or others used it is discarded and repeated.
+
+    run.py --models DIR --names resnet50,lenet --threads 1,2 --out results.jsonl
+    run.py --table results.jsonl
+"""
+
+import argparse
+import datetime
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the calibration has a thread per core already
+
+import ratios  # noqa: E402
+from calibrate import Calibration, CpuTicks, process_ticks, shares  # noqa: E402
+from machine import describe_machine  # noqa: E402
+from table import print_tables  # noqa: E402
+
+OURS = "mge"
+ROUNDS_PER_VALID = 3  # how many rounds may be tried for each that is wanted
+
+# label: (interpreter, script, arguments); {peers} and {build} are folders
+CONTESTANTS = {
+    OURS: ("{build}/bin/benchmark_inference_child", []),
+    "onnxruntime": ("{peers}/bin/python", [HERE / "contestants/onnxruntime_child.py"]),
+    "openvino": ("{peers}/bin/python", [HERE / "contestants/openvino_child.py"]),
+    "ncnn": ("{peers}/bin/python", [HERE / "contestants/ncnn_child.py"]),
+    "torch": ("{peers}/bin/python", [HERE / "contestants/torch_child.py"]),
+    "torch-compile": (
+        "{peers}/bin/python",
+        [HERE / "contestants/torch_child.py", "--variant", "compile"],
+    ),
+}
+
+
+class Contestant:
+    """One engine in a process of its own, stopped except during its turns."""
+
+    def __init__(self, label, options, model, threads):
+        self.label = label
+        program, arguments = CONTESTANTS[label]
+        program = program.format(peers=options.peers, build=options.build)
+        command = [program, *arguments, "--models", options.models, "--model", model]
+        command += ["--threads", str(threads)]
+        environment = dict(
+            os.environ,
+            OMP_NUM_THREADS=str(threads),
+            SPAWNED_AT_NS=str(time.monotonic_ns()),
+        )
+        environment.pop("OPENBLAS_NUM_THREADS", None)
+        cores = sorted(os.sched_getaffinity(0))[:threads]
+        self.process = subprocess.Popen(
+            list(map(str, command)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if not options.verbose else None,
+            text=True,
+            bufsize=1,
+            env=environment,
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),
+        )
+        self.facts = self._answer()
+        self.facts.update(self._ask("memory"))
+        self.stop()
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        while line and not line.startswith("{"):  # libraries that print on their own
+            line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.label} ended with status {self.process.wait()}")
+        return json.loads(line)
+
+    def _ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def stop(self):
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def turn(self, command):
+        """Let it run one command alone; return the times of the single runs in ms."""
+        os.kill(self.process.pid, signal.SIGCONT)
+        times = self._ask(command)["ms"]
+        self.stop()
+        return times
+
+    def leave(self):
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+
+
+def start_contestants(options, model, threads):
+    started = []
+    for label in options.contestants:
+        try:
+            started.append(Contestant(label, options, model, threads))
+        except (OSError, RuntimeError) as error:
+            print(f"# {model}: {label} does not take part: {error}", file=sys.stderr, flush=True)
+    return started
+
+
+class Series:
+    """The rounds of one model at one number of threads."""
+
+    def __init__(self, contestants, calibration, options):
+        self.contestants = contestants
+        self.calibration = calibration
+        self.options = options
+        self.speeds = []
+        self.rounds = []  # one dictionary each: {(label, mode): times}, and "discarded"
+
+    def _measure_speed(self):
+        speed = self.calibration.measure()
+        self.speeds.append((speed.gflops, speed.gigabytes))
+        return self.speeds[-1]
+
+    def run_round(self):
+        order = self.contestants if len(self.rounds) % 2 == 0 else self.contestants[::-1]
+        pids = [os.getpid(), *(c.process.pid for c in order)]
+        before = self._measure_speed()
+        begin, own = CpuTicks.now(), process_ticks(pids)
+        times = {}
+        for contestant in order:
+            for mode, command in (
+                ("hot", f"hot {self.options.seconds}"),
+                ("cold", f"cold {self.options.cold_runs}"),
+            ):
+                times[contestant.label, mode] = contestant.turn(command)
+        end, own = CpuTicks.now(), process_ticks(pids) - own
+        foreign, stolen = shares(begin, end, own)
+        after = self._measure_speed()
+        self.rounds.append(
+            dict(times=times, before=before, after=after, foreign=foreign, stolen=stolen)
+        )
+
+    def _judge(self):
+        if not self.rounds:
+            return
+        typical = np.median(self.speeds, axis=0)
+        for entry in self.rounds:
+            entry["discarded"] = ratios.reason_to_discard(
+                entry["before"],
+                entry["after"],
+                typical,
+                entry["foreign"],
+                entry["stolen"],
+                self.options.foreign_limit,
+            )
+
+    def valid(self):
+        self._judge()
+        return [entry for entry in self.rounds if not entry["discarded"]]
+
+    def run(self):
+        for contestant in self.contestants:  # warm-up, not counted
+            contestant.turn(f"hot {self.options.seconds}")
+        wanted = self.options.rounds
+        while len(self.valid()) < wanted and len(self.rounds) < wanted * ROUNDS_PER_VALID:
+            self.run_round()
+
+    def results(self, model, threads):
+        """Return a dictionary per contestant and mode; too few quiet rounds: all count, marked."""
+        valid = self.valid()
+        quiet = len(valid) >= min(self.options.rounds, 3)
+        counted = valid if quiet else self.rounds
+        reasons = sorted({entry["discarded"] for entry in self.rounds if entry["discarded"]})
+        lines = []
+        for mode in ("hot", "cold"):
+            medians = {
+                c.label: [float(np.median(r["times"][c.label, mode])) for r in counted]
+                for c in self.contestants
+            }
+            peers = {k: float(np.median(v)) for k, v in medians.items() if k != OURS}
+            best = min(peers, key=peers.get, default=None)
+            for contestant in self.contestants:
+                label = contestant.label
+                every = np.concatenate([r["times"][label, mode] for r in counted])
+                line = dict(model=model, threads=threads, mode=mode, label=label)
+                line.update(contestant.facts)
+                line.update(
+                    median_ms=float(np.median(medians[label])),
+                    p90_ms=float(np.quantile(every, 0.9)),
+                    min_ms=float(every.min()),
+                    rounds=len(counted),
+                    rounds_tried=len(self.rounds),
+                    quiet=quiet,
+                    discarded=reasons,
+                    is_best_peer=label == best,
+                )
+                if OURS in medians and label != OURS:
+                    ratio, low, high = ratios.compare(medians[OURS], medians[label])
+                    line.update(ours_over_this=ratio, ci_low=low, ci_high=high)
+                lines.append(line)
+        return lines
+
+
+def benchmark(options, model, threads, calibration, machine):
+    contestants = start_contestants(options, model, threads)
+    try:
+        series = Series(contestants, calibration, options)
+        series.run()
+        lines = series.results(model, threads)
+    finally:
+        for contestant in contestants:
+            contestant.leave()
+    with options.out.open("a") as out:
+        for line in lines:
+            out.write(json.dumps({**line, **machine}) + "\n")
+    return lines
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--models", type=Path, help="folder that prepare has filled")
+    parser.add_argument("--names", default="resnet50,resnet18,lenet")
+    parser.add_argument("--threads", default="2")
+    parser.add_argument("--contestants", default=",".join(CONTESTANTS))
+    parser.add_argument("--rounds", type=int, default=9, help="valid rounds wanted")
+    parser.add_argument("--seconds", type=float, default=0.25, help="length of a hot turn")
+    parser.add_argument("--cold-runs", type=int, default=4)
+    parser.add_argument("--foreign-limit", type=float, default=0.03)
+    parser.add_argument("--peers", type=Path, default=ROOT / "build/peers")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/benchmark_inference.jsonl")
+    parser.add_argument("--table", type=Path, help="only print the tables of an earlier run")
+    parser.add_argument("--verbose", action="store_true", help="show what contestants print")
+    options = parser.parse_args()
+    options.contestants = options.contestants.split(",")
+    if not options.table and not options.models:
+        parser.error("--models or --table is needed")
+    return options
+
+
+def main():
+    options = parse_arguments()
+    if options.table:
+        print_tables([json.loads(line) for line in options.table.read_text().splitlines()])
+        return
+    machine = describe_machine()
+    machine["date"] = datetime.date.today().isoformat()
+    calibration = Calibration(sorted(os.sched_getaffinity(0)))
+    calibration.measure()
+    results = []
+    for threads in map(int, options.threads.split(",")):
+        for model in options.names.split(","):
+            print(f"# {model}, {threads} threads", file=sys.stderr, flush=True)
+            results += benchmark(options, model, threads, calibration, machine)
+    print_tables([{**line, **machine} for line in results])
+
+
+if __name__ == "__main__":
+    main()

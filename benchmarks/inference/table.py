@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Markdown tables of the benchmark's results."""
+
+
+def _milliseconds(value):
+    digits = 4 if value < 0.1 else 3 if value < 1 else 2
+    return f"{value:.{digits}f}"
+
+
+def _ratio(line):
+    if "ours_over_this" not in line:
+        return "" if line["label"] != "mge" else "1"
+    text = f"{line['ours_over_this']:.3f} ({line['ci_low']:.3f}–{line['ci_high']:.3f})"
+    return f"**{text}**" if line["is_best_peer"] else text
+
+
+def _row(line):
+    return (
+        f"| {line['model']} | {line['engine']} {line['version']} "
+        f"| {_milliseconds(line['median_ms'])} | {_milliseconds(line['p90_ms'])} | {_milliseconds(line['min_ms'])} | {_ratio(line)} "
+        f"| {line['load_ms']:.0f} | {line['start_ms']:.0f} | {line['peak_mb']:.0f} "
+        f"| {line['error']:.0e} | {line['rounds']}{'' if line['quiet'] else ' noisy'} |"
+    )
+
+
+HEAD = (
+    "| model | engine | median ms | p90 | min | ours ÷ this (95 % CI) | load + compile ms "
+    "| process start → result ms | peak MB | error | rounds |"
+)
+
+
+def print_tables(lines):
+    """Print one table per machine, number of threads and mode; the best peer's ratio is bold."""
+    groups = {}
+    for line in lines:
+        key = (line["cpu"], line["isa"], line["cores"], line["date"], line["threads"], line["mode"])
+        groups.setdefault(key, []).append(line)
+    for (cpu, isa, cores, date, threads, mode), rows in groups.items():
+        print(f"\n### {threads} threads, {mode} caches\n")
+        print(f"{cpu}, {cores} cores, {isa}; {date}; f32, batch 1\n")
+        print(HEAD)
+        print("|" + "---|" * HEAD.count(" | ") + "---|")
+        models = list(dict.fromkeys(row["model"] for row in rows))
+        for row in sorted(rows, key=lambda r: (models.index(r["model"]), r["median_ms"])):
+            print(_row(row))
