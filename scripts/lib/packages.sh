@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Debian packages the project needs, by group, and how to install the missing ones. Sourced, after progress.sh.
+
+build_packages=(
+    ccache
+    cmake
+    flatbuffers-compiler
+    g++
+    libcli11-dev
+    libdnnl-dev
+    libflatbuffers-dev
+    libhwy-dev
+    libsqlite3-dev
+    libxxhash-dev
+    ninja-build
+    nlohmann-json3-dev
+    pkg-config
+    python3
+    python3-dev
+    python3-venv
+)
+
+test_packages=(
+    libbenchmark-dev
+    libgmock-dev
+    libgtest-dev
+)
+
+lint_packages=(
+    clang-format
+)
+
+# missing_packages NAME...: those that are not installed, one per line.
+missing_packages() {
+    local name
+    for name in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null || true)" = installed ] || echo "$name"
+    done
+}
+
+# install_groups GROUP...: installs what the groups lack. Touches neither apt nor the network when nothing is missing.
+install_groups() {
+    local group missing as_root=()
+    local -a wanted=()
+    for group in "$@"; do
+        case $group in
+            build) wanted+=("${build_packages[@]}") ;;
+            test) wanted+=("${test_packages[@]}") ;;
+            lint) wanted+=("${lint_packages[@]}") ;;
+            *) die 2 "there is no package group '$group'; there are build, test and lint" ;;
+        esac
+    done
+    command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"
+    mapfile -t missing < <(missing_packages "${wanted[@]}")
+    if [ ${#missing[@]} -eq 0 ]; then
+        say "all ${#wanted[@]} Debian packages are there"
+        return
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || die 2 "run this as root once: apt-get install ${missing[*]}"
+        as_root=(sudo)
+    fi
+    say "installing ${#missing[@]} of ${#wanted[@]}: ${missing[*]}"
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
