@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Python virtual environment in .venv: made with Debian's interpreter (CMake's search may find another one), filled
+# from pyproject.toml, and seeing the extension of a build tree. Sourced in the root folder, after progress.sh.
+
+venv_python=$PWD/.venv/bin/python
+
+# make_python_environment: makes or completes .venv; does nothing when pyproject.toml asks for what is there.
+make_python_environment() {
+    local wanted stamp=.venv/requirements.txt
+    [ -x "$venv_python" ] || { say "making .venv" && /usr/bin/python3 -m venv .venv; }
+    wanted=$("$venv_python" scripts/lib/requirements.py)
+    if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+        say "all $(wc -l <"$stamp") Python packages are there"
+        return
+    fi
+    printf '%s\n' "$wanted" >"$stamp.part"
+    "$venv_python" -m pip install --disable-pip-version-check --progress-bar off -r "$stamp.part"
+    mv "$stamp.part" "$stamp"
+}
+
+# use_build_tree FOLDER: lets .venv import the packages in FOLDER (build/<preset>/python) without installing them.
+use_build_tree() {
+    local site
+    site=$("$venv_python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    printf '%s\n' "$1" | cmp -s - "$site/mge_build_tree.pth" || printf '%s\n' "$1" >"$site/mge_build_tree.pth"
+}
