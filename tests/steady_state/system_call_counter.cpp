@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steady_state/system_call_counter.h"
+
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace mge::steady_state {
+namespace {
+
+// A call that neither we nor the libraries make otherwise.
+constexpr long mark_number = SYS_getpgrp;
+constexpr int system_call_stop = SIGTRAP | 0x80;
+constexpr int cannot_trace_status = 77;
+
+[[noreturn]] void become_child(const std::vector<std::string>& arguments) {
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)) _exit(cannot_trace_status);
+    std::vector<char*> argv{const_cast<char*>("/proc/self/exe")};
+    for (auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv("/proc/self/exe", argv.data());
+    _exit(cannot_trace_status);
+}
+
+// True when the address is in code of the OpenMP runtime, which makes its calls without libc.
+bool is_openmp_code(pid_t pid, unsigned long long address) {
+    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+        unsigned long long begin = 0, end = 0;
+        if (std::sscanf(line.c_str(), "%llx-%llx", &begin, &end) == 2 && address >= begin && address < end)
+            return line.find("libgomp") != line.npos;
+    }
+    return false;
+}
+
+struct Tracer {
+    explicit Tracer(pid_t pid) : child(pid) {}
+
+    pid_t child;
+    int marks = 0;
+    std::set<pid_t> inside_call;  // threads between entry and exit of a call
+    SystemCalls result;
+
+    void at_call(pid_t thread) {
+        if (inside_call.erase(thread)) return;  // the exit stop of a call
+        inside_call.insert(thread);
+        user_regs_struct registers{};
+        if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers)) return;
+        long number = long(registers.orig_rax);
+        if (number == mark_number && thread == child) {
+            ++marks;
+        } else if (marks == 1) {
+            if (is_openmp_code(child, registers.rip)) {
+                ++result.openmp;
+            } else {
+                ++result.count;
+                ++result.by_number[number];
+            }
+        }
+    }
+
+    // Returns the signal to deliver.
+    int at_stop(pid_t thread, int status) {
+        int signal = WSTOPSIG(status);
+        if (signal == system_call_stop) {
+            at_call(thread);
+            return 0;
+        }
+        bool is_event = status >> 16 != 0;
+        bool is_start = signal == SIGTRAP || signal == SIGSTOP;  // exec, or the first stop of a new thread
+        return is_event || is_start ? 0 : signal;
+    }
+
+    void run() {
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (!WIFSTOPPED(status)) {
+            result.error = "this process may not trace another";
+            return;
+        }
+        ptrace(PTRACE_SETOPTIONS, child, nullptr,
+               PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
+        ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+        for (;;) {
+            pid_t thread = waitpid(-1, &status, __WALL);
+            if (thread < 0) break;
+            if (WIFSTOPPED(status)) {
+                ptrace(PTRACE_SYSCALL, thread, nullptr, at_stop(thread, status));
+            } else if (thread == child) {
+                if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+                    result.error = "the traced program failed with status " + std::to_string(status);
+                break;
+            }
+        }
+        if (marks != 2 && result.error.empty())
+            result.error = "expected 2 marks, saw " + std::to_string(marks);
+    }
+};
+
+}  // namespace
+
+void mark_system_calls() { syscall(mark_number); }
+
+SystemCalls count_system_calls(const std::vector<std::string>& arguments) {
+    pid_t child = fork();
+    if (child == 0) become_child(arguments);
+    Tracer tracer{child};
+    if (child < 0)
+        tracer.result.error = std::strerror(errno);
+    else
+        tracer.run();
+    return tracer.result;
+}
+
+}  // namespace mge::steady_state

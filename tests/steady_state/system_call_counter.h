@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Counts the system calls of a program between two marks, by tracing a child process.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mge::steady_state {
+
+// Called by the traced program: the calls between the first and the second mark count.
+void mark_system_calls();
+
+struct SystemCalls {
+    long count = 0;                  // without those that the OpenMP runtime makes itself
+    long openmp = 0;                 // futex calls from libgomp's own code
+    std::map<long, long> by_number;  // number of the call -> how often, libgomp's not included
+    std::string error;               // why nothing could be counted, e.g. tracing is forbidden
+};
+
+// Starts this program again with `arguments` and traces all its threads.
+SystemCalls count_system_calls(const std::vector<std::string>& arguments);
+
+}  // namespace mge::steady_state
