@@ -15,12 +15,19 @@ def _ratio(line):
 
 
 def _row(line):
-    return (
-        f"| {line['model']} | {line['engine']} {line['version']} "
-        f"| {_milliseconds(line['median_ms'])} | {_milliseconds(line['p90_ms'])} | {_milliseconds(line['min_ms'])} | {_ratio(line)} "
-        f"| {line['load_ms']:.0f} | {line['start_ms']:.0f} | {line['peak_mb']:.0f} "
-        f"| {line['error']:.0e} | {line['rounds']}{'' if line['quiet'] else ' noisy'} |"
-    )
+    times = [_milliseconds(line[key]) for key in ("median_ms", "p90_ms", "min_ms")]
+    cells = [
+        line["model"],
+        f"{line['engine']} {line['version']}",
+        *times,
+        _ratio(line),
+        f"{line['load_ms']:.0f}",
+        f"{line['start_ms']:.0f}",
+        f"{line['peak_mb']:.0f}",
+        f"{line['error']:.0e}",
+        f"{line['rounds']}{'' if line['quiet'] else ' noisy'}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 HEAD = (
