@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the packaging tests share: the build tree under test and the examples of README.md."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def build_dir():
+    """The build tree that is installed: $MGE_BUILD_DIR, or the release one."""
+    folder = Path(os.environ.get("MGE_BUILD_DIR", ROOT / "build/release"))
+    if not (folder / "CMakeCache.txt").exists():
+        pytest.fail(
+            f"no build tree in {folder}; scripts/test makes one, MGE_BUILD_DIR names another"
+        )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def readme_example():
+    """The one example of README.md in a language, as text."""
+
+    def find(language):
+        (example,) = re.findall(
+            rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+        )
+        return example
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Runs a command and returns its output; a failing one fails the test with all it printed."""
+
+    def run_command(*command, **options):
+        words = [str(word) for word in command]
+        done = subprocess.run(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            **options,
+        )
+        if done.returncode:
+            pytest.fail(f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout}")
+        return done.stdout
+
+    return run_command
