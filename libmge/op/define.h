@@ -48,6 +48,11 @@ struct ErasedFields {
     static constexpr auto list = erase_fields(O::fields);
 };
 
+template <class O>
+concept HasVersion = requires {
+    { O::version } -> std::convertible_to<int>;
+};
+
 template <class P>
 constexpr ParamsType params_type(uint64_t (*hash)(const void*)) {
     return {
@@ -79,6 +84,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     info.fields = ErasedFields<O>::list;
     info.params = params_type<P>(&hash_params<O>);
     if constexpr (HasTraits<O>) info.traits = O::traits;
+    if constexpr (HasVersion<O>) info.version = O::version;
     if constexpr (HasInPlace<O>) info.in_place = O::in_place;
     info.infer = +[](const void* p, std::span<const TensorSpec> in) {
         return O::infer(*static_cast<const P*>(p), in);

@@ -124,6 +124,7 @@ struct OpInfo {
     FieldList fields;
     ParamsType params;
     OpTraits traits;
+    int version = 1;  // of its meaning; stored in model files
     std::span<const InPlace> in_place;
     TensorSpecs (*infer)(const void* params, std::span<const TensorSpec> inputs);
     // Null when gradients stop here.

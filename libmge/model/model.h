@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A model as it lies in a file: the graph with its weights, test cases, and free text about where it came
+// from.
+
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "libmge/graph/graph.h"
+
+namespace mge {
+
+// Inputs, and what the outputs were when the model was dumped (none: nothing to compare).
+struct TestCase {
+    std::string name;
+    Tensors inputs, outputs;
+};
+
+struct Model {
+    Graph graph;
+    std::vector<TestCase> test_cases;
+    std::map<std::string, std::string> metadata;
+};
+
+// True when the bytes start like a .mge file.
+MGE_API bool is_model(std::span<const std::byte> bytes);
+
+// Maps the file and verifies all of it: container, graph structure, every operator and parameter, shapes,
+// checksums of the weights, which are then used in place. ModelError names the file, the place and the
+// reason; UserError when the file cannot be read at all.
+MGE_API Model read_model(const std::string& path);
+// The same for bytes in memory; `owner` keeps them alive, `label` names them in errors. The bytes have to be
+// 64-byte aligned.
+MGE_API Model read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                         const std::string& label);
+
+// Writes the file whole or not at all. The graph has to be on the CPU. UserError when the path cannot be
+// written.
+MGE_API void write_model(const std::string& path, const Model& model);
+MGE_API void write_model(std::ostream& stream, const Model& model);
+
+}  // namespace mge

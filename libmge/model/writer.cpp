@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <flatbuffers/flatbuffers.h>
+
+#include "libmge/base/file.h"
+#include "libmge/base/hash.h"
+#include "libmge/base/version.h"
+#include "libmge/model/container.h"
+#include "libmge/model/model.h"
+#include "mge_generated.h"
+
+namespace mge {
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+template <class T>
+using Offset = flatbuffers::Offset<T>;
+template <class T>
+using Offsets = std::vector<Offset<T>>;
+
+// Places tensors in the data section, one behind the other.
+class DataSection {
+public:
+    int add(const Tensor& tensor) {
+        for (size_t i = 0; i < tensors_.size(); ++i)
+            if (tensors_[i].is_same(tensor)) return int(i);
+        tensors_.push_back(tensor);
+        offsets_.push_back(align_model_offset(end_));
+        end_ = offsets_.back() + tensor.spec().bytes();
+        return int(tensors_.size() - 1);
+    }
+    Offsets<file::Tensor> describe(Builder& b) const {
+        Offsets<file::Tensor> result;
+        for (size_t i = 0; i < tensors_.size(); ++i) {
+            auto& t = tensors_[i];
+            auto dims = t.shape().dims();
+            result.push_back(file::CreateTensor(b, b.CreateString(std::string(name_of(t.dtype()))),
+                                                b.CreateVector(dims.data(), dims.size()), offsets_[i],
+                                                t.spec().bytes(), checksum(t.data(), t.spec().bytes())));
+        }
+        return result;
+    }
+    void write(std::ostream& stream) const {
+        static constexpr std::array<char, model_alignment> zeros{};
+        size_t at = 0;
+        for (size_t i = 0; i < tensors_.size(); ++i) {
+            stream.write(zeros.data(), std::streamsize(offsets_[i] - at));
+            stream.write(static_cast<const char*>(tensors_[i].data()),
+                         std::streamsize(tensors_[i].spec().bytes()));
+            at = offsets_[i] + tensors_[i].spec().bytes();
+        }
+    }
+    size_t bytes() const { return end_; }
+
+private:
+    Tensors tensors_;
+    std::vector<size_t> offsets_;
+    size_t end_ = 0;
+};
+
+struct AttributeWriter {
+    Builder& b;
+    const std::string& name;
+    Offset<file::Attribute> operator()(bool v) const {
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::boolean, v);
+    }
+    Offset<file::Attribute> operator()(int64_t v) const {
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::integer, v);
+    }
+    Offset<file::Attribute> operator()(double v) const {
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::number, 0, v);
+    }
+    Offset<file::Attribute> operator()(const std::string& v) const {
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::text, 0, 0,
+                                     b.CreateString(v));
+    }
+    Offset<file::Attribute> operator()(const IntList& v) const {
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::integers, 0, 0, 0,
+                                     b.CreateVector(v));
+    }
+    Offset<file::Attribute> operator()(const FloatList& v) const {
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::numbers, 0, 0, 0, 0,
+                                     b.CreateVector(v));
+    }
+};
+
+Offset<file::Value> describe(Builder& b, const Value& value, DataSection& data) {
+    auto dims = value.spec.shape.dims();
+    return file::CreateValue(b, b.CreateString(value.name),
+                             b.CreateString(std::string(name_of(value.spec.dtype))),
+                             b.CreateVector(dims.data(), dims.size()), value.spec.shape.is_known(),
+                             value.is_constant() ? data.add(value.constant) : -1);
+}
+
+Offset<file::Node> describe(Builder& b, const Node& node) {
+    Offsets<file::Attribute> attributes;
+    for (auto& [name, value] : save_params(node.op->fields, node.params.get()))
+        attributes.push_back(std::visit(AttributeWriter{b, name}, value));
+    return file::CreateNode(b, b.CreateString(std::string(node.op->name)), uint32_t(node.op->version),
+                            b.CreateVector(attributes), b.CreateVector(node.inputs),
+                            b.CreateVector(node.outputs), b.CreateString(node.name));
+}
+
+Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& data) {
+    std::vector<int> inputs, outputs;
+    for (auto& t : test.inputs) inputs.push_back(data.add(t));
+    for (auto& t : test.outputs) outputs.push_back(data.add(t));
+    return file::CreateTestCase(b, b.CreateString(test.name), b.CreateVector(inputs),
+                                b.CreateVector(outputs));
+}
+
+void build_graph(Builder& b, const Model& model, DataSection& data) {
+    Offsets<file::Value> values;
+    for (auto& value : model.graph.values()) values.push_back(describe(b, value, data));
+    Offsets<file::Node> nodes;
+    for (auto& node : model.graph.nodes()) nodes.push_back(describe(b, node));
+    Offsets<file::TestCase> tests;
+    for (auto& test : model.test_cases) tests.push_back(describe(b, test, data));
+    Offsets<file::Entry> metadata;
+    for (auto& [key, value] : model.metadata)
+        metadata.push_back(file::CreateEntry(b, b.CreateString(key), b.CreateString(value)));
+    b.Finish(file::CreateModel(b, b.CreateString(text("mge ", version)), b.CreateVector(values),
+                               b.CreateVector(nodes), b.CreateVector(model.graph.inputs()),
+                               b.CreateVector(model.graph.outputs()), b.CreateVector(data.describe(b)),
+                               b.CreateVector(tests), b.CreateVector(metadata)));
+}
+
+}  // namespace
+
+void write_model(std::ostream& stream, const Model& model) {
+    Builder b;
+    DataSection data;
+    build_graph(b, model, data);
+    ModelHeader header;
+    header.graph_offset = sizeof header;
+    header.graph_bytes = b.GetSize();
+    header.graph_checksum = checksum(b.GetBufferPointer(), b.GetSize());
+    header.data_offset = align_model_offset(header.graph_offset + header.graph_bytes);
+    header.file_bytes = header.data_offset + data.bytes();
+    header.header_checksum = checksum(&header, offsetof(ModelHeader, header_checksum));
+    stream.write(reinterpret_cast<const char*>(&header), sizeof header);
+    stream.write(reinterpret_cast<const char*>(b.GetBufferPointer()), std::streamsize(b.GetSize()));
+    std::string padding(header.data_offset - header.graph_offset - header.graph_bytes, '\0');
+    stream.write(padding.data(), std::streamsize(padding.size()));
+    data.write(stream);
+}
+
+void write_model(const std::string& path, const Model& model) {
+    write_file_atomically(path, [&](std::ostream& stream) { write_model(stream, model); });
+}
+
+}  // namespace mge

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "libmge/base/hash.h"
+#include "libmge/device/device.h"
+#include "libmge/model/container.h"
+#include "libmge/ops/all.h"
+#include "tests/model/sample_models.h"
+
+namespace mge {
+namespace {
+
+using testing::HasSubstr;
+
+// Bytes at an aligned address, as a mapped file has them.
+struct Image {
+    explicit Image(const std::string& bytes)
+        : storage(device({}).allocate(bytes.size() + 1)), size(bytes.size()) {
+        std::memcpy(storage->data, bytes.data(), bytes.size());
+    }
+    std::span<std::byte> bytes() { return {static_cast<std::byte*>(storage->data), size}; }
+    Model read() { return read_model(bytes(), std::make_shared<StorageRef>(storage), "test.mge"); }
+    StorageRef storage;
+    size_t size;
+};
+
+std::string written(const Model& model) {
+    std::ostringstream stream;
+    write_model(stream, model);
+    return stream.str();
+}
+
+std::string message_of(Image& image) {
+    try {
+        image.read();
+    } catch (const ModelError& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+// Makes the checksums right again, so that a mutation reaches what lies behind them.
+void reseal(std::span<std::byte> bytes) {
+    ModelHeader header;
+    if (bytes.size() < sizeof header) return;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    header.file_bytes = bytes.size();
+    if (header.graph_bytes <= bytes.size() - sizeof header)
+        header.graph_checksum = checksum(bytes.data() + sizeof header, header.graph_bytes);
+    header.header_checksum = checksum(&header, offsetof(ModelHeader, header_checksum));
+    std::memcpy(bytes.data(), &header, sizeof header);
+}
+
+TEST(Model, ComesBackAsItWasWritten) {
+    Model model = sample_models()[0];
+    Image image(written(model));
+    Model again = image.read();
+    ASSERT_EQ(again.graph.nodes().size(), model.graph.nodes().size());
+    for (size_t i = 0; i < model.graph.nodes().size(); ++i) {
+        auto &a = model.graph.nodes()[i], &b = again.graph.nodes()[i];
+        EXPECT_EQ(a.op, b.op);
+        EXPECT_EQ(a.name, b.name);
+        EXPECT_TRUE(a.op->params.equal(a.params.get(), b.params.get()));
+    }
+    EXPECT_EQ(again.metadata, model.metadata);
+    ASSERT_EQ(again.test_cases.size(), model.test_cases.size());
+    EXPECT_EQ(written(again).size(), written(model).size());
+}
+
+TEST(Model, UsesWeightsInPlace) {
+    Image image(written(sample_models()[0]));
+    Model model = image.read();
+    for (auto& value : model.graph.values())
+        if (value.is_constant()) {
+            auto* data = static_cast<const std::byte*>(value.constant.data());
+            EXPECT_TRUE(data >= image.bytes().data() && data <= image.bytes().data() + image.size);
+        }
+}
+
+TEST(Model, WrittenToAFileIsWholeOrNotThere) {
+    auto path = std::filesystem::temp_directory_path() / "mge_model_test.mge";
+    write_model(path.string(), sample_models()[0]);
+    EXPECT_EQ(read_model(path.string()).metadata.at("author"), "test");
+    std::filesystem::remove(path);
+    EXPECT_THROW(write_model("/nonexistent-folder/x.mge", sample_models()[0]), UserError);
+}
+
+TEST(Model, MissingFileIsNamed) {
+    try {
+        read_model("/nonexistent/x.mge");
+        FAIL();
+    } catch (const UserError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("/nonexistent/x.mge"));
+    }
+}
+
+TEST(Model, EveryPrefixIsRefused) {
+    std::string bytes = written(sample_models()[0]);
+    for (size_t n = 0; n < bytes.size(); ++n) {
+        Image image(bytes.substr(0, n));
+        EXPECT_THROW(image.read(), ModelError) << n;
+    }
+}
+
+TEST(Model, DamageIsNamed) {
+    std::string good = written(sample_models()[0]);
+    auto damaged = [&](size_t at) {
+        Image image(good);
+        image.bytes()[at] ^= std::byte{0x10};
+        return message_of(image);
+    };
+    EXPECT_THAT(damaged(0), HasSubstr("does not start like a .mge file"));
+    EXPECT_THAT(damaged(8), HasSubstr("format version"));
+    EXPECT_THAT(damaged(20), HasSubstr("header is damaged"));
+    EXPECT_THAT(damaged(100), HasSubstr("graph is damaged"));
+    EXPECT_THAT(damaged(good.size() - 1), HasSubstr("is damaged (checksum)"));
+}
+
+// 20,000 truncations, flips and splices of three models: a typed error or a model, never anything else.
+TEST(Model, MutationsNeverCrash) {
+    constexpr int mutations = 20000;
+    std::vector<std::string> images;
+    for (auto& model : sample_models()) images.push_back(written(model));
+    std::mt19937 random(20261121);
+    int refused = 0;
+    for (int i = 0; i < mutations; ++i) {
+        std::string bytes = images[random() % images.size()];
+        switch (random() % 3) {
+            case 0:
+                bytes.resize(random() % bytes.size());
+                break;
+            case 1:
+                for (int flips = 1 + int(random() % 8); flips > 0; --flips)
+                    bytes[random() % bytes.size()] ^= char(1 << random() % 8);
+                break;
+            default: {
+                const std::string& other = images[random() % images.size()];
+                size_t length = random() % 64, to = random() % bytes.size(), from = random() % other.size();
+                bytes.replace(to, std::min(length, bytes.size() - to), other, from,
+                              std::min(length, other.size() - from));
+            }
+        }
+        Image image(bytes);
+        if (random() % 4) reseal(image.bytes());
+        try {
+            image.read();
+        } catch (const ModelError&) {
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, mutations / 2);
+}
+
+}  // namespace
+}  // namespace mge
