@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-find_package(GTest)
+if(MGE_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+# Folders whose tests depend on the instruction set: they run on the best there is and on these older ones.
+set(MGE_ISA_FOLDERS kernel ops)
+set(MGE_ISA_TESTED avx2 sse4)
 
 # mge_test(FOLDER source…): one test program per folder, CTest label == folder. It links the library's objects, so that
 # internals can be tested although libmge hides them.
@@ -9,4 +15,11 @@ function(mge_test folder)
   target_link_libraries(${target} PRIVATE mge_internal GTest::gmock GTest::gtest_main)
   add_test(NAME ${folder} COMMAND ${target})
   set_tests_properties(${folder} PROPERTIES LABELS ${folder} TIMEOUT 600)
+  if(folder IN_LIST MGE_ISA_FOLDERS)
+    foreach(isa IN LISTS MGE_ISA_TESTED)
+      add_test(NAME ${folder}.${isa} COMMAND ${target})
+      set_tests_properties(${folder}.${isa} PROPERTIES
+        LABELS "${folder};isa" TIMEOUT 600 ENVIRONMENT MGE_ISA=${isa})
+    endforeach()
+  endif()
 endfunction()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which Python: -DPython_EXECUTABLE, else the virtual environment .venv of this checkout, else (in a git worktree) that of the
+# main checkout. CMake's own search may find an interpreter that lacks nanobind.
+function(mge_find_environment)
+  set(candidates ${PROJECT_SOURCE_DIR}/.venv)
+  execute_process(COMMAND git rev-parse --path-format=absolute --git-common-dir WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE git_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed)
+    list(APPEND candidates ${git_dir}/../.venv)
+  endif()
+  foreach(environment IN LISTS candidates)
+    if(EXISTS ${environment}/bin/python)
+      file(REAL_PATH ${environment} environment)
+      set(Python_EXECUTABLE ${environment}/bin/python CACHE FILEPATH "Python interpreter that has nanobind")
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+if(NOT Python_EXECUTABLE AND NOT SKBUILD)
+  mge_find_environment()
+endif()
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${Python_EXECUTABLE} has no nanobind: make .venv (scripts/test does), or pass -DMGE_PYTHON=OFF")
+endif()
+find_package(nanobind CONFIG REQUIRED)
