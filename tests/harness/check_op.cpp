@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/harness/check_op.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "libmge/base/env.h"
+#include "libmge/kernel/select.h"
+#include "libmge/op/backend.h"
+#include "libmge/tensor/dtype_dispatch.h"
+#include "tests/harness/execution_modes.h"
+#include "tests/harness/tolerance.h"
+
+namespace mge::test {
+namespace {
+
+using Random = std::mt19937_64;
+
+constexpr size_t guard_bytes = 64;  // behind every output, to catch kernels that write too far
+constexpr unsigned char guard_value = 0xa5;
+constexpr size_t sampled_elements = 24;  // per input, for finite differences
+
+uint64_t test_seed() {
+    static const uint64_t seed = uint64_t(env_int("MGE_TEST_SEED").value_or(20240917));
+    return seed;
+}
+
+std::vector<double> random_values(const InputSpec& spec, DType dtype, int64_t n, Random& random) {
+    std::uniform_real_distribution<double> uniform(spec.low, spec.high);
+    std::vector<double> values(size_t(std::max<int64_t>(n, 0)));
+    for (size_t i = 0; i < values.size(); ++i) {
+        double v = spec.values.empty() ? uniform(random) : spec.values[i % spec.values.size()];
+        if (spec.values.empty() && is_unsigned(dtype)) v = std::abs(v);
+        if (spec.values.empty() && dtype == DType::boolean) v = v > (spec.low + spec.high) / 2;
+        values[i] = v;
+    }
+    return values;
+}
+
+Tensors make_inputs(const std::vector<InputSpec>& specs, DType swept, Random& random) {
+    Tensors inputs;
+    for (auto& spec : specs) {
+        DType dtype = spec.dtype == DType::none ? swept : spec.dtype;
+        inputs.push_back(spec.absent ? Tensor()
+                                     : make_tensor(dtype, spec.shape,
+                                                   random_values(spec, dtype, spec.shape.numel(), random)));
+    }
+    return inputs;
+}
+
+// Lets everything through to eager but keeps what the operator under test was given after promotion.
+class Promoted final : public Interpreter {
+public:
+    explicit Promoted(const OpInfo& op) : op_(op) {}
+    Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
+        if (&op == &op_) this->inputs.assign(inputs.begin(), inputs.end());
+        return eager_interpreter().apply(op, params, inputs);
+    }
+    Tensors inputs;
+
+private:
+    const OpInfo& op_;
+};
+
+Tensors promoted_inputs(const OpInfo& op, const void* params, const Tensors& inputs) {
+    Promoted promoted(op);
+    InterpreterScope scope(promoted);
+    apply(op, params, inputs);
+    return promoted.inputs;
+}
+
+// An operator on given inputs, host values folded into its parameters.
+struct Resolved {
+    std::shared_ptr<const void> params;
+    Tensors inputs;
+};
+Resolved resolve(const OpInfo& op, const void* params, const Tensors& inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (op.resolve && inputs[i] && input_info(op, i).kind == InputKind::host)
+            return {op.resolve(params, std::span(inputs).subspan(i)),
+                    Tensors(inputs.begin(), inputs.begin() + int64_t(i))};
+    return {op.params.copy(params), inputs};
+}
+
+class HeapOutputs final : public OutputAllocator {
+public:
+    explicit HeapOutputs(Tensors& outputs) : outputs_(outputs) {}
+    void* allocate(size_t output, const TensorSpec& spec) override {
+        outputs_.at(output) = empty_tensor(spec);
+        return outputs_[output].data();
+    }
+
+private:
+    Tensors& outputs_;
+};
+
+Tensor guarded_tensor(const TensorSpec& spec) {
+    StorageRef storage = device(default_device()).allocate(spec.bytes() + guard_bytes);
+    std::memset(storage->data, guard_value, spec.bytes() + guard_bytes);
+    return Tensor(spec, std::move(storage), 0, default_device());
+}
+void expect_guard(const Tensor& tensor, const std::string& what) {
+    auto* bytes = static_cast<const unsigned char*>(tensor.data()) + tensor.spec().bytes();
+    EXPECT_TRUE(std::all_of(bytes, bytes + guard_bytes, [](unsigned char b) { return b == guard_value; }))
+        << what << " wrote behind its output";
+}
+
+TensorSpecs specs_of(std::span<const Tensor> tensors) {
+    TensorSpecs specs;
+    for (auto& t : tensors) specs.push_back(t ? t.spec() : TensorSpec{});
+    return specs;
+}
+
+// One operator, one set of inputs: runs any candidate on it.
+struct Bench {
+    const OpInfo& op;
+    Resolved resolved;
+    TensorSpecs inputs = specs_of(resolved.inputs);
+    TensorSpecs outputs = op.infer(resolved.params.get(), inputs);
+
+    Problem problem(int threads) const {
+        return {op.name, resolved.params.get(), op.fields, inputs, outputs, 0, default_device(), threads};
+    }
+
+    // `in_place`: the output shares the memory of a copy of that input.
+    Tensors run(const NamedCandidate& named, int threads, const InPlace* in_place = nullptr) const {
+        std::string what = text(op.name, " ", named.candidate.name);
+        Problem p = problem(threads);
+        Prepared prepared = named.algorithm->prepare({p, named.candidate, {}});
+        Tensors in = resolved.inputs, out(outputs.size());
+        for (size_t i = 0; i < out.size(); ++i)
+            if (outputs[i].shape.is_known()) out[i] = guarded_tensor(outputs[i]);
+        if (in_place) {
+            auto& shared = in[size_t(in_place->input)];
+            auto& target = out[size_t(in_place->output)];
+            std::memcpy(target.data(), shared.data(), shared.spec().bytes());
+            shared = target;
+        }
+        std::vector<const void*> in_data;
+        std::vector<void*> out_data;
+        for (auto& t : in) in_data.push_back(t ? t.data() : nullptr);
+        for (auto& t : out) out_data.push_back(t ? t.data() : nullptr);
+        HeapOutputs allocator(out);
+        StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+        named.algorithm->run(prepared, {in_data, out_data, workspace->data, threads,
+                                        op.traits.runtime_shape ? &allocator : nullptr});
+        for (size_t i = 0; i < out.size(); ++i)
+            if (outputs[i].shape.is_known()) expect_guard(out[i], what);
+        return out;
+    }
+};
+
+void expect_same(const Tensors& got, const Tensors& expected, const CheckOptions& options,
+                 const std::string& what) {
+    ASSERT_EQ(got.size(), expected.size()) << what;
+    for (size_t i = 0; i < got.size(); ++i)
+        if (expected[i])
+            expect_close(got[i], expected[i], options.reduction, options.looser, text(what, ", output ", i));
+}
+
+bool may_share(const Bench& bench, InPlace pair) {
+    auto& in = bench.inputs.at(size_t(pair.input));
+    auto& out = bench.outputs.at(size_t(pair.output));
+    return !in.is_absent() && in.shape == out.shape && in.bytes() == out.bytes();
+}
+
+void check_candidates(const Bench& bench, const Tensors& expected, const CheckOptions& options) {
+    for (int threads : {1, 2})
+        for (auto& named :
+             list_candidates(find_kernels(bench.op, default_device()), bench.problem(threads))) {
+            std::string what = text(named.candidate.name, " with ", threads, " threads");
+            expect_same(bench.run(named, threads), expected, options, what);
+            for (auto& pair : bench.op.in_place)
+                if (size_t(pair.input) < bench.inputs.size() && may_share(bench, pair))
+                    expect_same(bench.run(named, threads, &pair), expected, options,
+                                text(what, ", in place of input ", pair.input));
+        }
+}
+
+Tensors reference_outputs(const Bench& bench, const CheckOptions& options) {
+    if (options.reference) return options.reference(bench.resolved.inputs);
+    auto candidates = list_candidates(find_kernels(bench.op, default_device()), bench.problem(1));
+    if (candidates.empty()) return {};
+    return bench.run(candidates.back(), 1);
+}
+
+// --- gradients ---
+
+bool is_float_tensor(const Tensor& t) { return t && is_float(t.dtype()); }
+
+// sum(weights · outputs), in double.
+double weighted_sum(const Tensors& outputs, const Tensors& weights) {
+    double sum = 0;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (!weights[i]) continue;
+        auto y = values_of(outputs[i]), w = values_of(weights[i]);
+        for (size_t j = 0; j < y.size(); ++j) sum += y[j] * w[j];
+    }
+    return sum;
+}
+
+double loss_with(const OpInfo& op, const void* params, const Tensors& inputs, size_t input, size_t element,
+                 float value, const Tensors& weights) {
+    Tensors changed = inputs;
+    changed[input] = tensor_from_host(inputs[input].spec(), inputs[input].data());
+    changed[input].data<float>()[element] = value;
+    return weighted_sum(eager_interpreter().apply(op, params, changed), weights);
+}
+
+// Fourth-order central difference: exact for cubics, so that the steps may be large enough for f32.
+double finite_difference(const OpInfo& op, const void* params, const Tensors& inputs, size_t input,
+                         size_t element, const Tensors& weights) {
+    float x = inputs[input].data<float>()[element];
+    float h = 0.01f * std::max(1.f, std::abs(x));
+    auto at = [&](float offset) {
+        return loss_with(op, params, inputs, input, element, x + offset, weights);
+    };
+    return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * double(h));
+}
+
+void compare_gradient(const OpInfo& op, const void* params, const Tensors& inputs, size_t input,
+                      const Tensor& gradient, const Tensors& weights, Random& random) {
+    ASSERT_TRUE(gradient) << "no gradient for input " << input;
+    ASSERT_EQ(gradient.spec(), inputs[input].spec()) << "gradient of input " << input;
+    auto analytic = values_of(gradient);
+    double largest = 0;
+    for (double g : analytic) largest = std::max(largest, std::abs(g));
+    std::vector<size_t> elements(analytic.size());
+    for (size_t i = 0; i < elements.size(); ++i) elements[i] = i;
+    std::shuffle(elements.begin(), elements.end(), random);
+    elements.resize(std::min(elements.size(), sampled_elements));
+    for (size_t element : elements) {
+        double numeric = finite_difference(op, params, inputs, input, element, weights);
+        EXPECT_NEAR(analytic[element], numeric, gradient_tolerance * std::max(largest, 1.0))
+            << "gradient of input " << input << " at element " << element;
+    }
+}
+
+void check_gradient(const OpInfo& op, const void* params, const Tensors& inputs,
+                    const std::vector<InputSpec>& specs, Random& random) {
+    Tensors outputs = eager_interpreter().apply(op, params, inputs), weights(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i)
+        if (is_float_tensor(outputs[i]))
+            weights[i] = make_tensor(outputs[i].dtype(), outputs[i].shape(),
+                                     random_values({}, DType::f32, outputs[i].spec().numel(), random));
+    auto wanted = std::make_unique<bool[]>(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i)
+        wanted[i] = i < specs.size() && specs[i].differentiate && is_float_tensor(inputs[i]);
+    Tensors grads = op.gradient({op, params, inputs, outputs, weights, {wanted.get(), inputs.size()}});
+    ASSERT_EQ(grads.size(), inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (wanted[i]) compare_gradient(op, params, inputs, i, grads[i], weights, random);
+}
+
+bool is_close(double got, double expected, double bound, double floor) {
+    if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
+    if (std::isinf(expected) || std::isinf(got)) return got == expected;
+    return std::abs(got - expected) <= bound * std::max(std::abs(expected), floor);
+}
+
+}  // namespace
+
+std::vector<double> values_of(const Tensor& tensor) {
+    std::vector<double> values(size_t(tensor.spec().numel()));
+    dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (size_t i = 0; i < values.size(); ++i)
+            values[i] = double(static_cast<const T*>(tensor.data())[i]);
+    });
+    return values;
+}
+
+Tensor make_tensor(DType dtype, const Shape& shape, const std::vector<double>& values) {
+    Tensor tensor = empty_tensor({dtype, shape, {}});
+    MGE_CHECK(int64_t(values.size()) == shape.numel(), values.size(), " values for ", shape);
+    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (size_t i = 0; i < values.size(); ++i)
+            if constexpr (is_float(DTypeOf<T>))
+                static_cast<T*>(tensor.data())[i] = T(float(values[i]));
+            else
+                static_cast<T*>(tensor.data())[i] = T(int64_t(values[i]));
+    });
+    return tensor;
+}
+
+void expect_close(const Tensor& got, const Tensor& expected, int64_t reduction, double looser,
+                  const std::string& what) {
+    ASSERT_TRUE(got) << what;
+    ASSERT_EQ(got.spec(), expected.spec()) << what;
+    auto a = values_of(got), b = values_of(expected);
+    double largest = 0;
+    for (double v : b)
+        if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+    // Sums cancel, so their errors go with the largest value; single operations answer for each element.
+    double floor = reduction > 1 ? largest : std::min(largest, 1.0);
+    double bound = tolerance(expected.dtype(), reduction) * looser;
+    int shown = 0;
+    for (size_t i = 0; i < b.size() && shown < 5; ++i)
+        if (!is_close(a[i], b[i], bound, floor)) {
+            ++shown;
+            ADD_FAILURE() << what << ": element " << i << " is " << a[i] << ", expected " << b[i];
+        }
+}
+
+void check_op(const OpInfo& op, const void* params, const std::vector<InputSpec>& specs,
+              const CheckOptions& options) {
+    for (DType dtype : options.dtypes) {
+        std::string shapes;
+        for (auto& spec : specs) shapes += spec.absent ? "- " : text(spec.shape, ' ');
+        SCOPED_TRACE(text(op.name, '(', params_text(op.fields, params), ") ", shapes, dtype,
+                          " MGE_TEST_SEED=", test_seed()));
+        Random random(test_seed());
+        Tensors inputs = promoted_inputs(op, params, make_inputs(specs, dtype, random));
+        Bench bench{op, resolve(op, params, inputs)};
+        Tensors expected = reference_outputs(bench, options);
+        ASSERT_FALSE(expected.empty()) << "no candidate accepts " << bench.problem(1).key();
+        check_candidates(bench, expected, options);
+        check_execution_modes(op, params, inputs, expected, options);
+        if (options.gradient && op.gradient && dtype == DType::f32)
+            check_gradient(op, params, inputs, specs, random);
+    }
+}
+
+}  // namespace mge::test
