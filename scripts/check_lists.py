@@ -16,6 +16,8 @@ from pathlib import Path
 SOURCE_FOLDERS = ("apps", "benchmarks", "examples", "libmge", "python", "tests")
 # Projects of their own, built by a test.
 OWN_PROJECTS = ("tests/packaging/consumer",)
+# Commands that name sources which another command lists.
+NOT_LISTS = ("set_property", "set_source_files_properties")
 COMMENT = re.compile(r"#[^\n]*")
 SOURCE = re.compile(r"^[\w./-]+\.(?:cpp|cu)$")
 STRUCT = re.compile(r"^struct (\w+)(.*?)(?=^struct |\Z)", re.MULTILINE | re.DOTALL)
@@ -31,9 +33,11 @@ def cmake_files(root):
 
 
 def commands(text):
-    """The argument lists of all commands of a CMake file: lists of words."""
-    for arguments in re.findall(r"^\s*\w+\s*\(([^()]*)\)", COMMENT.sub("", text), re.MULTILINE):
-        yield arguments.split()
+    """The argument lists, as words, of the commands of a CMake file that may list sources."""
+    text = COMMENT.sub("", text)
+    for name, arguments in re.findall(r"^\s*(\w+)\s*\(([^()]*)\)", text, re.MULTILINE):
+        if name not in NOT_LISTS:
+            yield arguments.split()
 
 
 def runs_of_sources(words):

@@ -33,6 +33,11 @@ def test_commented_line_does_not_list_a_file(faults):
     assert len(faults("add_library(x\n    # a.cpp\n)\n", "a.cpp")) == 1
 
 
+def test_properties_of_a_source_do_not_list_it(faults):
+    cmake = "add_library(x a.cpp)\nset_source_files_properties(a.cpp PROPERTIES X Y)\n"
+    assert faults(cmake, "a.cpp") == []
+
+
 def test_missing_file_is_named(faults):
     (fault,) = faults("add_library(x gone.cpp)\n")
     assert fault == "libmge/CMakeLists.txt: gone.cpp does not exist"
