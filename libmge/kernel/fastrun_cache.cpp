@@ -57,7 +57,7 @@ Statement prepare(const std::string& path, sqlite3* db, const char* sql) {
     return Statement(statement);
 }
 
-void bind(sqlite3_stmt* s, int at, const std::string& value) {
+void bind_text(sqlite3_stmt* s, int at, const std::string& value) {
     sqlite3_bind_text(s, at, value.data(), int(value.size()), SQLITE_TRANSIENT);
 }
 
@@ -112,8 +112,8 @@ std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& proble
     auto query = prepare(path_, db_.get(),
                          "SELECT algorithm, milliseconds, workspace, attributes FROM algorithm_time "
                          "WHERE machine = ? AND problem = ? ORDER BY milliseconds");
-    bind(query.get(), 1, machine_key(problem.device));
-    bind(query.get(), 2, problem.key());
+    bind_text(query.get(), 1, machine_key(problem.device));
+    bind_text(query.get(), 2, problem.key());
     std::vector<Measurement> result;
     int code;
     while ((code = sqlite3_step(query.get())) == SQLITE_ROW) {
@@ -135,9 +135,9 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
         prepare(path_, db_.get(), "INSERT OR REPLACE INTO algorithm_time VALUES (?, ?, ?, ?, ?, ?)");
     for (auto& m : measured) {
         sqlite3_reset(insert.get());
-        bind(insert.get(), 1, machine);
-        bind(insert.get(), 2, key);
-        bind(insert.get(), 3, m.name);
+        bind_text(insert.get(), 1, machine);
+        bind_text(insert.get(), 2, key);
+        bind_text(insert.get(), 3, m.name);
         sqlite3_bind_double(insert.get(), 4, m.milliseconds);
         sqlite3_bind_int64(insert.get(), 5, int64_t(m.workspace));
         sqlite3_bind_int64(insert.get(), 6, pack(m.attributes));

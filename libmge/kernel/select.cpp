@@ -103,8 +103,12 @@ std::vector<NamedCandidate> list_candidates(KernelList list, const Problem& prob
 }
 
 Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
-              const SelectOptions& options) {
+              const SelectOptions& wanted) {
     auto candidates = list_candidates(list, problem);
+    SelectOptions options = wanted;
+    // "Optimized" is a preference: an operator that has nothing but its reference still runs.
+    options.optimized &= !std::all_of(candidates.begin(), candidates.end(),
+                                      [](auto& c) { return c.candidate.attributes.naive; });
     std::optional<Choice> choice;
     if (options.profile) choice = choose_profiled(candidates, problem, constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);

@@ -12,6 +12,7 @@ build_packages=(
     libhwy-dev
     libsqlite3-dev
     libxxhash-dev
+    libzip-dev
     ninja-build
     nlohmann-json3-dev
     pkg-config

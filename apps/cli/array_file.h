@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// numpy's files: .npy (one array) and .npz (a zip of them). Format: numpy's documentation of
+// numpy.lib.format.
+
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libmge/tensor/tensor.h"
+
+namespace mge::cli {
+
+// Versions 1–3, little-endian, C order; float64 and int64 narrow to float32 and int32 as MegEngine's Tensor
+// does. ModelError (exit code 5) names the file and what is wrong with it.
+Tensor read_npy(const std::string& path);
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& label);
+std::map<std::string, Tensor> read_npz(const std::string& path);
+
+// Writes the file whole or not at all.
+void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);
+
+}  // namespace mge::cli

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "apps/cli/array_file.h"
+#include "libmge/base/error.h"
+#include "libmge/base/file.h"
+#include "libmge/device/device.h"
+
+namespace mge::cli {
+namespace {
+
+struct ElementType {
+    std::string_view code;  // numpy's, without byte order
+    DType dtype;
+    size_t bytes;
+};
+constexpr ElementType element_types[] = {
+    {"b1", DType::boolean, 1}, {"u1", DType::u8, 1},  {"i1", DType::i8, 1},  {"u2", DType::u16, 2},
+    {"i2", DType::i16, 2},     {"i4", DType::i32, 4}, {"i8", DType::i32, 8}, {"f2", DType::f16, 2},
+    {"f4", DType::f32, 4},     {"f8", DType::f32, 8},
+};
+
+class NpyParser {
+public:
+    NpyParser(std::span<const std::byte> bytes, const std::string& label) : bytes_(bytes), label_(label) {}
+
+    Tensor parse() {
+        read_header();
+        ElementType type = element_type(value_of("'descr'"));
+        if (value_of("'fortran_order'").substr(0, 4) == "True")
+            fail("it is in Fortran order; save it with numpy.ascontiguousarray");
+        Shape shape = parse_shape(value_of("'shape'"));
+        auto count = size_t(checked_numel(label_, shape));
+        if (data_.size() != count * type.bytes)
+            fail("shape ", shape, " needs ", count * type.bytes, " bytes of data, there are ", data_.size());
+        return copy(type, shape, count);
+    }
+
+private:
+    template <class... Args>
+    [[noreturn]] void fail(const Args&... what) const {
+        throw ModelError(text("'", label_, "' is not a readable .npy array: ", what...));
+    }
+
+    void read_header() {
+        constexpr size_t fixed = 8;
+        if (bytes_.size() < fixed + 4 || std::memcmp(bytes_.data(), "\x93NUMPY", 6) != 0)
+            fail("it does not start like one");
+        auto byte = [&](size_t i) { return size_t(std::to_integer<uint8_t>(bytes_[i])); };
+        size_t version = byte(6), field = version == 1 ? 2 : 4;
+        if (version < 1 || version > 3) fail("format version ", version);
+        size_t length = 0;
+        for (size_t i = 0; i < field; ++i) length |= byte(fixed + i) << 8 * i;
+        if (length > bytes_.size() - fixed - field) fail("its header is cut off");
+        header_ = {reinterpret_cast<const char*>(bytes_.data()) + fixed + field, length};
+        data_ = bytes_.subspan(fixed + field + length);
+    }
+
+    std::string_view value_of(std::string_view key) const {
+        size_t at = header_.find(key);
+        if (at == std::string_view::npos) fail("its header has no ", key);
+        at = header_.find(':', at);
+        if (at == std::string_view::npos) fail("its header is damaged");
+        at = header_.find_first_not_of(' ', at + 1);
+        return at == std::string_view::npos ? std::string_view() : header_.substr(at);
+    }
+
+    ElementType element_type(std::string_view descr) const {
+        std::string_view code = descr.substr(0, descr.find(',')).substr(0, 8);
+        if (code.size() >= 4 && code[1] != '>')
+            for (auto& type : element_types)
+                if (code.substr(2, 2) == type.code && code.size() >= 5 && code[4] == '\'') return type;
+        fail("elements of type ", code,
+             " are not supported (little-endian bool, int, float16 to float64 are)");
+    }
+
+    Shape parse_shape(std::string_view tuple) const {
+        if (tuple.empty() || tuple[0] != '(') fail("its shape is damaged");
+        size_t close = tuple.find(')');
+        if (close == std::string_view::npos) fail("its shape is damaged");
+        Shape shape;
+        for (const char *at = tuple.data() + 1, *end = tuple.data() + close; at < end;) {
+            if (*at == ' ' || *at == ',') {
+                ++at;
+                continue;
+            }
+            int64_t extent = 0;
+            auto [next, error] = std::from_chars(at, end, extent);
+            if (error != std::errc() || extent < 0) fail("its shape is damaged");
+            if (shape.rank() == max_rank) fail("its rank is above ", max_rank);
+            shape.push_back(extent);
+            at = next;
+        }
+        return shape;
+    }
+
+    Tensor copy(const ElementType& type, const Shape& shape, size_t count) const {
+        if (type.bytes == size_of(type.dtype)) return tensor_from_host({type.dtype, shape, {}}, data_.data());
+        Tensor result = empty_tensor({type.dtype, shape, {}});
+        for (size_t i = 0; i < count; ++i) {
+            if (type.dtype == DType::f32) {
+                double value;
+                std::memcpy(&value, data_.data() + 8 * i, 8);
+                result.data<float>()[i] = float(value);
+            } else {
+                int64_t value;
+                std::memcpy(&value, data_.data() + 8 * i, 8);
+                if (int64_t(int32_t(value)) != value)
+                    fail("element ", i, " is ", value, ", which int32 cannot hold");
+                result.data<int32_t>()[i] = int32_t(value);
+            }
+        }
+        return result;
+    }
+
+    std::span<const std::byte> bytes_, data_;
+    const std::string& label_;
+    std::string_view header_;
+};
+
+}  // namespace
+
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& label) {
+    try {
+        return NpyParser(bytes, label).parse();
+    } catch (const ModelError&) {
+        throw;
+    } catch (const UserError& e) {  // a shape too large to exist
+        throw ModelError(text("'", label, "' is not a readable .npy array: ", e.what()));
+    }
+}
+
+Tensor read_npy(const std::string& path) { return parse_npy(MappedFile::open(path)->bytes(), path); }
+
+}  // namespace mge::cli

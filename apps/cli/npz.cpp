@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+#include <zip.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "apps/cli/array_file.h"
+#include "libmge/base/error.h"
+
+namespace mge::cli {
+namespace {
+
+// Deflate cannot expand by more: an entry that claims so is hostile, and is refused before memory is taken
+// for it.
+constexpr uint64_t largest_expansion = 1032;
+
+struct Discard {
+    void operator()(zip_t* z) const { zip_discard(z); }
+};
+struct CloseEntry {
+    void operator()(zip_file_t* f) const { zip_fclose(f); }
+};
+using Archive = std::unique_ptr<zip_t, Discard>;
+
+std::string message(int code) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    std::string result = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    return result;
+}
+
+std::string numpy_type(DType dtype) {
+    switch (dtype) {
+        case DType::boolean:
+            return "|b1";
+        case DType::u8:
+            return "|u1";
+        case DType::i8:
+            return "|i1";
+        case DType::u16:
+            return "<u2";
+        case DType::i16:
+            return "<i2";
+        case DType::i32:
+            return "<i4";
+        case DType::i64:
+            return "<i8";
+        case DType::f16:
+            return "<f2";
+        case DType::bf16:
+            return "<u2";  // numpy has no bfloat16: its bits
+        case DType::f32:
+            return "<f4";
+        case DType::none:
+            break;
+    }
+    MGE_CHECK(false);
+    return {};
+}
+
+std::string npy_bytes(const Tensor& tensor) {
+    std::string shape = "(";
+    for (int64_t d : tensor.shape().dims()) shape += std::to_string(d) + ",";
+    std::string header = text("{'descr': '", numpy_type(tensor.dtype()),
+                              "', 'fortran_order': False, 'shape': ", shape, "), }");
+    constexpr size_t prefix = 10, alignment = 64;
+    header.append((alignment - (prefix + header.size() + 1) % alignment) % alignment, ' ');
+    header += '\n';
+    std::string result("\x93NUMPY\x01\x00", 8);
+    result += char(header.size() & 0xff);
+    result += char(header.size() >> 8);
+    result += header;
+    result.append(static_cast<const char*>(tensor.data()), tensor.spec().bytes());
+    return result;
+}
+
+Tensor read_entry(zip_t* archive, zip_uint64_t index, const std::string& path, std::string& name) {
+    zip_stat_t info;
+    if (zip_stat_index(archive, index, 0, &info) != 0 || !info.name)
+        throw ModelError(text("'", path, "': entry ", index, " is damaged"));
+    name = info.name;
+    std::string label = path + ":" + name;
+    if (info.size / largest_expansion > info.comp_size + 1)
+        throw ModelError(
+            text("'", label, "' claims ", info.size, " bytes from ", info.comp_size, " compressed ones"));
+    std::unique_ptr<zip_file_t, CloseEntry> file(zip_fopen_index(archive, index, 0));
+    std::vector<std::byte> bytes(info.size);
+    if (!file || zip_fread(file.get(), bytes.data(), bytes.size()) != zip_int64_t(bytes.size()))
+        throw ModelError(text("'", label, "' cannot be unpacked: ", zip_strerror(archive)));
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    return parse_npy(bytes, label);
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> read_npz(const std::string& path) {
+    int code = 0;
+    Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+    if (!archive && code == ZIP_ER_NOENT)
+        throw UserError(text("cannot open '", path, "': No such file or directory"));
+    if (!archive) throw ModelError(text("'", path, "' is not a readable .npz archive: ", message(code)));
+    std::map<std::string, Tensor> result;
+    for (zip_int64_t i = 0, n = zip_get_num_entries(archive.get(), 0); i < n; ++i) {
+        std::string name;
+        Tensor tensor = read_entry(archive.get(), zip_uint64_t(i), path, name);
+        result[name] = tensor;
+    }
+    return result;
+}
+
+void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
+    // libzip writes a temporary file and renames it itself when the archive is closed.
+    int code = 0;
+    Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
+    if (!archive) throw UserError(text("cannot create '", path, "': ", message(code)));
+    std::vector<std::string> contents;
+    contents.reserve(arrays.size());
+    for (auto& [name, tensor] : arrays) {
+        contents.push_back(npy_bytes(tensor));
+        zip_source_t* source =
+            zip_source_buffer(archive.get(), contents.back().data(), contents.back().size(), 0);
+        zip_int64_t index =
+            source ? zip_file_add(archive.get(), (name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
+        if (index < 0) {
+            zip_source_free(source);
+            throw UserError(text("cannot write '", name, "' to '", path, "': ", zip_strerror(archive.get())));
+        }
+        zip_set_file_compression(archive.get(), zip_uint64_t(index), ZIP_CM_STORE, 0);
+    }
+    if (zip_close(archive.get()) != 0)
+        throw UserError(text("cannot write '", path, "': ", zip_strerror(archive.get())));
+    archive.release();  // zip_close freed it
+}
+
+}  // namespace mge::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/table.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace mge::cli {
+
+void print_table(std::ostream& stream, const std::vector<std::vector<std::string>>& rows) {
+    std::vector<size_t> widths;
+    for (auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    for (auto& row : rows) {
+        std::string line;
+        for (size_t i = 0; i < row.size(); ++i) {
+            line += (i ? "  " : "") + row[i];
+            if (i + 1 < row.size()) line.append(widths[i] - row[i].size(), ' ');
+        }
+        stream << line << '\n';
+    }
+}
+
+std::string format_number(double value, int decimals) {
+    char buffer[64];
+    std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value);
+    return buffer;
+}
+
+std::string format_bytes(double bytes) {
+    constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    while (bytes >= 1024 && unit < 4) bytes /= 1024, ++unit;
+    return format_number(bytes, unit ? 2 : 0) + ' ' + units[unit];
+}
+
+}  // namespace mge::cli

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/input_text.h"
+
+#include <charconv>
+#include <cmath>
+#include <random>
+
+#include "libmge/base/error.h"
+#include "libmge/device/device.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::load_and_run {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) { throw_user("--input", what, ErrorClass::value); }
+
+double parse_number(std::string_view word, const std::string& whole) {
+    while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
+    while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
+    double value = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (word.empty() || error != std::errc() || end != word.data() + word.size())
+        fail(text("'", word, "' in '", whole, "' is not a number"));
+    return value;
+}
+
+std::vector<double> parse_numbers(std::string_view list, const std::string& whole) {
+    std::vector<double> numbers;
+    for (size_t at = 0; at <= list.size();) {
+        size_t comma = std::min(list.find(',', at), list.size());
+        numbers.push_back(parse_number(list.substr(at, comma - at), whole));
+        at = comma + 1;
+    }
+    return numbers;
+}
+
+// One pass over the literal: numbers in order, and how many children the lists of each depth have.
+class LiteralParser {
+public:
+    explicit LiteralParser(const std::string& text) : text_(text) {}
+
+    std::vector<double> parse(Shape& shape) {
+        parse_list(0, '\0');
+        for (int64_t n : extents_) shape.push_back(n);
+        return std::move(numbers_);
+    }
+
+private:
+    void parse_list(size_t depth, char closing) {
+        if (depth >= size_t(max_rank)) fail(text("'", text_, "' is nested more than ", max_rank, " deep"));
+        int64_t children = 0;
+        bool lists = next() == '[';
+        for (;; ++children) {
+            if (lists != (next() == '[')) fail(mistake("numbers and lists are mixed"));
+            if (lists) {
+                ++at_;
+                parse_list(depth + 1, ']');
+            } else {
+                size_t end = std::min(text_.find_first_of(",[]", at_), text_.size());
+                numbers_.push_back(parse_number(std::string_view(text_).substr(at_, end - at_), text_));
+                at_ = end;
+            }
+            if (next() != ',') break;
+            ++at_;
+        }
+        if (next() != closing) fail(mistake(closing ? "a ']' is missing" : "there is text behind the end"));
+        if (closing) ++at_;
+        if (extents_.size() <= depth) extents_.resize(depth + 1, -1);
+        if (extents_[depth] >= 0 && extents_[depth] != children + 1)
+            fail(mistake("lists of one level differ in length"));
+        extents_[depth] = children + 1;
+    }
+    char next() {
+        while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+        return at_ < text_.size() ? text_[at_] : '\0';
+    }
+    std::string mistake(const char* what) const {
+        return text("'", text_, "': ", what, " at character ", at_ + 1);
+    }
+
+    const std::string& text_;
+    size_t at_ = 0;
+    std::vector<double> numbers_;
+    std::vector<int64_t> extents_;
+};
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> split_inputs(const std::string& list) {
+    std::vector<std::pair<std::string, std::string>> result;
+    for (size_t at = 0; at < list.size();) {
+        size_t end = std::min(list.find(';', at), list.size());
+        std::string part = list.substr(at, end - at);
+        size_t colon = part.find(':');
+        if (colon == std::string::npos)
+            result.emplace_back("", part);
+        else
+            result.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+        at = end + 1;
+    }
+    return result;
+}
+
+Tensor parse_literal(const std::string& literal) {
+    Shape shape;
+    std::vector<double> numbers = LiteralParser(literal).parse(shape);
+    bool is_real = literal.find_first_of(".eEnN") != std::string::npos;
+    Tensor result = empty_tensor({is_real ? DType::f32 : DType::i32, shape, {}});
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        if (is_real) {
+            result.data<float>()[i] = float(numbers[i]);
+        } else {
+            if (std::abs(numbers[i]) > 2147483647.0)
+                fail(text("'", literal, "': int32 cannot hold ", numbers[i]));
+            result.data<int32_t>()[i] = int32_t(numbers[i]);
+        }
+    }
+    return result;
+}
+
+Shape parse_braced_shape(const std::string& braced) {
+    if (braced.size() < 2 || braced.front() != '{' || braced.back() != '}')
+        fail(text("'", braced, "': a '}' is missing"));
+    Shape shape;
+    if (braced.size() == 2) return shape;
+    for (double extent : parse_numbers(std::string_view(braced).substr(1, braced.size() - 2), braced)) {
+        if (extent < 0 || extent != std::floor(extent))
+            fail(text("'", braced, "': ", extent, " is not an extent"));
+        shape.push_back(int64_t(extent));
+    }
+    return shape;
+}
+
+RandomInput parse_random(const std::string& call) {
+    constexpr std::string_view head = "#rand(";
+    if (call.rfind(head, 0) != 0 || call.back() != ')')
+        fail(text("'", call, "': expected #rand(min,max,extents...)"));
+    auto numbers =
+        parse_numbers(std::string_view(call).substr(head.size(), call.size() - head.size() - 1), call);
+    if (numbers.size() < 2 || !(numbers[0] <= numbers[1]))
+        fail(text("'", call, "': expected #rand(min,max,extents...) with min <= max"));
+    RandomInput result{numbers[0], numbers[1], {}};
+    for (size_t i = 2; i < numbers.size(); ++i) {
+        if (numbers[i] < 0 || numbers[i] != std::floor(numbers[i]))
+            fail(text("'", call, "': ", numbers[i], " is not an extent"));
+        result.shape.push_back(int64_t(numbers[i]));
+    }
+    return result;
+}
+
+Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed) {
+    Tensor result = empty_tensor(spec);
+    std::mt19937_64 generator(seed);
+    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
+            double unit = double(generator() >> 11) * 0x1p-53;
+            result.data<T>()[i] = T(float(low + unit * (high - low)));
+        }
+    });
+    return result;
+}
+
+}  // namespace mge::load_and_run

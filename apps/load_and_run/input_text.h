@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libmge/tensor/tensor.h"
+
+namespace mge::load_and_run {
+
+// "a:1,2;b:x.npy" → {a, 1,2}, {b, x.npy}; a part without ':' has no name.
+std::vector<std::pair<std::string, std::string>> split_inputs(const std::string& text);
+
+// "[[1,2],[3,4]]": MegEngine's literals. A '.' or an exponent anywhere makes it float32, else int32. Its
+// shape is the number of elements per level of brackets, so "1,2,3" is (3,) and "[1,2,3]" is (1, 3).
+// UserError with the place of a mistake.
+Tensor parse_literal(const std::string& text);
+
+// "{1,3,224,224}" → that shape.
+Shape parse_braced_shape(const std::string& text);
+
+// "#rand(min,max[,extents…])".
+struct RandomInput {
+    double low = 0, high = 1;
+    IntList shape;  // empty: the model's
+};
+RandomInput parse_random(const std::string& text);
+Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed);
+
+}  // namespace mge::load_and_run

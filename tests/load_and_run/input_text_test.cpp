@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/input_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mge::load_and_run {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+Shape shape_of(const std::string& literal) { return parse_literal(literal).shape(); }
+
+template <class Fn>
+std::string message_of(Fn fn) {
+    try {
+        fn();
+    } catch (const UserError& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+TEST(InputText, SplitsAtSemicolonsAndTheFirstColon) {
+    EXPECT_THAT(split_inputs("a:1;b:c:2;3"), ElementsAre(Pair("a", "1"), Pair("b", "c:2"), Pair("", "3")));
+}
+
+TEST(InputText, LiteralShapesFollowTheBrackets) {
+    EXPECT_EQ(shape_of("1,2,3"), (Shape{3}));
+    EXPECT_EQ(shape_of("[1,2,3]"), (Shape{1, 3}));
+    EXPECT_EQ(shape_of("[[1,2],[3,4]]"), (Shape{1, 2, 2}));
+    EXPECT_EQ(shape_of("[1,2],[3,4]"), (Shape{2, 2}));
+}
+
+TEST(InputText, APointMakesItReal) {
+    EXPECT_EQ(parse_literal("1,2").dtype(), DType::i32);
+    EXPECT_EQ(parse_literal("1,2.5").dtype(), DType::f32);
+    EXPECT_EQ(parse_literal("-1, 2.5").data<float>()[1], 2.5f);
+}
+
+TEST(InputText, MistakesAreNamedWithTheirPlace) {
+    EXPECT_THAT(message_of([] { parse_literal("[1,2"); }), HasSubstr("a ']' is missing at character 5"));
+    EXPECT_THAT(message_of([] { parse_literal("[1,2],[3]"); }), HasSubstr("differ in length"));
+    EXPECT_THAT(message_of([] { parse_literal("1,[2]"); }), HasSubstr("mixed"));
+    EXPECT_THAT(message_of([] { parse_literal("1]"); }), HasSubstr("behind the end"));
+    EXPECT_THAT(message_of([] { parse_literal("1,,2"); }), HasSubstr("is not a number"));
+    EXPECT_THAT(message_of([] { parse_literal(std::string(100000, '[')); }),
+                HasSubstr("nested more than 7 deep"));
+    EXPECT_THAT(message_of([] { parse_literal("3000000000"); }), HasSubstr("int32 cannot hold"));
+    EXPECT_THAT(message_of([] { parse_braced_shape("{1,2.5}"); }), HasSubstr("is not an extent"));
+    EXPECT_THAT(message_of([] { parse_braced_shape("{1"); }), HasSubstr("'}' is missing"));
+    EXPECT_THAT(message_of([] { parse_random("#rand(3,1)"); }), HasSubstr("min <= max"));
+    EXPECT_THAT(message_of([] { parse_random("#random"); }), HasSubstr("expected #rand"));
+}
+
+TEST(InputText, RandomNumbersFollowTheSeed) {
+    RandomInput random = parse_random("#rand(0, 4, 2, 3)");
+    EXPECT_THAT(random.shape, ElementsAre(2, 3));
+    TensorSpec spec{DType::f32, {100}, {}};
+    Tensor a = random_tensor(spec, 0, 4, 1), b = random_tensor(spec, 0, 4, 1),
+           c = random_tensor(spec, 0, 4, 2);
+    EXPECT_EQ(a.data<float>()[7], b.data<float>()[7]);
+    EXPECT_NE(a.data<float>()[7], c.data<float>()[7]);
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(a.data<float>()[i] >= 0 && a.data<float>()[i] < 4);
+}
+
+}  // namespace
+}  // namespace mge::load_and_run
