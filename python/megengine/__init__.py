@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A deep-learning engine: tensors, networks, gradients, optimizers, and dumping of models.
+
+Example:
+    >>> import megengine as mge
+    >>> mge.Tensor([1.0, 2.0]) * 2
+    Tensor([2. 4.], device=xpux:0)
+"""
+
+from . import _mge
+from ._mge import InternalError
+from .tensor import Parameter, Tensor
+
+# isort: split
+# Needs Tensor.
+from . import (
+    autodiff,
+    config,
+    core,
+    data,
+    device,
+    functional,
+    jit,
+    module,
+    optimizer,
+    random,
+    utils,
+)
+from .core.not_available import NotAvailableError, not_available
+from .device import (
+    get_default_device,
+    get_device_count,
+    get_mem_status_bytes,
+    is_cuda_available,
+    set_default_device,
+)
+from .logger import (
+    enable_debug_log,
+    get_logger,
+    set_log_file,
+    set_log_level,
+    set_mgb_log_level,
+)
+from .serialization import load, save
+
+__version__ = _mge.__version__
+tensor = Tensor  # the class; the module of this name is imported by its path
+
+__all__ = [
+    "InternalError",
+    "NotAvailableError",
+    "Parameter",
+    "Tensor",
+    "autodiff",
+    "config",
+    "core",
+    "data",
+    "device",
+    "enable_debug_log",
+    "functional",
+    "get_default_device",
+    "get_device_count",
+    "get_logger",
+    "get_mem_status_bytes",
+    "is_cuda_available",
+    "jit",
+    "load",
+    "module",
+    "optimizer",
+    "random",
+    "save",
+    "set_default_device",
+    "set_log_file",
+    "set_log_level",
+    "set_mgb_log_level",
+    "tensor",
+    "utils",
+]
+_NOT_AVAILABLE = (
+    "amp",
+    "cgtools",
+    "distributed",
+    "distributions",
+    "dtr",
+    "experimental",
+    "hub",
+    "quantization",
+    "tools",
+    "traced_module",
+    "xla",
+)
+
+
+def _full_sync() -> None:
+    """Wait until all devices have done their work: operators run when they are called."""
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

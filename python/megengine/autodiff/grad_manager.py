@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``GradManager``: records what happens to tensors, then computes gradients."""
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+
+from .. import _mge
+from ..core.tensor.dtype import is_differentible_dtype
+from ..functional import ones_like
+from ..tensor import Tensor
+
+
+class _Backwarding(threading.local):
+    manager = None
+
+
+_backwarding = _Backwarding()
+
+
+def get_backwarding_grad_manager() -> "GradManager | None":
+    """The manager whose ``backward`` is running on this thread, or None."""
+    return _backwarding.manager
+
+
+class _Attached:
+    """A tensor that is watched, and what to call with its gradient."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = weakref.ref(tensor)
+        self.callbacks: list[Callable] = []
+
+
+class GradManager:
+    """Computes gradients with respect to the tensors attached to it.
+
+    Example:
+        >>> x = Tensor([3.0])
+        >>> gm = GradManager().attach(x)
+        >>> with gm:
+        ...     y = x * x
+        ...     gm.backward(y)
+        >>> x.grad
+        Tensor([6.], device=xpux:0)
+    """
+
+    def __init__(self):
+        self._attached: dict[int, _Attached] = {}
+        self._tape: _mge.Tape | None = None
+        self._on_tape: list[int] = []
+
+    def attached_tensors(self) -> list[Tensor]:
+        """The tensors that are attached and still alive."""
+        found = (entry.tensor() for entry in self._attached.values())
+        return [tensor for tensor in found if tensor is not None]
+
+    def attach(
+        self, tensors: Tensor | Iterable[Tensor], callbacks: Callable | Iterable | None = None
+    ) -> "GradManager":
+        """Watch tensors; what is recorded from now on counts.
+
+        Args:
+            tensors: floating Tensors; they are not kept alive.
+            callbacks: ``callback(tensor, gradient)``, or several; what the last one returns (or
+                what its ``get()`` gives) becomes the gradient.
+        Returns:
+            The manager.
+        Raises:
+            AssertionError: a tensor is not floating.
+        """
+        tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        if callbacks is None:
+            callbacks = []
+        callbacks = [callbacks] if callable(callbacks) else list(callbacks)
+        for tensor in tensors:
+            assert is_differentible_dtype(tensor.dtype), (
+                f"[GradManager] only floating tensors can be attached, got {tensor.dtype}"
+            )
+            key = id(tensor)
+            entry = self._attached.get(key)
+            if entry is None or entry.tensor() is None:
+                entry = self._attached[key] = _Attached(tensor)
+                weakref.finalize(tensor, _forget, weakref.ref(self), key, entry)
+                if self._tape is not None:
+                    self._put_on_tape(key, tensor)
+            entry.callbacks += callbacks
+        return self
+
+    def _put_on_tape(self, key: int, tensor: Tensor) -> None:
+        self._tape.attach(tensor)
+        self._on_tape.append(key)
+
+    def record(self) -> None:
+        """Start to record.
+
+        Raises:
+            RuntimeError: it records already.
+        """
+        if self._tape is not None:
+            raise RuntimeError("already recording: leave the `with` block or call release() first")
+        self._tape = _mge.Tape()
+        self._on_tape = []
+        for key, entry in list(self._attached.items()):
+            tensor = entry.tensor()
+            if tensor is not None:
+                self._put_on_tape(key, tensor)
+        self._tape.start()
+
+    def backward(
+        self,
+        y: Tensor | list[Tensor] | None = None,
+        dy: Tensor | list[Tensor] | None = None,
+    ) -> None:
+        """Compute the gradients, add them to ``grad`` of the attached tensors, stop recording.
+
+        Args:
+            y: results to differentiate; None for nothing.
+            dy: their gradients; None for ones.
+        Raises:
+            RuntimeError: nothing was recorded.
+            AssertionError: the numbers of results and gradients differ.
+        """
+        if self._tape is None:
+            raise RuntimeError(
+                "no computation history: did you forget record() or call a method that clears"
+                " the history?"
+            )
+        ys = [] if y is None else [y] if isinstance(y, Tensor) else list(y)
+        if dy is None:
+            dys = [ones_like(t) for t in ys]
+        else:
+            dys = [dy] if isinstance(dy, Tensor) else list(dy)
+        assert len(ys) == len(dys), (
+            f"[backward] {len(ys)} results, but {len(dys)} gradients of results"
+        )
+        before, _backwarding.manager = _backwarding.manager, self
+        try:
+            self._tape.stop()
+            grads = self._tape.backward(ys, dys)
+            self._deliver(dict(zip(self._on_tape, grads, strict=True)))
+        finally:
+            _backwarding.manager = before
+            self.release()
+
+    def _deliver(self, grads: dict) -> None:
+        """Callbacks first, all of them, because they may start work that ends later."""
+        found = []
+        for key, grad in grads.items():
+            entry = self._attached.get(key)
+            tensor = None if entry is None else entry.tensor()
+            if grad is None or tensor is None:
+                continue
+            for callback in entry.callbacks:
+                grad = callback(tensor, grad)
+            found.append((tensor, grad))
+        for tensor, grad in found:
+            if hasattr(grad, "get") and not isinstance(grad, Tensor):
+                grad = grad.get()
+            old = getattr(tensor, "grad", None)
+            tensor.grad = grad if old is None or grad is None else old + grad
+
+    def release(self) -> None:
+        """Stop recording and forget what was recorded."""
+        if self._tape is not None:
+            tape, self._tape = self._tape, None
+            self._on_tape = []
+            tape.stop()
+            tape.release()
+
+    def __enter__(self) -> "GradManager":
+        self.record()
+        return self
+
+    def __exit__(self, exc_type, exc_val, exc_tb) -> None:
+        self.release()
+
+    def __or__(self, other) -> "GradManagerGroup":
+        return GradManagerGroup([self]).merge_with(other)
+
+    __ror__ = __or__
+
+
+def _forget(manager: weakref.ref, key: int, entry: _Attached) -> None:
+    """Called when an attached tensor dies: its id may be used again."""
+    alive = manager()
+    if alive is not None and alive._attached.get(key) is entry:
+        del alive._attached[key]
+
+
+class GradManagerGroup:
+    """Managers that record together; their gradients do not see each other.
+
+    Args:
+        gms: the managers.
+    """
+
+    def __init__(self, gms: Iterable[GradManager]):
+        self._gms = list(gms)
+
+    def merge_with(self, other: "GradManager | GradManagerGroup") -> "GradManagerGroup":
+        """A group of these and other managers."""
+        if isinstance(other, GradManager):
+            other = GradManagerGroup([other])
+        return GradManagerGroup([*self._gms, *other._gms])
+
+    __or__ = merge_with
+    __ror__ = merge_with
+
+    def __enter__(self) -> "GradManagerGroup":
+        for gm in self._gms:
+            gm.record()
+        return self
+
+    def __exit__(self, exc_type, exc_val, exc_tb) -> None:
+        for gm in self._gms:
+            gm.release()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the process, as attributes of this module.
+
+``async_level``: operators run when they are called, so every level behaves as 0; the value is
+kept. ``deterministic_kernel``, ``benchmark_kernel``: kept; algorithms give the same result each
+time. ``disable_memory_forwarding``, ``benchmark_with_subprocess``, ``_compute_mode``,
+``_auto_format_convert``: kept.
+"""
+
+import contextlib
+import sys
+import types
+
+_values = {
+    "benchmark_kernel": False,
+    "deterministic_kernel": False,
+    "benchmark_with_subprocess": False,
+    "async_level": 2,
+    "disable_memory_forwarding": False,
+    "_compute_mode": "default",
+    "_auto_format_convert": False,
+}
+
+
+def _set(name: str, value) -> None:
+    if name == "async_level":
+        assert value in (0, 1, 2), f"[config] async_level must be 0, 1 or 2, got {value!r}"
+    if name == "_compute_mode":
+        assert value in ("default", "float32"), (
+            f"[config] _compute_mode must be 'default' or 'float32', got {value!r}"
+        )
+    _values[name] = value
+
+
+class _Config(types.ModuleType):
+    """The module itself, with properties."""
+
+    def __getattr__(self, name: str):
+        if name in _values:
+            return _values[name]
+        raise AttributeError(f"module 'megengine.config' has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value) -> None:
+        if name in _values:
+            _set(name, value)
+        else:
+            super().__setattr__(name, value)
+
+
+@contextlib.contextmanager
+def _override(
+    benchmark_kernel: bool | None = None,
+    deterministic_kernel: bool | None = None,
+    async_level: int | None = None,
+    compute_mode: str | None = None,
+):
+    """Other settings inside of a ``with`` block; None leaves one as it is.
+
+    Raises:
+        AssertionError: a value is not allowed.
+    """
+    wanted = {
+        "benchmark_kernel": benchmark_kernel,
+        "deterministic_kernel": deterministic_kernel,
+        "async_level": async_level,
+        "_compute_mode": compute_mode,
+    }
+    before = dict(_values)
+    try:
+        for name, value in wanted.items():
+            if value is not None:
+                _set(name, value)
+        yield
+    finally:
+        _values.update(before)
+
+
+sys.modules[__name__].__class__ = _Config

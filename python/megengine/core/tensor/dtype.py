@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dtypes of Tensors, among them those that NumPy does not have."""
+
+import numpy as np
+
+from ... import _mge
+from ..not_available import not_available
+
+bfloat16 = _mge.bfloat16
+
+_BITS = {"bfloat16": 16}
+_NOT_AVAILABLE = (
+    "is_lowbit",
+    "QuantDtypeMeta",
+    "create_quantized_dtype",
+    "quint8",
+    "qint8",
+    "qint32",
+    "quint4",
+    "qint4",
+    "qint1",
+    "convert_to_quint8",
+    "convert_from_quint8",
+    "convert_to_qint8",
+    "convert_from_qint8",
+    "convert_to_qint32",
+    "convert_from_qint32",
+    "convert_to_quint4",
+    "convert_from_quint4",
+    "convert_to_qint4",
+    "convert_from_qint4",
+    "convert_to_qint1",
+    "convert_from_qint1",
+    "intb1",
+    "intb2",
+    "intb4",
+    "get_scale",
+    "get_zero_point",
+    "is_quantize",
+)
+
+
+def get_dtype_bit(dtype_name: str) -> int:
+    """Bits of one element.
+
+    Args:
+        dtype_name: for example ``"float32"``.
+    Returns:
+        Number of bits.
+    Raises:
+        TypeError: there is no such dtype.
+    Example:
+        >>> get_dtype_bit("float32")
+        32
+    """
+    return _BITS.get(dtype_name) or np.dtype(dtype_name).itemsize * 8
+
+
+def is_bfloat16(dtype) -> bool:
+    """Whether a dtype is bfloat16.
+
+    Example:
+        >>> is_bfloat16(bfloat16)
+        True
+    """
+    return getattr(dtype, "name", dtype) == "bfloat16" or dtype is bfloat16
+
+
+def is_differentible_dtype(dtype) -> bool:
+    """Whether gradients flow through values of a dtype: the floating ones.
+
+    Example:
+        >>> is_differentible_dtype("int32")
+        False
+    """
+    return is_bfloat16(dtype) or np.issubdtype(np.dtype(dtype), np.floating)
+
+
+def is_dtype_equal(dtype1, dtype2) -> bool:
+    """Whether two dtypes are the same.
+
+    Example:
+        >>> is_dtype_equal("float32", np.float32)
+        True
+    """
+    return is_bfloat16(dtype1) == is_bfloat16(dtype2) and (
+        is_bfloat16(dtype1) or np.dtype(dtype1) == np.dtype(dtype2)
+    )
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

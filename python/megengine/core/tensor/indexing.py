@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``x[key]`` and ``x[key] = value`` with NumPy's rules, made of a few operators.
+
+A key becomes a plan in four parts, applied in this order: new axes (None and scalar bools), slices
+(and plain integers, as long as no array is in the key), index arrays. NumPy treats integers beside
+an index array as arrays of rank zero, and so does the plan. Assignment walks the same plan forth
+and back: what was taken out is replaced, then put into what it was taken from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ... import _mge
+from ..tracing_state import state
+
+_ABSENT = -(2**63)  # a slice bound that was not given
+_FROM_INPUT = _ABSENT + 1  # a slice bound that is a Tensor's value
+
+
+@dataclass
+class _Plan:
+    new_axes: list[int] = field(default_factory=list)
+    items: list[int] = field(default_factory=list)
+    bounds: list = field(default_factory=list)
+    arrays: list = field(default_factory=list)
+    array_axes: list[int] = field(default_factory=list)
+
+
+def getitem(x, key):
+    """The value of ``x[key]``.
+
+    Raises:
+        IndexError: the key has more than one Ellipsis, more indices than ``x`` has axes, a bool
+            array of another shape, or an entry that is not an index.
+    """
+    if _is_full_mask(x, key):
+        return _mge.ops.cond_take(x, key)[0]
+    plan = _make_plan(x, key)
+    y = _select_basic(x, plan)
+    if plan.arrays:
+        y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
+    return _mge.ops.copy(y) if y is x else y
+
+
+def setitem(x, key, value) -> None:
+    """Carry out ``x[key] = value``: the object gets a new value.
+
+    Raises:
+        IndexError: as in ``getitem``.
+        ValueError: ``value`` does not broadcast to the shape of ``x[key]``.
+    """
+    if key is Ellipsis and isinstance(value, _mge.Tensor) and value.shape == x.shape:
+        x._reset(value)
+        return
+    value = _value_like(x, value)
+    if _is_full_mask(x, key) and value._tuple_shape in ((), (1,)):
+        x._reset(_mge.ops.where(key, value, x))
+        return
+    plan = _make_plan(x, key)
+    whole = _mge.ops.add_axis(x, axes=plan.new_axes) if plan.new_axes else x
+    if plan.arrays:
+        part = whole
+        if plan.items:
+            part = _mge.ops.slice(whole, *plan.bounds, items=plan.items)
+        part = _mge.ops.set_take(part, value, *plan.arrays, axes=plan.array_axes)
+        value = part
+    if plan.items:
+        value = _mge.ops.set_slice(whole, value, *plan.bounds, items=plan.items)
+    elif not plan.arrays:
+        value = _broadcast_value(value, whole)
+    if plan.new_axes:
+        value = _mge.ops.remove_axis(value, axes=plan.new_axes)
+    x._reset(value)
+
+
+def _value_like(x, value):
+    if not isinstance(value, _mge.Tensor):
+        value = np.asarray(value)
+        if value.dtype.kind in "OSU":
+            raise TypeError(f"[setitem] the value must be numbers, got {value.dtype}")
+        if value.dtype.kind == "f":
+            value = value.astype(np.float32)
+        elif value.dtype.kind in "iu":
+            value = value.astype(np.int32)
+        value = _mge.Tensor(value, device=x.device)
+    return value if value.dtype == x.dtype else _mge.ops.convert(value, dtype=x.dtype)
+
+
+def _broadcast_value(value, whole):
+    shape = value._tuple_shape
+    while len(shape) > whole.ndim and shape[0] == 1:
+        value = _mge.ops.remove_axis(value, axes=[0])
+        shape = value._tuple_shape
+    try:
+        return _mge.ops.broadcast_like(value, whole)
+    except RuntimeError as error:
+        raise ValueError(
+            f"[setitem] a value of shape {shape} does not broadcast to {whole._tuple_shape}"
+        ) from error
+
+
+def _is_full_mask(x, key) -> bool:
+    return isinstance(key, _mge.Tensor) and key.dtype == np.bool_ and 0 < key.ndim == x.ndim
+
+
+def _select_basic(x, plan: _Plan):
+    if plan.new_axes:
+        x = _mge.ops.add_axis(x, axes=plan.new_axes)
+    if plan.items:
+        x = _mge.ops.slice(x, *plan.bounds, items=plan.items)
+    return x
+
+
+def _make_plan(x, key) -> _Plan:
+    entries = [_normal_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
+    entries = _expand_ellipsis(entries, x.ndim)
+    has_arrays = any(isinstance(e, (np.ndarray, _mge.Tensor)) for e in entries)
+    plan = _Plan()
+    shape = None
+    axis = 0  # in x with the new axes
+    for entry in entries:
+        if entry is None or isinstance(entry, bool):
+            if entry is False:
+                plan.items += [axis, 0, 0, 1, 0]
+            plan.new_axes.append(axis)
+            axis += 1
+        elif isinstance(entry, slice):
+            _add_slice(plan, axis, entry)
+            axis += 1
+        elif isinstance(entry, int):
+            if has_arrays:
+                _add_array(plan, axis, np.array(entry, np.int32))
+            else:
+                plan.items += [axis, entry, _ABSENT, 1, 1]
+            axis += 1
+        elif entry.dtype == np.bool_:
+            shape = shape or x._tuple_shape
+            start = axis - len(plan.new_axes)
+            _check_mask(entry, shape[start : start + entry.ndim])
+            for k, array in enumerate(_mask_to_arrays(entry)):
+                _add_array(plan, axis + k, array)
+            axis += entry.ndim
+        else:
+            _add_array(plan, axis, entry)
+            axis += 1
+    return plan
+
+
+def _normal_entry(entry):
+    """An entry as None, bool, int, slice, Ellipsis, int32 or bool ndarray, or Tensor."""
+    if entry is None or entry is Ellipsis or isinstance(entry, (bool, slice)):
+        return entry
+    if isinstance(entry, np.bool_):
+        return bool(entry)
+    if isinstance(entry, (int, np.integer)):
+        return int(entry)
+    if isinstance(entry, _mge.Tensor):
+        return _normal_tensor(entry)
+    if isinstance(entry, (Sequence, np.ndarray)) and not isinstance(entry, str):
+        array = np.asarray([int(e) if isinstance(e, _mge.Tensor) else e for e in entry])
+        if array.size == 0 and array.dtype != np.bool_:
+            array = array.astype(np.int32)
+        if array.dtype == np.bool_:
+            return array
+        if array.dtype.kind in "iu":
+            return array.astype(np.int32)
+        raise IndexError(f"[index] an index array must be of integers or bools, got {array.dtype}")
+    raise IndexError(
+        f"[index] {type(entry).__name__} is not an index; allowed are integers, slices,"
+        " None, Ellipsis, and arrays or Tensors of integers or bools"
+    )
+
+
+def _normal_tensor(entry):
+    if entry.dtype == np.bool_:
+        return bool(entry.item()) if entry.ndim == 0 else entry
+    if np.dtype(entry.dtype).kind not in "iu":
+        raise IndexError(f"[index] an index Tensor must be of integers or bools, got {entry.dtype}")
+    return entry if entry.dtype == np.int32 else _mge.ops.convert(entry, dtype="int32")
+
+
+def _width(entry) -> int:
+    """Axes of x that an entry consumes."""
+    if entry is None or isinstance(entry, bool):
+        return 0
+    if isinstance(entry, (np.ndarray, _mge.Tensor)) and entry.dtype == np.bool_:
+        return entry.ndim
+    return 1
+
+
+def _expand_ellipsis(entries: list, ndim: int) -> list:
+    dots = [k for k, e in enumerate(entries) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("[index] an index can have only one Ellipsis ('...')")
+    used = sum(_width(e) for e in entries if e is not Ellipsis)
+    if used > ndim:
+        raise IndexError(f"[index] too many indices: rank is {ndim}, but {used} were given")
+    if dots:
+        k = dots[0]
+        entries = entries[:k] + [slice(None)] * (ndim - used) + entries[k + 1 :]
+    return entries
+
+
+def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
+    if entry.start is None and entry.stop is None and entry.step in (None, 1):
+        return
+    begin, end = (_bound(plan, b) for b in (entry.start, entry.stop))
+    step = 1 if entry.step is None else int(entry.step)
+    if step == 0:
+        raise ValueError("[index] the step of a slice must not be zero")
+    plan.items += [axis, begin, end, step, 0]
+
+
+def _bound(plan: _Plan, bound) -> int:
+    if bound is None:
+        return _ABSENT
+    if isinstance(bound, _mge.Tensor) and state.tracing:
+        if bound.dtype != np.int32:
+            bound = _mge.ops.convert(bound, dtype="int32")
+        plan.bounds.append(bound)
+        return _FROM_INPUT
+    return int(bound)
+
+
+def _add_array(plan: _Plan, axis: int, array) -> None:
+    if isinstance(array, np.ndarray):
+        array = _mge.Tensor(array)
+    plan.arrays.append(array)
+    plan.array_axes.append(axis)
+
+
+def _check_mask(mask, dims: tuple) -> None:
+    if tuple(mask._tuple_shape if isinstance(mask, _mge.Tensor) else mask.shape) != tuple(dims):
+        raise IndexError(
+            f"[index] a bool index of shape {mask.shape} needs axes of that size, got {tuple(dims)}"
+        )
+
+
+def _mask_to_arrays(mask) -> list:
+    """One int32 index array per axis of a bool array."""
+    if isinstance(mask, np.ndarray):
+        return [a.astype(np.int32) for a in np.nonzero(mask)]
+    return unravel(_mge.ops.cond_take(mask, mask)[1], mask._tuple_shape)
+
+
+def unravel(flat, shape: tuple[int, ...]) -> list:
+    """Index along each axis, from indices into the flattened array."""
+    arrays = []
+    for size in reversed(shape[1:]):
+        arrays.append(_mge.ops.mod(flat, size))
+        flat = _mge.ops.floor_div(flat, size)
+    return [flat, *reversed(arrays)]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes, axes and sizes as users write them, made into what operators take."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ... import _mge
+from ..tracing_state import state
+
+
+def as_int(value, who: str, argument: str) -> int:
+    """An integer from an int, a NumPy integer or a one-element integer Tensor.
+
+    Raises:
+        TypeError: ``value`` is something else.
+    """
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, _mge.Tensor):
+        return int(value.item())
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "iu":
+        return int(value.reshape(-1)[0])
+    raise TypeError(f"[{who}] {argument} must be an integer, got {type(value).__name__}")
+
+
+def shape_of_arguments(args: tuple):
+    """The shape in ``x.reshape(2, 3)``, ``x.reshape((2, 3))`` and ``x.reshape(t)``."""
+    if len(args) == 1 and (isinstance(args[0], (Sequence, np.ndarray, _mge.Tensor))):
+        return args[0]
+    return args
+
+
+def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor | None"]:
+    """A shape as (list of ints, None), or as (None, int32 vector) where a trace must keep it.
+
+    Args:
+        shape: int, sequence of ints and Tensors, int vector (Tensor or array).
+        who: the function that asks, for error messages.
+    Raises:
+        TypeError: an entry is not an integer.
+    """
+    if isinstance(shape, _mge.Tensor):
+        if state.tracing:
+            return None, _vector(shape)
+        return [int(v) for v in np.reshape(shape.numpy(), -1)], None
+    if isinstance(shape, np.ndarray):
+        shape = shape.reshape(-1).tolist()
+    if isinstance(shape, (int, np.integer)):
+        return [int(shape)], None
+    if not isinstance(shape, Sequence) or isinstance(shape, str):
+        raise TypeError(f"[{who}] a shape is integers or a Tensor, got {type(shape).__name__}")
+    if state.tracing and any(isinstance(v, _mge.Tensor) for v in shape):
+        parts = [_vector(v) for v in shape]
+        return None, parts[0] if len(parts) == 1 else _mge.ops.concat(*parts, axis=0)
+    return [as_int(v, who, "a shape entry") for v in shape], None
+
+
+def _vector(value) -> "_mge.Tensor":
+    if not isinstance(value, _mge.Tensor):
+        return _mge.Tensor(np.array([value], np.int32))
+    if value.dtype != np.int32:
+        value = _mge.ops.convert(value, dtype="int32")
+    return _mge.ops.reshape(value, shape=[-1])
+
+
+def axis_list(axis, who: str) -> list[int]:
+    """Axes of a reduction: None, an int, or a sequence of ints; None is all (an empty list).
+
+    Raises:
+        AssertionError: an axis is named twice.
+        TypeError: an axis is not an integer.
+    """
+    if axis is None:
+        return []
+    if isinstance(axis, (int, np.integer)):
+        return [int(axis)]
+    axes = [as_int(a, who, "axis") for a in axis]
+    assert len(set(axes)) == len(axes), f"[{who}] axes must differ, got {axes}"
+    return axes
+
+
+def normal_axis(axis: int, ndim: int, who: str) -> int:
+    """An axis counted from the front.
+
+    Raises:
+        ValueError: ``axis`` is outside [-ndim, ndim).
+    """
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"[{who}] axis {axis} is out of range for rank {ndim}")
+    return axis % ndim

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``DataLoader``: batches of a data set, made here or by worker processes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..random import rng
+from ..tensor import Tensor
+from .collator import Collator
+from .dataset import Dataset, StreamDataset
+from .sampler import MapSampler, SequentialSampler, StreamSampler
+from .transform import PseudoTransform, Transform
+from .worker import Workers, get_worker_info
+
+__all__ = ["DataLoader", "get_worker_info"]
+
+
+class DataLoader:
+    """Batches of a data set.
+
+    Args:
+        dataset: where samples come from.
+        sampler: in which order; None takes single samples in order.
+        transform: what is done to samples; None for nothing.
+        collator: how samples are put together.
+        num_workers: processes that make batches; 0 makes them here.
+        timeout: seconds to wait for a batch of a worker; 0 for any time.
+        preload: give Tensors, and make the next batch ahead.
+        parallel_stream: the workers share a stream instead of each reading all of it: the data
+            set divides it by ``get_worker_info``.
+    Raises:
+        ValueError: ``num_workers`` or ``timeout`` is negative.
+        TypeError: ``dataset``, ``transform`` or ``collator`` is something else.
+        AssertionError: the sampler does not fit the data set.
+    Example:
+        >>> from megengine.data.dataset import ArrayDataset
+        >>> next(iter(DataLoader(ArrayDataset([1, 2]))))
+        [array([1])]
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        sampler=None,
+        transform: Transform | None = None,
+        collator: Collator | None = None,
+        num_workers: int = 0,
+        timeout: float = 0,
+        preload: bool = False,
+        parallel_stream: bool = False,
+    ):
+        if num_workers < 0:
+            raise ValueError(f"num_workers should not be negative, got {num_workers}")
+        if timeout < 0:
+            raise ValueError(f"timeout should not be negative, got {timeout}")
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"dataset should be a Dataset, got {type(dataset).__name__}")
+        self.is_stream = isinstance(dataset, StreamDataset)
+        if sampler is None:
+            sampler = StreamSampler(1) if self.is_stream else SequentialSampler(dataset)
+        inner = getattr(sampler, "sampler", sampler)
+        if self.is_stream:
+            assert isinstance(inner, StreamSampler), (
+                f"a StreamDataset needs a StreamSampler, got {type(inner).__name__}"
+            )
+        else:
+            assert isinstance(inner, MapSampler), (
+                f"a Dataset needs a MapSampler, got {type(inner).__name__}"
+            )
+        self.dataset = dataset
+        self.sampler = sampler
+        self.transform = PseudoTransform() if transform is None else transform
+        self.collator = Collator() if collator is None else collator
+        if not isinstance(self.transform, Transform):
+            raise TypeError(f"transform should be a Transform, got {type(transform).__name__}")
+        if not isinstance(self.collator, Collator):
+            raise TypeError(f"collator should be a Collator, got {type(collator).__name__}")
+        self.num_workers = num_workers
+        self.timeout = timeout
+        self.preload = preload
+        self.parallel_stream = parallel_stream
+
+    def __len__(self) -> int:
+        if self.is_stream:
+            raise AssertionError("StreamDataset does not have length")
+        return len(self.sampler)
+
+    def __iter__(self) -> Iterator:
+        batches = self._from_workers() if self.num_workers else self._made_here()
+        return _preloaded(batches) if self.preload else batches
+
+    def check_memory_rationality(self) -> None:
+        """Whether the batches in flight fit the memory is the caller's to know: does nothing."""
+
+    def make_batch(self, samples: list):
+        """The batch of a list of samples."""
+        return self.collator.apply(self.transform.apply_batch(samples))
+
+    def _made_here(self) -> Iterator:
+        if self.is_stream:
+            yield from stream_batches(self)
+            return
+        for indices in self.sampler:
+            yield self.make_batch([self.dataset[k] for k in indices])
+
+    def _from_workers(self) -> Iterator:
+        workers = Workers(self, rng.host_seed())
+        try:
+            yield from workers.batches()
+        finally:
+            workers.stop()
+
+
+def stream_batches(loader: DataLoader) -> Iterator:
+    """Batches of a stream; the last one may be smaller."""
+    size = loader.sampler.batch_size
+    samples = []
+    for sample in loader.dataset:
+        samples.append(sample)
+        if len(samples) == size:
+            yield loader.make_batch(samples)
+            samples = []
+    if samples:
+        yield loader.make_batch(samples)
+
+
+def _preloaded(batches: Iterator) -> Iterator:
+    """Tensors, one batch ahead of the one that is in use."""
+    ahead = None
+    is_first = True
+    for batch in batches:
+        tensors = _to_tensors(batch)
+        if not is_first:
+            yield ahead
+        ahead, is_first = tensors, False
+    if not is_first:
+        yield ahead
+
+
+def _to_tensors(value):
+    if isinstance(value, np.ndarray):
+        return Tensor(value)
+    if isinstance(value, dict):
+        return {key: _to_tensors(part) for key, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_to_tensors(part) for part in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_to_tensors(part) for part in value)
+    return value

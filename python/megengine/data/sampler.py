@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In which order samples are taken, and how many at once."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import numpy as np
+
+_ENDLESS = np.iinfo(np.int64).max
+
+
+class Sampler(ABC):
+    """Base of the samplers."""
+
+    @abstractmethod
+    def __init__(self):
+        pass
+
+
+class MapSampler(Sampler):
+    """Batches of sample numbers; derived classes give the order in ``sample``.
+
+    Args:
+        dataset: data set with a length.
+        batch_size: samples of a batch.
+        drop_last: leave out a last batch that is smaller.
+        num_samples: samples of an epoch; None for all.
+        world_size: processes that share the samples; None for 1.
+        rank: number of this process; None for 0.
+        seed: of the random order; None for another one each time.
+    Raises:
+        ValueError: an argument is out of its range, or a process gets less than one batch.
+    """
+
+    def __init__(
+        self,
+        dataset,
+        batch_size: int = 1,
+        drop_last: bool = False,
+        num_samples: int | None = None,
+        world_size: int | None = None,
+        rank: int | None = None,
+        seed: int | None = None,
+    ):
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
+            raise ValueError(f"batch_size should be a positive integer, got {batch_size!r}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a bool, got {drop_last!r}")
+        if num_samples is not None and (
+            isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples <= 0
+        ):
+            raise ValueError(f"num_samples should be a positive integer, got {num_samples!r}")
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.num_samples = len(dataset) if num_samples is None else num_samples
+        self.world_size = 1 if world_size is None else world_size
+        self.rank = 0 if rank is None else rank
+        if not 0 <= self.rank < self.world_size:
+            raise ValueError(f"rank should be in [0, {self.world_size}), got {self.rank}")
+        self.rng = np.random.RandomState(seed)
+        self.num_samples = math.ceil(self.num_samples / self.world_size)
+        if self.num_samples < batch_size:
+            raise ValueError(
+                f"a process gets {self.num_samples} samples, less than a batch of {batch_size}"
+            )
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return self.batch()
+
+    def __len__(self) -> int:
+        if self.drop_last:
+            return self.num_samples // self.batch_size
+        return math.ceil(self.num_samples / self.batch_size)
+
+    @abstractmethod
+    def sample(self) -> list[int]:
+        """The sample numbers of an epoch, for all processes."""
+
+    def scatter(self, indices: list[int]) -> list[int]:
+        """The part of this process: padded from the front to equal shares, every n-th."""
+        total = self.num_samples * self.world_size
+        indices = indices + indices[: total - len(indices)]
+        return indices[self.rank : total : self.world_size]
+
+    def batch(self) -> Iterator[list[int]]:
+        """The batches of this process."""
+        indices = list(self.sample())
+        if self.world_size > 1:
+            indices = self.scatter(indices)
+        step = self.batch_size
+        batches = [indices[k : k + step] for k in range(0, len(indices), step)]
+        if self.drop_last and batches and len(batches[-1]) < step:
+            batches.pop()
+        return iter(batches)
+
+
+class StreamSampler(Sampler):
+    """Batches of a stream: only their size counts.
+
+    Args:
+        batch_size: samples of a batch.
+    Example:
+        >>> next(iter(StreamSampler(2)))
+        [0, 1]
+    """
+
+    def __init__(self, batch_size: int = 1):
+        self.batch_size = batch_size
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return self.batch()
+
+    def batch(self) -> Iterator[list[int]]:
+        """Endless batches of rising numbers."""
+        numbers = self.sample()
+        while True:
+            yield [next(numbers) for _ in range(self.batch_size)]
+
+    def sample(self) -> Iterator[int]:
+        """Endless rising numbers."""
+        return count()
+
+
+def _check_indices(indices) -> None:
+    if indices is not None and not isinstance(indices, Sequence):
+        raise ValueError(f"indices should be a sequence, got {type(indices).__name__}")
+
+
+class SequentialSampler(MapSampler):
+    """The samples in order.
+
+    Args:
+        dataset, batch_size, drop_last, world_size, rank: as in ``MapSampler``.
+        indices: the sample numbers to take; None for all.
+    Raises:
+        ValueError: ``indices`` is not a sequence; see also ``MapSampler``.
+    Example:
+        >>> list(SequentialSampler([7, 8, 9], batch_size=2))
+        [[0, 1], [2]]
+    """
+
+    def __init__(
+        self,
+        dataset,
+        batch_size: int = 1,
+        drop_last: bool = False,
+        indices: Sequence[int] | None = None,
+        world_size: int | None = None,
+        rank: int | None = None,
+    ):
+        super().__init__(dataset, batch_size, drop_last, None, world_size, rank)
+        _check_indices(indices)
+        self.indices = indices
+
+    def sample(self) -> list[int]:
+        return list(range(len(self.dataset)) if self.indices is None else self.indices)
+
+
+class RandomSampler(MapSampler):
+    """The samples in random order, each once.
+
+    Args:
+        dataset, batch_size, drop_last, world_size, rank, seed: as in ``MapSampler``.
+        indices: the sample numbers to take; None for all.
+    Raises:
+        ValueError: ``indices`` is not a sequence; see also ``MapSampler``.
+    Example:
+        >>> sorted(sum(RandomSampler([7, 8, 9], batch_size=2), []))
+        [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        dataset,
+        batch_size: int = 1,
+        drop_last: bool = False,
+        indices: Sequence[int] | None = None,
+        world_size: int | None = None,
+        rank: int | None = None,
+        seed: int | None = None,
+    ):
+        super().__init__(dataset, batch_size, drop_last, None, world_size, rank, seed)
+        _check_indices(indices)
+        self.indices = indices
+
+    def sample(self) -> list[int]:
+        if self.indices is None:
+            return self.rng.permutation(len(self.dataset)).tolist()
+        return [self.indices[k] for k in self.rng.permutation(len(self.indices))]
+
+
+class ReplacementSampler(MapSampler):
+    """Samples drawn at random, some perhaps more than once.
+
+    Args:
+        dataset, batch_size, drop_last, num_samples, world_size, rank, seed: as in ``MapSampler``.
+        weights: chance of each sample, not negative; None for equal ones.
+    Raises:
+        ValueError: the number of weights is not that of the samples; see also ``MapSampler``.
+    """
+
+    def __init__(
+        self,
+        dataset,
+        batch_size: int = 1,
+        drop_last: bool = False,
+        num_samples: int | None = None,
+        weights: Sequence[float] | None = None,
+        world_size: int | None = None,
+        rank: int | None = None,
+        seed: int | None = None,
+    ):
+        super().__init__(dataset, batch_size, drop_last, num_samples, world_size, rank, seed)
+        if weights is not None:
+            if not isinstance(weights, Sequence):
+                raise ValueError(f"weights should be a sequence, got {type(weights).__name__}")
+            if len(weights) != len(dataset):
+                raise ValueError(f"{len(weights)} weights for {len(dataset)} samples")
+        self.weights = weights
+
+    def sample(self) -> list[int]:
+        n = len(self.dataset)
+        total = self.num_samples * self.world_size
+        if self.weights is None:
+            return self.rng.randint(n, size=total).tolist()
+        weights = np.asarray(self.weights, np.float64)
+        return self.rng.choice(n, size=total, p=weights / weights.sum()).tolist()
+
+
+class Infinite(Sampler):
+    """A sampler that starts again when it is over. Its attributes are those of the sampler.
+
+    Args:
+        sampler: the sampler.
+    """
+
+    def sample(self):
+        raise NotImplementedError("sample method not supported in Infinite")
+
+    def __init__(self, sampler: Sampler):
+        self.sampler = sampler
+        self.sampler_iter = iter(sampler)
+
+    def __iter__(self) -> "Infinite":
+        return self
+
+    def __next__(self) -> list[int]:
+        try:
+            return next(self.sampler_iter)
+        except StopIteration:
+            self.sampler_iter = iter(self.sampler)
+            return next(self.sampler_iter)
+
+    def __len__(self) -> int:
+        return int(_ENDLESS)
+
+    def __getattr__(self, name: str):
+        if name == "sampler":  # not made yet: while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.sampler, name)

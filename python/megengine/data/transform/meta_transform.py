@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base of the transforms."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+
+class Transform(ABC):
+    """Changes samples: derive from it and write ``apply``."""
+
+    def apply_batch(self, inputs: Sequence) -> list:
+        """Change each sample of a list."""
+        return [self.apply(sample) for sample in inputs]
+
+    @abstractmethod
+    def apply(self, input):
+        """Change one sample."""
+
+
+class PseudoTransform(Transform):
+    """Changes nothing."""
+
+    def apply(self, input):
+        return input

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms of samples with images. Images are (H, W, C) arrays.
+
+``order`` says what the fields of a sample are: ``"image"``, ``"mask"``, ``"boxes"`` (x0, y0, x1,
+y1), ``"coords"`` or ``"image_category"``, ``"info"`` (left as they are). Without it a sample is an
+image, or a tuple whose first field is one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..meta_transform import Transform
+
+_KEPT = ("image_category", "info", "category", "boxes_category", "keypoints_category")
+
+
+class VisionTransform(Transform):
+    """Base of the image transforms: calls ``_apply_<kind>`` for each field.
+
+    Args:
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``order`` is not a sequence.
+        NotImplementedError: a transform has no rule for a kind of field.
+    """
+
+    def __init__(self, order: Sequence[str] | None = None):
+        if order is None:
+            order = ("image",)
+        elif not isinstance(order, Sequence) or isinstance(order, str):
+            raise ValueError(f"order should be a sequence of names, got {order!r}")
+        self.order = tuple(order)
+
+    def apply_batch(self, inputs: Sequence) -> list:
+        return [self.apply(sample) for sample in inputs]
+
+    def apply(self, input):
+        """Change one sample: an image, or a tuple of fields."""
+        single = not isinstance(input, tuple)
+        fields = (input,) if single else input
+        changed = [self._rule(kind)(field) for kind, field in zip(self.order, fields, strict=False)]
+        out = (*changed, *fields[len(changed) :])
+        return out[0] if single else out
+
+    def _rule(self, kind: str):
+        if kind in _KEPT:
+            return lambda field: field
+        rule = getattr(self, f"_apply_{kind}", None)
+        if rule is None:
+            raise NotImplementedError(f"[{type(self).__name__}] there is no rule for {kind!r}")
+        return rule
+
+
+class ToMode(VisionTransform):
+    """Images from (H, W, C) to ``"CHW"``, or left in ``"HWC"``.
+
+    Args:
+        mode: ``"CHW"`` or ``"HWC"``.
+        order: kinds of the fields.
+    Raises:
+        AssertionError: ``mode`` is another one.
+    """
+
+    def __init__(self, mode: str = "CHW", *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        assert mode in ("CHW", "HWC"), f"[ToMode] mode is 'CHW' or 'HWC', got {mode!r}"
+        self.mode = mode
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        if self.mode == "HWC":
+            return image
+        return np.ascontiguousarray(np.rollaxis(image, 2))
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        return coords
+
+    _apply_boxes = _apply_coords
+
+    def _apply_mask(self, mask: np.ndarray) -> np.ndarray:
+        if self.mode == "HWC":
+            return mask
+        return np.ascontiguousarray(np.rollaxis(mask, 2))
+
+
+class Compose(VisionTransform):
+    """Transforms one after the other.
+
+    Args:
+        transforms: the transforms.
+        batch_compose: give whole batches to them, one transform after the other.
+        shuffle_indices: groups of transforms, counted from 1, whose order is random in each batch.
+        order: kinds of the fields, for all transforms.
+    Raises:
+        ValueError: ``batch_compose`` with ``shuffle_indices``.
+    """
+
+    def __init__(
+        self,
+        transforms: Sequence[Transform] = (),
+        batch_compose: bool = False,
+        shuffle_indices: Sequence[Sequence[int]] | None = None,
+        *,
+        order: Sequence[str] | None = None,
+    ):
+        super().__init__(order)
+        if batch_compose and shuffle_indices is not None:
+            raise ValueError("Do not support shuffle when apply transforms along the whole batch")
+        self.transforms = list(transforms)
+        self.batch_compose = batch_compose
+        self.shuffle_indices = shuffle_indices
+        for transform in self.transforms:
+            if order is not None and isinstance(transform, VisionTransform):
+                transform.order = self.order
+
+    def apply_batch(self, inputs: Sequence) -> list:
+        if not self.batch_compose:
+            return [self.apply(sample) for sample in inputs]
+        for transform in self.transforms:
+            inputs = transform.apply_batch(inputs)
+        return list(inputs)
+
+    def apply(self, input):
+        for transform in self._in_order():
+            input = transform.apply(input)
+        return input
+
+    def _in_order(self) -> list[Transform]:
+        order = list(self.transforms)
+        for group in self.shuffle_indices or ():
+            places = [k - 1 for k in group]
+            mixed = np.random.permutation(len(places))
+            for place, k in zip(places, mixed, strict=True):
+                order[place] = self.transforms[places[k]]
+        return order
+
+
+class Normalize(VisionTransform):
+    """(image - mean) / std, as float32.
+
+    Args:
+        mean: a number, or one for each channel.
+        std: a number, or one for each channel.
+        order: kinds of the fields.
+    """
+
+    def __init__(self, mean=0.0, std=1.0, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        self.mean = np.array(mean, np.float32)
+        self.std = np.array(std, np.float32)
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        return (image - self.mean) / self.std
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        return coords
+
+    _apply_boxes = _apply_coords
+    _apply_mask = _apply_coords
+
+
+class Pad(VisionTransform):
+    """Images with borders.
+
+    Args:
+        size: pixels: one number for all sides, two for bottom and right, four for top, bottom,
+            left and right.
+        value: value of the border, or one for each channel.
+        mask_value: value of a mask's border.
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``size`` is something else.
+    """
+
+    def __init__(self, size=0, value=0, mask_value=0, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        if isinstance(size, int):
+            self.size = (size,) * 4
+        elif len(size) == 2:
+            self.size = (0, int(size[0]), 0, int(size[1]))
+        elif len(size) == 4:
+            self.size = tuple(int(s) for s in size)
+        else:
+            raise ValueError(f"[Pad] size is one number, two or four, got {size!r}")
+        self.value = value
+        self.mask_value = mask_value
+
+    def _border(self, image: np.ndarray, value) -> np.ndarray:
+        top, bottom, left, right = self.size
+        height, width = image.shape[:2]
+        shape = (height + top + bottom, width + left + right, *image.shape[2:])
+        out = np.empty(shape, image.dtype)
+        out[...] = np.asarray(value, image.dtype)
+        out[top : top + height, left : left + width] = image
+        return out
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        return self._border(image, self.value)
+
+    def _apply_mask(self, mask: np.ndarray) -> np.ndarray:
+        return self._border(mask, self.mask_value)
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        return coords + np.array([self.size[2], self.size[0]], coords.dtype)
+
+    def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
+        return boxes + np.array([self.size[2], self.size[0]] * 2, boxes.dtype)
+
+
+class _Window(VisionTransform):
+    """Cuts a window whose top left corner is in ``_corner``."""
+
+    def __init__(self, output_size, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        if isinstance(output_size, int):
+            output_size = (output_size, output_size)
+        self.output_size = tuple(output_size)
+        self._corner = (0, 0)
+
+    def _check(self, image: np.ndarray) -> tuple[int, int]:
+        """How far the window can move."""
+        free = [n - w for n, w in zip(image.shape[:2], self.output_size, strict=True)]
+        if min(free) < 0:
+            raise AssertionError(
+                f"[{type(self).__name__}] the image {image.shape[:2]} is smaller than"
+                f" {self.output_size}"
+            )
+        return tuple(free)
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        (y, x), (height, width) = self._corner, self.output_size
+        return image[y : y + height, x : x + width]
+
+    _apply_mask = _apply_image
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        y, x = self._corner
+        return coords - np.array([x, y], coords.dtype)
+
+    def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
+        y, x = self._corner
+        height, width = self.output_size
+        moved = boxes - np.array([x, y, x, y], boxes.dtype)
+        return np.clip(moved, 0, np.array([width, height, width, height], boxes.dtype))
+
+    def _image_of(self, input) -> np.ndarray:
+        return input[self.order.index("image")] if isinstance(input, tuple) else input
+
+
+class CenterCrop(_Window):
+    """The middle of images.
+
+    Args:
+        output_size: height and width, or one number for both.
+        order: kinds of the fields.
+    Raises:
+        AssertionError: an image is smaller.
+    """
+
+    def apply(self, input):
+        free = self._check(self._image_of(input))
+        self._corner = tuple(round(f / 2) for f in free)
+        return super().apply(input)
+
+
+class RandomCrop(_Window):
+    """A window of images at a random place.
+
+    Args:
+        output_size: height and width, or one number for both.
+        padding_size: border added first, as in ``Pad``.
+        padding_value: value of the border.
+        padding_maskvalue: value of a mask's border.
+        order: kinds of the fields.
+    """
+
+    def __init__(
+        self,
+        output_size,
+        padding_size=0,
+        padding_value=(0, 0, 0),
+        padding_maskvalue=0,
+        *,
+        order: Sequence[str] | None = None,
+    ):
+        super().__init__(output_size, order=order)
+        self._pad_size = padding_size
+        self._pad_values = (padding_value, padding_maskvalue)
+
+    def apply(self, input):
+        input = Pad(self._pad_size, *self._pad_values, order=self.order).apply(input)
+        height, width = self._image_of(input).shape[:2]
+        missing = (max(self.output_size[0] - height, 0), max(self.output_size[1] - width, 0))
+        if any(missing):
+            input = Pad(missing, *self._pad_values, order=self.order).apply(input)
+        free = self._check(self._image_of(input))
+        self._corner = tuple(int(np.random.randint(0, f + 1)) for f in free)
+        return super().apply(input)
+
+
+class _RandomFlip(VisionTransform):
+    """Mirrors along an axis with a probability."""
+
+    axis = 1
+
+    def __init__(self, prob: float = 0.5, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        self.prob = prob
+        self._shape = (0, 0)
+
+    def apply(self, input):
+        if np.random.random() >= self.prob:
+            return input
+        image = input[self.order.index("image")] if isinstance(input, tuple) else input
+        self._shape = image.shape[:2]
+        return super().apply(input)
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(np.flip(image, self.axis))
+
+    _apply_mask = _apply_image
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        coords = coords.copy()
+        coords[..., 1 - self.axis] = self._shape[self.axis] - coords[..., 1 - self.axis]
+        return coords
+
+    def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
+        low, high = 1 - self.axis, 3 - self.axis
+        out = boxes.copy()
+        out[..., low] = self._shape[self.axis] - boxes[..., high]
+        out[..., high] = self._shape[self.axis] - boxes[..., low]
+        return out
+
+
+class RandomHorizontalFlip(_RandomFlip):
+    """Left and right exchanged with a probability.
+
+    Args:
+        prob: the probability.
+        order: kinds of the fields.
+    """
+
+    axis = 1
+
+
+class RandomVerticalFlip(_RandomFlip):
+    """Top and bottom exchanged with a probability.
+
+    Args:
+        prob: the probability.
+        order: kinds of the fields.
+    """
+
+    axis = 0
+
+
+class GaussianNoise(VisionTransform):
+    """Images with normal noise; 8-bit images stay so.
+
+    Args:
+        mean: mean of the noise.
+        std: its standard deviation.
+        order: kinds of the fields.
+    """
+
+    def __init__(self, mean=0.0, std=1.0, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        self.mean = np.array(mean, np.float32)
+        self.std = np.array(std, np.float32)
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        noise = np.random.normal(self.mean, self.std, image.shape)
+        noisy = image + noise.astype(np.float32)
+        if image.dtype == np.uint8:
+            return np.clip(noisy, 0, 255).astype(np.uint8)
+        return noisy.astype(image.dtype)
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        return coords
+
+    _apply_boxes = _apply_coords
+    _apply_mask = _apply_coords

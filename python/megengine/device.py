@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices and their memory.
+
+Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``.
+"""
+
+from . import _mge
+from .core.not_available import not_available
+
+_NOT_AVAILABLE = (
+    "get_cuda_compute_capability",
+    "get_cuda_device_property",
+    "get_cuda_version",
+    "get_cudnn_version",
+    "get_tensorrt_version",
+    "get_cuda_driver_version",
+    "set_prealloc_config",
+    "DeviceType",
+)
+_KINDS = ("cpu", "gpu", "cuda", "rocm", "cambricon", "atlas", "multithread", "xpu")
+
+
+def get_device_count(device_type: str) -> int:
+    """How many devices of a kind there are.
+
+    Args:
+        device_type: ``"cpu"``, ``"gpu"`` or ``"xpu"`` (the kind of the default device).
+    Returns:
+        Number of devices.
+    Raises:
+        AssertionError: there is no such kind.
+    Example:
+        >>> get_device_count("gpu")
+        0
+    """
+    kind = str(device_type).lower()
+    assert kind in _KINDS, (
+        f"[get_device_count] device_type must be in {_KINDS}, got {device_type!r}"
+    )
+    return _mge.device_count("cpu" if kind in ("xpu", "multithread") else kind)
+
+
+def is_cuda_available() -> bool:
+    """Whether there is a CUDA device."""
+    return get_device_count("gpu") > 0
+
+
+def is_cambricon_available() -> bool:
+    """Whether there is a Cambricon device."""
+    return get_device_count("cambricon") > 0
+
+
+def is_atlas_available() -> bool:
+    """Whether there is an Atlas device."""
+    return get_device_count("atlas") > 0
+
+
+def is_rocm_available() -> bool:
+    """Whether there is a ROCm device."""
+    return get_device_count("rocm") > 0
+
+
+def set_default_device(device: str = "xpux") -> None:
+    """Set where new Tensors live.
+
+    Args:
+        device: name of the device.
+    Raises:
+        RuntimeError: there is no such device.
+    """
+    _mge.set_default_device(device)
+
+
+def get_default_device() -> str:
+    """Name of the device where new Tensors live."""
+    return _mge.get_default_device()
+
+
+def what_is_xpu() -> str:
+    """Kind of the default device: ``"cpu"`` or ``"gpu"``."""
+    return "gpu" if is_cuda_available() else "cpu"
+
+
+def get_allocated_memory(device: str | None = None) -> int:
+    """Bytes in use by Tensors on a device (None for the default one)."""
+    return _mge.memory_stats(device)["allocated"]
+
+
+def get_reserved_memory(device: str | None = None) -> int:
+    """Bytes held from the system for a device, unused ones included."""
+    return _mge.memory_stats(device)["reserved"]
+
+
+def get_max_allocated_memory(device: str | None = None) -> int:
+    """Largest ``get_allocated_memory`` since the last ``reset_max_memory_stats``."""
+    return _mge.memory_stats(device)["peak"]
+
+
+def get_max_reserved_memory(device: str | None = None) -> int:
+    """Largest ``get_reserved_memory``: memory is given back only on request, so today's."""
+    return max(get_reserved_memory(device), get_max_allocated_memory(device))
+
+
+def reset_max_memory_stats(device: str | None = None) -> None:
+    """Start the largest figures again."""
+    _mge.reset_peak_memory(device)
+
+
+def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
+    """Total and free bytes of a device's memory."""
+    return _mge.memory_status(device)
+
+
+def coalesce_free_memory() -> None:
+    """Give unused memory back to the system."""
+    _mge.release_cached_memory()
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Activations, softmax and its relatives."""
+
+from collections.abc import Sequence
+
+from .. import _mge
+from ..core.operands import Operand
+from ..tensor import Tensor
+from .math import max as _max
+from .math import sum as _sum
+
+
+def sigmoid(x: Operand) -> Tensor:
+    """1 / (1 + exp(-x)).
+
+    Args:
+        x: any shape, numeric; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Example:
+        >>> F.sigmoid(Tensor([0.0, 1.0]))
+        Tensor([0.5    0.7311], device=xpux:0)
+    """
+    return _mge.ops.sigmoid(x)
+
+
+def hsigmoid(x: Operand) -> Tensor:
+    """relu6(x + 3) / 6, the piecewise linear sigmoid.
+
+    Args:
+        x: any shape, numeric; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Example:
+        >>> F.hsigmoid(Tensor([-3.0, 0.0]))
+        Tensor([0.  0.5], device=xpux:0)
+    """
+    return _mge.ops.hsigmoid(x)
+
+
+def hswish(x: Operand) -> Tensor:
+    """x * relu6(x + 3) / 6.
+
+    Args:
+        x: any shape, floating.
+    Returns:
+        Tensor of the shape of ``x``.
+    Example:
+        >>> F.hswish(Tensor([-3.0, 3.0]))
+        Tensor([-0.  3.], device=xpux:0)
+    """
+    return _mge.ops.hswish(x)
+
+
+def relu(x: Operand) -> Tensor:
+    """max(x, 0).
+
+    Args:
+        x: any shape, numeric.
+    Returns:
+        Tensor of the shape and dtype of ``x``.
+    Example:
+        >>> F.relu(Tensor([-1.0, 2.0]))
+        Tensor([0. 2.], device=xpux:0)
+    """
+    return _mge.ops.relu(x)
+
+
+def relu6(x: Operand) -> Tensor:
+    """min(max(x, 0), 6).
+
+    Args:
+        x: any shape, numeric.
+    Returns:
+        Tensor of the shape and dtype of ``x``.
+    Example:
+        >>> F.relu6(Tensor([-1.0, 8.0]))
+        Tensor([0. 6.], device=xpux:0)
+    """
+    return _mge.ops.relu6(x)
+
+
+def prelu(x: Operand, y: Operand) -> Tensor:
+    """x where it is positive, x * y elsewhere.
+
+    Args:
+        x: any shape, floating.
+        y: slopes; broadcast to ``x``.
+    Returns:
+        Tensor of the broadcast shape.
+    Example:
+        >>> F.prelu(Tensor([-1.0, 2.0]), Tensor([0.5]))
+        Tensor([-0.5  2. ], device=xpux:0)
+    """
+    return _mge.ops.prelu(x, y)
+
+
+def leaky_relu(inp: Operand, negative_slope: float = 0.01) -> Tensor:
+    """x where it is positive, x * slope elsewhere.
+
+    Args:
+        inp: any shape, floating.
+        negative_slope: slope below zero.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Example:
+        >>> F.leaky_relu(Tensor([-1.0, 2.0]))
+        Tensor([-0.01  2.  ], device=xpux:0)
+    """
+    return _mge.ops.leaky_relu(inp, slope=negative_slope)
+
+
+def silu(x: Operand) -> Tensor:
+    """x * sigmoid(x).
+
+    Args:
+        x: any shape, floating.
+    Returns:
+        Tensor of the shape of ``x``.
+    Example:
+        >>> F.silu(Tensor([0.0, 1.0]))
+        Tensor([0.     0.7311], device=xpux:0)
+    """
+    return _mge.ops.silu(x)
+
+
+def gelu(x: Operand) -> Tensor:
+    """x times the normal distribution function of x (the exact form, by erf).
+
+    Args:
+        x: any shape, floating.
+    Returns:
+        Tensor of the shape of ``x``.
+    Example:
+        >>> F.gelu(Tensor([0.0, 1.0]))
+        Tensor([0.     0.8413], device=xpux:0)
+    """
+    return _mge.ops.gelu(x)
+
+
+def softplus(inp: Operand) -> Tensor:
+    """log(1 + exp(x)) without overflow.
+
+    Args:
+        inp: any shape, numeric; integers count as float32.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Example:
+        >>> F.softplus(Tensor([0.0, 100.0]))
+        Tensor([  0.6931 100.    ], device=xpux:0)
+    """
+    return _mge.ops.softplus(inp)
+
+
+def logsigmoid(inp: Operand) -> Tensor:
+    """log(sigmoid(x)) without overflow.
+
+    Args:
+        inp: any shape, numeric; integers count as float32.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Example:
+        >>> F.logsigmoid(Tensor([0.0, -100.0]))
+        Tensor([  -0.6931 -100.    ], device=xpux:0)
+    """
+    return _mge.ops.logsigmoid(inp)
+
+
+def softmax(inp: Tensor, axis: int | None = None) -> Tensor:
+    """Exponentials normalised to sum to one along an axis.
+
+    Args:
+        inp: any rank from 1, floating.
+        axis: the axis; None takes 0 for rank 0, 1 and 3, and 1 for the others.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Example:
+        >>> F.softmax(Tensor([0.0, 0.0]))
+        Tensor([0.5 0.5], device=xpux:0)
+    """
+    if axis is None:
+        axis = 0 if inp.ndim in (0, 1, 3) else 1
+    if isinstance(axis, (list, tuple)):
+        value = _mge.ops.exp(_mge.ops.sub(inp, _max(inp, axis, keepdims=True)))
+        return _mge.ops.div(value, _sum(value, axis, keepdims=True))
+    return _mge.ops.softmax(inp, axis=axis, log=False)
+
+
+def logsoftmax(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
+    """Logarithm of ``softmax``, computed without overflow.
+
+    Args:
+        inp: any rank from 1, floating.
+        axis: the axis, or several.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Example:
+        >>> F.logsoftmax(Tensor([0.0, 0.0]), axis=0)
+        Tensor([-0.6931 -0.6931], device=xpux:0)
+    """
+    if isinstance(axis, (list, tuple)):
+        return _mge.ops.sub(inp, logsumexp(inp, axis, keepdims=True))
+    return _mge.ops.softmax(inp, axis=axis, log=True)
+
+
+def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) -> Tensor:
+    """Logarithm of the sum of exponentials along axes, computed without overflow.
+
+    Args:
+        inp: any rank from 1, floating.
+        axis: the axis, or several.
+        keepdims: keep the reduced axes with size 1.
+    Returns:
+        Tensor.
+    Example:
+        >>> F.logsumexp(Tensor([0.0, 0.0]), axis=0)
+        Tensor(0.6931, device=xpux:0)
+    """
+    top = _max(inp, axis, keepdims=True)
+    # An infinite maximum would give inf - inf; the shift may be any finite number.
+    finite = _mge.ops.where(_mge.ops.isinf(top), _mge.ops.full_like(top, value=0.0), top)
+    shift = finite.detach()
+    total = _sum(_mge.ops.exp(_mge.ops.sub(inp, shift)), axis, keepdims=True)
+    out = _mge.ops.add(_mge.ops.log(total), shift)
+    if keepdims:
+        return out
+    axes = [axis] if isinstance(axis, int) else axis
+    return _mge.ops.remove_axis(out, axes=sorted(a % inp.ndim for a in axes))

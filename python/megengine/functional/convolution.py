@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions, and windows that slide over an image.
+
+Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NCHW.
+"""
+
+from .. import _mge
+from ..core.operands import Pair, pair
+from ..tensor import Tensor
+
+
+def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
+    """Refuse what no convolution has.
+
+    Raises:
+        AttributeError: the mode is not ``"cross_correlation"``.
+        ValueError: the compute mode is not ``"default"`` or ``"float32"``.
+    """
+    if str(conv_mode).lower() != "cross_correlation":
+        raise AttributeError(f"[{who}] conv_mode must be 'cross_correlation', got {conv_mode!r}")
+    if str(compute_mode).lower() not in ("default", "float32"):
+        raise ValueError(
+            f"[{who}] compute_mode must be 'default' or 'float32', got {compute_mode!r}"
+        )
+
+
+def _check_groups(weight: Tensor, rank: int, groups: int, who: str) -> None:
+    wanted = rank + (groups != 1)
+    if weight.ndim not in (rank, rank + 1) or weight.ndim < wanted:
+        raise AssertionError(
+            f"[{who}] weight must have rank {wanted} for {groups} groups, got {weight.ndim}"
+        )
+
+
+def conv2d(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    conv_mode: str = "cross_correlation",
+    compute_mode: str = "default",
+) -> Tensor:
+    """Convolution (cross-correlation) of images.
+
+    Args:
+        inp: (N, IC, H, W).
+        weight: (OC, IC, KH, KW); (G, OC/G, IC/G, KH, KW) with groups.
+        bias: (1, OC, 1, 1) or None.
+        stride: step of the window, in pixels.
+        padding: zeros added on each side, in pixels.
+        dilation: distance of two weights, in pixels.
+        groups: number of groups of channels.
+        conv_mode: only ``"cross_correlation"``.
+        compute_mode: ``"default"`` or ``"float32"``; float16 is always summed in float32.
+    Returns:
+        (N, OC, OH, OW), OH = (H + 2 * padding - dilation * (KH - 1) - 1) // stride + 1.
+    Raises:
+        AssertionError: ``weight`` has the wrong rank for ``groups``.
+        AttributeError: ``conv_mode`` is another one.
+        RuntimeError: the shapes do not fit.
+    Example:
+        >>> F.conv2d(F.ones((1, 1, 3, 3)), F.ones((1, 1, 2, 2)))
+        Tensor([[[[4. 4.]
+           [4. 4.]]]], device=xpux:0)
+    """
+    check_modes(conv_mode, compute_mode, "conv2d")
+    _check_groups(weight, 4, groups, "conv2d")
+    return _mge.ops.conv2d(
+        inp,
+        weight,
+        bias,
+        stride=pair(stride, "conv2d", "stride"),
+        padding=pair(padding, "conv2d", "padding"),
+        dilation=pair(dilation, "conv2d", "dilation"),
+        groups=groups,
+    )
+
+
+def conv1d(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int = 1,
+    padding: int = 0,
+    dilation: int = 1,
+    groups: int = 1,
+    conv_mode: str = "cross_correlation",
+    compute_mode: str = "default",
+) -> Tensor:
+    """Convolution (cross-correlation) of sequences; see ``conv2d``.
+
+    Args:
+        inp: (N, IC, L).
+        weight: (OC, IC, K); (G, OC/G, IC/G, K) with groups.
+        bias: (1, OC, 1) or None.
+        stride, padding, dilation, groups, conv_mode, compute_mode: as in ``conv2d``.
+    Returns:
+        (N, OC, OL).
+    Raises:
+        AssertionError: a rank is wrong.
+    Example:
+        >>> F.conv1d(F.ones((1, 1, 3)), F.ones((1, 1, 2)))
+        Tensor([[[2. 2.]]], device=xpux:0)
+    """
+    assert inp.ndim == 3, f"[conv1d] the input must have rank 3, got {inp.ndim}"
+    check_modes(conv_mode, compute_mode, "conv1d")
+    _check_groups(weight, 3, groups, "conv1d")
+    out = _mge.ops.conv2d(
+        _mge.ops.add_axis(inp, axes=[3]),
+        _mge.ops.add_axis(weight, axes=[weight.ndim]),
+        None if bias is None else _mge.ops.add_axis(bias, axes=[3]),
+        stride=(_one(stride), 1),
+        padding=(_one(padding), 0),
+        dilation=(_one(dilation), 1),
+        groups=groups,
+    )
+    return _mge.ops.remove_axis(out, axes=[3])
+
+
+def _one(value) -> int:
+    return int(value[0]) if isinstance(value, (tuple, list)) else int(value)
+
+
+def conv_transpose2d(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    output_padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    conv_mode: str = "cross_correlation",
+    compute_mode: str = "default",
+) -> Tensor:
+    """Transposed convolution: the gradient of ``conv2d`` with respect to its input.
+
+    Args:
+        inp: (N, IC, H, W).
+        weight: (IC, OC, KH, KW); (G, IC/G, OC/G, KH, KW) with groups.
+        bias: (1, OC, 1, 1) or None.
+        stride: of the convolution that is transposed, in pixels.
+        padding: of the convolution that is transposed, in pixels.
+        output_padding: rows and columns added at the end, less than the stride.
+        dilation: of the convolution that is transposed.
+        groups: number of groups of channels.
+        conv_mode: only ``"cross_correlation"``.
+        compute_mode: ``"default"`` or ``"float32"``.
+    Returns:
+        (N, OC, OH, OW), OH = (H - 1) * stride - 2 * padding + dilation * (KH - 1) + 1
+        + output_padding.
+    Raises:
+        AssertionError: ``weight`` has the wrong rank, or ``output_padding`` reaches the stride.
+        RuntimeError: the shapes do not fit.
+    Example:
+        >>> F.conv_transpose2d(F.ones((1, 1, 1, 1)), F.ones((1, 1, 2, 2)))
+        Tensor([[[[1. 1.]
+           [1. 1.]]]], device=xpux:0)
+    """
+    who = "conv_transpose2d"
+    check_modes(conv_mode, compute_mode, who)
+    _check_groups(weight, 4, groups, who)
+    stride, padding = pair(stride, who, "stride"), pair(padding, who, "padding")
+    extra, dilation = pair(output_padding, who, "output_padding"), pair(dilation, who, "dilation")
+    for e, s in zip(extra, stride, strict=True):
+        assert e < s or e == 0, f"[{who}] output_padding {e} must be less than the stride {s}"
+    assert inp.ndim == 4, f"[{who}] the input must have rank 4, got {inp.ndim}"
+    kernel = weight._tuple_shape[-2:]
+    sizes = [
+        (i - 1) * s - 2 * p + d * (k - 1) + 1 + e
+        for i, s, p, d, k, e in zip(
+            inp._tuple_shape[2:], stride, padding, dilation, kernel, extra, strict=True
+        )
+    ]
+    if inp.dtype != weight.dtype:  # the operator that carries the gradient does not promote
+        inp, weight = inp.astype("float32"), weight.astype("float32")
+    out = _mge.ops.conv2d_backward_data(
+        weight,
+        inp,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        height=sizes[0],
+        width=sizes[1],
+    )
+    return out if bias is None else _mge.ops.add(out, bias)
+
+
+def _window_slices(kernel, stride, dilation, sizes):
+    """For each place in the window its index and the slices of the image that lie under it."""
+    for y in range(kernel[0]):
+        for x in range(kernel[1]):
+            yield (
+                (y, x),
+                tuple(
+                    slice(at * d, at * d + s * (n - 1) + 1, s)
+                    for at, d, s, n in zip((y, x), dilation, stride, sizes, strict=True)
+                ),
+            )
+
+
+def _window_sizes(size, kernel, padding, stride, dilation) -> list[int]:
+    return [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, p, s, d in zip(size, kernel, padding, stride, dilation, strict=True)
+    ]
+
+
+def sliding_window(
+    inp: Tensor, kernel_size: Pair, padding: Pair = 0, stride: Pair = 1, dilation: Pair = 1
+) -> Tensor:
+    """Every window of an image (im2col).
+
+    Args:
+        inp: (N, C, H, W).
+        kernel_size: size of the window, in pixels.
+        padding: zeros added on each side.
+        stride: step of the window.
+        dilation: distance of two pixels of a window.
+    Returns:
+        (N, C, OH, OW, KH, KW).
+    Raises:
+        RuntimeError: the window is larger than the image.
+    Example:
+        >>> F.sliding_window(F.ones((1, 1, 3, 3)), 2).shape
+        (1, 1, 2, 2, 2, 2)
+    """
+    who = "sliding_window"
+    kernel, stride = pair(kernel_size, who, "kernel_size"), pair(stride, who, "stride")
+    padding, dilation = pair(padding, who, "padding"), pair(dilation, who, "dilation")
+    sizes = _window_sizes(inp._tuple_shape[2:], kernel, padding, stride, dilation)
+    if min(sizes) < 1:
+        raise RuntimeError(f"[{who}] the window {kernel} is larger than {inp._tuple_shape[2:]}")
+    wide = _padded(inp, padding)
+    parts = [
+        _mge.ops.add_axis(wide[(slice(None), slice(None), *where)], axes=[4])
+        for _, where in _window_slices(kernel, stride, dilation, sizes)
+    ]
+    out = _mge.ops.concat(*parts, axis=4) if len(parts) > 1 else parts[0]
+    return _mge.ops.reshape(out, shape=[*out._tuple_shape[:4], *kernel])
+
+
+def _padded(inp: Tensor, padding) -> Tensor:
+    edges = [0, 0, *padding]
+    return _mge.ops.pad(inp, before=edges, after=edges, mode="constant", value=0.0)
+
+
+def sliding_window_transpose(
+    inp: Tensor,
+    output_size: Pair,
+    kernel_size: Pair,
+    padding: Pair = 0,
+    stride: Pair = 1,
+    dilation: Pair = 1,
+) -> Tensor:
+    """Windows added up into an image: the gradient of ``sliding_window`` (col2im).
+
+    Args:
+        inp: (N, C, IH, IW, KH, KW).
+        output_size: height and width of the image.
+        kernel_size, padding, stride, dilation: as in ``sliding_window``.
+    Returns:
+        (N, C, *output_size).
+    Raises:
+        RuntimeError: the number of windows does not fit the image.
+    Example:
+        >>> F.sliding_window_transpose(F.ones((1, 1, 2, 2, 2, 2)), 3, 2)
+        Tensor([[[[1. 2. 1.]
+           [2. 4. 2.]
+           [1. 2. 1.]]]], device=xpux:0)
+    """
+    who = "sliding_window_transpose"
+    size, kernel = pair(output_size, who, "output_size"), pair(kernel_size, who, "kernel_size")
+    padding, stride = pair(padding, who, "padding"), pair(stride, who, "stride")
+    dilation = pair(dilation, who, "dilation")
+    n, c, *sizes = inp._tuple_shape[:4]
+    if _window_sizes(size, kernel, padding, stride, dilation) != sizes:
+        raise RuntimeError(f"[{who}] {sizes} windows do not fit an image of {size}")
+    wide = [s + 2 * p for s, p in zip(size, padding, strict=True)]
+    out = _mge.ops.full(shape=[n, c, *wide], value=0.0, dtype=inp.dtype)
+    for (y, x), (rows, columns) in _window_slices(kernel, stride, dilation, sizes):
+        items = [2, rows.start, rows.stop, rows.step, 0]
+        items += [3, columns.start, columns.stop, columns.step, 0]
+        out = _mge.ops.add_slice(out, inp[:, :, :, :, y, x], items=items)
+    (top, left), (height, width) = padding, size
+    return out[:, :, top : top + height, left : left + width]

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors made from a shape and a rule."""
+
+import numpy as np
+
+from .. import _mge
+from ..core.operands import Number, Operand, Shape
+from ..core.tensor.shape_arguments import as_int, known_or_symbolic
+from ..tensor import Tensor
+
+
+def _number(value, who: str, argument: str) -> float:
+    if isinstance(value, _mge.Tensor):
+        value = value.item()
+    if not isinstance(value, (bool, int, float, np.number, np.bool_)):
+        raise TypeError(f"[{who}] {argument} must be a number, got {type(value).__name__}")
+    return float(value)
+
+
+def _placed(value: Tensor, device) -> Tensor:
+    return value if device is None or value.device == device else value.to(device)
+
+
+def arange(
+    start: Number | Tensor = 0,
+    stop: Number | Tensor | None = None,
+    step: Number | Tensor = 1,
+    *,
+    dtype="float32",
+    device=None,
+) -> Tensor:
+    """Evenly spaced values from ``start`` up to, not including, ``stop``.
+
+    Args:
+        start: first value; the end, if ``stop`` is not given.
+        stop: end of the range.
+        step: distance of two values; not zero.
+        dtype: dtype of the result.
+        device: where the result lives.
+    Returns:
+        Vector.
+    Raises:
+        RuntimeError: ``step`` is zero.
+    Example:
+        >>> F.arange(1, 4)
+        Tensor([1. 2. 3.], device=xpux:0)
+    """
+    if stop is None:
+        start, stop = 0, start
+    first, last, gap = (_number(v, "arange", "a bound") for v in (start, stop, step))
+    return _placed(_mge.ops.arange(start=first, stop=last, step=gap, dtype=dtype), device)
+
+
+def linspace(
+    start: Number | Tensor,
+    stop: Number | Tensor,
+    num: int | Tensor,
+    *,
+    dtype="float32",
+    device=None,
+) -> Tensor:
+    """``num`` evenly spaced values from ``start`` to ``stop``, both included.
+
+    Args:
+        start: first value.
+        stop: last value.
+        num: how many, at least 1.
+        dtype: dtype of the result.
+        device: where the result lives.
+    Returns:
+        Vector.
+    Raises:
+        RuntimeError: ``num`` is below 1.
+    Example:
+        >>> F.linspace(0, 1, 3)
+        Tensor([0.  0.5 1. ], device=xpux:0)
+    """
+    count = as_int(num, "linspace", "num")
+    if count < 1:
+        raise RuntimeError(f"[linspace] num must be at least 1, got {count}")
+    first, last = (_number(v, "linspace", "a bound") for v in (start, stop))
+    out = _mge.ops.linspace(start=first, stop=last, num=count)
+    return _placed(out if np.dtype(dtype) == out.dtype else out.astype(dtype), device)
+
+
+def eye(N, M: int | None = None, *, dtype="float32", device=None) -> Tensor:
+    """A matrix with ones on the diagonal.
+
+    Args:
+        N: rows; or both sizes as a pair or a vector.
+        M: columns; None for as many as rows.
+        dtype: dtype of the result.
+        device: where the result lives.
+    Returns:
+        Matrix.
+    Raises:
+        TypeError: a size is not an integer.
+    Example:
+        >>> F.eye(2)
+        Tensor([[1. 0.]
+         [0. 1.]], device=xpux:0)
+    """
+    if M is None:
+        sizes = known_or_symbolic(N.tolist() if isinstance(N, _mge.Tensor) else N, "eye")[0]
+        rows, columns = sizes if len(sizes) == 2 else (sizes[0], sizes[0])
+    else:
+        rows, columns = as_int(N, "eye", "N"), as_int(M, "eye", "M")
+    return _placed(_mge.ops.eye(n=rows, m=columns, dtype=dtype), device)
+
+
+def full(shape: Shape, value: Number | Tensor, *, dtype=None, device=None) -> Tensor:
+    """A tensor with one value everywhere.
+
+    Args:
+        shape: ints, Tensors or an int32 vector; ``()`` gives rank 0.
+        value: the value.
+        dtype: dtype of the result; None takes that of the value (float32, int32 or bool).
+        device: where the result lives.
+    Returns:
+        Tensor.
+    Raises:
+        TypeError: a size is not an integer.
+    Example:
+        >>> F.full((2,), 3)
+        Tensor([3 3], dtype=int32, device=xpux:0)
+    """
+    if isinstance(value, _mge.Tensor):
+        out = _mge.ops.broadcast_to(value, shape=known_or_symbolic(shape, "full")[0])
+        return _placed(out if dtype is None else out.astype(dtype), device)
+    if dtype is None:
+        dtype = {"b": "bool", "i": "int32", "u": "int32"}.get(
+            np.asarray(value).dtype.kind, "float32"
+        )
+    sizes, target = known_or_symbolic(shape, "full")
+    number = _number(value, "full", "value")
+    if target is not None:
+        return _placed(_mge.ops.full(target, value=number, dtype=dtype), device)
+    return _placed(_mge.ops.full(shape=sizes, value=number, dtype=dtype), device)
+
+
+def ones(shape: Shape, *, dtype="float32", device=None) -> Tensor:
+    """A tensor of ones; see ``full``.
+
+    Example:
+        >>> F.ones(2)
+        Tensor([1. 1.], device=xpux:0)
+    """
+    return full(shape, 1, dtype=dtype, device=device)
+
+
+def zeros(shape: Shape, *, dtype="float32", device=None) -> Tensor:
+    """A tensor of zeros; see ``full``.
+
+    Example:
+        >>> F.zeros(2)
+        Tensor([0. 0.], device=xpux:0)
+    """
+    return full(shape, 0, dtype=dtype, device=device)
+
+
+def full_like(inp: Operand, value: Number | Tensor) -> Tensor:
+    """A tensor with one value everywhere, of the shape and dtype of another.
+
+    Args:
+        inp: any shape.
+        value: the value.
+    Returns:
+        Tensor of the shape and dtype of ``inp``.
+    Raises:
+        TypeError: ``value`` is not a number.
+    Example:
+        >>> F.full_like(Tensor([1, 2]), 5)
+        Tensor([5 5], dtype=int32, device=xpux:0)
+    """
+    return _mge.ops.full_like(inp, value=_number(value, "full_like", "value"))
+
+
+def ones_like(inp: Operand) -> Tensor:
+    """Ones of the shape and dtype of another tensor.
+
+    Example:
+        >>> F.ones_like(Tensor([3, 4]))
+        Tensor([1 1], dtype=int32, device=xpux:0)
+    """
+    return full_like(inp, 1)
+
+
+def zeros_like(inp: Operand) -> Tensor:
+    """Zeros of the shape and dtype of another tensor.
+
+    Example:
+        >>> F.zeros_like(Tensor([3, 4]))
+        Tensor([0 0], dtype=int32, device=xpux:0)
+    """
+    return full_like(inp, 0)

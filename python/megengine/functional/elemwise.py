@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elementwise functions with NumPy's broadcasting.
+
+Operands are Tensors, numbers, lists or NumPy arrays; at least one decides the device, else the
+default device is used. Which dtype two operands meet in is the rule of ``Tensor`` arithmetic.
+"""
+
+from .. import _mge
+from ..core.not_available import not_available
+from ..core.operands import Operand
+from ..tensor import Tensor
+from .logic import (
+    equal,
+    greater,
+    greater_equal,
+    left_shift,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+    right_shift,
+)
+from .trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "clip",
+    "cos",
+    "cosh",
+    "div",
+    "equal",
+    "erf",
+    "exp",
+    "expm1",
+    "floor",
+    "floor_div",
+    "greater",
+    "greater_equal",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log",
+    "log1p",
+    "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "mul",
+    "neg",
+    "not_equal",
+    "pow",
+    "right_shift",
+    "round",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "sub",
+    "tan",
+    "tanh",
+]
+
+
+def add(x: Operand, y: Operand) -> Tensor:
+    """Sum.
+
+    Args:
+        x: any shape and numeric dtype.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.add(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+        Tensor([4. 6.], device=xpux:0)
+    """
+    return _mge.ops.add(x, y)
+
+
+def sub(x: Operand, y: Operand) -> Tensor:
+    """Difference x - y.
+
+    Args:
+        x: any shape and numeric dtype.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.sub(Tensor([1.0, 2.0]), Tensor([3.0, 5.0]))
+        Tensor([-2. -3.], device=xpux:0)
+    """
+    return _mge.ops.sub(x, y)
+
+
+def mul(x: Operand, y: Operand) -> Tensor:
+    """Product.
+
+    Args:
+        x: any shape and numeric dtype.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+        Tensor([3. 8.], device=xpux:0)
+    """
+    return _mge.ops.mul(x, y)
+
+
+def div(x: Operand, y: Operand) -> Tensor:
+    """Quotient x / y.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.div(Tensor([1.0, 2.0]), Tensor([4.0, 4.0]))
+        Tensor([0.25 0.5 ], device=xpux:0)
+    """
+    return _mge.ops.div(x, y)
+
+
+def floor_div(x: Operand, y: Operand) -> Tensor:
+    """Largest integer not above x / y; integers follow Python's sign rule.
+
+    Args:
+        x: any shape and numeric dtype.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.floor_div(Tensor([7, -7]), Tensor([2, 2]))
+        Tensor([ 3 -4], dtype=int32, device=xpux:0)
+    """
+    return _mge.ops.floor_div(x, y)
+
+
+def neg(x: Operand) -> Tensor:
+    """Negation.
+
+    Args:
+        x: any shape and numeric dtype.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.neg(Tensor([1.0, -2.0]))
+        Tensor([-1.  2.], device=xpux:0)
+    """
+    return _mge.ops.neg(x)
+
+
+def pow(x: Operand, y: Operand) -> Tensor:
+    """Power x ** y.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.pow(Tensor([2.0, 3.0]), Tensor([3.0, 2.0]))
+        Tensor([8. 9.], device=xpux:0)
+    """
+    return _mge.ops.pow(x, y)
+
+
+def mod(x: Operand, y: Operand) -> Tensor:
+    """Remainder of x / y.
+
+    Integers follow Python's sign rule, floats take the sign of ``x`` as C's fmod.
+
+    Args:
+        x: any shape and numeric dtype.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.mod(Tensor([7, -7]), Tensor([3, 3]))
+        Tensor([1 2], dtype=int32, device=xpux:0)
+    """
+    return _mge.ops.mod(x, y)
+
+
+def abs(x: Operand) -> Tensor:
+    """Absolute value.
+
+    Args:
+        x: any shape and numeric dtype.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.abs(Tensor([1.0, -2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
+    return _mge.ops.abs(x)
+
+
+def exp(x: Operand) -> Tensor:
+    """Exponential.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.exp(Tensor([0.0, 1.0]))
+        Tensor([1.     2.7183], device=xpux:0)
+    """
+    return _mge.ops.exp(x)
+
+
+def expm1(x: Operand) -> Tensor:
+    """Exponential minus one, precise near zero.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.expm1(Tensor([0.0, 1.0]))
+        Tensor([0.     1.7183], device=xpux:0)
+    """
+    return _mge.ops.expm1(x)
+
+
+def erf(x: Operand) -> Tensor:
+    """Gauss error function, 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.erf(Tensor([0.0, 1.0]))
+        Tensor([0.     0.8427], device=xpux:0)
+    """
+    return _mge.ops.erf(x)
+
+
+def log(x: Operand) -> Tensor:
+    """Natural logarithm; of a negative number NaN, of zero minus infinity.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.log(Tensor([1.0, 2.0]))
+        Tensor([0.     0.6931], device=xpux:0)
+    """
+    return _mge.ops.log(x)
+
+
+def log1p(x: Operand) -> Tensor:
+    """Natural logarithm of one plus x, precise near zero.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.log1p(Tensor([0.0, 1.0]))
+        Tensor([0.     0.6931], device=xpux:0)
+    """
+    return _mge.ops.log1p(x)
+
+
+def sqrt(x: Operand) -> Tensor:
+    """Square root; of a negative number NaN.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.sqrt(Tensor([4.0, 2.0]))
+        Tensor([2.     1.4142], device=xpux:0)
+    """
+    return _mge.ops.sqrt(x)
+
+
+def square(x: Operand) -> Tensor:
+    """Square.
+
+    Args:
+        x: any shape and numeric dtype.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.square(Tensor([3.0, -2.0]))
+        Tensor([9. 4.], device=xpux:0)
+    """
+    return _mge.ops.square(x)
+
+
+def logaddexp(x: Operand, y: Operand) -> Tensor:
+    """log(exp(x) + exp(y)) without overflow.
+
+    Args:
+        x: any shape and numeric dtype; integers count as float32.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.logaddexp(Tensor([0.0, 100.0]), Tensor([0.0, 1.0]))
+        Tensor([  0.6931 100.    ], device=xpux:0)
+    """
+    return _mge.ops.logaddexp(x, y)
+
+
+def round(x: Operand) -> Tensor:
+    """Nearest integer, halves away from zero; integers are returned unchanged.
+
+    Args:
+        x: any shape and numeric dtype.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.round(Tensor([0.5, 1.4, -1.5]))
+        Tensor([ 1.  1. -2.], device=xpux:0)
+    """
+    return _mge.ops.round(x)
+
+
+def ceil(x: Operand) -> Tensor:
+    """Smallest integer not below x; integers are returned unchanged.
+
+    Args:
+        x: any shape and numeric dtype.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.ceil(Tensor([0.5, -1.5]))
+        Tensor([ 1. -1.], device=xpux:0)
+    """
+    return _mge.ops.ceil(x)
+
+
+def floor(x: Operand) -> Tensor:
+    """Largest integer not above x; integers are returned unchanged.
+
+    Args:
+        x: any shape and numeric dtype.
+    Returns:
+        Tensor of the shape of ``x``.
+    Raises:
+        RuntimeError: the dtype of ``x`` is not allowed.
+    Example:
+        >>> F.floor(Tensor([0.5, -1.5]))
+        Tensor([ 0. -2.], device=xpux:0)
+    """
+    return _mge.ops.floor(x)
+
+
+def maximum(x: Operand, y: Operand) -> Tensor:
+    """Larger of two values; NaN wins.
+
+    Args:
+        x: any shape and numeric dtype.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.maximum(Tensor([1.0, 5.0]), Tensor([3.0, 4.0]))
+        Tensor([3. 5.], device=xpux:0)
+    """
+    return _mge.ops.maximum(x, y)
+
+
+def minimum(x: Operand, y: Operand) -> Tensor:
+    """Smaller of two values; NaN wins.
+
+    Args:
+        x: any shape and numeric dtype.
+        y: as ``x``; the two shapes are broadcast.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
+    Example:
+        >>> F.minimum(Tensor([1.0, 5.0]), Tensor([3.0, 4.0]))
+        Tensor([1. 4.], device=xpux:0)
+    """
+    return _mge.ops.minimum(x, y)
+
+
+def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None) -> Tensor:
+    """x limited to [lower, upper].
+
+    Args:
+        x: any shape and numeric dtype.
+        lower: smallest value of the result; None for no limit.
+        upper: largest value of the result; None for no limit.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        AssertionError: neither bound is given.
+    Example:
+        >>> F.clip(Tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
+        Tensor([0.  0.5 1. ], device=xpux:0)
+    """
+    assert lower is not None or upper is not None, "[clip] give lower, upper or both"
+    if lower is None:
+        return minimum(x, upper)
+    if upper is None:
+        return maximum(x, lower)
+    return minimum(maximum(x, lower), upper)
+
+
+def __getattr__(name: str):
+    if name in ("sigmoid", "hsigmoid", "relu", "relu6", "hswish"):
+        from . import nn  # their old home was here
+
+        return getattr(nn, name)
+    return not_available(__name__, name, ())

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In-place arithmetic for optimizers."""
+
+from .. import _mge
+from ..core.operands import Operand
+from ..tensor import Tensor
+
+
+def _inplace_add_(dest: Tensor, delta: Tensor, alpha: Operand, beta: Operand) -> Tensor:
+    """dest = dest * alpha + delta * beta, in place.
+
+    Args:
+        dest: tensor to change.
+        delta: of the shape of ``dest``.
+        alpha: factor of ``dest``.
+        beta: factor of ``delta``.
+    Returns:
+        ``dest``.
+    """
+    dest._reset(_mge.ops.add(_mge.ops.mul(dest, alpha), _mge.ops.mul(delta, beta)))
+    return dest

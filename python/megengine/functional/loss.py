@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Losses. ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"`` and is a keyword only: given by
+position it is ignored, as callers of the interface rely on.
+"""
+
+import functools
+
+from .. import _mge
+from ..core.not_available import not_available
+from ..tensor import Tensor
+from .activation import logsigmoid
+from .math import mean, sum
+
+_NOT_AVAILABLE = ("ctc_loss",)
+_REDUCTIONS = {"mean": mean, "sum": sum, "none": lambda loss: loss}
+
+
+def _reduced(loss_function):
+    @functools.wraps(loss_function)
+    def with_reduction(*args, **kwargs):
+        reduction = kwargs.pop("reduction", "mean")
+        if reduction not in _REDUCTIONS:
+            raise ValueError(
+                f"[{loss_function.__name__}] reduction must be in {list(_REDUCTIONS)},"
+                f" got {reduction!r}"
+            )
+        return _REDUCTIONS[reduction](loss_function(*args, **kwargs))
+
+    return with_reduction
+
+
+@_reduced
+def l1_loss(pred: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
+    """Absolute difference.
+
+    Args:
+        pred: prediction, any shape.
+        label: target, of that shape.
+        reduction: see the module.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: ``reduction`` is unknown.
+    Example:
+        >>> F.nn.l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
+        Tensor(1.0, device=xpux:0)
+    """
+    return _mge.ops.abs(_mge.ops.sub(pred, label))
+
+
+@_reduced
+def square_loss(pred: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
+    """Squared difference.
+
+    Args:
+        pred: prediction, any shape.
+        label: target, of that shape.
+        reduction: see the module.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: ``reduction`` is unknown.
+    Example:
+        >>> F.nn.square_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
+        Tensor(2.0, device=xpux:0)
+    """
+    return _mge.ops.square(_mge.ops.sub(pred, label))
+
+
+@_reduced
+def cross_entropy(
+    pred: Tensor,
+    label: Tensor,
+    axis: int = 1,
+    with_logits: bool = True,
+    label_smooth: float = 0,
+    reduction: str = "mean",
+) -> Tensor:
+    """Cross entropy between predicted class probabilities and class numbers.
+
+    Args:
+        pred: logits, or probabilities without ``with_logits``.
+        label: int32 class numbers, of the shape of ``pred`` without the axis.
+        axis: axis of the classes.
+        with_logits: apply a softmax first.
+        label_smooth: weight of the uniform distribution in the target, in [0, 1).
+        reduction: see the module.
+    Returns:
+        Tensor.
+    Raises:
+        AssertionError: the ranks do not fit.
+        ValueError: ``reduction`` is unknown.
+    Example:
+        >>> F.nn.cross_entropy(Tensor([[0.0, 0.0]]), Tensor([0]))
+        Tensor(0.6931, device=xpux:0)
+    """
+    assert pred.ndim == label.ndim + 1, (
+        f"[cross_entropy] label must have one rank less than pred ({pred.ndim}), got {label.ndim}"
+    )
+    axis = axis % pred.ndim
+    logarithm = _mge.ops.softmax(pred, axis=axis, log=True) if with_logits else _mge.ops.log(pred)
+    picked = _mge.ops.indexing_one_hot(logarithm, label, axis=axis)
+    picked = _mge.ops.remove_axis(picked, axes=[axis])
+    if label_smooth == 0:
+        return _mge.ops.neg(picked)
+    uniform = _mge.ops.mul(mean(logarithm, axis), label_smooth)
+    return _mge.ops.neg(_mge.ops.add(_mge.ops.mul(picked, 1 - label_smooth), uniform))
+
+
+@_reduced
+def binary_cross_entropy(
+    pred: Tensor, label: Tensor, with_logits: bool = True, reduction: str = "mean"
+) -> Tensor:
+    """Cross entropy between predicted probabilities and targets in [0, 1].
+
+    Args:
+        pred: logits, or probabilities without ``with_logits``.
+        label: target, of that shape.
+        with_logits: apply a sigmoid first.
+        reduction: see the module.
+    Returns:
+        Tensor.
+    Raises:
+        AssertionError: the shapes differ.
+        ValueError: ``reduction`` is unknown.
+    Example:
+        >>> F.nn.binary_cross_entropy(Tensor([0.0]), Tensor([1.0]))
+        Tensor(0.6931, device=xpux:0)
+    """
+    if with_logits:
+        yes, no = logsigmoid(pred), logsigmoid(_mge.ops.neg(pred))
+    else:
+        yes, no = _mge.ops.log(pred), _mge.ops.log(_mge.ops.sub(1, pred))
+    weighted = _mge.ops.add(_mge.ops.mul(label, yes), _mge.ops.mul(_mge.ops.sub(1, label), no))
+    return _mge.ops.neg(weighted)
+
+
+@_reduced
+def hinge_loss(pred: Tensor, label: Tensor, norm: str = "L1", reduction: str = "mean") -> Tensor:
+    """max(0, 1 - pred * label), or its square, summed over axis 1.
+
+    Args:
+        pred: (N, C).
+        label: 1 or -1, of that shape.
+        norm: ``"L1"`` or ``"L2"``.
+        reduction: see the module.
+    Returns:
+        Tensor.
+    Raises:
+        AssertionError: ``norm`` is another one.
+        ValueError: ``reduction`` is unknown.
+    Example:
+        >>> F.nn.hinge_loss(Tensor([[0.5, -0.5]]), Tensor([[1.0, 1.0]]))
+        Tensor(2.0, device=xpux:0)
+    """
+    assert str(norm).upper() in ("L1", "L2"), f"[hinge_loss] norm is 'L1' or 'L2', got {norm!r}"
+    loss = _mge.ops.relu(_mge.ops.sub(1, _mge.ops.mul(pred, label)))
+    return sum(loss if str(norm).upper() == "L1" else _mge.ops.square(loss), axis=1)
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions, ordering and linear algebra.
+
+``axis`` of a reduction is None (all axes), an int, or a sequence of different ints; negative ones
+count from the end. Wrong axes raise: AssertionError for a duplicate or for ``keepdims=True`` with
+``axis=None``, RuntimeError for one out of range.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _mge
+from ..core.not_available import not_available
+from ..core.operands import Operand
+from ..core.tensor.shape_arguments import as_int, axis_list, normal_axis
+from ..tensor import Tensor
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "argsort",
+    "cross",
+    "dot",
+    "isinf",
+    "isnan",
+    "matmul",
+    "max",
+    "mean",
+    "min",
+    "norm",
+    "normalize",
+    "prod",
+    "sign",
+    "sort",
+    "std",
+    "sum",
+    "topk",
+    "var",
+]
+
+Axis = int | Sequence[int] | None
+_NOT_AVAILABLE = ("matinv", "svd")
+
+
+def isnan(inp: Operand) -> Tensor:
+    """Whether an element is NaN.
+
+    Args:
+        inp: any shape.
+    Returns:
+        Bool tensor of the shape of ``inp``.
+    Example:
+        >>> F.isnan(Tensor([1.0, float("nan")]))
+        Tensor([False  True], dtype=bool, device=xpux:0)
+    """
+    return _mge.ops.isnan(inp)
+
+
+def isinf(inp: Operand) -> Tensor:
+    """Whether an element is plus or minus infinity.
+
+    Args:
+        inp: any shape.
+    Returns:
+        Bool tensor of the shape of ``inp``.
+    Example:
+        >>> F.isinf(Tensor([1.0, float("inf")]))
+        Tensor([False  True], dtype=bool, device=xpux:0)
+    """
+    return _mge.ops.isinf(inp)
+
+
+def sign(x: Operand) -> Tensor:
+    """-1, 0 or 1.
+
+    Args:
+        x: any shape, numeric.
+    Returns:
+        Tensor of the shape and dtype of ``x``.
+    Example:
+        >>> F.sign(Tensor([1, -3, 0]))
+        Tensor([ 1 -1  0], dtype=int32, device=xpux:0)
+    """
+    return _mge.ops.sign(x)
+
+
+def _reduce(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
+    assert axis is not None or not keepdims, f"[{who}] keepdims=True needs an axis"
+    return op(inp, axes=axis_list(axis, who), keepdims=bool(keepdims))
+
+
+def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Sum over axes.
+
+    Args:
+        inp: any shape, numeric or bool (counts as int32).
+        axis: axes to sum over.
+        keepdims: keep the reduced axes with size 1.
+    Returns:
+        Tensor of the dtype of ``inp``.
+    Example:
+        >>> F.sum(Tensor([[1, 2], [3, 4]]), axis=0)
+        Tensor([4 6], dtype=int32, device=xpux:0)
+    """
+    return _reduce(_mge.ops.sum, inp, axis, keepdims, "sum")
+
+
+def prod(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Product over axes; see ``sum`` for the arguments.
+
+    Example:
+        >>> F.prod(Tensor([[1, 2], [3, 4]]), axis=0)
+        Tensor([3 8], dtype=int32, device=xpux:0)
+    """
+    return _reduce(_mge.ops.prod, inp, axis, keepdims, "prod")
+
+
+def mean(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Mean over axes, always float32; see ``sum`` for the arguments.
+
+    Example:
+        >>> F.mean(Tensor([[1, 2], [3, 4]]), axis=0)
+        Tensor([2. 3.], device=xpux:0)
+    """
+    return _reduce(_mge.ops.mean, inp, axis, keepdims, "mean")
+
+
+def var(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Variance over axes, of the population (divided by n); see ``sum`` for the arguments.
+
+    Example:
+        >>> F.var(Tensor([1.0, 3.0]))
+        Tensor(1.0, device=xpux:0)
+    """
+    assert axis is not None or not keepdims, "[var] keepdims=True needs an axis"
+    centre = mean(inp) if axis is None else mean(inp, axis, keepdims=True)
+    return mean(_mge.ops.square(_mge.ops.sub(inp, centre)), axis, keepdims)
+
+
+def std(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Standard deviation over axes, of the population; see ``sum`` for the arguments.
+
+    Example:
+        >>> F.std(Tensor([1.0, 3.0]))
+        Tensor(1.0, device=xpux:0)
+    """
+    return _mge.ops.sqrt(var(inp, axis, keepdims))
+
+
+def min(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Smallest value over axes; NaN wins; see ``sum`` for the arguments.
+
+    Raises:
+        RuntimeError: a reduced axis is empty.
+    Example:
+        >>> F.min(Tensor([[1, 5], [3, 4]]), axis=0)
+        Tensor([1 4], dtype=int32, device=xpux:0)
+    """
+    return _reduce(_mge.ops.min, inp, axis, keepdims, "min")
+
+
+def max(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Largest value over axes; NaN wins; see ``sum`` for the arguments.
+
+    Raises:
+        RuntimeError: a reduced axis is empty.
+    Example:
+        >>> F.max(Tensor([[1, 5], [3, 4]]), axis=0)
+        Tensor([3 5], dtype=int32, device=xpux:0)
+    """
+    return _reduce(_mge.ops.max, inp, axis, keepdims, "max")
+
+
+def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
+    inp = inp if isinstance(inp, Tensor) else Tensor(inp)
+    if axis is None:
+        assert not keepdims, f"[{who}] keepdims=True needs an axis"
+        return op(_mge.ops.flatten(inp), axis=0, keepdims=False)
+    axes = [normal_axis(a, inp.ndim, who) for a in axis_list(axis, who)]
+    if len(axes) == 1:
+        return op(inp, axis=axes[0], keepdims=bool(keepdims))
+    # Several axes: the position is that in the flattened block of these axes.
+    rest = [a for a in range(inp.ndim) if a not in axes]
+    block = _mge.ops.transpose(inp, pattern=rest + sorted(axes))
+    shape = [inp._tuple_shape[a] for a in rest]
+    found = op(_mge.ops.reshape(block, shape=[*shape, -1]), axis=len(rest), keepdims=False)
+    return _mge.ops.add_axis(found, axes=sorted(axes)) if keepdims else found
+
+
+def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Index of the smallest value (the first of equal ones, or of NaN).
+
+    Args:
+        inp: any shape, numeric.
+        axis: axis to search; None searches the flattened tensor, several axes their flattened
+            block.
+        keepdims: keep the axis with size 1.
+    Returns:
+        int32 tensor.
+    Example:
+        >>> F.argmin(Tensor([[1, 5], [3, 4]]), axis=0)
+        Tensor([0 1], dtype=int32, device=xpux:0)
+    """
+    return _position(_mge.ops.argmin, inp, axis, keepdims, "argmin")
+
+
+def argmax(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Index of the largest value (the first of equal ones, or of NaN); see ``argmin``.
+
+    Example:
+        >>> F.argmax(Tensor([[1, 5], [3, 4]]), axis=0)
+        Tensor([1 0], dtype=int32, device=xpux:0)
+    """
+    return _position(_mge.ops.argmax, inp, axis, keepdims, "argmax")
+
+
+def argsort(inp: Tensor, descending: bool = False) -> Tensor:
+    """Indices that sort the last axis.
+
+    Args:
+        inp: rank 1 or 2.
+        descending: largest first.
+    Returns:
+        int32 tensor of the shape of ``inp``.
+    Raises:
+        AssertionError: the rank is above 2.
+    Example:
+        >>> F.argsort(Tensor([3.0, 1.0, 2.0]))
+        Tensor([1 2 0], dtype=int32, device=xpux:0)
+    """
+    assert len(inp._tuple_shape) <= 2, f"[argsort] rank must be 1 or 2, got {inp.ndim}"
+    return _mge.ops.sort(inp, axis=-1, descending=bool(descending))[1]
+
+
+def sort(inp: Tensor, descending: bool = False, dim: int = -1) -> tuple[Tensor, Tensor]:
+    """Sorted values along an axis, and where they were.
+
+    Args:
+        inp: any rank from 1.
+        descending: largest first; NaN is last in both orders.
+        dim: axis to sort.
+    Returns:
+        The values, and their int32 indices.
+    Example:
+        >>> F.sort(Tensor([3.0, 1.0, 2.0]))[0]
+        Tensor([1. 2. 3.], device=xpux:0)
+    """
+    return _mge.ops.sort(inp, axis=dim, descending=bool(descending))
+
+
+def topk(
+    inp: Tensor,
+    k: int | Tensor,
+    descending: bool = True,
+    kth_only: bool = False,
+    no_sort: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) values of the last axis.
+
+    Args:
+        inp: rank 1 or 2.
+        k: how many.
+        descending: the largest; False for the smallest.
+        kth_only: only the k-th value.
+        no_sort: any order will do.
+    Returns:
+        The values, and their int32 indices.
+    Raises:
+        RuntimeError: ``k`` is not in [1, size of the axis].
+    Example:
+        >>> F.topk(Tensor([3.0, 1.0, 2.0]), 2)[0]
+        Tensor([3. 2.], device=xpux:0)
+    """
+    count = as_int(k, "topk", "k")
+    return _mge.ops.topk(
+        inp, k=count, descending=bool(descending), kth_only=bool(kth_only), no_sort=bool(no_sort)
+    )
+
+
+def matmul(
+    inp1: Operand,
+    inp2: Operand,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    compute_mode: str = "default",
+) -> Tensor:
+    """Matrix product, with NumPy's rules for vectors and batches.
+
+    Args:
+        inp1: rank 1 or more.
+        inp2: rank 1 or more; leading axes are broadcast.
+        transpose_a: swap the last two axes of ``inp1`` first.
+        transpose_b: swap the last two axes of ``inp2`` first.
+        compute_mode: ``"default"`` or ``"float32"``; float16 is always summed in float32.
+    Returns:
+        Tensor.
+    Raises:
+        RuntimeError: the shapes do not fit.
+    Example:
+        >>> F.matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))
+        Tensor([[11.]], device=xpux:0)
+    """
+    _check_mode(compute_mode, "matmul")
+    return _mge.ops.matmul(inp1, inp2, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b))
+
+
+def _check_mode(compute_mode: str, who: str) -> None:
+    if str(compute_mode).lower() not in ("default", "float32"):
+        raise ValueError(f"[{who}] compute_mode is 'default' or 'float32', got {compute_mode!r}")
+
+
+def dot(inp1: Tensor, inp2: Tensor) -> Tensor:
+    """Inner product of two vectors.
+
+    Args:
+        inp1: rank 1.
+        inp2: rank 1, as long as ``inp1``.
+    Returns:
+        Tensor of rank 0.
+    Raises:
+        RuntimeError: a rank is not 1, or the lengths differ.
+    Example:
+        >>> F.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+        Tensor(11.0, device=xpux:0)
+    """
+    for value in (inp1, inp2):
+        if np.ndim(value) != 1 and getattr(value, "ndim", 1) != 1:
+            raise RuntimeError(f"[dot] both inputs must have rank 1, got {value.ndim}")
+    return _mge.ops.matmul(inp1, inp2)
+
+
+def cross(
+    a: Tensor, b: Tensor, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Tensor:
+    """Cross product of vectors of three elements.
+
+    Args:
+        a: first vectors, along ``axisa``.
+        b: second vectors, along ``axisb``.
+        axisa: axis of ``a`` of size 3.
+        axisb: axis of ``b`` of size 3.
+        axisc: axis of the result that holds the vectors.
+        axis: sets all three.
+    Returns:
+        Tensor of the broadcast shape.
+    Raises:
+        ValueError: the size of an axis is not 3.
+    Example:
+        >>> F.cross(Tensor([1.0, 0.0, 0.0]), Tensor([0.0, 1.0, 0.0]))
+        Tensor([0. 0. 1.], device=xpux:0)
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = _parts(a, axisa), _parts(b, axisb)
+    parts = [x[i] * y[j] - x[j] * y[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    place = normal_axis(axisc, parts[0].ndim + 1, "cross")
+    return _mge.ops.concat(*[_mge.ops.add_axis(p, axes=[place]) for p in parts], axis=place)
+
+
+def _parts(x: Tensor, axis: int) -> list[Tensor]:
+    axis = normal_axis(axis, x.ndim, "cross")
+    if x._tuple_shape[axis] != 3:
+        raise ValueError(f"[cross] axis {axis} must have size 3, got {x._tuple_shape[axis]}")
+    return [x[(slice(None),) * axis + (i,)] for i in range(3)]
+
+
+def norm(
+    inp: Tensor, ord: float | None = None, axis: int | None = None, keepdims: bool = False
+) -> Tensor:
+    """The p-norm of vectors.
+
+    Args:
+        inp: any rank; without ``axis`` it must be a vector.
+        ord: p: 0 counts what is not zero, infinity takes the largest and minus infinity the
+            smallest absolute value, None is 2.
+        axis: axis that holds the vectors.
+        keepdims: keep that axis with size 1.
+    Returns:
+        Tensor.
+    Raises:
+        TypeError: no axis is given and ``inp`` is not a vector.
+    Example:
+        >>> F.norm(Tensor([3.0, 4.0]))
+        Tensor(5.0, device=xpux:0)
+    """
+    if axis is None and inp.ndim != 1:
+        raise TypeError(f"[norm] axis is required for rank {inp.ndim}")
+    order = 2 if ord is None else ord
+    if order == float("inf"):
+        return max(_mge.ops.abs(inp), axis, keepdims)
+    if order == -float("inf"):
+        return min(_mge.ops.abs(inp), axis, keepdims)
+    if order == 0:
+        return sum(_mge.ops.convert(_mge.ops.not_equal(inp, 0), dtype="float32"), axis, keepdims)
+    if order == 1:
+        return sum(_mge.ops.abs(inp), axis, keepdims)
+    if order == 2:
+        return _mge.ops.sqrt(sum(_mge.ops.square(inp), axis, keepdims))
+    powers = _mge.ops.pow(_mge.ops.abs(inp), float(order))
+    return _mge.ops.pow(sum(powers, axis, keepdims), 1.0 / order)
+
+
+def normalize(
+    inp: Tensor, ord: float | None = None, axis: int | None = None, eps: float = 1e-12
+) -> Tensor:
+    """The input over its p-norm, the norm being at least ``eps``.
+
+    Args:
+        inp: any rank.
+        ord: see ``norm``.
+        axis: axis that holds the vectors; None takes the norm of everything.
+        eps: smallest divisor.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Example:
+        >>> F.normalize(Tensor([3.0, 4.0]))
+        Tensor([0.6 0.8], device=xpux:0)
+    """
+    if axis is None:
+        size = norm(_mge.ops.flatten(inp), ord)
+    else:
+        size = norm(inp, ord, axis, keepdims=True)
+    return _mge.ops.div(inp, _mge.ops.maximum(size, eps))
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

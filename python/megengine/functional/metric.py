@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good a prediction is."""
+
+from collections.abc import Sequence
+
+from .. import _mge
+from ..tensor import Tensor
+from .math import topk as _topk
+
+
+def topk_accuracy(logits: Tensor, target: Tensor, topk: int | Sequence[int] = 1):
+    """Share of samples whose class is among the k likeliest.
+
+    Args:
+        logits: (N, C).
+        target: (N,), int32 class numbers.
+        topk: k, or several.
+    Returns:
+        Tensor of rank 0, or a list of them for several k.
+    Raises:
+        RuntimeError: a k is not in [1, C].
+    Example:
+        >>> F.metric.topk_accuracy(Tensor([[0.1, 0.9], [0.8, 0.2]]), Tensor([1, 1]))
+        Tensor(0.5, device=xpux:0)
+    """
+    counts = (topk,) if isinstance(topk, int) else tuple(topk)
+    best = _best(logits, max(counts))
+    hits = _mge.ops.equal(best, _mge.ops.add_axis(target, axes=[1]))
+    shares = []
+    for k in counts:
+        found = _mge.ops.convert(hits[:, :k], dtype="float32")
+        shares.append(_mge.ops.div(_mge.ops.sum(found, axes=[]), target._tuple_shape[0]))
+    return shares[0] if isinstance(topk, int) else shares
+
+
+def _best(logits: Tensor, count: int) -> Tensor:
+    return _topk(logits, count, descending=True)[1]

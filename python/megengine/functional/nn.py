@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What networks are made of: linear maps, convolutions, pooling, normalisation, activations."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _mge
+from ..core.not_available import not_available
+from ..tensor import Tensor
+from .activation import (  # noqa: F401
+    gelu,
+    hsigmoid,
+    hswish,
+    leaky_relu,
+    logsigmoid,
+    logsoftmax,
+    logsumexp,
+    prelu,
+    relu,
+    relu6,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+)
+from .convolution import (  # noqa: F401
+    conv1d,
+    conv2d,
+    conv_transpose2d,
+    sliding_window,
+    sliding_window_transpose,
+)
+from .loss import (  # noqa: F401
+    binary_cross_entropy,
+    cross_entropy,
+    hinge_loss,
+    l1_loss,
+    square_loss,
+)
+from .math import _check_mode
+from .metric import topk_accuracy  # noqa: F401
+from .normalization import (  # noqa: F401
+    batch_norm,
+    general_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    sync_batch_norm,
+)
+from .pooling import (  # noqa: F401
+    adaptive_avg_pool2d,
+    adaptive_max_pool2d,
+    avg_pool2d,
+    max_pool2d,
+)
+from .vision import flip, interpolate, rot90  # noqa: F401
+
+__all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool2d",
+    "avg_pool2d",
+    "batch_norm",
+    "conv1d",
+    "conv2d",
+    "conv_transpose2d",
+    "dropout",
+    "embedding",
+    "gelu",
+    "general_norm",
+    "group_norm",
+    "hsigmoid",
+    "hswish",
+    "indexing_one_hot",
+    "instance_norm",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "local_response_norm",
+    "logsigmoid",
+    "logsoftmax",
+    "logsumexp",
+    "max_pool2d",
+    "one_hot",
+    "pad",
+    "pixel_shuffle",
+    "prelu",
+    "relu",
+    "relu6",
+    "sigmoid",
+    "silu",
+    "sliding_window",
+    "sliding_window_transpose",
+    "softmax",
+    "softplus",
+    "sync_batch_norm",
+]
+
+NOT_AVAILABLE = (
+    "conv3d",
+    "conv_transpose3d",
+    "deformable_conv2d",
+    "local_conv2d",
+    "deformable_psroi_pooling",
+    "region_restricted_conv",
+    "multi_head_attention",
+    "conv_bias_activation",
+    "ctc_loss",
+    "cvt_color",
+    "roi_pooling",
+    "correlation",
+    "roi_align",
+    "nms",
+    "remap",
+    "warp_affine",
+    "warp_perspective",
+    "nvof",
+    "resize",
+    "rotate",
+)
+
+
+def linear(
+    inp: Tensor, weight: Tensor, bias: Tensor | None = None, compute_mode: str = "default"
+) -> Tensor:
+    """inp @ weight.T + bias.
+
+    Args:
+        inp: (..., IN).
+        weight: (OUT, IN).
+        bias: (OUT,) or None.
+        compute_mode: ``"default"`` or ``"float32"``; float16 is always summed in float32.
+    Returns:
+        (..., OUT).
+    Raises:
+        RuntimeError: the shapes do not fit.
+    Example:
+        >>> F.linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]))
+        Tensor([[11.]], device=xpux:0)
+    """
+    _check_mode(compute_mode, "linear")
+    return _mge.ops.matmul(inp, weight, bias, transpose_b=True)
+
+
+def dropout(inp: Tensor, drop_prob: float, training: bool = True) -> Tensor:
+    """Random elements set to zero, the others scaled so that the mean is kept.
+
+    Args:
+        inp: any shape, floating.
+        drop_prob: chance of an element to be dropped, in [0, 1).
+        training: False returns the input.
+    Returns:
+        Tensor of the shape of ``inp``; the same after the same ``megengine.random.seed``.
+    Raises:
+        AssertionError: ``drop_prob`` is not in [0, 1).
+    Example:
+        >>> F.dropout(F.ones(3), 0.0)
+        Tensor([1. 1. 1.], device=xpux:0)
+    """
+    assert 0 <= drop_prob < 1, f"[dropout] drop_prob must be in [0, 1), got {drop_prob}"
+    if not training or drop_prob == 0:
+        return inp
+    from ..random.rng import next_state  # not at the top: random builds on functional
+
+    return _mge.ops.dropout(inp, next_state(inp.device), probability=drop_prob)[0]
+
+
+def one_hot(inp: Tensor, num_classes: int) -> Tensor:
+    """Vectors with a single one.
+
+    Args:
+        inp: any shape, integer: where the one is, in [0, num_classes).
+        num_classes: length of the vectors.
+    Returns:
+        Tensor of the shape (*inp.shape, num_classes) and the dtype of ``inp``.
+    Raises:
+        RuntimeError: ``inp`` is not of integers.
+    Example:
+        >>> F.one_hot(Tensor([0, 2]), 3)
+        Tensor([[1 0 0]
+         [0 0 1]], dtype=int32, device=xpux:0)
+    """
+    return _mge.ops.one_hot(inp, num_classes=num_classes)
+
+
+def embedding(
+    inp: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float | None = None,
+) -> Tensor:
+    """Rows of a table.
+
+    Args:
+        inp: any shape, int32: row numbers.
+        weight: (number of rows, width).
+        padding_idx, max_norm, norm_type: must be None.
+    Returns:
+        (*inp.shape, width).
+    Raises:
+        ValueError: one of the last three is given.
+        RuntimeError: a row number is out of range.
+    Example:
+        >>> F.embedding(Tensor([1, 0]), Tensor([[1.0], [2.0]]))
+        Tensor([[2.]
+         [1.]], device=xpux:0)
+    """
+    given = {"padding_idx": padding_idx, "max_norm": max_norm, "norm_type": norm_type}
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"[embedding] {name} is not supported, got {value!r}")
+    inp = inp if isinstance(inp, _mge.Tensor) else Tensor(inp)
+    if np.dtype(inp.dtype).kind in "iu" and inp.dtype != np.int32:
+        inp = inp.astype("int32")
+    return _mge.ops.embedding(weight, inp)
+
+
+def indexing_one_hot(src: Tensor, index: Tensor, axis: int = 1, keepdims: bool = False) -> Tensor:
+    """One element along an axis for each place of the others.
+
+    Args:
+        src: any rank from 1.
+        index: int32, of the shape of ``src`` without that axis.
+        axis: the axis.
+        keepdims: keep the axis with size 1.
+    Returns:
+        Tensor.
+    Raises:
+        AssertionError: ``src`` is not a Tensor.
+        RuntimeError: an index is out of range.
+    Example:
+        >>> F.indexing_one_hot(Tensor([[1, 2], [3, 4]]), Tensor([1, 0]))
+        Tensor([2 3], dtype=int32, device=xpux:0)
+    """
+    assert isinstance(src, _mge.Tensor), "[indexing_one_hot] src must be a Tensor"
+    axis = axis % src.ndim
+    index = index if isinstance(index, _mge.Tensor) else Tensor(index, dtype="int32")
+    picked = _mge.ops.indexing_one_hot(src, index, axis=axis)
+    return picked if keepdims else _mge.ops.remove_axis(picked, axes=[axis])
+
+
+_PAD_MODES = ("constant", "reflect", "replicate")
+
+
+def pad(
+    src: Tensor,
+    pad_width: Sequence[Sequence[int]],
+    mode: str = "constant",
+    constant_value: float = 0.0,
+) -> Tensor:
+    """A tensor with borders.
+
+    Args:
+        src: any rank up to 7.
+        pad_width: for each axis how many elements to add before and after.
+        mode: ``"constant"``, ``"reflect"`` (mirrored without the edge) or ``"replicate"``.
+        constant_value: value of a constant border.
+    Returns:
+        Tensor.
+    Raises:
+        AssertionError: ``mode`` is another one, or a width is negative.
+        RuntimeError: a reflected border is not smaller than its axis.
+    Example:
+        >>> F.nn.pad(Tensor([1.0, 2.0]), ((1, 1),))
+        Tensor([0. 1. 2. 0.], device=xpux:0)
+    """
+    name = str(mode).lower()
+    assert name in _PAD_MODES, f"[pad] mode must be in {_PAD_MODES}, got {mode!r}"
+    widths = [tuple(int(v) for v in w) for w in pad_width]
+    assert len(widths) <= src.ndim, f"[pad] {len(widths)} widths for rank {src.ndim}"
+    widths += [(0, 0)] * (src.ndim - len(widths))
+    assert all(len(w) == 2 and min(w) >= 0 for w in widths), (
+        f"[pad] each width is two numbers, none negative, got {widths}"
+    )
+    before, after = ([w[k] for w in widths] for k in (0, 1))
+    return _mge.ops.pad(src, before=before, after=after, mode=name, value=float(constant_value))
+
+
+def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
+    """Channels turned into pixels (Shi et al., 2016).
+
+    Args:
+        inp: (..., C * r * r, H, W).
+        upscale_factor: r.
+    Returns:
+        (..., C, H * r, W * r).
+    Raises:
+        AssertionError: the rank is below 3, or r * r does not divide the channels.
+    Example:
+        >>> F.pixel_shuffle(F.ones((1, 4, 1, 1)), 2).shape
+        (1, 1, 2, 2)
+    """
+    r = upscale_factor
+    assert r > 0, f"[pixel_shuffle] upscale_factor must be positive, got {r}"
+    assert inp.ndim >= 3, f"[pixel_shuffle] the rank must be at least 3, got {inp.ndim}"
+    *batch, channels, height, width = inp._tuple_shape
+    assert channels % (r * r) == 0, f"[pixel_shuffle] {r * r} does not divide {channels} channels"
+    shape = [*batch, channels // (r * r), r, r, height, width]
+    n = len(batch)
+    pattern = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
+    out = _mge.ops.transpose(_mge.ops.reshape(inp, shape=shape), pattern=pattern)
+    return _mge.ops.reshape(out, shape=[*batch, channels // (r * r), height * r, width * r])
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, NOT_AVAILABLE)

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normalisation. Variances are those of the population, statistics are float32."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _mge
+from ..core.tensor.shape_arguments import known_or_symbolic
+from ..tensor import Tensor
+
+
+def batch_norm(
+    inp: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    *,
+    training: bool = False,
+    momentum: float = 0.9,
+    eps: float = 1e-5,
+    inplace: bool = True,
+):
+    """Each channel normalised over the batch (Ioffe and Szegedy, 2015).
+
+    Args:
+        inp: (N, C, H, W).
+        running_mean: (1, C, 1, 1), needed unless ``training``.
+        running_var: (1, C, 1, 1), needed unless ``training``.
+        weight: (1, C, 1, 1) or None for ones.
+        bias: (1, C, 1, 1) or None for zeros.
+        training: normalise with the statistics of the batch, and update the running ones with
+            the unbiased variance.
+        momentum: weight of the old running statistics.
+        eps: added to the variance.
+        inplace: update the running statistics in place.
+    Returns:
+        Tensor of the shape of ``inp``; without ``inplace`` also the new running mean and variance.
+    Raises:
+        NotImplementedError: the rank of ``inp`` is not 4.
+        ValueError: not training, and a running statistic is missing.
+    Example:
+        >>> x = F.ones((1, 1, 1, 1))
+        >>> F.batch_norm(x, F.zeros_like(x), F.ones_like(x)).shape
+        (1, 1, 1, 1)
+    """
+    if inp.ndim != 4:
+        raise NotImplementedError(f"[batch_norm] the input must have rank 4, got {inp.ndim}")
+    if not training and (running_mean is None or running_var is None):
+        raise ValueError("[batch_norm] running_mean and running_var are needed unless training")
+    shape = (1, inp._tuple_shape[1], 1, 1)
+
+    def given(value, default: float) -> Tensor:
+        if value is None:
+            return Tensor(np.full(shape, default, np.float32), device=inp.device)
+        return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
+
+    y, mean, var, _, _ = _mge.ops.batch_norm(
+        inp,
+        given(weight, 1.0),
+        given(bias, 0.0),
+        given(running_mean, 0.0),
+        given(running_var, 1.0),
+        training=bool(training),
+        momentum=momentum,
+        epsilon=eps,
+    )
+    if not inplace:
+        return y, mean, var
+    if training:
+        for old, new in ((running_mean, mean), (running_var, var)):
+            if old is not None:
+                kept = old._tuple_shape
+                new = new.detach()
+                old[...] = new if kept == shape else _mge.ops.reshape(new, shape=kept)
+    return y
+
+
+def sync_batch_norm(
+    inp: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float | Tensor = 0.9,
+    eps: float = 1e-5,
+    eps_mode: str = "additive",
+    group=None,
+) -> Tensor:
+    """``batch_norm`` with the statistics of all processes of a group: here of this one.
+
+    Args:
+        inp: (N, C, ...).
+        running_mean, running_var, weight, bias, training, momentum, eps: as in ``batch_norm``.
+        eps_mode: ``"additive"`` adds eps to the variance, ``"max"`` takes the larger of the two.
+        group: processes that take part; there is one process.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        ValueError: ``eps_mode`` is another one.
+    Example:
+        >>> F.sync_batch_norm(F.ones((2, 1)), None, None, training=True).shape
+        (2, 1)
+    """
+    if eps_mode.lower() not in ("additive", "max"):
+        raise ValueError(f"[sync_batch_norm] eps_mode is 'additive' or 'max', got {eps_mode!r}")
+    if eps_mode.lower() == "max":
+        raise NotImplementedError("[sync_batch_norm] eps_mode 'max' is not available")
+    shape = inp._tuple_shape
+    flat = _mge.ops.reshape(inp, shape=[shape[0], shape[1], -1, 1])
+    out = batch_norm(
+        flat,
+        running_mean,
+        running_var,
+        weight,
+        bias,
+        training=training,
+        momentum=float(momentum),
+        eps=eps,
+    )
+    return _mge.ops.reshape(out, shape=shape)
+
+
+def layer_norm(
+    inp: Tensor,
+    normalized_shape: int | Sequence[int],
+    affine: bool,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each sample normalised over its last axes (Ba, Kiros and Hinton, 2016).
+
+    Args:
+        inp: any rank from 1.
+        normalized_shape: the last axes' sizes.
+        affine: apply ``weight`` and ``bias``.
+        weight: of the shape ``normalized_shape``.
+        bias: of the shape ``normalized_shape``.
+        eps: added to the variance.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        AssertionError: ``inp`` does not end in ``normalized_shape``.
+    Example:
+        >>> F.layer_norm(Tensor([[1.0, 3.0]]), 2, affine=False)
+        Tensor([[-1.  1.]], device=xpux:0)
+    """
+    sizes = tuple(known_or_symbolic(normalized_shape, "layer_norm")[0])
+    assert inp._tuple_shape[-len(sizes) :] == sizes, (
+        f"[layer_norm] the input must end in {sizes}, got {inp._tuple_shape}"
+    )
+    factors = (weight, bias) if affine else (None, None)
+    return _mge.ops.layer_norm(inp, *factors, axes=len(sizes), epsilon=eps)[0]
+
+
+def group_norm(
+    inp: Tensor,
+    num_groups: int,
+    affine: bool,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each sample normalised over groups of channels (Wu and He, 2018).
+
+    Args:
+        inp: (N, C, H, W).
+        num_groups: number of groups, a divisor of C.
+        affine: apply ``weight`` and ``bias``.
+        weight: (C,).
+        bias: (C,).
+        eps: added to the variance.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        AssertionError: the rank is not 4, or ``num_groups`` does not divide C.
+    Example:
+        >>> F.group_norm(F.ones((1, 2, 1, 1)), 2, affine=False).shape
+        (1, 2, 1, 1)
+    """
+    assert inp.ndim == 4, f"[group_norm] the input must have rank 4, got {inp.ndim}"
+    channels = inp._tuple_shape[1]
+    assert num_groups > 0 and channels % num_groups == 0, (
+        f"[group_norm] {channels} channels do not divide into {num_groups} groups"
+    )
+    factors = (weight, bias) if affine else (None, None)
+    return _mge.ops.group_norm(inp, *factors, groups=num_groups, epsilon=eps)[0]
+
+
+def instance_norm(
+    inp: Tensor,
+    affine: bool,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel of each sample normalised (Ulyanov, Vedaldi and Lempitsky, 2016).
+
+    Args:
+        inp: (N, C, H, W).
+        affine: apply ``weight`` and ``bias``.
+        weight: (C,).
+        bias: (C,).
+        eps: added to the variance.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        AssertionError: the rank is not 4.
+    Example:
+        >>> F.instance_norm(F.ones((1, 2, 1, 1)), affine=False).shape
+        (1, 2, 1, 1)
+    """
+    assert inp.ndim == 4, f"[instance_norm] the input must have rank 4, got {inp.ndim}"
+    return group_norm(inp, inp._tuple_shape[1], affine, weight, bias, eps)
+
+
+def general_norm(
+    inp: Tensor,
+    normalized_axis: int | Sequence[int],
+    affine: bool = True,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Values normalised over any axes.
+
+    Args:
+        inp: any rank from 1.
+        normalized_axis: the axes.
+        affine: apply ``weight`` and ``bias``.
+        weight: of the sizes of these axes.
+        bias: of the sizes of these axes.
+        eps: added to the variance.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Example:
+        >>> F.nn.general_norm(Tensor([1.0, 3.0]), 0, affine=False)
+        Tensor([-1.  1.], device=xpux:0)
+    """
+    axes = [normalized_axis] if isinstance(normalized_axis, int) else list(normalized_axis)
+    axes = sorted(a % inp.ndim for a in axes)
+    centred = _mge.ops.sub(inp, _mge.ops.mean(inp, axes=axes, keepdims=True))
+    var = _mge.ops.mean(_mge.ops.square(centred), axes=axes, keepdims=True)
+    out = _mge.ops.mul(centred, _mge.ops.rsqrt(_mge.ops.add(var, eps)))
+    if affine:
+        shape = [n if a in axes else 1 for a, n in enumerate(inp._tuple_shape)]
+        scale, shift = (_mge.ops.reshape(t, shape=shape) for t in (weight, bias))
+        out = _mge.ops.add(_mge.ops.mul(out, scale), shift)
+    return out
+
+
+def local_response_norm(
+    inp: Tensor, kernel_size: int = 5, k: float = 2.0, alpha: float = 1e-4, beta: float = 0.75
+) -> Tensor:
+    """Each value divided by a power of the squares around it in other channels.
+
+    Args:
+        inp: (N, C, H, W).
+        kernel_size: channels summed over, odd.
+        k, alpha, beta: the divisor is (k + alpha * sum of squares) ** beta.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        RuntimeError: ``kernel_size`` is even.
+    Example:
+        >>> F.local_response_norm(F.ones((1, 3, 1, 1))).shape
+        (1, 3, 1, 1)
+    """
+    if kernel_size % 2 == 0:
+        raise RuntimeError(f"[local_response_norm] kernel_size must be odd, got {kernel_size}")
+    edge, channels = kernel_size // 2, inp._tuple_shape[1]
+    squares = _mge.ops.pad(
+        _mge.ops.square(inp),
+        before=[0, edge, 0, 0],
+        after=[0, edge, 0, 0],
+        mode="constant",
+        value=0.0,
+    )
+    total = squares[:, 0:channels]
+    for at in range(1, kernel_size):
+        total = _mge.ops.add(total, squares[:, at : at + channels])
+    return _mge.ops.div(inp, _mge.ops.pow(_mge.ops.add(_mge.ops.mul(total, alpha), k), beta))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pooling of NCHW images."""
+
+from .. import _mge
+from ..core.operands import Pair, pair
+from ..tensor import Tensor
+
+_AVERAGE_MODES = {"average": True, "average_count_exclude_padding": False}
+
+
+def max_pool2d(
+    inp: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0
+) -> Tensor:
+    """Largest value of each window.
+
+    Args:
+        inp: (N, C, H, W).
+        kernel_size: size of the window, in pixels.
+        stride: step of the window; None for its size.
+        padding: border added on each side, never chosen.
+    Returns:
+        (N, C, OH, OW).
+    Raises:
+        RuntimeError: the window is larger than the padded image.
+    Example:
+        >>> F.max_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 2)
+        Tensor([[[[3.]]]], device=xpux:0)
+    """
+    kernel = pair(kernel_size, "max_pool2d", "kernel_size")
+    return _mge.ops.max_pool2d(
+        inp,
+        kernel=kernel,
+        stride=kernel if stride is None else pair(stride, "max_pool2d", "stride"),
+        padding=pair(padding, "max_pool2d", "padding"),
+    )
+
+
+def avg_pool2d(
+    inp: Tensor,
+    kernel_size: Pair,
+    stride: Pair | None = None,
+    padding: Pair = 0,
+    mode: str = "average_count_exclude_padding",
+) -> Tensor:
+    """Mean of each window.
+
+    Args:
+        inp: (N, C, H, W).
+        kernel_size: size of the window, in pixels.
+        stride: step of the window; None for its size.
+        padding: zeros added on each side.
+        mode: ``"average_count_exclude_padding"`` divides by the pixels inside of the image,
+            ``"average"`` by the size of the window.
+    Returns:
+        (N, C, OH, OW).
+    Raises:
+        AttributeError: ``mode`` is another one.
+        RuntimeError: the window is larger than the padded image.
+    Example:
+        >>> F.avg_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 2)
+        Tensor([[[[1.5]]]], device=xpux:0)
+    """
+    if str(mode).lower() not in _AVERAGE_MODES:
+        raise AttributeError(f"[avg_pool2d] mode must be in {list(_AVERAGE_MODES)}, got {mode!r}")
+    kernel = pair(kernel_size, "avg_pool2d", "kernel_size")
+    return _mge.ops.avg_pool2d(
+        inp,
+        kernel=kernel,
+        stride=kernel if stride is None else pair(stride, "avg_pool2d", "stride"),
+        padding=pair(padding, "avg_pool2d", "padding"),
+        count_include_pad=_AVERAGE_MODES[str(mode).lower()],
+    )
+
+
+def _output_size(oshp, who: str) -> tuple[int, int]:
+    if isinstance(oshp, _mge.Tensor):
+        oshp = oshp.tolist()
+    return pair(oshp, who, "oshp")
+
+
+def adaptive_max_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
+    """Largest value of each cell of a grid laid over the image.
+
+    Args:
+        inp: (N, C, H, W).
+        oshp: rows and columns of the grid.
+    Returns:
+        (N, C, *oshp).
+    Example:
+        >>> F.adaptive_max_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 1)
+        Tensor([[[[3.]]]], device=xpux:0)
+    """
+    height, width = _output_size(oshp, "adaptive_max_pool2d")
+    return _mge.ops.adaptive_max_pool2d(inp, height=height, width=width)
+
+
+def adaptive_avg_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
+    """Mean of each cell of a grid laid over the image.
+
+    Args:
+        inp: (N, C, H, W).
+        oshp: rows and columns of the grid.
+    Returns:
+        (N, C, *oshp).
+    Example:
+        >>> F.adaptive_avg_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 1)
+        Tensor([[[[1.5]]]], device=xpux:0)
+    """
+    height, width = _output_size(oshp, "adaptive_avg_pool2d")
+    return _mge.ops.adaptive_avg_pool2d(inp, height=height, width=width)

@@ -1,0 +1,509 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making tensors, changing their shape, joining and taking them apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _mge
+from ..core.not_available import not_available
+from ..core.operands import Operand, Shape
+from ..core.tensor.shape_arguments import as_int, known_or_symbolic, normal_axis
+from ..tensor import Tensor
+from .creation import (
+    arange,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from .selection import (
+    cond_take,
+    gather,
+    non_zero,
+    scatter,
+    where,
+)
+
+__all__ = [
+    "arange",
+    "broadcast_to",
+    "concat",
+    "cond_take",
+    "copy",
+    "cumsum",
+    "diag",
+    "expand_dims",
+    "eye",
+    "flatten",
+    "full",
+    "full_like",
+    "gather",
+    "linspace",
+    "meshgrid",
+    "non_zero",
+    "ones",
+    "ones_like",
+    "repeat",
+    "reshape",
+    "roll",
+    "scatter",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+
+_NOT_AVAILABLE = ("polar", "complex", "real", "imag")
+
+
+def _tensor(value: Operand) -> Tensor:
+    return value if isinstance(value, _mge.Tensor) else Tensor(value)
+
+
+def broadcast_to(inp: Operand, shape: Shape) -> Tensor:
+    """A tensor repeated along axes of size 1 (and new leading axes) to reach a shape.
+
+    Args:
+        inp: any shape.
+        shape: shape wanted; None keeps an axis.
+    Returns:
+        Tensor of that shape.
+    Raises:
+        ValueError: an entry is negative.
+        RuntimeError: ``inp`` does not broadcast to ``shape``.
+    Example:
+        >>> F.broadcast_to(Tensor([1, 2]), (2, 2))
+        Tensor([[1 2]
+         [1 2]], dtype=int32, device=xpux:0)
+    """
+    inp = _tensor(inp)
+    if isinstance(shape, (list, tuple)):
+        if any(isinstance(v, (int, np.integer)) and v < 0 for v in shape):
+            raise ValueError(f"[broadcast_to] sizes must not be negative, got {tuple(shape)}")
+        shape = [-1 if v is None else v for v in shape]
+    sizes, target = known_or_symbolic(shape, "broadcast_to")
+    if target is not None:
+        return _mge.ops.broadcast_to(inp, target)
+    return _mge.ops.broadcast_to(inp, shape=sizes)
+
+
+def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
+    """Tensors joined along an axis they have.
+
+    Args:
+        inps: tensors that agree in all other axes; their dtypes are promoted.
+        axis: axis to join along.
+        device: where the result lives; None for that of the inputs.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: there is nothing to join.
+        RuntimeError: the shapes or devices differ.
+    Example:
+        >>> F.concat([Tensor([1]), Tensor([2, 3])])
+        Tensor([1 2 3], dtype=int32, device=xpux:0)
+    """
+    inps = [_on_device(t, device) for t in inps]
+    if not inps:
+        raise ValueError("[concat] at least one tensor is needed")
+    return _mge.ops.concat(*inps, axis=axis) if len(inps) > 1 else _mge.ops.copy(inps[0])
+
+
+def _on_device(value: Operand, device) -> Tensor:
+    value = _tensor(value)
+    return value if device is None or value.device == device else copy(value, device)
+
+
+def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
+    """Tensors of one shape joined along a new axis.
+
+    Args:
+        inps: tensors.
+        axis: place of the new axis in the result.
+        device: as in ``concat``.
+    Returns:
+        Tensor of one rank more.
+    Raises:
+        ValueError: the shapes differ.
+    Example:
+        >>> F.stack([Tensor([1, 2]), Tensor([3, 4])])
+        Tensor([[1 2]
+         [3 4]], dtype=int32, device=xpux:0)
+    """
+    inps = [_tensor(t) for t in inps]
+    shapes = {t._tuple_shape for t in inps}
+    if len(shapes) > 1:
+        raise ValueError(f"[stack] all shapes must be equal, got {sorted(shapes)}")
+    return concat([expand_dims(t, axis) for t in inps], axis, device)
+
+
+def split(inp: Tensor, nsplits_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+    """A tensor cut along an axis.
+
+    Args:
+        inp: any rank from 1.
+        nsplits_or_sections: how many parts (the first ones are longer if it does not divide), or
+            the positions to cut at.
+        axis: axis to cut.
+    Returns:
+        List of Tensors.
+    Raises:
+        ValueError: the count is not in [1, size], or the positions decrease or leave the axis.
+    Example:
+        >>> F.split(Tensor([1, 2, 3]), 2)[0]
+        Tensor([1 2], dtype=int32, device=xpux:0)
+    """
+    axis = normal_axis(axis, inp.ndim, "split")
+    total = inp._tuple_shape[axis]
+    if isinstance(nsplits_or_sections, (int, np.integer)):
+        n = int(nsplits_or_sections)
+        if not 0 < n <= total:
+            raise ValueError(f"[split] the count must be in [1, {total}], got {n}")
+        sizes = [total // n + (k < total % n) for k in range(n)]
+    else:
+        points = [as_int(p, "split", "a position") for p in nsplits_or_sections]
+        edges = [0, *points, total]
+        if not points or any(a > b for a, b in zip(edges, edges[1:], strict=False)):
+            raise ValueError(f"[split] positions must rise within [0, {total}], got {points}")
+        sizes = [b - a for a, b in zip(edges, edges[1:], strict=False)]
+    parts = _mge.ops.split(inp, axis=axis, sizes=sizes)
+    return [parts] if isinstance(parts, _mge.Tensor) else list(parts)
+
+
+def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
+    """A tensor with its axes in another order.
+
+    Args:
+        inp: any rank.
+        pattern: for each axis of the result the axis it comes from, or ``"x"`` for a new one of
+            size 1.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: ``pattern`` does not name every axis once.
+    Example:
+        >>> F.transpose(Tensor([[1, 2, 3]]), (1, 0)).shape
+        (3, 1)
+    """
+    inp = _tensor(inp)
+    pattern = list(pattern)
+    axes = [normal_axis(int(p), inp.ndim, "transpose") for p in pattern if p != "x"]
+    if sorted(axes) != list(range(inp.ndim)):
+        raise ValueError(
+            f"[transpose] pattern must name each axis of rank {inp.ndim} once, got {pattern}"
+        )
+    out = _mge.ops.transpose(inp, pattern=axes)
+    added = [k for k, p in enumerate(pattern) if p == "x"]
+    return _mge.ops.add_axis(out, axes=added) if added else out
+
+
+def swapaxes(inp: Tensor, axis1: int, axis2: int) -> Tensor:
+    """A tensor with two axes exchanged.
+
+    Args:
+        inp: any rank.
+        axis1: an axis.
+        axis2: another axis.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: an axis is out of range.
+    Example:
+        >>> F.swapaxes(Tensor([[1, 2, 3]]), 0, 1).shape
+        (3, 1)
+    """
+    pattern = list(range(inp.ndim))
+    a, b = (normal_axis(k, inp.ndim, "swapaxes") for k in (axis1, axis2))
+    pattern[a], pattern[b] = b, a
+    return _mge.ops.transpose(inp, pattern=pattern)
+
+
+def reshape(inp: Operand, target_shape: Shape) -> Tensor:
+    """The same values, in order, in another shape.
+
+    Args:
+        inp: any shape.
+        target_shape: ints or Tensors, at most one of them -1; or an int32 vector.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: an entry is below -1, or two are -1.
+        RuntimeError: the number of elements differs.
+    Example:
+        >>> F.reshape(Tensor([1, 2, 3, 4]), (2, -1))
+        Tensor([[1 2]
+         [3 4]], dtype=int32, device=xpux:0)
+    """
+    sizes, target = known_or_symbolic(target_shape, "reshape")
+    if target is not None:
+        return _mge.ops.reshape(_tensor(inp), target)
+    if sizes.count(-1) > 1 or any(s < -1 for s in sizes):
+        raise ValueError(f"[reshape] sizes are not negative, except for one -1, got {sizes}")
+    return _mge.ops.reshape(_tensor(inp), shape=sizes)
+
+
+def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
+    """A range of axes made into one.
+
+    Args:
+        inp: any rank.
+        start_axis: first axis of the range.
+        end_axis: last axis of the range.
+    Returns:
+        Tensor.
+    Example:
+        >>> F.flatten(Tensor([[1, 2], [3, 4]]))
+        Tensor([1 2 3 4], dtype=int32, device=xpux:0)
+    """
+    return _mge.ops.flatten(_tensor(inp), start=start_axis, end=end_axis)
+
+
+def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
+    """A tensor with new axes of size 1.
+
+    Args:
+        inp: any rank.
+        axis: places of the new axes in the result.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: a place is out of range or named twice.
+    Example:
+        >>> F.expand_dims(Tensor([1, 2]), 0).shape
+        (1, 2)
+    """
+    inp = _tensor(inp)
+    axes = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
+    rank = inp.ndim + len(axes)
+    places = sorted(normal_axis(int(a), rank, "expand_dims") for a in axes)
+    if len(set(places)) != len(places):
+        raise ValueError(f"[expand_dims] axes must differ, got {axes}")
+    return _mge.ops.add_axis(inp, axes=places)
+
+
+def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
+    """A tensor without axes of size 1.
+
+    Args:
+        inp: any rank.
+        axis: axes to remove; None removes all of size 1.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: an axis has another size.
+    Example:
+        >>> F.squeeze(Tensor([[1, 2]])).shape
+        (2,)
+    """
+    inp = _tensor(inp)
+    shape = inp._tuple_shape
+    if axis is None:
+        axes = [k for k, size in enumerate(shape) if size == 1]
+    else:
+        listed = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
+        axes = sorted({normal_axis(int(a), inp.ndim, "squeeze") for a in listed})
+    for a in axes:
+        if shape[a] != 1:
+            raise ValueError(f"[squeeze] axis {a} has size {shape[a]}, only 1 can be removed")
+    return _mge.ops.remove_axis(inp, axes=axes) if axes else _mge.ops.copy(inp)
+
+
+def repeat(inp: Tensor, repeats: int, axis: int | None = None) -> Tensor:
+    """Each element repeated, next to itself.
+
+    Args:
+        inp: any rank.
+        repeats: how often, at least 1.
+        axis: axis to repeat along; None flattens first.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: ``repeats`` is below 1 or the axis is negative.
+    Example:
+        >>> F.repeat(Tensor([1, 2]), 2)
+        Tensor([1 1 2 2], dtype=int32, device=xpux:0)
+    """
+    count = as_int(repeats, "repeat", "repeats")
+    if count < 1:
+        raise ValueError(f"[repeat] repeats must be at least 1, got {count}")
+    if axis is None:
+        inp, axis = flatten(inp), 0
+    if not 0 <= axis < max(inp.ndim, 1):
+        raise ValueError(f"[repeat] axis must be in [0, {inp.ndim}), got {axis}")
+    inp = inp if inp.ndim else flatten(inp)
+    shape = inp._tuple_shape
+    wide = broadcast_to(expand_dims(inp, axis + 1), [*shape[: axis + 1], count, *shape[axis + 1 :]])
+    return _mge.ops.flatten(wide, start=axis, end=axis + 1)
+
+
+def tile(inp: Tensor, reps: int | Sequence[int]) -> Tensor:
+    """The whole tensor repeated along axes.
+
+    Args:
+        inp: any rank.
+        reps: count for each axis; more entries than axes make new leading axes.
+    Returns:
+        Tensor.
+    Raises:
+        ValueError: there are fewer entries than axes, or an entry is below 1.
+    Example:
+        >>> F.tile(Tensor([1, 2]), 2)
+        Tensor([1 2 1 2], dtype=int32, device=xpux:0)
+    """
+    listed = [reps] if isinstance(reps, (int, np.integer)) else reps
+    counts = [as_int(r, "tile", "reps") for r in listed]
+    if len(counts) < inp.ndim or any(c < 1 for c in counts):
+        raise ValueError(
+            f"[tile] reps needs at least {inp.ndim} entries, none below 1, got {counts}"
+        )
+    shape = (1,) * (len(counts) - inp.ndim) + inp._tuple_shape
+    singles = [v for size in shape for v in (1, size)]
+    wide = [v for size, count in zip(shape, counts, strict=True) for v in (count, size)]
+    out = broadcast_to(_mge.ops.reshape(inp, shape=singles), wide)
+    return _mge.ops.reshape(out, shape=[s * c for s, c in zip(shape, counts, strict=True)])
+
+
+def roll(
+    inp: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
+) -> Tensor:
+    """Elements moved along axes; those that leave at the end come in at the front.
+
+    Args:
+        inp: any rank.
+        shift: by how many places.
+        axis: axis for each shift; None rolls the flattened tensor and restores the shape.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        ValueError: the numbers of shifts and axes differ.
+    Example:
+        >>> F.roll(Tensor([1, 2, 3]), 1)
+        Tensor([3 1 2], dtype=int32, device=xpux:0)
+    """
+    if axis is None:
+        return reshape(roll(flatten(inp), shift, 0), inp._tuple_shape)
+    shifts = [shift] if isinstance(shift, (int, np.integer)) else list(shift)
+    axes = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
+    if len(shifts) == 1:
+        shifts = shifts * len(axes)
+    if len(shifts) != len(axes):
+        raise ValueError(f"[roll] {len(shifts)} shifts for {len(axes)} axes")
+    for s, a in zip(shifts, axes, strict=True):
+        a = normal_axis(a, inp.ndim, "roll")
+        size = inp._tuple_shape[a]
+        s = s % size if size else 0
+        if s:
+            back, front = split(inp, [size - s], a)
+            inp = concat([front, back], a)
+    return inp
+
+
+def diag(inp: Tensor, k: int = 0) -> Tensor:
+    """The diagonal of a matrix, or the matrix with a given diagonal.
+
+    Args:
+        inp: rank 2 to read a diagonal, rank 1 to make a matrix.
+        k: which diagonal; positive ones lie above the main one.
+    Returns:
+        Tensor.
+    Raises:
+        RuntimeError: the rank is not 1 or 2, or the diagonal lies outside the matrix.
+    Example:
+        >>> F.diag(Tensor([[1, 2], [3, 4]]))
+        Tensor([1 4], dtype=int32, device=xpux:0)
+    """
+    row, column = max(-k, 0), max(k, 0)
+    if inp.ndim == 2:
+        rows, columns = inp._tuple_shape
+        count = min(rows - row, columns - column)
+        if count <= 0:
+            raise RuntimeError(f"[diag] diagonal {k} lies outside of shape {inp._tuple_shape}")
+        steps = np.arange(count, dtype=np.int32)
+        return _mge.ops.take(inp, Tensor(steps + row), Tensor(steps + column), axes=[0, 1])
+    if inp.ndim == 1:
+        count = inp._tuple_shape[0]
+        steps = np.arange(count, dtype=np.int32)
+        out = zeros((count + abs(k), count + abs(k)), dtype=inp.dtype, device=inp.device)
+        where_ = Tensor(steps + row), Tensor(steps + column)
+        return _mge.ops.set_take(out, inp, *where_, axes=[0, 1])
+    raise RuntimeError(f"[diag] rank must be 1 or 2, got {inp.ndim}")
+
+
+def cumsum(inp: Tensor, axis: int) -> Tensor:
+    """Sums of an axis up to each place.
+
+    Args:
+        inp: any rank from 1.
+        axis: axis to sum along.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        TypeError: no axis is given.
+    Example:
+        >>> F.cumsum(Tensor([1, 2, 3]), 0)
+        Tensor([1 3 6], dtype=int32, device=xpux:0)
+    """
+    return _mge.ops.cumsum(_tensor(inp), axis=axis)
+
+
+def meshgrid(*inputs: Tensor, indexing: str = "xy") -> list[Tensor]:
+    """Grids of coordinates from vectors.
+
+    Args:
+        inputs: vectors.
+        indexing: ``"xy"`` (the first vector runs along axis 1) or ``"ij"``.
+    Returns:
+        One Tensor per input, all of one shape.
+    Raises:
+        ValueError: ``indexing`` is something else.
+    Example:
+        >>> F.meshgrid(Tensor([1, 2]), Tensor([3, 4]))[0]
+        Tensor([[1 2]
+         [1 2]], dtype=int32, device=xpux:0)
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"[meshgrid] indexing is 'xy' or 'ij', got {indexing!r}")
+    order = list(range(len(inputs)))
+    if indexing == "xy" and len(inputs) > 1:
+        order[0], order[1] = 1, 0
+    shape = [0] * len(inputs)
+    for k, t in zip(order, inputs, strict=True):
+        shape[k] = t.size
+    grids = []
+    for k, t in zip(order, inputs, strict=True):
+        lone = [t.size if a == k else 1 for a in range(len(inputs))]
+        grids.append(broadcast_to(_mge.ops.reshape(t, shape=lone), shape))
+    return grids
+
+
+def copy(inp: Tensor, device=None) -> Tensor:
+    """A copy, perhaps on another device.
+
+    Args:
+        inp: any shape.
+        device: for example ``"cpu1"``; None for that of ``inp``.
+    Returns:
+        Tensor.
+    Raises:
+        RuntimeError: there is no such device.
+    Example:
+        >>> F.copy(Tensor([1, 2]))
+        Tensor([1 2], dtype=int32, device=xpux:0)
+    """
+    if device is None or inp.device == device:
+        return _mge.ops.copy(inp)
+    return Tensor(inp.numpy(), dtype=inp.dtype, device=device)
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

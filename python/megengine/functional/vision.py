@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images: resizing and turning."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _mge
+from ..core.not_available import not_available
+from ..core.tensor.shape_arguments import as_int
+from ..tensor import Tensor
+
+_NOT_AVAILABLE = (
+    "cvt_color",
+    "roi_pooling",
+    "correlation",
+    "roi_align",
+    "nms",
+    "remap",
+    "warp_affine",
+    "warp_perspective",
+    "nvof",
+    "rotate",
+    "resize",
+)
+_RANKS = {"linear": 3, "trilinear": 5, "bilinear": 4, "bicubic": 4, "nearest": 4}
+_CUBIC = -0.75  # Keys' parameter, as OpenCV and others choose it
+
+
+def flip(inp: Tensor, vertical: bool = True, horizontal: bool = True) -> Tensor:
+    """Images mirrored.
+
+    Args:
+        inp: (N, H, W, C).
+        vertical: exchange top and bottom.
+        horizontal: exchange left and right.
+    Returns:
+        Tensor of the shape of ``inp``.
+    Raises:
+        AssertionError: the rank is not 4.
+    Example:
+        >>> F.vision.flip(F.reshape(F.arange(2), (1, 2, 1, 1))).flatten()
+        Tensor([1. 0.], device=xpux:0)
+    """
+    assert inp.ndim == 4, f"[flip] the input must have rank 4, got {inp.ndim}"
+    axes = [axis for axis, wanted in ((1, vertical), (2, horizontal)) if wanted]
+    return _mge.ops.flip(inp, axes=axes) if axes else _mge.ops.copy(inp)
+
+
+def rot90(inp: Tensor, clockwise: bool = True) -> Tensor:
+    """Images turned by 90 degrees.
+
+    Args:
+        inp: (N, H, W, C).
+        clockwise: direction.
+    Returns:
+        (N, W, H, C).
+    Raises:
+        AssertionError: the rank is not 4.
+    Example:
+        >>> F.vision.rot90(F.reshape(F.arange(2), (1, 2, 1, 1))).flatten()
+        Tensor([1. 0.], device=xpux:0)
+    """
+    assert inp.ndim == 4, f"[rot90] the input must have rank 4, got {inp.ndim}"
+    return _mge.ops.flip(
+        _mge.ops.transpose(inp, pattern=[0, 2, 1, 3]), axes=[2 if clockwise else 1]
+    )
+
+
+def interpolate(
+    inp: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "bilinear",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Images resized.
+
+    Args:
+        inp: (N, C, W) for ``"linear"``, (N, C, D, H, W) for ``"trilinear"``, else (N, C, H, W).
+        size: sizes of the result; an int is the first of them, the others are 1.
+        scale_factor: sizes of the result over those of the input, instead of ``size``.
+        mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"trilinear"`` or ``"bicubic"``.
+        align_corners: whether the corner pixels' centres, not their outer edges, stay in place;
+            for the linear modes only.
+    Returns:
+        Tensor of floats; float16 becomes float32.
+    Raises:
+        ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
+            or ``align_corners`` is given for another mode.
+        AssertionError: the rank does not fit the mode.
+    Example:
+        >>> F.vision.interpolate(F.ones((1, 1, 2, 2)), scale_factor=2).shape
+        (1, 1, 4, 4)
+    """
+    mode = str(mode).lower()
+    if mode not in _RANKS:
+        raise ValueError(f"[interpolate] mode must be in {list(_RANKS)}, got {mode!r}")
+    if mode in ("nearest", "bicubic") and align_corners is not None:
+        raise ValueError(f"[interpolate] align_corners is not for mode {mode!r}")
+    assert inp.ndim == _RANKS[mode], (
+        f"[interpolate] mode {mode!r} wants rank {_RANKS[mode]}, got {inp.ndim}"
+    )
+    sizes = _result_sizes(inp._tuple_shape[2:], size, scale_factor)
+    if inp.dtype == np.float16:
+        inp = inp.astype("float32")
+    for axis, wanted in enumerate(sizes, 2):
+        have = inp._tuple_shape[axis]
+        inp = _resample(inp, axis, *_taps(have, wanted, mode, bool(align_corners)))
+    return inp
+
+
+def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
+    if (size is None) == (scale_factor is None):
+        raise ValueError("[interpolate] give either size or scale_factor")
+    if scale_factor is not None:
+        factors = (
+            [float(scale_factor)] * len(have)
+            if isinstance(scale_factor, (int, float))
+            else [float(f) for f in scale_factor]
+        )
+        if len(factors) != len(have):
+            raise ValueError(f"[interpolate] {len(factors)} factors for {len(have)} axes")
+        return [int(np.floor(n * f)) for n, f in zip(have, factors, strict=True)]
+    if isinstance(size, (int, np.integer)):
+        return [int(size)] + [1] * (len(have) - 1)
+    sizes = [as_int(s, "interpolate", "size") for s in size]
+    if len(sizes) != len(have):
+        raise ValueError(f"[interpolate] {len(sizes)} sizes for {len(have)} axes")
+    return sizes
+
+
+def _taps(have: int, want: int, mode: str, align_corners: bool):
+    """Source positions (taps, want) and their weights for one axis."""
+    at = np.arange(want, dtype=np.float64)
+    if mode == "nearest":
+        return np.minimum(np.floor(at * have / want), have - 1)[None], None
+    if align_corners:
+        place = at * ((have - 1) / (want - 1)) if want > 1 else at * 0
+    else:
+        place = (at + 0.5) * (have / want) - 0.5
+    base = np.floor(place)
+    t = place - base
+    if mode == "bicubic":
+        steps = np.arange(-1, 3)
+        weights = np.stack([_cubic(np.abs(t - s)) for s in steps])
+    else:
+        steps, weights = np.arange(2), np.stack([1 - t, t])
+    return np.clip(base[None] + steps[:, None], 0, have - 1), weights
+
+
+def _cubic(x: np.ndarray) -> np.ndarray:
+    a = _CUBIC
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+def _resample(x: Tensor, axis: int, places: np.ndarray, weights) -> Tensor:
+    total = None
+    for k, place in enumerate(places.astype(np.int32)):
+        part = _mge.ops.take(x, Tensor(place), axes=[axis])
+        if weights is not None:
+            shape = [-1 if a == axis else 1 for a in range(x.ndim)]
+            part = part * Tensor(weights[k].astype(np.float32).reshape(shape))
+        total = part if total is None else total + part
+    return total
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logging: Python's ``logging`` under the name ``megengine``, and the level of the library."""
+
+import contextlib
+import logging
+import os
+import sys
+
+_LEVEL_VARIABLE = "MEGENGINE_LOGGING_LEVEL"
+_level = logging.getLevelName(os.environ.get(_LEVEL_VARIABLE, "INFO").upper())
+if not isinstance(_level, int):
+    _level = logging.INFO
+_loggers: list[logging.Logger] = []
+_file_handler: logging.Handler | None = None
+
+
+class MegEngineLogFormatter(logging.Formatter):
+    """Time, level, message; the level in colour on a terminal."""
+
+    date_fmt = "%d %H:%M:%S"
+    _COLOURS = {"WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[31m"}
+
+    def __init__(self, fmt: str | None = None, datefmt: str | None = None):
+        super().__init__(
+            fmt or "%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt or self.date_fmt
+        )
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        colour = self._COLOURS.get(record.levelname)
+        return f"{colour}{text}\x1b[0m" if colour and sys.stderr.isatty() else text
+
+
+def get_logger(name: str | None = None, formatter=MegEngineLogFormatter) -> logging.Logger:
+    """A logger that writes to the standard error stream, and to the log file if one is set.
+
+    Args:
+        name: name of the logger.
+        formatter: class of its formatter.
+    Returns:
+        The logger.
+    Example:
+        >>> get_logger("example").name
+        'example'
+    """
+    logger = logging.getLogger(name)
+    if logger in _loggers:
+        return logger
+    logger.propagate = False
+    logger.setLevel(_level)
+    handler = logging.StreamHandler()
+    handler.setFormatter(formatter())
+    logger.addHandler(handler)
+    if _file_handler is not None:
+        logger.addHandler(_file_handler)
+    _loggers.append(logger)
+    return logger
+
+
+def set_log_level(level: int | str, update_existing: bool = True):
+    """Set the level of loggers.
+
+    Args:
+        level: as in ``logging``, a number or a name.
+        update_existing: loggers that exist too, not only later ones.
+    Returns:
+        The level before.
+    Raises:
+        ValueError: there is no such level.
+    Example:
+        >>> previous = set_log_level("WARNING")
+        >>> set_log_level(previous) == 30
+        True
+    """
+    global _level
+    before = _level
+    checked = logging.getLevelName(level) if isinstance(level, str) else level
+    if not isinstance(checked, int):
+        raise ValueError(f"[set_log_level] there is no level {level!r}")
+    _level = checked
+    if update_existing:
+        for logger in _loggers:
+            logger.setLevel(checked)
+    return before
+
+
+def set_log_file(fout, mode: str = "a") -> None:
+    """Write the log to a file too.
+
+    Args:
+        fout: path or stream.
+        mode: how to open the path.
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    global _file_handler
+    handler = (
+        logging.FileHandler(fout, mode)
+        if isinstance(fout, (str, os.PathLike))
+        else logging.StreamHandler(fout)
+    )
+    handler.setFormatter(MegEngineLogFormatter())
+    for logger in _loggers:
+        if _file_handler is not None:
+            logger.removeHandler(_file_handler)
+        logger.addHandler(handler)
+    _file_handler = handler
+
+
+def set_mgb_log_level(level: int | str) -> int:
+    """The level of the library's own messages: kept with that of the loggers.
+
+    Args:
+        level: as in ``logging``.
+    Returns:
+        The level before.
+    """
+    return set_log_level(level)
+
+
+@contextlib.contextmanager
+def replace_mgb_log_level(level: int | str):
+    """Another level inside of a ``with`` block.
+
+    Args:
+        level: as in ``logging``.
+    """
+    before = set_mgb_log_level(level)
+    try:
+        yield
+    finally:
+        set_mgb_log_level(before)
+
+
+def enable_debug_log() -> None:
+    """Show everything."""
+    set_log_level(logging.DEBUG)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of networks with their parameters."""
+
+from ..core.not_available import not_available
+from . import init  # noqa: F401
+from .activation import GELU, LeakyReLU, PReLU, ReLU, Sigmoid, SiLU, Softmax
+from .adaptive_pooling import AdaptiveAvgPool2d, AdaptiveMaxPool2d
+from .batch_matmul_activation import BatchMatMulActivation
+from .batchnorm import BatchNorm1d, BatchNorm2d, SyncBatchNorm
+from .concat import Concat
+from .conv import Conv1d, Conv2d, ConvRelu2d, ConvTranspose2d, ConvTransposeRelu2d
+from .conv_bn import ConvBn2d, ConvBnRelu2d
+from .conv_transpose_bn import ConvTransposeBn2d, ConvTransposeBnRelu2d
+from .dropout import Dropout
+from .elemwise import Elemwise
+from .embedding import Embedding
+from .identity import Identity
+from .linear import Linear, LinearRelu
+from .linear_bn import LinearBn1d, LinearBnRelu1d
+from .lrn import LocalResponseNorm
+from .module import Module
+from .normalization import GeneralNorm, GroupNorm, InstanceNorm, LayerNorm
+from .padding import Pad
+from .pixel_shuffle import PixelShuffle
+from .pooling import AvgPool2d, MaxPool2d
+from .quant_dequant import DequantStub, QuantStub
+from .rnn import LSTMCell, RNNCell
+from .sequential import Sequential
+from .sliding_window import SlidingWindow, SlidingWindowTranspose
+
+__all__ = [
+    "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool2d",
+    "AvgPool2d",
+    "BatchMatMulActivation",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Concat",
+    "Conv1d",
+    "Conv2d",
+    "ConvBn2d",
+    "ConvBnRelu2d",
+    "ConvRelu2d",
+    "ConvTranspose2d",
+    "ConvTransposeBn2d",
+    "ConvTransposeBnRelu2d",
+    "ConvTransposeRelu2d",
+    "DequantStub",
+    "Dropout",
+    "Elemwise",
+    "Embedding",
+    "GELU",
+    "GeneralNorm",
+    "GroupNorm",
+    "Identity",
+    "InstanceNorm",
+    "LSTMCell",
+    "LayerNorm",
+    "LeakyReLU",
+    "Linear",
+    "LinearBn1d",
+    "LinearBnRelu1d",
+    "LinearRelu",
+    "LocalResponseNorm",
+    "MaxPool2d",
+    "Module",
+    "PReLU",
+    "Pad",
+    "PixelShuffle",
+    "QuantStub",
+    "RNNCell",
+    "ReLU",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "SlidingWindow",
+    "SlidingWindowTranspose",
+    "Softmax",
+    "SyncBatchNorm",
+]
+_NOT_AVAILABLE = (
+    "Conv3d",
+    "ConvTranspose3d",
+    "DeformableConv2d",
+    "DeformablePSROIPooling",
+    "LSTM",
+    "LocalConv2d",
+    "MultiHeadAttention",
+    "RNN",
+    "RegionRestrictedConv",
+    "external",
+    "qat",
+    "quantized",
+    "vision",
+)
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

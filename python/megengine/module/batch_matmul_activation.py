@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batched matrix products as a module."""
+
+import math
+
+import numpy as np
+
+from .. import functional as F
+from ..tensor import Parameter, Tensor
+from . import init
+from .module import Module
+
+
+class BatchMatMulActivation(Module):
+    """weight @ x + bias for each matrix of a batch, with an activation.
+
+    Args:
+        batch: B.
+        in_features: IN.
+        out_features: OUT.
+        bias: add a learned bias (OUT,) to each column.
+        nonlinear_mode: ``"identity"`` or ``"relu"``.
+    Raises:
+        ValueError: ``nonlinear_mode`` is unknown.
+    Example:
+        >>> M.BatchMatMulActivation(2, 3, 4)(F.ones((2, 3, 5))).shape
+        (2, 4, 5)
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        nonlinear_mode: str = "identity",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        mode = nonlinear_mode.lower()
+        if mode not in ("identity", "relu"):
+            raise ValueError(
+                "[BatchMatMulActivation] nonlinear_mode is 'identity' or 'relu',"
+                f" got {nonlinear_mode!r}"
+            )
+        self.batch = batch
+        self.in_features = in_features
+        self.out_features = out_features
+        self.nonlinear_mode = mode
+        self.weight = Parameter(np.zeros((batch, out_features, in_features), np.float32))
+        self.bias = Parameter(np.zeros(out_features, np.float32)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weight again and set the bias to zero."""
+        init.normal_(self.weight, 0.0, math.sqrt(1.0 / self.in_features))
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = F.matmul(self.weight, x)
+        if self.bias is not None:
+            out = out + F.expand_dims(self.bias, 1)
+        return F.relu(out) if self.nonlinear_mode == "relu" else out
+
+    def _module_info_string(self) -> str:
+        return (
+            f"batch={self.batch}, in_features={self.in_features},"
+            f" out_features={self.out_features}, bias={self.bias is not None}"
+        )

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions as modules.
+
+Weights start normal with standard deviation sqrt(1 / (IC * KH * KW)), all input channels counted
+even with groups; biases start at zero.
+"""
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from .. import functional as F
+from ..core.not_available import not_available
+from ..core.operands import Pair, pair
+from ..tensor import Parameter, Tensor
+from . import init
+from .module import Module
+
+_PADDING_MODES = ("zeros", "reflect", "replicate")
+_NOT_AVAILABLE = (
+    "Conv3d",
+    "ConvTranspose3d",
+    "LocalConv2d",
+    "DeformableConv2d",
+    "RegionRestrictedConv",
+)
+
+
+class _ConvNd(Module):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups: int,
+        bias: bool,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if in_channels % groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups != 0:
+            raise ValueError("out_channels must be divisible by groups")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.output_padding = output_padding
+        self.dilation = dilation
+        self.groups = groups
+        self.weight = Parameter(np.zeros(self._infer_weight_shape(), np.float32))
+        self.bias = None
+        if bias:
+            self.bias = Parameter(np.zeros(self._infer_bias_shape(), np.float32))
+        self.reset_parameters()
+
+    @abstractmethod
+    def _infer_weight_shape(self) -> tuple[int, ...]:
+        """Shape of the weight."""
+
+    @abstractmethod
+    def _infer_bias_shape(self) -> tuple[int, ...]:
+        """Shape of the bias."""
+
+    def _get_fanin(self) -> int:
+        kernel = self.kernel_size
+        return self.in_channels * (kernel if isinstance(kernel, int) else math.prod(kernel))
+
+    def reset_parameters(self) -> None:
+        """Draw the weight again and set the bias to zero."""
+        init.normal_(self.weight, 0.0, math.sqrt(1.0 / self._get_fanin()))
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _module_info_string(self) -> str:
+        rank = 1 if isinstance(self.kernel_size, int) else len(self.kernel_size)
+
+        def differs(value, usual: int) -> bool:
+            return value not in (usual, (usual,) * rank)
+
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"
+        if differs(self.stride, 1):
+            text += f", stride={self.stride}"
+        if differs(self.padding, 0):
+            text += f", padding={self.padding}"
+        if differs(self.dilation, 1):
+            text += f", dilation={self.dilation}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        return text
+
+
+class _PaddedConv(_ConvNd):
+    """A convolution whose border may be something else than zeros."""
+
+    def _set_padding_mode(self, padding_mode: str) -> None:
+        if padding_mode not in _PADDING_MODES:
+            raise ValueError(
+                f"[{type(self).__name__}] padding_mode must be in {_PADDING_MODES},"
+                f" got {padding_mode!r}"
+            )
+        self.padding_mode = padding_mode
+
+    def get_pad_witdth(self) -> tuple[tuple[int, int], ...]:
+        """Widths of the border for ``functional.nn.pad``."""
+        padding = (self.padding,) if isinstance(self.padding, int) else self.padding
+        return ((0, 0), (0, 0), *((p, p) for p in padding))
+
+    def _with_border(self, inp: Tensor) -> tuple[Tensor, Pair]:
+        """The input, and the padding that is left to the convolution."""
+        if self.padding_mode == "zeros":
+            return inp, self.padding
+        return F.nn.pad(inp, self.get_pad_witdth(), self.padding_mode), 0
+
+
+class Conv1d(_PaddedConv):
+    """``functional.conv1d`` with its weight.
+
+    Args:
+        in_channels: IC.
+        out_channels: OC.
+        kernel_size: K.
+        stride, padding, dilation, groups, conv_mode, compute_mode: as in ``functional.conv1d``.
+        bias: add a learned bias.
+        padding_mode: ``"zeros"``, ``"reflect"`` or ``"replicate"``.
+    Raises:
+        ValueError: ``groups`` does not divide the channels, or ``padding_mode`` is unknown.
+    Example:
+        >>> M.Conv1d(2, 4, 3)(F.ones((1, 2, 7))).shape
+        (1, 4, 5)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        bias: bool = True,
+        conv_mode: str = "cross_correlation",
+        compute_mode: str = "default",
+        padding_mode: str = "zeros",
+        **kwargs,
+    ):
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            0,
+            dilation,
+            groups,
+            bias,
+            **kwargs,
+        )
+        self.conv_mode, self.compute_mode = conv_mode, compute_mode
+        self._set_padding_mode(padding_mode)
+
+    def _infer_weight_shape(self) -> tuple[int, ...]:
+        ic, oc, g = self.in_channels, self.out_channels, self.groups
+        shape = (oc // g, ic // g, self.kernel_size)
+        return shape if g == 1 else (g, *shape)
+
+    def _infer_bias_shape(self) -> tuple[int, ...]:
+        return (1, self.out_channels, 1)
+
+    def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with another weight and bias."""
+        inp, padding = self._with_border(inp)
+        return F.conv1d(
+            inp,
+            weight,
+            bias,
+            self.stride,
+            padding,
+            self.dilation,
+            self.groups,
+            self.conv_mode,
+            self.compute_mode,
+        )
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv(inp, self.weight, self.bias)
+
+
+class Conv2d(_PaddedConv):
+    """``functional.conv2d`` with its weight.
+
+    Args:
+        in_channels: IC.
+        out_channels: OC.
+        kernel_size: KH and KW.
+        stride, padding, dilation, groups, conv_mode, compute_mode: as in ``functional.conv2d``.
+        bias: add a learned bias.
+        padding_mode: ``"zeros"``, ``"reflect"`` or ``"replicate"``.
+    Raises:
+        ValueError: ``groups`` does not divide the channels, or ``padding_mode`` is unknown.
+    Example:
+        >>> M.Conv2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 4, 4)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+        bias: bool = True,
+        conv_mode: str = "cross_correlation",
+        compute_mode: str = "default",
+        padding_mode: str = "zeros",
+        **kwargs,
+    ):
+        super().__init__(
+            in_channels,
+            out_channels,
+            pair(kernel_size, "Conv2d", "kernel_size"),
+            pair(stride, "Conv2d", "stride"),
+            pair(padding, "Conv2d", "padding"),
+            0,
+            pair(dilation, "Conv2d", "dilation"),
+            groups,
+            bias,
+            **kwargs,
+        )
+        self.conv_mode, self.compute_mode = conv_mode, compute_mode
+        self._set_padding_mode(padding_mode)
+
+    def _infer_weight_shape(self) -> tuple[int, ...]:
+        ic, oc, g = self.in_channels, self.out_channels, self.groups
+        shape = (oc // g, ic // g, *self.kernel_size)
+        return shape if g == 1 else (g, *shape)
+
+    def _infer_bias_shape(self) -> tuple[int, ...]:
+        return (1, self.out_channels, 1, 1)
+
+    def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with another weight and bias."""
+        inp, padding = self._with_border(inp)
+        return F.conv2d(
+            inp,
+            weight,
+            bias,
+            self.stride,
+            padding,
+            self.dilation,
+            self.groups,
+            self.conv_mode,
+            self.compute_mode,
+        )
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv(inp, self.weight, self.bias)
+
+
+class ConvTranspose2d(_ConvNd):
+    """``functional.conv_transpose2d`` with its weight.
+
+    Args:
+        in_channels: IC.
+        out_channels: OC.
+        kernel_size: KH and KW.
+        stride, padding, output_padding, dilation, groups, conv_mode, compute_mode: as in
+            ``functional.conv_transpose2d``.
+        bias: add a learned bias.
+    Raises:
+        ValueError: ``groups`` does not divide the channels.
+    Example:
+        >>> M.ConvTranspose2d(3, 8, 2, stride=2)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 8, 8)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        output_padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+        bias: bool = True,
+        conv_mode: str = "cross_correlation",
+        compute_mode: str = "default",
+        **kwargs,
+    ):
+        super().__init__(
+            in_channels,
+            out_channels,
+            pair(kernel_size, "ConvTranspose2d", "kernel_size"),
+            pair(stride, "ConvTranspose2d", "stride"),
+            pair(padding, "ConvTranspose2d", "padding"),
+            pair(output_padding, "ConvTranspose2d", "output_padding"),
+            pair(dilation, "ConvTranspose2d", "dilation"),
+            groups,
+            bias,
+            **kwargs,
+        )
+        self.conv_mode, self.compute_mode = conv_mode, compute_mode
+
+    def _get_fanin(self) -> int:
+        return self.out_channels * math.prod(self.kernel_size)
+
+    def _infer_weight_shape(self) -> tuple[int, ...]:
+        ic, oc, g = self.in_channels, self.out_channels, self.groups
+        shape = (ic // g, oc // g, *self.kernel_size)
+        return shape if g == 1 else (g, *shape)
+
+    def _infer_bias_shape(self) -> tuple[int, ...]:
+        return (1, self.out_channels, 1, 1)
+
+    def calc_conv_transpose2d(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The transposed convolution with another weight and bias."""
+        return F.conv_transpose2d(
+            inp,
+            weight,
+            bias,
+            self.stride,
+            self.padding,
+            self.output_padding,
+            self.dilation,
+            self.groups,
+            self.conv_mode,
+            self.compute_mode,
+        )
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv_transpose2d(inp, self.weight, self.bias)
+
+
+class ConvRelu2d(Conv2d):
+    """``Conv2d`` and ReLU, to be quantised as one."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return F.relu(self.calc_conv(inp, self.weight, self.bias))
+
+
+class ConvTransposeRelu2d(ConvTranspose2d):
+    """``ConvTranspose2d`` and ReLU, to be quantised as one."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return F.relu(self.calc_conv_transpose2d(inp, self.weight, self.bias))
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dropout as a module."""
+
+from .. import functional as F
+from ..tensor import Tensor
+from .module import Module
+
+
+class Dropout(Module):
+    """``functional.dropout`` in training mode, nothing in evaluation mode.
+
+    Args:
+        drop_prob: chance of an element to be dropped, in [0, 1).
+    """
+
+    def __init__(self, drop_prob: float = 0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.drop_prob = drop_prob
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return F.dropout(inputs, self.drop_prob, training=True) if self.training else inputs
+
+    def _module_info_string(self) -> str:
+        return f"drop_prob={self.drop_prob}"

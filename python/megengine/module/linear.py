@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear maps as modules."""
+
+import math
+
+import numpy as np
+
+from .. import functional as F
+from ..tensor import Parameter, Tensor
+from . import init
+from .module import Module
+
+
+class Linear(Module):
+    """``functional.linear`` with its weight (OUT, IN), which starts normal with standard deviation
+    sqrt(1 / IN), and its bias, which starts at zero.
+
+    Args:
+        in_features: IN.
+        out_features: OUT.
+        bias: add a learned bias.
+        compute_mode: as in ``functional.linear``.
+    Example:
+        >>> M.Linear(3, 4)(F.ones((2, 3))).shape
+        (2, 4)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        compute_mode: str = "default",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(np.zeros((out_features, in_features), np.float32))
+        self.bias = Parameter(np.zeros(out_features, np.float32)) if bias else None
+        self.compute_mode = compute_mode
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weight again and set the bias to zero."""
+        init.normal_(self.weight, 0.0, math.sqrt(1.0 / self.in_features))
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def calc_linear(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The map with another weight and bias."""
+        return F.linear(x, weight, bias, compute_mode=self.compute_mode)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.calc_linear(x, self.weight, self.bias)
+
+    def _module_info_string(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features},"
+            f" bias={self.bias is not None}"
+        )
+
+
+class LinearRelu(Linear):
+    """``Linear`` and ReLU, to be quantised as one."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return F.relu(self.calc_linear(inp, self.weight, self.bias))

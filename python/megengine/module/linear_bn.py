@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A linear map and batch normalisation, to be quantised as one."""
+
+from .. import functional as F
+from ..tensor import Tensor
+from .batchnorm import BatchNorm1d
+from .linear import Linear
+from .module import Module
+
+
+class _LinearBnActivation1d(Module):
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        compute_mode: str = "default",
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.in_features = in_features
+        self.out_features = out_features
+        self.bias = bias
+        self.linear = Linear(in_features, out_features, bias, compute_mode)
+        self.bn = BatchNorm1d(out_features, eps, momentum, affine, track_running_stats)
+
+
+class LinearBn1d(_LinearBnActivation1d):
+    """``Linear`` and ``BatchNorm1d``; arguments as theirs."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.bn(self.linear(inp))
+
+
+class LinearBnRelu1d(_LinearBnActivation1d):
+    """``Linear``, ``BatchNorm1d`` and ReLU; arguments as theirs."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return F.relu(self.bn(self.linear(inp)))

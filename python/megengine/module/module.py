@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``Module``: parameters, buffers and sub-modules found by looking at attributes.
+
+What is found comes in the order of the attribute names; containers (list, tuple, dict) are
+searched in their own order; an object that is found twice counts once, under its first name.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..core.not_available import NotAvailableError
+from ..core.tracing_state import state as tracing
+from ..logger import get_logger
+from ..tensor import Parameter, Tensor
+from ..utils.hook import HookHandler
+from ..utils.naming import AutoNaming
+
+_logger = get_logger(__name__)
+
+
+def _expand(key: str, value) -> Iterator[tuple[str, object]]:
+    """Tensors and Modules in an attribute's value, with their names."""
+    if isinstance(value, (Tensor, Module)):
+        yield key, value
+    elif isinstance(value, (list, tuple)):
+        for k, item in enumerate(value):
+            yield from _expand(f"{key}.{k}", item)
+    elif isinstance(value, dict):
+        for k, item in value.items():
+            found = list(_expand(f"{key}.{k}", item))
+            assert not found or isinstance(k, str), (
+                f"keys for Tensor and Module must be str, error key: {k}"
+            )
+            yield from found
+
+
+def _is_parameter(value) -> bool:
+    return isinstance(value, Parameter)
+
+
+def _is_buffer(value) -> bool:
+    return isinstance(value, Tensor) and not isinstance(value, Parameter)
+
+
+def _is_tensor(value) -> bool:
+    return isinstance(value, Tensor)
+
+
+def _is_module(value) -> bool:
+    return isinstance(value, Module)
+
+
+class Module:
+    """A part of a network: derive from it, assign parts to attributes, write ``forward``.
+
+    Args:
+        name: name shown in dumped graphs.
+    Example:
+        >>> class Twice(M.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Twice()(Tensor([1.0]))
+        Tensor([2.], device=xpux:0)
+    """
+
+    _state_is_flat = False  # state_dict holds this module's own tensors as vectors
+
+    def __init__(self, name: str | None = None):
+        self._modules = []
+        if name is not None and not (isinstance(name, str) and name.strip()):
+            raise AssertionError(f"[Module] name must be a string that is not empty, got {name!r}")
+        self.name = name
+        self.training = True
+        self.quantize_disabled = False
+        self._forward_pre_hooks = OrderedDict()
+        self._forward_hooks = OrderedDict()
+        self._name = None
+        self._short_name = None
+
+    def forward(self, inputs):
+        """What the module computes: to be written in a derived class.
+
+        Raises:
+            NotImplementedError: the class does not have one.
+        """
+        raise NotImplementedError(f"[{type(self).__name__}] forward is not defined")
+
+    def register_forward_pre_hook(self, hook: Callable) -> HookHandler:
+        """Call a function before ``forward``.
+
+        Args:
+            hook: ``hook(module, inputs)``; what it returns, if not None, replaces the inputs.
+        Returns:
+            Handle with ``remove()``.
+        """
+        return HookHandler(self._forward_pre_hooks, hook)
+
+    def register_forward_hook(self, hook: Callable) -> HookHandler:
+        """Call a function after ``forward``.
+
+        Args:
+            hook: ``hook(module, inputs, outputs)``; what it returns, if not None, replaces the
+                outputs.
+        Returns:
+            Handle with ``remove()``.
+        """
+        return HookHandler(self._forward_hooks, hook)
+
+    def __call__(self, *inputs, **kwargs):
+        if not tracing.tracing:
+            return self._call_with_hooks(inputs, kwargs)
+        AutoNaming.push_scope(self.name or self._short_name)
+        try:
+            return self._call_with_hooks(inputs, kwargs)
+        finally:
+            AutoNaming.pop_scope()
+
+    def _call_with_hooks(self, inputs: tuple, kwargs: dict):
+        for hook in list(self._forward_pre_hooks.values()):
+            changed = hook(self, inputs)
+            if changed is not None:
+                inputs = changed if isinstance(changed, tuple) else (changed,)
+        outputs = self.forward(*inputs, **kwargs)
+        for hook in list(self._forward_hooks.values()):
+            changed = hook(self, inputs, outputs)
+            if changed is not None:
+                outputs = changed
+        return outputs
+
+    def _flatten(
+        self,
+        *,
+        predicate: Callable = lambda _: True,
+        recursive: bool = True,
+        prefix: str | None = None,
+        with_parent: bool = False,
+        seen: set | None = None,
+    ) -> Iterator[tuple]:
+        """(name, object) or (name, object, owner) of what satisfies the predicate."""
+        seen = {id(self)} if seen is None else seen
+        head = f"{prefix}." if prefix else ""
+        for attribute in sorted(self.__dict__):
+            for name, value in _expand(attribute, self.__dict__[attribute]):
+                if id(value) in seen:
+                    continue
+                seen.add(id(value))
+                if predicate(value):
+                    found = (head + name, value)
+                    yield (*found, self) if with_parent else found
+                if recursive and isinstance(value, Module):
+                    yield from value._flatten(
+                        predicate=predicate,
+                        recursive=recursive,
+                        prefix=head + name,
+                        with_parent=with_parent,
+                        seen=seen,
+                    )
+
+    @staticmethod
+    def _unnamed(found: Iterator[tuple], with_parent: bool) -> Iterator:
+        for entry in found:
+            yield entry[1:] if with_parent else entry[1]
+
+    def parameters(self, recursive: bool = True, **kwargs) -> Iterator[Parameter]:
+        """The parameters.
+
+        Args:
+            recursive: those of sub-modules too.
+            with_parent: give (parameter, owner).
+        Returns:
+            Iterator.
+        """
+        return self._unnamed(
+            self.named_parameters(recursive=recursive, **kwargs), kwargs.get("with_parent", False)
+        )
+
+    def named_parameters(
+        self, prefix: str | None = None, recursive: bool = True, **kwargs
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their names; see ``parameters``. ``prefix`` heads the names."""
+        return self._flatten(predicate=_is_parameter, prefix=prefix, recursive=recursive, **kwargs)
+
+    def buffers(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
+        """The Tensors that are not parameters; see ``parameters``."""
+        return self._unnamed(
+            self.named_buffers(recursive=recursive, **kwargs), kwargs.get("with_parent", False)
+        )
+
+    def named_buffers(
+        self, prefix: str | None = None, recursive: bool = True, **kwargs
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their names; see ``named_parameters``."""
+        return self._flatten(predicate=_is_buffer, prefix=prefix, recursive=recursive, **kwargs)
+
+    def tensors(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
+        """Parameters and buffers; see ``parameters``."""
+        return self._unnamed(
+            self.named_tensors(recursive=recursive, **kwargs), kwargs.get("with_parent", False)
+        )
+
+    def named_tensors(
+        self, prefix: str | None = None, recursive: bool = True, **kwargs
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Parameters and buffers with their names; see ``named_parameters``."""
+        return self._flatten(predicate=_is_tensor, prefix=prefix, recursive=recursive, **kwargs)
+
+    def children(self, **kwargs) -> Iterator["Module"]:
+        """The direct sub-modules."""
+        return self._unnamed(self.named_children(**kwargs), kwargs.get("with_parent", False))
+
+    def named_children(self, **kwargs) -> Iterator[tuple[str, "Module"]]:
+        """The direct sub-modules with their names."""
+        return self._flatten(predicate=_is_module, recursive=False, **kwargs)
+
+    def modules(self, **kwargs) -> Iterator["Module"]:
+        """The module itself and all sub-modules."""
+        return self._unnamed(self.named_modules(**kwargs), kwargs.get("with_parent", False))
+
+    def named_modules(self, prefix: str | None = None, **kwargs) -> Iterator[tuple[str, "Module"]]:
+        """The module itself (named by the prefix) and all sub-modules with their names."""
+        own = ("" if prefix is None else prefix, self)
+        yield (*own, None) if kwargs.get("with_parent", False) else own
+        yield from self._flatten(predicate=_is_module, prefix=prefix, **kwargs)
+
+    def apply(self, fn: Callable[["Module"], object]) -> None:
+        """Call a function with the module itself and each sub-module."""
+        for module in list(self.modules()):
+            fn(module)
+
+    def zero_grad(self) -> None:
+        """Set the gradients to zero (deprecated: use ``Optimizer.clear_grad``)."""
+        for parameter in self.parameters():
+            if parameter.grad is not None:
+                parameter.grad._reset(parameter.grad * 0)
+
+    def train(self, mode: bool = True, recursive: bool = True) -> None:
+        """Switch to training (or evaluation) mode.
+
+        Args:
+            mode: False for evaluation.
+            recursive: sub-modules too.
+        """
+        for module in list(self.modules()) if recursive else [self]:
+            module.training = mode
+
+    def eval(self) -> None:
+        """Switch to evaluation mode, sub-modules too."""
+        self.train(False)
+
+    def disable_quantize(self, value: bool = True) -> None:
+        """Leave the module and its sub-modules out of quantisation."""
+        self.apply(lambda module: setattr(module, "quantize_disabled", value))
+
+    def replace_param(self, params: dict, start_pos: int, seen: set | None = None):
+        """Not available (deprecated)."""
+        raise NotAvailableError("Module.replace_param is not available in this version")
+
+    def state_dict(self, rst=None, prefix: str = "", keep_var: bool = False) -> OrderedDict:
+        """All parameters and buffers by name.
+
+        Args:
+            rst: dictionary to fill; None makes one.
+            prefix: head of the names.
+            keep_var: the Tensors themselves instead of NumPy arrays.
+        Returns:
+            The dictionary. The tensors of normalisation modules are given as vectors.
+        Example:
+            >>> M.Linear(2, 1).state_dict()["bias"]
+            array([0.], dtype=float32)
+        """
+        result = OrderedDict() if rst is None else rst
+        for name, tensor, owner in self.named_tensors(prefix=prefix or None, with_parent=True):
+            if keep_var:
+                result[name] = tensor
+            else:
+                array = tensor.numpy()
+                result[name] = array.reshape(-1) if owner._state_is_flat else array
+        return result
+
+    def load_state_dict(
+        self, state_dict: dict | Callable[[str, Tensor], np.ndarray | None], strict: bool = True
+    ) -> None:
+        """Take over the values of parameters and buffers.
+
+        Args:
+            state_dict: arrays by name; or a function of (name, Tensor) that gives the array, or
+                None to leave it.
+            strict: every name must be there and used; otherwise only a warning is logged.
+        Raises:
+            KeyError: strict, and names are missing or not used (the others have been loaded).
+            ValueError: a shape differs.
+            AssertionError: a value is not a NumPy array.
+        """
+        if callable(state_dict):
+            missing = self._load_by(state_dict)
+            unused = []
+        else:
+            given = dict(state_dict)
+            missing = self._load_by(lambda name, tensor: given.pop(name, None))
+            unused = sorted(given)
+        if callable(state_dict) and not strict:
+            return
+        problems = []
+        if missing:
+            problems.append("missing keys: " + ", ".join(missing))
+        if unused:
+            problems.append("unused keys: " + ", ".join(unused))
+        if problems and strict and not callable(state_dict):
+            raise KeyError("[load_state_dict] " + "; ".join(problems))
+        if problems:
+            _logger.warning("load_state_dict: %s", "; ".join(problems))
+
+    def _load_by(self, value_of: Callable) -> list[str]:
+        """Load what the function gives; the names it gives nothing for."""
+        missing = []
+        for name, tensor, owner in list(self.named_tensors(with_parent=True)):
+            value = value_of(name, tensor)
+            if value is None:
+                missing.append(name)
+                continue
+            assert isinstance(value, np.ndarray), (
+                f"[load_state_dict] {name} must be a numpy.ndarray, got {type(value).__name__}"
+            )
+            shape = tensor._tuple_shape
+            if value.shape != shape:
+                if not owner._state_is_flat or value.size != tensor.size:
+                    raise ValueError(
+                        f"[load_state_dict] {name} has shape {shape}, the value {value.shape}"
+                    )
+                value = value.reshape(shape)
+            tensor._reset(type(tensor)(value, dtype=value.dtype, device=tensor.device))
+        return missing
+
+    def __setattr__(self, name: str, value) -> None:
+        contains_modules = isinstance(value, (Module, list, tuple, dict))
+        if contains_modules and "_modules" not in self.__dict__:
+            if name != "_modules":
+                raise AttributeError("cannot assign module before Module.__init__() call")
+        elif contains_modules and name not in ("_modules", "_forward_pre_hooks", "_forward_hooks"):
+            if name not in self._modules and any(
+                isinstance(v, Module) for _, v in _expand(name, value)
+            ):
+                self._modules.append(name)
+        object.__setattr__(self, name, value)
+        if isinstance(value, (Module, Tensor, list, tuple, dict)) and not name.startswith("_"):
+            self._give_names(name, value)
+
+    @staticmethod
+    def _give_names(name: str, value) -> None:
+        """Short names for dumped graphs."""
+        for key, part in _expand(name, value):
+            old = getattr(part, "_short_name", None)
+            if old and old != key and isinstance(part, Module):
+                _logger.warning("module %s is now also called %s", old, key)
+            part._short_name = key
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.__dict__.get("_modules", ()):
+            self._modules.remove(name)
+        object.__delattr__(self, name)
+
+    def __setstate__(self, state: dict) -> None:
+        # Files of older versions lack attributes that were added later.
+        defaults = {
+            "_modules": [],
+            "name": None,
+            "training": True,
+            "quantize_disabled": False,
+            "_forward_pre_hooks": OrderedDict(),
+            "_forward_hooks": OrderedDict(),
+            "_name": None,
+            "_short_name": None,
+        }
+        self.__dict__.update(defaults)
+        self.__dict__.update(state)
+
+    def _module_info_string(self) -> str:
+        """The module's own part of its representation."""
+        return ""
+
+    def _named_parts(self) -> Iterator[tuple[str, "Module"]]:
+        for attribute in self._modules:
+            for name, part in _expand(attribute, self.__dict__.get(attribute)):
+                if isinstance(part, Module):
+                    yield name, part
+
+    def __repr__(self) -> str:
+        info = self._module_info_string()
+        parts = []
+        for name, part in self._named_parts():
+            parts.append(f"({name}): " + repr(part).replace("\n", "\n  "))
+        if not parts:
+            return f"{type(self).__name__}({info})"
+        lines = ([info] if info else []) + parts
+        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"

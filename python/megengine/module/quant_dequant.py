@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Marks for where the quantised part of a network begins and ends."""
+
+from ..tensor import Tensor
+from .module import Module
+
+
+class QuantStub(Module):
+    """Here the quantised part begins; in a float network it returns its input."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return inp
+
+
+class DequantStub(Module):
+    """Here the quantised part ends; in a float network it returns its input."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return inp

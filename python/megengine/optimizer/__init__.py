@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers and learning rate schedulers."""
+
+from ..core.not_available import not_available
+from .adadelta import Adadelta
+from .adagrad import Adagrad
+from .adam import Adam
+from .adamw import AdamW
+from .clip_grad import clip_grad_norm, clip_grad_value
+from .lr_scheduler import LRScheduler
+from .multi_step_lr import MultiStepLR
+from .optimizer import Optimizer
+from .sgd import SGD
+
+__all__ = [
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "LRScheduler",
+    "MultiStepLR",
+    "Optimizer",
+    "SGD",
+    "clip_grad_norm",
+    "clip_grad_value",
+]
+_NOT_AVAILABLE = ("LAMB", "LAMBFp16")
+
+
+def __getattr__(name: str):
+    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adadelta."""
+
+from collections.abc import Iterable
+
+from ..functional import sqrt
+from ..tensor import Parameter, Tensor
+from .optimizer import Optimizer
+
+
+class Adadelta(Optimizer):
+    """Adadelta (Zeiler, 2012).
+
+    s = rho * s + (1 - rho) * g * g; d = sqrt(a + eps) / sqrt(s + eps) * g; p -= lr * d;
+    a = rho * a + (1 - rho) * d * d.
+
+    Args:
+        params: as in ``Optimizer``.
+        lr: factor of the step.
+        rho: weight of the old means, in [0, 1].
+        eps: added under the roots.
+        weight_decay: L2 penalty.
+    Raises:
+        AssertionError: an option is out of its range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Parameter] | dict,
+        lr: float = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+    ):
+        assert lr >= 0.0, f"Invalid learning rate: {lr}"
+        assert 0.0 <= rho <= 1.0, f"Invalid rho value: {rho}"
+        assert eps >= 0.0, f"Invalid epsilon value: {eps}"
+        assert weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}"
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
+
+    def _create_state(self, param_group: dict) -> None:
+        for param in param_group["params"]:
+            self._add_state(param, "square_avg")
+            self._add_state(param, "acc_delta")
+            self._add_state(param, "step", 0.0)
+
+    def _updates(self, param_group: dict) -> None:
+        lr, rho, eps = Tensor(param_group["lr"]), param_group["rho"], param_group["eps"]
+        decay = param_group["weight_decay"]
+        for param in param_group["params"]:
+            if param.grad is None:
+                continue
+            states = self._state[param]
+            grad = param.grad + param * decay if decay else param.grad
+            square = states["square_avg"] * rho + grad * grad * (1 - rho)
+            delta = sqrt(states["acc_delta"] + eps) / sqrt(square + eps) * grad
+            param._reset(param - lr * delta)
+            states["acc_delta"]._reset(states["acc_delta"] * rho + delta * delta * (1 - rho))
+            states["square_avg"]._reset(square)
+            states["step"]._reset(states["step"] + 1)

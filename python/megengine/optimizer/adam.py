@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adam."""
+
+from collections.abc import Iterable
+
+from .. import _mge
+from ..tensor import Parameter, Tensor
+from .optimizer import Optimizer, check_not_negative
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, 2015); weight decay is an L2 penalty on the gradient.
+
+    Args:
+        params: as in ``Optimizer``.
+        lr: learning rate.
+        betas: weights of the old means of the gradient and of its square, in [0, 1).
+        eps: added to the divisor.
+        weight_decay: L2 penalty.
+    Raises:
+        ValueError: an option is out of its range.
+    Example:
+        >>> p = Parameter([1.0])
+        >>> p.grad = Tensor([2.0])
+        >>> Adam([p], lr=0.1).step().clear_grad()
+        >>> p
+        Parameter([0.9], device=xpux:0)
+    """
+
+    _decoupled = False
+
+    def __init__(
+        self,
+        params: Iterable[Parameter] | dict,
+        lr: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ):
+        check_not_negative(lr, "Invalid learning rate")
+        check_not_negative(weight_decay, "Invalid weight_decay value")
+        for k, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
+        super().__init__(
+            params, {"lr": lr, "weight_decay": weight_decay, "betas": betas, "eps": eps}
+        )
+
+    def _create_state(self, param_group: dict) -> None:
+        for param in param_group["params"]:
+            self._add_state(param, "exp_avg")
+            self._add_state(param, "exp_avg_sq")
+            self._add_state(param, "step", 0.0)
+
+    def _updates(self, param_group: dict) -> None:
+        beta1, beta2 = param_group["betas"]
+        lr = Tensor(param_group["lr"])
+        for param in param_group["params"]:
+            if param.grad is None:
+                continue
+            states = self._state[param]
+            changed = _mge.ops.adam_step(
+                param,
+                param.grad,
+                states["exp_avg"],
+                states["exp_avg_sq"],
+                states["step"],
+                lr,
+                beta1=beta1,
+                beta2=beta2,
+                epsilon=param_group["eps"],
+                weight_decay=param_group["weight_decay"],
+                decoupled=self._decoupled,
+            )
+            param._reset(changed[0])
+            for name, value in zip(("exp_avg", "exp_avg_sq", "step"), changed[1:], strict=True):
+                states[name]._reset(value)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients limited in size."""
+
+from collections.abc import Iterable
+
+from ..functional import abs, concat, maximum, minimum, norm, stack
+from ..functional import max as _max
+from ..tensor import Tensor
+
+
+def _with_grad(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    return [t for t in tensors if t.grad is not None]
+
+
+def clip_grad_norm(tensors: Tensor | Iterable[Tensor], max_norm: float, ord: float = 2.0) -> Tensor:
+    """Scale gradients, in place, so that their common norm is at most a value.
+
+    Args:
+        tensors: whose gradients to scale; those without one are left out.
+        max_norm: largest norm.
+        ord: which norm; may be infinity.
+    Returns:
+        Norm before, a Tensor of rank 0.
+    Example:
+        >>> p = Parameter([1.0])
+        >>> p.grad = Tensor([2.0])
+        >>> float(clip_grad_norm(p, 1.0))
+        2.0
+    """
+    found = _with_grad(tensors)
+    if not found:
+        return Tensor(0.0)
+    grads = [t.grad.detach().flatten() for t in found]
+    if ord == float("inf"):
+        size = _max(stack([_max(abs(g)) for g in grads]))
+    else:
+        size = norm(concat(grads), float(ord))
+    scale = minimum(max_norm / (size + 1e-6), 1.0)
+    for t in found:
+        t.grad._reset(t.grad * scale)
+    return size
+
+
+def clip_grad_value(tensors: Tensor | Iterable[Tensor], lower: float, upper: float) -> None:
+    """Limit each element of gradients, in place.
+
+    Args:
+        tensors: whose gradients to limit; those without one are left out.
+        lower: smallest value.
+        upper: largest value.
+    """
+    for t in _with_grad(tensors):
+        t.grad._reset(minimum(maximum(t.grad, lower), upper))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Learning rates that change with the epoch."""
+
+from .optimizer import Optimizer
+
+
+class LRScheduler:
+    """Base of the schedulers. Making one takes the first step, to epoch ``current_epoch + 1``.
+
+    Args:
+        optimizer: whose learning rates change; each group gets ``"initial_lr"``.
+        current_epoch: last epoch that is over; -1 to start.
+    Raises:
+        TypeError: ``optimizer`` is not an Optimizer.
+        KeyError: resuming, and a group has no ``"initial_lr"``.
+    """
+
+    def __init__(self, optimizer: Optimizer, current_epoch: int = -1):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(
+                f"optimizer argument given to the lr_scheduler should be Optimizer,"
+                f" got {type(optimizer).__name__}"
+            )
+        self.optimizer = optimizer
+        self.current_epoch = current_epoch
+        for k, group in enumerate(optimizer.param_groups):
+            if current_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{k}] when resuming an"
+                    " optimizer"
+                )
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.step()
+
+    def state_dict(self) -> dict:
+        """Everything but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        """Take over what ``state_dict`` gave."""
+        self.__dict__.update(state_dict)
+
+    def get_lr(self) -> list[float]:
+        """The learning rate of each group at the current epoch."""
+        raise NotImplementedError(f"[{type(self).__name__}] get_lr is not defined")
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go to the next epoch, or to a given one, and set the learning rates."""
+        self.current_epoch = self.current_epoch + 1 if epoch is None else epoch
+        for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+            group["lr"] = lr

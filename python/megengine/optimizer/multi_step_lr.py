@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A learning rate that falls at given epochs."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from .lr_scheduler import LRScheduler
+from .optimizer import Optimizer
+
+
+class MultiStepLR(LRScheduler):
+    """Multiplies the learning rates by a factor at each milestone.
+
+    Args:
+        optimizer: as in ``LRScheduler``.
+        milestones: epochs, rising.
+        gamma: the factor.
+        current_epoch: as in ``LRScheduler``.
+    Raises:
+        ValueError: the milestones fall.
+    Example:
+        >>> opt = SGD([Parameter([1.0])], lr=1.0)
+        >>> scheduler = MultiStepLR(opt, [1])
+        >>> scheduler.step()
+        >>> opt.param_groups[0]["lr"]
+        0.1
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        current_epoch: int = -1,
+    ):
+        milestones = list(milestones)
+        if milestones != sorted(milestones):
+            raise ValueError(
+                f"Milestones should be a list of increasing integers. Got {milestones}"
+            )
+        self.milestones = milestones
+        self.gamma = gamma
+        super().__init__(optimizer, current_epoch)
+
+    def state_dict(self) -> dict:
+        """Epoch, milestones and factor."""
+        return {key: self.__dict__[key] for key in ("milestones", "gamma", "current_epoch")}
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        """Take over what ``state_dict`` gave.
+
+        Raises:
+            ValueError: the milestones are others.
+        """
+        if state_dict["milestones"] != self.milestones:
+            raise ValueError(f"the milestones must be {self.milestones}")
+        super().load_state_dict(state_dict)
+
+    def get_lr(self) -> list[float]:
+        factor = self.gamma ** bisect_right(self.milestones, self.current_epoch)
+        return [base * factor for base in self.base_lrs]

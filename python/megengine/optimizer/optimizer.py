@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all optimizers share: parameter groups, state, and its saving and loading."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..tensor import Parameter, Tensor
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+required = _Required()
+
+
+class Optimizer(metaclass=ABCMeta):
+    """Base of the optimizers: it changes parameters in place, by their gradients.
+
+    Args:
+        params: a Parameter, Parameters, or groups: dicts with ``"params"`` and options of their
+            own.
+        defaults: options of the groups that do not set them.
+    Raises:
+        TypeError: ``params`` holds something else, or is a set.
+        ValueError: there is no parameter.
+        AssertionError: a parameter is in two groups.
+    """
+
+    def __init__(self, params: Iterable[Parameter] | dict, defaults: dict):
+        self._state = {}
+        self._defaults = defaults
+        self._disable_type_convert = False
+        if isinstance(params, (Parameter, dict)):
+            params = [params]
+        elif isinstance(params, (Tensor, set)) or not isinstance(params, Iterable):
+            raise TypeError(
+                "params argument given to the optimizer should be Parameter or iterable of"
+                f" Parameters or dicts, got {type(params).__name__}"
+            )
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+        for group in self.param_groups:
+            self._create_state(group)
+
+    def add_param_group(self, param_group: dict) -> None:
+        """Add parameters with options of their own.
+
+        Args:
+            param_group: ``"params"`` and options.
+        Raises:
+            TypeError: it is not a dict of Parameters.
+            ValueError: an option without default is missing.
+            AssertionError: a parameter is in another group.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"a param group must be a dict, got {type(param_group).__name__}")
+        params = param_group["params"]
+        if isinstance(params, Parameter):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError("optimizer parameters need a fixed order, a set has none")
+        params = list(params)
+        for param in params:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"optimizer can only optimize Parameters, got {type(param).__name__}"
+                )
+        param_group["params"] = params
+        for name, default in self._defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of option {name}")
+            param_group.setdefault(name, default)
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        ids = [id(p) for p in params]
+        assert known.isdisjoint(ids) and len(set(ids)) == len(ids), (
+            "some parameters appear in more than one parameter group"
+        )
+        for param in params:  # a value of its own, in memory that may be reused
+            param._reset(Tensor(param.numpy(), no_cache=True, device=param.device))
+        self.param_groups.append(param_group)
+
+    def _add_state(self, param: Parameter, state_name: str, initializer=None) -> None:
+        if initializer is None:
+            initializer = np.zeros(param._tuple_shape, np.float32)
+        value = np.asarray(initializer, np.float32)
+        states = self._state.setdefault(param, {})
+        states[state_name] = Tensor(value, no_cache=True, device=param.device)
+
+    @abstractmethod
+    def _create_state(self, param_group: dict) -> None:
+        """Make the state of a group's parameters."""
+
+    @abstractmethod
+    def _updates(self, param_group: dict) -> None:
+        """Change the parameters of a group by their gradients."""
+
+    def _get_params(self) -> list[Parameter]:
+        return [param for group in self.param_groups for param in group["params"]]
+
+    def step(self) -> "Optimizer":
+        """Change all parameters that have a gradient.
+
+        Returns:
+            The optimizer.
+        Raises:
+            TypeError: the parameters of a group are a set.
+        """
+        for group in self.param_groups:
+            if isinstance(group["params"], set):
+                raise TypeError("optimizer parameters need a fixed order, a set has none")
+            self._updates(group)
+        return self
+
+    def zero_grad(self) -> None:
+        """Set the gradients to zero (deprecated: use ``clear_grad``)."""
+        for param in self._get_params():
+            if param.grad is not None:
+                param.grad._reset(param.grad * 0)
+
+    def clear_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for param in self._get_params():
+            param.grad = None
+
+    def state_dict(self, keep_var: bool = False) -> dict:
+        """Options and state, with numbers in the place of parameters.
+
+        Args:
+            keep_var: state as Tensors instead of NumPy arrays.
+        Returns:
+            ``{"param_groups": [...], "state": {number: {name: value}}}``.
+        """
+        number = {id(param): k for k, param in enumerate(self._get_params())}
+        groups = [
+            {**group, "params": [number[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]
+        state = {
+            number[id(param)]: {
+                name: value if keep_var else value.numpy() for name, value in states.items()
+            }
+            for param, states in self._state.items()
+        }
+        return {"param_groups": groups, "state": state}
+
+    def load_state_dict(self, state: dict) -> None:
+        """Take over what ``state_dict`` gave.
+
+        Args:
+            state: the dictionary.
+        Raises:
+            ValueError: groups, their sizes or their options differ.
+        """
+        groups = state["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError(
+                f"loaded state dict has {len(groups)} param groups, not {len(self.param_groups)}"
+            )
+        parameter_of = {}
+        for have, given in zip(self.param_groups, groups, strict=True):
+            if len(have["params"]) != len(given["params"]):
+                raise ValueError("loaded state dict contains a parameter group of another size")
+            if have.keys() != given.keys():
+                raise ValueError(
+                    "loaded state dict contains a parameter group with other options:"
+                    f" {sorted(given.keys() ^ have.keys())}"
+                )
+            parameter_of.update(zip(given["params"], have["params"], strict=True))
+            have.update({name: value for name, value in given.items() if name != "params"})
+        for key, states in state["state"].items():
+            param = parameter_of[key]
+            self._state[param] = {
+                name: Tensor(
+                    value.numpy() if isinstance(value, Tensor) else value,
+                    no_cache=True,
+                    device=param.device,
+                )
+                for name, value in states.items()
+            }
+
+    def backward(self, loss: Tensor):
+        """Gradients come from ``autodiff.GradManager``."""
+        raise NotImplementedError("use autodiff.GradManager instead of Optimizer.backward")
+
+    def bcast_param(self):
+        """Parameters are sent to other processes by functions."""
+        raise NotImplementedError("use distributed.bcast_list_ instead of Optimizer.bcast_param")
+
+
+def check_not_negative(value: float, text: str) -> None:
+    """Raise ValueError with a text for a negative number."""
+    if value < 0.0:
+        raise ValueError(f"{text}: {value}")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stochastic gradient descent."""
+
+from collections.abc import Iterable
+
+from .. import _mge
+from ..tensor import Parameter, Tensor
+from .optimizer import Optimizer, check_not_negative
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent with momentum (Nesterov's, if wanted) and weight decay.
+
+    g += weight_decay * p; v = momentum * v + g; p -= lr * v, or lr * (g + momentum * v).
+
+    Args:
+        params: as in ``Optimizer``.
+        lr: learning rate.
+        momentum: weight of the old step.
+        nesterov: Nesterov's variant (Sutskever et al., 2013).
+        weight_decay: L2 penalty.
+    Raises:
+        ValueError: ``lr``, ``momentum`` or ``weight_decay`` is negative.
+        AssertionError: ``nesterov`` without momentum.
+    Example:
+        >>> p = Parameter([1.0])
+        >>> p.grad = Tensor([2.0])
+        >>> SGD([p], lr=0.1).step().clear_grad()
+        >>> p
+        Parameter([0.8], device=xpux:0)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Parameter] | dict,
+        lr: float,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float = 0.0,
+    ):
+        check_not_negative(lr, "Invalid learning rate")
+        check_not_negative(momentum, "Invalid momentum value")
+        check_not_negative(weight_decay, "Invalid weight_decay value")
+        assert not nesterov or momentum > 0.0, "Nesterov momentum requires a momentum"
+        self.nesterov = nesterov
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    def _create_state(self, param_group: dict) -> None:
+        if param_group["momentum"] != 0.0:
+            for param in param_group["params"]:
+                self._add_state(param, "momentum_buffer")
+
+    def _updates(self, param_group: dict) -> None:
+        momentum = param_group["momentum"]
+        lr = Tensor(param_group["lr"])
+        for param in param_group["params"]:
+            if param.grad is None:
+                continue
+            states = self._state[param] if momentum else None
+            velocity = states["momentum_buffer"] if momentum else None
+            value, moved = _mge.ops.sgd_step(
+                param,
+                param.grad,
+                velocity,
+                lr,
+                momentum=momentum,
+                weight_decay=param_group["weight_decay"],
+                nesterov=self.nesterov,
+            )
+            param._reset(value)
+            if momentum:
+                velocity._reset(moved)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams of random numbers on devices.
+
+A stream is a Tensor of two int32 words, a key and a counter. Drawing gives the state to the
+operator and steps the counter on; so a stream works under a trace as any other Tensor does.
+"""
+
+import time
+
+import numpy as np
+
+from .. import _mge
+from ..core.not_available import NotAvailableError
+from ..core.tensor.shape_arguments import as_int, known_or_symbolic
+from ..tensor import Tensor
+
+# From this generator each DataLoader draws the seeds of its workers.
+_host_rng = np.random.MT19937()
+
+
+class _Stream:
+    def __init__(self, key: int, device=None):
+        words = np.array([key & 0xFFFFFFFF, 0], np.uint32).view(np.int32)
+        self._state = Tensor(words, device=device, no_cache=True)
+        self._step = Tensor(np.array([0, 1], np.int32), device=device)
+
+    def draw(self) -> Tensor:
+        """The state for one operator; the next one gets another."""
+        state = Tensor(self._state)
+        self._state._reset(_mge.ops.add(self._state, self._step))
+        return state
+
+
+class RNG:
+    """A stream of random numbers.
+
+    Args:
+        seed: same seed, same numbers; None takes the stream that all share.
+        device: where the numbers are made; None for the default device.
+    Example:
+        >>> a, b = RNG(seed=1), RNG(seed=1)
+        >>> float(a.uniform()) == float(b.uniform())
+        True
+    """
+
+    def __init__(self, seed: int | None = None, device=None):
+        self._device = device
+        self._stream = None if seed is None else _Stream(as_int(seed, "RNG", "seed"), device)
+
+    def _next_state(self) -> Tensor:
+        return next_state(self._device) if self._stream is None else self._stream.draw()
+
+    def uniform(self, low: float = 0, high: float = 1, size=None) -> Tensor:
+        """Draw from the uniform distribution on [low, high).
+
+        Args:
+            low: lower bound.
+            high: upper bound, above ``low``.
+            size: shape; None for (1,).
+        Returns:
+            float32 Tensor.
+        Raises:
+            AssertionError: a bound is not a number, or ``low`` is not below ``high``.
+        Example:
+            >>> default_rng.uniform(size=(2, 3)).shape
+            (2, 3)
+        """
+        for name, value in (("low", low), ("high", high)):
+            assert isinstance(value, (float, int, np.number)), (
+                f"[uniform] {name} must be a number, got {type(value).__name__}"
+            )
+        assert low < high, f"[uniform] low must be below high, got {low} and {high}"
+        shape = _shape(size, "uniform")
+        return _mge.ops.uniform(self._next_state(), shape=shape, low=float(low), high=float(high))
+
+    def normal(self, mean: float = 0, std: float = 1, size=None) -> Tensor:
+        """Draw from a normal distribution.
+
+        Args:
+            mean: its mean.
+            std: its standard deviation.
+            size: shape; None for (1,).
+        Returns:
+            float32 Tensor.
+        Raises:
+            AssertionError: a parameter is not a number.
+            TypeError: ``size`` is not a tuple.
+        Example:
+            >>> default_rng.normal(size=(2, 3)).shape
+            (2, 3)
+        """
+        for name, value in (("mean", mean), ("std", std)):
+            assert isinstance(value, (float, int, np.number)), (
+                f"[normal] {name} must be a number, got {type(value).__name__}"
+            )
+        shape = _shape(size, "normal")
+        return _mge.ops.normal(self._next_state(), shape=shape, mean=float(mean), std=float(std))
+
+    def permutation(self, n: int | Tensor, *, dtype="int32") -> Tensor:
+        """The numbers below ``n``, or the rows of a Tensor, in random order.
+
+        Args:
+            n: how many, or the Tensor.
+            dtype: dtype of the numbers.
+        Returns:
+            Vector of n numbers, or a Tensor of the shape of ``n``.
+        Raises:
+            AssertionError: ``n`` is negative.
+        Example:
+            >>> default_rng.permutation(3).shape
+            (3,)
+        """
+        if isinstance(n, Tensor) and n.ndim > 0:
+            order = self.permutation(n._tuple_shape[0])
+            return _mge.ops.take(n, order, axes=[0])
+        count = as_int(n, "permutation", "n")
+        assert count >= 0, f"[permutation] n must not be negative, got {count}"
+        return _mge.ops.permutation(self._next_state(), n=count, dtype=dtype)
+
+    def shuffle(self, inp: Tensor) -> None:
+        """Bring the rows of a Tensor into random order, in place.
+
+        Args:
+            inp: rank 1 or more.
+        Raises:
+            AssertionError: the rank is 0.
+        """
+        assert inp.ndim > 0, "[shuffle] the rank must be at least 1"
+        inp._reset(self.permutation(inp))
+
+    def exponential(self, rate: float | Tensor = 1.0, size=None) -> Tensor:
+        """Draw from the exponential distribution.
+
+        Args:
+            rate: one over the mean, positive; a number or a Tensor.
+            size: shape put before that of ``rate``; None for nothing.
+        Returns:
+            float32 Tensor.
+        Raises:
+            AssertionError: ``rate`` is not positive.
+        Example:
+            >>> default_rng.exponential(2.0, size=(4,)).shape
+            (4,)
+        """
+        if not isinstance(rate, Tensor):
+            assert rate > 0, f"[exponential] rate must be positive, got {rate}"
+            rate = Tensor(float(rate))
+        front = [] if size is None else _shape(size, "exponential")
+        drawn = _mge.ops.uniform(
+            self._next_state(), shape=[*front, *rate._tuple_shape], low=0.0, high=1.0
+        )
+        # The numbers are in [0, 1): one minus them is never zero.
+        return _mge.ops.div(_mge.ops.neg(_mge.ops.log(_mge.ops.sub(1.0, drawn))), rate)
+
+    def gamma(self, shape, scale=1, size=None):
+        """Not available."""
+        raise NotAvailableError("random.gamma is not available in this version of megengine")
+
+    def beta(self, alpha, beta, size=None):
+        """Not available."""
+        raise NotAvailableError("random.beta is not available in this version of megengine")
+
+    def poisson(self, lam, size=None):
+        """Not available."""
+        raise NotAvailableError("random.poisson is not available in this version of megengine")
+
+    def multinomial(self, input, num_samples, replacement: bool = False):
+        """Not available."""
+        raise NotAvailableError("random.multinomial is not available in this version of megengine")
+
+
+def _shape(size, who: str) -> list[int]:
+    if size is None:
+        return [1]
+    if who == "normal" and isinstance(size, int):
+        raise TypeError("[normal] size must be a tuple of ints, got int")
+    return known_or_symbolic(size, who)[0]
+
+
+_streams: dict[str, _Stream] = {}
+_seed = int(time.time())
+
+
+def next_state(device=None) -> Tensor:
+    """The state for one random operator from the stream of a device that all share."""
+    key = str(device) if device is not None else ""
+    if key not in _streams:
+        _streams[key] = _Stream(_seed, device)
+    return _streams[key].draw()
+
+
+def seed(seed: int) -> None:
+    """Set the stream that all share, and that of the DataLoaders' workers.
+
+    Args:
+        seed: same seed, same numbers.
+    Example:
+        >>> seed(1)
+    """
+    global _seed, _host_rng
+    _seed = as_int(seed, "seed", "seed")
+    _streams.clear()
+    _host_rng = np.random.MT19937(_seed & 0xFFFFFFFF)
+
+
+def host_seed() -> int:
+    """A random number for the seeds of workers."""
+    return int(np.random.Generator(_host_rng).integers(0, 2**31 - 1))
+
+
+default_rng = RNG()
+seed(_seed)

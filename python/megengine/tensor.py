@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``Tensor`` and ``Parameter``: values on a device.
+
+A Tensor never shares its value with another one: in-place operators and item assignment give the
+object a new value. The arithmetic lives in the C++ base class; here is what is made of operators.
+"""
+
+import warnings
+
+import numpy as np
+
+from . import _mge
+from .core.tensor import indexing
+from .core.tensor.shape_arguments import shape_of_arguments
+from .core.tracing_state import state
+
+
+class Tensor(_mge.Tensor):
+    """An array on a device.
+
+    Args:
+        data: number, (nested) list, NumPy array or Tensor. float64 becomes float32, int64 becomes
+            int32; the value of a Tensor is shared, not copied.
+        dtype: dtype of the result; None takes that of ``data``.
+        device: for example ``"cpu0"``; None takes that of ``data``, else the default device.
+        is_const: a trace may take the value as a constant.
+        no_cache: copy the data even where sharing it would do.
+        name: name shown in dumped graphs.
+        format: ``"default"``, ``"nchw"`` or ``"nhwc"``: a tag, the memory stays as it is.
+    Raises:
+        RuntimeError: the dtype of ``data`` is not supported.
+    Example:
+        >>> Tensor([1.0, 2.0]) + 1
+        Tensor([2. 3.], device=xpux:0)
+    """
+
+    dmap_callback = None  # set by megengine.load while it restores Tensors
+    __array_priority__ = 1000  # NumPy leaves ``ndarray + Tensor`` to Tensor
+
+    @property
+    def shape(self):
+        """Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor."""
+        if state.symbolic_shape:
+            return _mge.ops.shape_of(self)
+        return self._tuple_shape
+
+    @property
+    def T(self) -> "Tensor":
+        """The Tensor with its axes reversed.
+
+        Example:
+            >>> Tensor([[1, 2, 3]]).T.shape
+            (3, 1)
+        """
+        return self.transpose()
+
+    @property
+    def requires_grad(self):
+        """There is no such flag: see ``megengine.autodiff.GradManager``."""
+        raise AttributeError("Tensor has no requires_grad; attach it to an autodiff.GradManager")
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        raise AttributeError("Tensor has no requires_grad; attach it to an autodiff.GradManager")
+
+    def __getitem__(self, index):
+        return indexing.getitem(self, index)
+
+    def __setitem__(self, index, value):
+        indexing.setitem(self, index, value)
+
+    def __len__(self) -> int:
+        shape = self._tuple_shape
+        if not shape:
+            raise TypeError("a Tensor of rank 0 has no length")
+        return shape[0]
+
+    def __iter__(self):
+        if not self._tuple_shape:
+            raise TypeError("a Tensor of rank 0 cannot be iterated over")
+        return (self[i] for i in range(self._tuple_shape[0]))
+
+    def __contains__(self, value):
+        raise NotImplementedError("[Tensor] `in` is not defined; use F.equal and a reduction")
+
+    def __trunc__(self):
+        raise NotImplementedError("[Tensor] math.trunc is not defined; use F.floor or F.ceil")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        return np.array(array, dtype=dtype) if copy or dtype is not None else array
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return Tensor(array, device=self.device)
+
+    def reshape(self, *args) -> "Tensor":
+        """As ``functional.reshape``; the shape may be one argument or several."""
+        return _shape.reshape(self, shape_of_arguments(args))
+
+    def transpose(self, *args) -> "Tensor":
+        """As ``functional.transpose``; without arguments the axes are reversed."""
+        pattern = shape_of_arguments(args) or tuple(range(self.ndim))[::-1]
+        return _shape.transpose(self, pattern) if self.ndim else self
+
+    def flatten(self, start_axis: int = 0, end_axis: int = -1) -> "Tensor":
+        """As ``functional.flatten``."""
+        return _shape.flatten(self, start_axis, end_axis)
+
+    def sum(self, axis=None, keepdims: bool = False) -> "Tensor":
+        """As ``functional.sum``."""
+        return _math.sum(self, axis, keepdims)
+
+    def prod(self, axis=None, keepdims: bool = False) -> "Tensor":
+        """As ``functional.prod``."""
+        return _math.prod(self, axis, keepdims)
+
+    def min(self, axis=None, keepdims: bool = False) -> "Tensor":
+        """As ``functional.min``."""
+        return _math.min(self, axis, keepdims)
+
+    def max(self, axis=None, keepdims: bool = False) -> "Tensor":
+        """As ``functional.max``."""
+        return _math.max(self, axis, keepdims)
+
+    def mean(self, axis=None, keepdims: bool = False) -> "Tensor":
+        """As ``functional.mean``."""
+        return _math.mean(self, axis, keepdims)
+
+    def astype(self, dtype) -> "Tensor":
+        """The values in another dtype.
+
+        Args:
+            dtype: the dtype wanted.
+        Returns:
+            Tensor of that dtype. Floats lose their fraction on the way to integers.
+        Raises:
+            TypeError: there is no such dtype.
+        Example:
+            >>> Tensor([1.5, 2.0]).astype("int32")
+            Tensor([1 2], dtype=int32, device=xpux:0)
+        """
+        return _mge.ops.convert(self, dtype=dtype)
+
+    def to(self, device, *, _borrow: bool = False) -> "Tensor":
+        """A copy on a device.
+
+        Args:
+            device: for example ``"cpu1"``.
+        Returns:
+            Tensor on that device.
+        Raises:
+            RuntimeError: there is no such device.
+        Example:
+            >>> Tensor([1.0]).to("cpu1").device == "cpu1:0"
+            True
+        """
+        return _shape.copy(self, device)
+
+    def set_value(self, value) -> None:
+        """Give the object another value (deprecated: assign to ``x[...]``)."""
+        warnings.warn("set_value is deprecated; use x[...] = value", DeprecationWarning, 2)
+        self._reset(value)
+
+    def reset_zero(self) -> None:
+        """Multiply by zero in place (deprecated)."""
+        warnings.warn("reset_zero is deprecated; use x[...] = 0", DeprecationWarning, 2)
+        self._reset(self * 0)
+
+    def __repr__(self) -> str:
+        with np.printoptions(precision=4):
+            text = str(self.numpy())
+        dtype = "" if self.dtype == np.float32 else f", dtype={np.dtype(self.dtype).name}"
+        return f"{type(self).__name__}({text}{dtype}, device={self.device})"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+
+    def __getnewargs__(self):
+        return (self.numpy(), self.dtype, str(self.device))
+
+    def __getstate__(self):
+        return {}
+
+    def __setstate__(self, state) -> None:
+        """Accepts what this version writes (nothing) and what older ones wrote."""
+        if isinstance(state, dict) and "data" in state:
+            self._reset(Tensor(state["data"], dtype=state.get("dtype"), device=_mapped(state)))
+
+    def __reduce_ex__(self, protocol):
+        return _restored, (type(self), *self.__getnewargs__()), self.__getstate__() or None
+
+    def __copy__(self):
+        return type(self)(self, name=self.name)
+
+    def __deepcopy__(self, memo):
+        made = type(self)(self.numpy(), dtype=self.dtype, device=self.device, no_cache=True)
+        memo[id(self)] = made
+        return made
+
+
+class Parameter(Tensor):
+    """A Tensor that a module learns: ``Module.parameters`` lists it, arithmetic gives Tensors.
+
+    Example:
+        >>> Parameter([1.0, 2.0])
+        Parameter([1. 2.], device=xpux:0)
+    """
+
+
+def _mapped(state: dict):
+    device = state.get("device")
+    return Tensor.dmap_callback(device) if Tensor.dmap_callback and device else device
+
+
+def _restored(cls, array, dtype, device, *ignored) -> Tensor:
+    """A Tensor from a pickle, on the device that ``megengine.load`` maps it to."""
+    if Tensor.dmap_callback is not None:
+        device = Tensor.dmap_callback(device)
+    return cls(array, dtype=dtype, device=device)
+
+
+_mge.set_tensor_class(Tensor)
+
+# At the end, because these modules need the class.
+from .functional import math as _math  # noqa: E402
+from .functional import tensor as _shape  # noqa: E402

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Handles for registered hooks."""
+
+from collections.abc import Callable, MutableMapping
+
+
+class HookHandler:
+    """A registered hook: it stands in a dictionary until it is removed.
+
+    Args:
+        source_dict: the dictionary.
+        hook: the callable.
+    """
+
+    def __init__(self, source_dict: MutableMapping, hook: Callable):
+        self.source_dict = source_dict
+        source_dict[self] = hook
+
+    def remove(self) -> None:
+        """Take the hook out; once more does nothing."""
+        self.source_dict.pop(self, None)
