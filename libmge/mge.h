@@ -6,6 +6,7 @@
 #include "libmge/base/version.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/builder.h"
 #include "libmge/graph/graph.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/all.h"

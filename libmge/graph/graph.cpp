@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/graph/graph.h"
 
+#include "libmge/graph/infer.h"
+
 namespace mge {
 
 ValueId Graph::add_input(const TensorSpec& spec, std::string name) {
@@ -22,8 +24,12 @@ NodeId Graph::add_node(const OpInfo& op, std::shared_ptr<const void> params, std
         outputs = *known_outputs;
     } else {
         TensorSpecs specs;
-        for (ValueId id : inputs) specs.push_back(id == no_value ? TensorSpec{} : value(id).spec);
-        outputs = op.infer(params.get(), specs);
+        Tensors values;
+        for (ValueId id : inputs) {
+            specs.push_back(id == no_value ? TensorSpec{} : value(id).spec);
+            values.push_back(id == no_value ? Tensor{} : value(id).constant);
+        }
+        outputs = infer_application(op, params, specs, values).outputs;
     }
     auto id = NodeId(nodes_.size());
     Node node{&op, std::move(params), std::move(inputs), {}, std::move(name)};

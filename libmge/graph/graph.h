@@ -70,12 +70,14 @@ private:
     std::vector<ValueId> inputs_, outputs_;
 };
 
-// Re-infers every spec for new input specs (in the order of graph.inputs()); UserError when an operator
-// refuses them.
+// Re-infers every spec for new input specs (in the order of graph.inputs()), folds host inputs whose values
+// these shapes decide into the parameters, and leaves shapes unknown that only a run can tell. UserError when
+// an operator refuses them.
 MGE_API Graph infer_shapes(Graph graph, const TensorSpecs& inputs);
 
 // Checks every rule of the structure: ids in range, topological order, one producer, specs equal to what
-// inference says, parameters present, outputs exist. InternalError that names the node.
+// inference says (layouts apart: those are chosen, not inferred), parameters present, outputs exist.
+// InternalError that names the node.
 MGE_API void verify(const Graph& graph);
 
 MGE_API std::string to_text(const Graph& graph);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a Context is inside: for the files of this folder only.
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "libmge/compile/compiled_program.h"
+#include "libmge/compile/dynamic_step.h"
+
+namespace mge {
+
+// One instruction: everything a kernel needs, addresses included.
+struct Instruction {
+    void (*run)(const Prepared&, const Launch&);
+    const Prepared* prepared;
+    Launch launch;
+};
+
+class CompiledContext final : public Context {
+public:
+    // Without `own_outputs` the outputs have to be bound before each run.
+    CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs = true);
+    ~CompiledContext() override;
+
+    void* input(size_t i) override;
+    void bind_input(size_t i, const void* data) override;
+    void run() override;
+    void start() override;
+    void wait() override;
+    Tensor output(size_t i) override;
+    Tensor copy_output(size_t i) override;
+    std::vector<double> time_steps() override;
+
+    // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next
+    // run.
+    void renew_outputs();
+
+private:
+    // One piece of memory that stands outside the arena: addresses of instructions that follow it.
+    struct Port {
+        StorageRef storage;  // null while bound to foreign memory
+        size_t offset = 0;
+        void* data = nullptr;
+        std::vector<void**> followers;
+    };
+    void allocate(bool own_outputs);
+    void make_instructions();
+    void* address(const Location& location, void** follower);
+    void point(Port& port, void* data);
+    void work();
+    Tensor tensor_at(ValueId id);
+
+    std::shared_ptr<const CompiledProgram> program_;
+    StorageRef memory_;  // arena, then inputs, then outputs
+    std::vector<Port> inputs_, outputs_;
+    std::vector<void*> addresses_;  // of all instructions, one behind the other
+    std::vector<Instruction> instructions_;
+    Tensors dynamic_values_;  // by value id
+    std::vector<std::unique_ptr<DynamicStep>> dynamic_steps_;
+    const Prepared nothing_;
+
+    std::thread worker_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_started_ = false, is_closing_ = false;
+    std::exception_ptr failure_;
+};
+
+}  // namespace mge

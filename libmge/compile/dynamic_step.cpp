@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/dynamic_step.h"
+
+#include "libmge/device/device.h"
+#include "libmge/op/backend.h"
+
+namespace mge {
+namespace {
+
+bool matches(const TensorSpecs& specs, std::span<const Tensor> tensors) {
+    if (specs.size() != tensors.size()) return false;
+    for (size_t i = 0; i < specs.size(); ++i)
+        if (tensors[i] ? !(specs[i] == tensors[i].spec()) : !specs[i].is_absent()) return false;
+    return true;
+}
+
+size_t count_of_plain_inputs(const Node& node) {
+    size_t n = 0;
+    while (n < node.inputs.size() && input_info(*node.op, n).kind != InputKind::host) ++n;
+    return n;
+}
+
+}  // namespace
+
+DynamicStep::DynamicStep(const Node& node, const CompileOptions& options, bool may_view,
+                         std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write)
+    : node_(node),
+      options_(options),
+      is_view_(node.op->traits.view && may_view),
+      read_(std::move(read)),
+      write_(std::move(write)) {
+    plans_.reserve(kept_plans);
+}
+
+void DynamicStep::run() {
+    Tensors inputs;
+    for (ValueId id : node_.inputs) inputs.push_back(id == no_value ? Tensor{} : read_(id));
+    auto params = node_.params;
+    if (node_.op->resolve) {
+        size_t plain = count_of_plain_inputs(node_);
+        if (plain < inputs.size()) params = node_.op->resolve(params.get(), std::span(inputs).subspan(plain));
+        inputs.resize(plain);
+    }
+    Plan& plan = find_plan(std::move(params), inputs);
+    outputs_.assign(plan.outputs.size(), Tensor{});
+    if (is_view_) {
+        outputs_[0] = inputs[0].with_shape(plan.outputs[0].shape);
+    } else {
+        for (size_t i = 0; i < outputs_.size(); ++i)
+            if (plan.outputs[i].shape.is_known()) outputs_[i] = empty_tensor(plan.outputs[i]);
+        launch(plan, inputs);
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) write_(node_.outputs[i], std::move(outputs_[i]));
+    outputs_.clear();
+}
+
+void* DynamicStep::allocate(size_t output, const TensorSpec& spec) {
+    outputs_.at(output) = empty_tensor(spec);
+    return outputs_[output].data();
+}
+
+DynamicStep::Plan& DynamicStep::find_plan(std::shared_ptr<const void> params,
+                                          std::span<const Tensor> inputs) {
+    for (auto& plan : plans_)
+        if (node_.op->params.equal(plan.params.get(), params.get()) && matches(plan.inputs, inputs))
+            return plan;
+    Plan plan = make_plan(std::move(params), inputs);
+    if (plans_.size() < kept_plans) return plans_.emplace_back(std::move(plan));
+    Plan& slot = plans_[oldest_++ % kept_plans];
+    slot = std::move(plan);
+    return slot;
+}
+
+DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
+                                         std::span<const Tensor> inputs) const {
+    Plan plan{std::move(params), {}, {}, {}};
+    for (auto& input : inputs) plan.inputs.push_back(input ? input.spec() : TensorSpec{});
+    plan.outputs = node_.op->infer(plan.params.get(), plan.inputs);
+    for (auto& spec : plan.outputs)
+        if (spec.shape.is_known()) checked_numel(node_.op->name, spec.shape);
+    if (is_view_) return plan;
+    DeviceId device = default_device();
+    Problem problem{node_.op->name, plan.params.get(), node_.op->fields,  plan.inputs, plan.outputs, 0,
+                    device,         options_.threads,  options_.precision};
+    plan.choice = select(find_kernels(*node_.op, device), problem, {}, options_.select);
+    return plan;
+}
+
+void DynamicStep::launch(const Plan& plan, std::span<const Tensor> inputs) {
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (auto& input : inputs) in.push_back(input ? input.data() : nullptr);
+    for (auto& output : outputs_) out.push_back(output ? output.data() : nullptr);
+    StorageRef workspace;
+    if (size_t bytes = plan.choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
+    plan.choice.algorithm->run(plan.choice.prepared,
+                               {in, out, workspace ? workspace->data : nullptr, options_.threads,
+                                node_.op->traits.runtime_shape ? this : nullptr});
+}
+
+}  // namespace mge

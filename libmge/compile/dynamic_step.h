@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A step whose shapes only a run can tell: it infers, chooses an algorithm and allocates while running. What
+// it found out for some shapes is kept for the next run with the same ones.
+
+#include <array>
+#include <functional>
+
+#include "libmge/compile/options.h"
+#include "libmge/graph/graph.h"
+#include "libmge/kernel/select.h"
+
+namespace mge {
+
+class DynamicStep final : public OutputAllocator {
+public:
+    // `read` gives the tensor of an input value, `write` takes that of an output. `may_view`: the memory of
+    // input 0 is not part of the plan, so an output may go on using it.
+    DynamicStep(const Node& node, const CompileOptions& options, bool may_view,
+                std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write);
+
+    void run();
+    void* allocate(size_t output, const TensorSpec& spec) override;
+
+    // As an instruction's function: the step itself stands in launch.allocator.
+    static void run_instruction(const Prepared&, const Launch& launch) {
+        static_cast<DynamicStep*>(launch.allocator)->run();
+    }
+
+private:
+    struct Plan {
+        std::shared_ptr<const void> params;
+        TensorSpecs inputs, outputs;
+        Choice choice;
+    };
+    Plan& find_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs);
+    Plan make_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs) const;
+    void launch(const Plan& plan, std::span<const Tensor> inputs);
+
+    static constexpr size_t kept_plans = 8;
+
+    const Node& node_;
+    const CompileOptions& options_;
+    bool is_view_;
+    std::function<Tensor(ValueId)> read_;
+    std::function<void(ValueId, Tensor)> write_;
+    std::vector<Plan> plans_;
+    size_t oldest_ = 0;
+    Tensors outputs_;
+};
+
+}  // namespace mge

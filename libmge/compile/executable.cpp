@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <list>
+#include <mutex>
+
+#include "libmge/compile/compiled_context.h"
+#include "libmge/compile/program.h"
+
+namespace mge {
+namespace {
+
+constexpr size_t kept_programs = 16;
+
+struct Entry {
+    TensorSpecs inputs;
+    std::shared_ptr<const CompiledProgram> program;
+    std::mutex mutex;  // one run at a time on the context
+    std::unique_ptr<CompiledContext> context;
+};
+
+}  // namespace
+
+struct Executable::State {
+    Graph graph;
+    CompileOptions options;
+    std::mutex mutex;
+    std::list<std::shared_ptr<Entry>> entries;  // most recently used first
+
+    std::shared_ptr<Entry> find(const TensorSpecs& inputs) {
+        std::lock_guard lock(mutex);
+        for (auto it = entries.begin(); it != entries.end(); ++it)
+            if ((*it)->inputs == inputs) {
+                entries.splice(entries.begin(), entries, it);
+                return entries.front();
+            }
+        auto entry = std::make_shared<Entry>();
+        entry->inputs = inputs;
+        auto program = Program::compile(infer_shapes(graph, inputs), options);
+        entry->program = std::static_pointer_cast<const CompiledProgram>(program);
+        entries.push_front(entry);
+        if (entries.size() > kept_programs) entries.pop_back();
+        return entry;
+    }
+};
+
+Executable::Executable(Graph graph, CompileOptions options) : state_(std::make_unique<State>()) {
+    state_->graph = std::move(graph);
+    state_->options = std::move(options);
+}
+Executable::~Executable() = default;
+
+const Graph& Executable::graph() const { return state_->graph; }
+
+std::shared_ptr<const Program> Executable::program_for(const TensorSpecs& inputs) {
+    return state_->find(inputs)->program;
+}
+
+Tensors Executable::run(std::span<const Tensor> inputs) {
+    TensorSpecs specs;
+    for (auto& input : inputs) {
+        if (!input) throw_user("graph", text("input ", specs.size(), " is missing"), ErrorClass::type);
+        specs.push_back(input.spec());
+    }
+    auto entry = state_->find(specs);
+    std::lock_guard lock(entry->mutex);
+    if (!entry->context) entry->context = std::make_unique<CompiledContext>(entry->program, false);
+    auto& context = *entry->context;
+    for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].data());
+    context.renew_outputs();
+    context.run();
+    Tensors outputs;
+    for (size_t i = 0; i < entry->program->outputs().size(); ++i) {
+        auto& graph = entry->program->graph();
+        Location location = entry->program->locate(graph.outputs()[i]);
+        // An input that is handed through shares the caller's memory, so it has to be its tensor.
+        outputs.push_back(location.kind == Location::Kind::input
+                              ? inputs[location.at].with_shape(graph.value(graph.outputs()[i]).spec.shape)
+                              : context.output(i));
+    }
+    return outputs;
+}
+
+}  // namespace mge

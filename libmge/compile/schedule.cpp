@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/schedule.h"
+
+#include <algorithm>
+
+namespace mge {
+namespace {
+
+bool is_unresolved(const Node& node) {
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i] != no_value && input_info(*node.op, i).kind == InputKind::host) return true;
+    return false;
+}
+
+class Scheduler {
+public:
+    explicit Scheduler(const Graph& graph) : graph_(graph) {
+        result_.buffer_of.assign(graph.values().size(), -1);
+        result_.is_dynamic.assign(graph.values().size(), false);
+    }
+
+    Schedule run() && {
+        order_steps();
+        make_buffers();
+        extend_lifetimes();
+        for (size_t i = 0; i < result_.steps.size(); ++i)
+            if (!result_.steps[i].is_dynamic) share_in_place(int(i));
+        return drop_merged();
+    }
+
+private:
+    Buffer& buffer(ValueId id) { return result_.buffers[size_t(result_.buffer_of[size_t(id)])]; }
+    bool is_view(const Node& node) const {
+        return node.op->traits.view && !result_.is_dynamic[size_t(node.outputs[0])];
+    }
+
+    void order_steps() {
+        for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+            auto& node = graph_.node(NodeId(i));
+            bool dynamic = node.op->traits.runtime_shape || is_unresolved(node);
+            for (ValueId id : node.inputs) dynamic |= id != no_value && result_.is_dynamic[size_t(id)];
+            for (ValueId id : node.outputs) {
+                dynamic |= !graph_.value(id).spec.shape.is_known();
+                result_.is_dynamic[size_t(id)] = dynamic;
+            }
+            if (dynamic)
+                for (ValueId id : node.outputs) result_.is_dynamic[size_t(id)] = true;
+            if (dynamic || !node.op->traits.view) result_.steps.push_back({NodeId(i), dynamic});
+        }
+    }
+
+    int add_buffer(Buffer::Kind kind, ValueId id, int first) {
+        result_.buffers.push_back({kind, graph_.value(id).spec.bytes(), first, first});
+        result_.buffer_of[size_t(id)] = int(result_.buffers.size()) - 1;
+        return result_.buffer_of[size_t(id)];
+    }
+
+    void make_buffers() {
+        for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+            add_buffer(Buffer::Kind::input, graph_.inputs()[i], 0);
+            result_.buffers.back().port = int(i);
+        }
+        for (size_t i = 0; i < graph_.values().size(); ++i)
+            if (graph_.value(ValueId(i)).is_constant()) {
+                add_buffer(Buffer::Kind::constant, ValueId(i), 0);
+                result_.buffers.back().constant = ValueId(i);
+            }
+        int step = 0;
+        for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+            auto& node = graph_.node(NodeId(i));
+            if (is_view(node)) {
+                result_.buffer_of[size_t(node.outputs[0])] = result_.buffer_of[size_t(node.inputs[0])];
+                continue;
+            }
+            for (ValueId id : node.outputs)
+                if (!result_.is_dynamic[size_t(id)]) add_buffer(Buffer::Kind::arena, id, step);
+            ++step;
+        }
+    }
+
+    void extend_lifetimes() {
+        for (size_t i = 0; i < result_.steps.size(); ++i)
+            for (ValueId id : graph_.node(result_.steps[i].node).inputs)
+                if (id != no_value && result_.buffer_of[size_t(id)] >= 0) {
+                    auto& last = buffer(id).last;
+                    last = std::max(last, int(i));
+                }
+        for (ValueId id : graph_.outputs())
+            if (result_.buffer_of[size_t(id)] >= 0) {
+                buffer(id).last = int(result_.steps.size());
+                if (buffer(id).kind == Buffer::Kind::arena) buffer(id).kind = Buffer::Kind::output;
+            }
+    }
+
+    // Which inputs the outputs of a node may overwrite, the best first.
+    static std::vector<InPlace> candidates(const Node& node) {
+        std::vector<InPlace> pairs(node.op->in_place.begin(), node.op->in_place.end());
+        if (pairs.empty() && node.op->traits.elementwise)
+            for (size_t i = 0; i < node.inputs.size(); ++i) pairs.push_back({0, int(i)});
+        return pairs;
+    }
+
+    bool may_overwrite(const Node& node, int step, ValueId output, ValueId input) {
+        if (input == no_value || result_.buffer_of[size_t(input)] < 0) return false;
+        auto& from = buffer(input);
+        if (from.kind != Buffer::Kind::arena || from.last != step || from.first == step) return false;
+        auto &a = graph_.value(input).spec, &b = graph_.value(output).spec;
+        if (a.bytes() != b.bytes() || size_of(a.dtype) != size_of(b.dtype) || !(a.layout == b.layout) ||
+            from.bytes != b.bytes())
+            return false;
+        // Another input in the same memory, read at other places, would see what was written.
+        for (ValueId other : node.inputs)
+            if (other != no_value && other != input &&
+                result_.buffer_of[size_t(other)] == result_.buffer_of[size_t(input)])
+                return false;
+        return std::count(node.inputs.begin(), node.inputs.end(), input) == 1 || node.op->traits.elementwise;
+    }
+
+    void share_in_place(int step) {
+        auto& node = graph_.node(result_.steps[size_t(step)].node);
+        for (auto [output, input] : candidates(node)) {
+            if (size_t(output) >= node.outputs.size() || size_t(input) >= node.inputs.size()) continue;
+            ValueId to = node.outputs[size_t(output)], from = node.inputs[size_t(input)];
+            int merged = result_.buffer_of[size_t(to)];
+            if (merged < 0 || result_.buffers[size_t(merged)].first != step) continue;
+            if (!may_overwrite(node, step, to, from)) continue;
+            int kept = result_.buffer_of[size_t(from)];
+            auto &a = result_.buffers[size_t(kept)], &b = result_.buffers[size_t(merged)];
+            a.last = b.last;
+            a.kind = b.kind;
+            for (int& id : result_.buffer_of)
+                if (id == merged) id = kept;
+        }
+    }
+
+    Schedule drop_merged() {
+        std::vector<int> uses(result_.buffers.size()), moved(result_.buffers.size(), -1);
+        for (int id : result_.buffer_of)
+            if (id >= 0) ++uses[size_t(id)];
+        std::vector<Buffer> kept;
+        for (size_t i = 0; i < uses.size(); ++i)
+            if (uses[i]) {
+                moved[i] = int(kept.size());
+                kept.push_back(result_.buffers[i]);
+            }
+        for (int& id : result_.buffer_of)
+            if (id >= 0) id = moved[size_t(id)];
+        result_.buffers = std::move(kept);
+        return std::move(result_);
+    }
+
+    const Graph& graph_;
+    Schedule result_;
+};
+
+}  // namespace
+
+Schedule schedule(const Graph& graph) { return Scheduler(graph).run(); }
+
+}  // namespace mge

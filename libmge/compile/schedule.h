@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The order of steps, and which values share memory. A node is a step unless it is a view: then its output is
+// just another name of its input's buffer. A node is dynamic when a shape around it is known only during a
+// run: it finds shapes, memory and algorithm then, and its outputs are no buffers of the plan.
+
+#include <vector>
+
+#include "libmge/graph/graph.h"
+
+namespace mge {
+
+struct Buffer {
+    enum class Kind : uint8_t { arena, input, output, constant };
+    Kind kind = Kind::arena;
+    size_t bytes = 0;
+    int first = 0, last = 0;  // steps at which it is alive
+    int port = -1;            // index of the graph input
+    ValueId constant = no_value;
+};
+
+struct Step {
+    NodeId node = -1;
+    bool is_dynamic = false;
+};
+
+struct Schedule {
+    std::vector<Step> steps;
+    std::vector<Buffer> buffers;
+    std::vector<int> buffer_of;    // by value; -1: dynamic, or never computed
+    std::vector<bool> is_dynamic;  // by value
+};
+
+Schedule schedule(const Graph& graph);
+
+}  // namespace mge

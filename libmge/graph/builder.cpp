@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/graph/builder.h"
+
+namespace mge {
+
+GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) known_.add(graph_, NodeId(i));
+    for (size_t i = 0; i < graph_.values().size(); ++i)
+        if (auto& value = graph_.value(ValueId(i)); value.is_constant())
+            constants_.try_emplace(value.constant.impl(), value.constant, ValueId(i));
+}
+
+Tensor GraphBuilder::input(const TensorSpec& spec, std::string name) {
+    return symbol(graph_.add_input(spec, std::move(name)));
+}
+
+Tensor GraphBuilder::symbol(ValueId id) {
+    return id == no_value ? Tensor{} : Tensor::symbolic(graph_.value(id).spec, this, id);
+}
+
+ValueId GraphBuilder::value_of(const Tensor& tensor) {
+    if (!tensor) return no_value;
+    if (tensor.is_symbolic()) {
+        if (tensor.impl()->symbol_owner != this)
+            throw_user("graph", "a tensor of another graph cannot be used in this one", ErrorClass::value);
+        return tensor.impl()->symbol;
+    }
+    auto [it, is_new] = constants_.try_emplace(tensor.impl(), tensor, no_value);
+    if (is_new) it->second.second = graph_.add_constant(tensor);
+    return it->second.second;
+}
+
+void GraphBuilder::set_outputs(std::span<const Tensor> outputs) {
+    std::vector<ValueId> ids;
+    for (auto& output : outputs) ids.push_back(value_of(output));
+    graph_.set_outputs(std::move(ids));
+}
+
+Tensors GraphBuilder::apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    std::vector<ValueId> ids;
+    TensorSpecs specs;
+    Tensors values;
+    for (auto& input : inputs) {
+        ids.push_back(value_of(input));
+        specs.push_back(input ? input.spec() : TensorSpec{});
+        values.push_back(known_.find(graph_, ids.back()));
+    }
+    // The node keeps its host inputs: another input shape may give them other values.
+    auto own_params = op.params.copy(params);
+    auto inferred = infer_application(op, own_params, specs, values);
+    NodeId id = graph_.add_node(op, own_params, std::move(ids), {}, &inferred.outputs);
+    known_.add(graph_, id);
+    Tensors outputs;
+    for (ValueId output : graph_.node(id).outputs) outputs.push_back(symbol(output));
+    return outputs;
+}
+
+}  // namespace mge

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <unordered_map>
+
+#include "libmge/graph/graph.h"
+#include "libmge/graph/infer.h"
+#include "libmge/op/apply.h"
+
+namespace mge {
+
+// Records operators applied to symbolic tensors into a graph. Concrete tensors become constants, one per
+// value however often it is used.
+//
+//     GraphBuilder builder;
+//     Tensor x = builder.input({DType::f32, {1, 10}, {}}, "x");
+//     InterpreterScope scope(builder);
+//     builder.set_outputs({ops::relu(x)});
+//     Graph graph = builder.take();
+class MGE_API GraphBuilder final : public Interpreter {
+public:
+    GraphBuilder() = default;
+    explicit GraphBuilder(Graph graph);  // goes on with an existing graph
+
+    Tensor input(const TensorSpec& spec, std::string name);
+    // A tensor that stands for a value of the graph; null for no_value.
+    Tensor symbol(ValueId id);
+    // The value a tensor stands for; a concrete one is added as a constant, a null one is no_value.
+    ValueId value_of(const Tensor& tensor);
+    void set_outputs(std::span<const Tensor> outputs);
+    void set_outputs(std::initializer_list<Tensor> outputs) {
+        set_outputs(std::span(outputs.begin(), outputs.size()));
+    }
+
+    Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
+
+    const Graph& graph() const { return graph_; }
+    Graph& graph() { return graph_; }
+    Graph take() { return std::move(graph_); }
+
+private:
+    Graph graph_;
+    KnownValues known_;
+    // Keeps the tensors alive, so that their addresses stay theirs.
+    std::unordered_map<const TensorImpl*, std::pair<Tensor, ValueId>> constants_;
+};
+
+}  // namespace mge

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The symbolic gradient: walks the nodes backwards and runs the gradient rule of each under a builder, so
+// that what the rule computes becomes nodes of the same graph.
+
+#include <algorithm>
+
+#include "libmge/graph/builder.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+
+namespace mge {
+namespace {
+
+std::vector<bool> values_behind(const Graph& graph, const std::vector<ValueId>& xs) {
+    std::vector<bool> behind(graph.values().size());
+    for (ValueId x : xs) behind.at(size_t(x)) = true;
+    for (auto& node : graph.nodes()) {
+        bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
+                               [&](ValueId id) { return id != no_value && behind[size_t(id)]; });
+        if (any)
+            for (ValueId id : node.outputs) behind[size_t(id)] = true;
+    }
+    return behind;
+}
+
+class Backward {
+public:
+    Backward(GraphBuilder& builder, std::vector<bool> behind)
+        : builder_(builder), behind_(std::move(behind)), grads_(behind_.size()) {}
+
+    void add(ValueId id, Tensor grad) {
+        if (id == no_value || !grad || !behind_[size_t(id)]) return;
+        auto& sum = grads_[size_t(id)];
+        sum = sum ? ops::add(sum, grad) : std::move(grad);
+    }
+    const Tensor& grad(ValueId id) const { return grads_[size_t(id)]; }
+
+    void visit(NodeId id) {
+        const Node node = builder_.graph().node(id);  // a copy: the rule appends nodes
+        if (!node.op->gradient) return;
+        Tensors inputs, outputs, output_grads;
+        std::vector<char> needed;
+        for (ValueId output : node.outputs) {
+            outputs.push_back(builder_.symbol(output));
+            output_grads.push_back(grads_[size_t(output)]);
+        }
+        if (std::none_of(output_grads.begin(), output_grads.end(), [](auto& g) { return bool(g); })) return;
+        for (ValueId input : node.inputs) {
+            inputs.push_back(builder_.symbol(input));
+            needed.push_back(input != no_value && behind_[size_t(input)]);
+        }
+        if (std::none_of(needed.begin(), needed.end(), [](char n) { return n; })) return;
+        static_assert(sizeof(bool) == sizeof(char));
+        std::span<const bool> needed_span(reinterpret_cast<const bool*>(needed.data()), needed.size());
+        Tensors grads =
+            node.op->gradient({*node.op, node.params.get(), inputs, outputs, output_grads, needed_span});
+        for (size_t i = 0; i < std::min(grads.size(), node.inputs.size()); ++i) add(node.inputs[i], grads[i]);
+    }
+
+private:
+    GraphBuilder& builder_;
+    std::vector<bool> behind_;
+    Tensors grads_;
+};
+
+}  // namespace
+
+std::vector<ValueId> add_gradient(Graph& graph, const std::vector<ValueId>& ys,
+                                  const std::vector<ValueId>& dys, const std::vector<ValueId>& xs) {
+    if (ys.size() != dys.size())
+        throw_user("gradient", text(ys.size(), " outputs, but ", dys.size(), " gradients of them"),
+                   ErrorClass::value);
+    for (ValueId id : xs)
+        if (id < 0 || size_t(id) >= graph.values().size())
+            throw_user("gradient", text("there is no value ", id, " in the graph"), ErrorClass::value);
+    auto node_count = NodeId(graph.nodes().size());
+    auto behind = values_behind(graph, xs);
+    GraphBuilder builder(std::move(graph));
+    std::vector<ValueId> result;
+    {
+        InterpreterScope scope(builder);
+        Backward backward(builder, std::move(behind));
+        for (size_t i = 0; i < ys.size(); ++i) backward.add(ys[i], builder.symbol(dys[i]));
+        for (NodeId id = node_count - 1; id >= 0; --id) backward.visit(id);
+        for (ValueId x : xs) result.push_back(builder.value_of(backward.grad(x)));
+    }
+    graph = builder.take();
+    return result;
+}
+
+}  // namespace mge

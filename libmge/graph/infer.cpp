@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/graph/infer.h"
+
+#include <algorithm>
+
+#include "libmge/device/device.h"
+#include "libmge/op/apply.h"
+
+namespace mge {
+namespace {
+
+// Larger values are data, not shapes: they are left to the program.
+constexpr int64_t known_value_limit = 1024;
+
+bool has_unknown_shape(std::span<const TensorSpec> specs) {
+    return std::any_of(specs.begin(), specs.end(),
+                       [](auto& s) { return !s.is_absent() && !s.shape.is_known(); });
+}
+
+// Position of the first host input; the number of inputs when there is none.
+size_t first_host_input(const OpInfo& op, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (input_info(op, i).kind == InputKind::host) return i;
+    return count;
+}
+
+TensorSpecs with_unknown_shapes(TensorSpecs specs) {
+    for (auto& spec : specs) spec = {spec.dtype, Shape::unknown(), {}};
+    return specs;
+}
+
+TensorSpec ones(TensorSpec spec, int rank) {
+    spec.shape = Shape{};
+    for (int i = 0; i < rank; ++i) spec.shape.push_back(1);
+    return spec;
+}
+
+Tensor ones_value(const TensorSpec& spec) {
+    if (spec.is_absent() || !is_int(spec.dtype)) return {};
+    std::vector<int32_t> values(size_t(spec.shape.is_known() ? spec.numel() : 1), 1);
+    return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data());
+}
+
+// Dtypes do not depend on extents: tries extents and host values of one until the operator accepts them.
+TensorSpecs probe_outputs(const OpInfo& op, std::shared_ptr<const void> params, const TensorSpecs& inputs,
+                          size_t host) {
+    if (host < inputs.size()) {
+        Tensors values;
+        for (auto& spec : std::span(inputs).subspan(host)) values.push_back(ones_value(spec));
+        params = op.resolve(params.get(), values);
+    }
+    for (bool keep_known : {true, false})
+        for (int rank = 1; rank <= max_rank; ++rank) {
+            TensorSpecs tried(inputs.begin(), inputs.begin() + ptrdiff_t(host));
+            for (auto& spec : tried)
+                if (!spec.is_absent() && !(keep_known && spec.shape.is_known()))
+                    spec = ones(spec, spec.shape.is_known() ? spec.shape.rank() : rank);
+            try {
+                return with_unknown_shapes(op.infer(params.get(), tried));
+            } catch (const UserError&) {
+                continue;
+            }
+        }
+    throw_user(op.name, "its outputs cannot be foreseen: the shape of an input is known only when running");
+}
+
+}  // namespace
+
+Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
+                           std::span<const TensorSpec> inputs, std::span<const Tensor> values,
+                           const TensorSpecs* recorded) {
+    size_t host = op.resolve ? first_host_input(op, inputs.size()) : inputs.size();
+    Inferred result{std::move(params), host, {}, !has_unknown_shape(inputs.first(host))};
+    bool has_host_values = false;
+    for (size_t i = host; i < inputs.size(); ++i) {
+        if (inputs[i].is_absent()) continue;
+        has_host_values = true;
+        result.is_resolved = result.is_resolved && i < values.size() && values[i];
+    }
+    if (result.is_resolved && has_host_values)
+        result.params = op.resolve(result.params.get(), values.subspan(host));
+    if (!result.is_resolved) {
+        result.input_count = inputs.size();
+        result.outputs = recorded ? with_unknown_shapes(*recorded)
+                                  : probe_outputs(op, result.params, {inputs.begin(), inputs.end()}, host);
+        return result;
+    }
+    result.outputs = op.infer(result.params.get(), inputs.first(host));
+    if (op.traits.runtime_shape) result.outputs = with_unknown_shapes(std::move(result.outputs));
+    return result;
+}
+
+Tensor KnownValues::find(const Graph& graph, ValueId id) const {
+    if (id == no_value) return {};
+    if (auto& value = graph.value(id); value.is_constant()) return value.constant;
+    return size_t(id) < computed_.size() ? computed_[size_t(id)] : Tensor{};
+}
+
+void KnownValues::add(const Graph& graph, NodeId id) {
+    auto& node = graph.node(id);
+    for (ValueId output : node.outputs) {
+        auto& shape = graph.value(output).spec.shape;
+        if (!shape.is_known() || shape.numel() > known_value_limit) return;
+    }
+    Tensors inputs;
+    for (ValueId input : node.inputs) {
+        Tensor value = find(graph, input);
+        if (input != no_value && !value && node.op->traits.reads_only_specs &&
+            graph.value(input).spec.shape.is_known())
+            value = Tensor(graph.value(input).spec, borrow_storage(nullptr, 0, nullptr));
+        if (input != no_value && !value) return;
+        if (value && value.data() && value.spec().numel() > known_value_limit) return;
+        inputs.push_back(std::move(value));
+    }
+    Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
+    computed_.resize(graph.values().size());
+    for (size_t i = 0; i < outputs.size(); ++i) computed_[size_t(node.outputs[i])] = outputs[i];
+}
+
+TensorSpecs input_specs(const Graph& graph, const Node& node) {
+    TensorSpecs specs;
+    for (ValueId id : node.inputs) specs.push_back(id == no_value ? TensorSpec{} : graph.value(id).spec);
+    return specs;
+}
+
+Graph infer_shapes(Graph graph, const TensorSpecs& inputs) {
+    auto& ports = graph.inputs();
+    if (inputs.size() != ports.size())
+        throw_user("graph", text("it has ", ports.size(), " inputs, got ", inputs.size()), ErrorClass::type);
+    for (size_t i = 0; i < ports.size(); ++i) {
+        auto& value = graph.value(ports[i]);
+        if (value.spec.dtype != inputs[i].dtype)
+            throw_user(
+                "graph",
+                text("input '", value.name, "' has to be ", value.spec.dtype, ", got ", inputs[i].dtype),
+                ErrorClass::type);
+        value.spec = inputs[i];
+    }
+    KnownValues known;
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        auto& node = graph.node(NodeId(i));
+        Tensors values;
+        for (ValueId id : node.inputs) values.push_back(known.find(graph, id));
+        TensorSpecs recorded;
+        for (ValueId id : node.outputs) recorded.push_back(graph.value(id).spec);
+        auto inferred = infer_application(*node.op, node.params, input_specs(graph, node), values, &recorded);
+        MGE_CHECK(inferred.outputs.size() == node.outputs.size(), node.op->name, " changed its outputs");
+        node.params = inferred.params;
+        node.inputs.resize(inferred.input_count);
+        for (size_t k = 0; k < node.outputs.size(); ++k)
+            graph.value(node.outputs[k]).spec = inferred.outputs[k];
+        known.add(graph, NodeId(i));
+    }
+    return graph;
+}
+
+}  // namespace mge

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdio>
+
+#include "libmge/graph/graph.h"
+
+namespace mge {
+namespace {
+
+std::string value_name(const Graph& graph, ValueId id) {
+    if (id == no_value) return "-";
+    auto& value = graph.value(id);
+    std::string name = text(value.is_constant() ? "c" : value.is_input ? "in" : "v", id);
+    return value.name.empty() ? name : name + ":" + value.name;
+}
+
+std::string quoted(std::string_view raw) {
+    std::string result = "\"";
+    for (unsigned char c : raw) {
+        if (c == '"' || c == '\\') {
+            result += '\\';
+            result += char(c);
+        } else if (c < 0x20) {
+            char code[8];
+            std::snprintf(code, sizeof code, "\\u%04x", c);
+            result += code;
+        } else {
+            result += char(c);
+        }
+    }
+    return result + '"';
+}
+
+std::string json_number(double value) {
+    // JSON has no infinities and no NaN.
+    if (!std::isfinite(value)) return quoted(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", value);
+    return digits;
+}
+
+template <class T, class Fn>
+std::string json_list(const T& list, Fn&& item) {
+    std::string result = "[";
+    bool first = true;
+    for (auto& element : list) {
+        if (!first) result += ", ";
+        first = false;
+        result += item(element);
+    }
+    return result + "]";
+}
+
+struct JsonParam {
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+    std::string operator()(int64_t value) const { return std::to_string(value); }
+    std::string operator()(double value) const { return json_number(value); }
+    std::string operator()(const std::string& value) const { return quoted(value); }
+    std::string operator()(const IntList& value) const { return json_list(value, *this); }
+    std::string operator()(const FloatList& value) const { return json_list(value, *this); }
+};
+
+std::string json_ids(const std::vector<ValueId>& ids) {
+    return json_list(ids, [](ValueId id) { return std::to_string(id); });
+}
+
+std::string json_value(const Graph& graph, ValueId id) {
+    auto& value = graph.value(id);
+    std::string shape = value.spec.shape.is_known()
+                            ? json_list(value.spec.shape, [](int64_t d) { return std::to_string(d); })
+                            : "null";
+    std::string kind = value.is_constant() ? "constant" : value.is_input ? "input" : "computed";
+    return text("{\"id\": ", id, ", \"kind\": ", quoted(kind), ", \"name\": ", quoted(value.name),
+                ", \"dtype\": ", quoted(name_of(value.spec.dtype)), ", \"shape\": ", shape,
+                ", \"layout\": ", quoted(value.spec.layout.name()), "}");
+}
+
+std::string json_node(const Node& node) {
+    auto params = save_params(node.op->fields, node.params.get());
+    std::string fields;
+    for (auto& [name, value] : params)
+        fields += text(fields.empty() ? "" : ", ", quoted(name), ": ", std::visit(JsonParam{}, value));
+    return text("{\"op\": ", quoted(node.op->name), ", \"name\": ", quoted(node.name), ", \"params\": {",
+                fields, "}, \"inputs\": ", json_ids(node.inputs), ", \"outputs\": ", json_ids(node.outputs),
+                "}");
+}
+
+}  // namespace
+
+// v4 f32(1, 8) = add(in0:x, c1) "name"
+std::string to_text(const Graph& graph) {
+    std::string result;
+    for (ValueId id : graph.inputs())
+        result += text("input ", value_name(graph, id), ' ', graph.value(id).spec, '\n');
+    for (size_t i = 0; i < graph.values().size(); ++i)
+        if (auto& value = graph.value(ValueId(i)); value.is_constant())
+            result += text("constant ", value_name(graph, ValueId(i)), ' ', value.spec, '\n');
+    for (auto& node : graph.nodes()) {
+        std::string outputs, inputs;
+        for (ValueId id : node.outputs)
+            outputs += text(outputs.empty() ? "" : ", ", value_name(graph, id), ' ', graph.value(id).spec);
+        for (ValueId id : node.inputs) inputs += text(inputs.empty() ? "" : ", ", value_name(graph, id));
+        std::string params = params_text(node.op->fields, node.params.get());
+        result += text(outputs, " = ", node.op->name, '(', inputs, params.empty() ? "" : "; ", params, ')',
+                       node.name.empty() ? "" : " " + quoted(node.name), '\n');
+    }
+    for (ValueId id : graph.outputs()) result += text("output ", value_name(graph, id), '\n');
+    return result;
+}
+
+std::string to_json(const Graph& graph) {
+    std::string values, nodes;
+    for (size_t i = 0; i < graph.values().size(); ++i)
+        values += text(i ? ",\n    " : "", json_value(graph, ValueId(i)));
+    for (auto& node : graph.nodes()) nodes += text(nodes.empty() ? "" : ",\n    ", json_node(node));
+    return text("{\n  \"inputs\": ", json_ids(graph.inputs()),
+                ",\n  \"outputs\": ", json_ids(graph.outputs()), ",\n  \"values\": [\n    ", values,
+                "],\n  \"nodes\": [\n    ", nodes, "]\n}\n");
+}
+
+std::string to_dot(const Graph& graph) {
+    std::string result = "digraph graph_ {\n  node [shape=box];\n";
+    auto source = [&](ValueId id) {
+        auto& value = graph.value(id);
+        return value.producer >= 0 ? text("n", value.producer) : text("v", id);
+    };
+    for (size_t i = 0; i < graph.values().size(); ++i) {
+        auto& value = graph.value(ValueId(i));
+        if (value.producer >= 0 || !(value.is_input || value.is_constant())) continue;
+        result += text("  v", i, " [shape=", value.is_input ? "ellipse" : "note",
+                       ", label=", quoted(text(value_name(graph, ValueId(i)), ' ', value.spec)), "];\n");
+    }
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        auto& node = graph.node(NodeId(i));
+        result +=
+            text("  n", i, " [label=", quoted(text(node.op->name, node.name.empty() ? "" : " " + node.name)),
+                 "];\n");
+        for (ValueId id : node.inputs)
+            if (id != no_value)
+                result += text("  ", source(id), " -> n", i, " [label=", quoted(text(graph.value(id).spec)),
+                               "];\n");
+    }
+    for (size_t i = 0; i < graph.outputs().size(); ++i)
+        result += text("  out", i, " [shape=ellipse];\n  ", source(graph.outputs()[i]), " -> out", i, ";\n");
+    return result + "}\n";
+}
+
+}  // namespace mge
