@@ -2,6 +2,7 @@
 #include "libmge/ops/shape/concat.h"
 
 #include "libmge/op/define.h"
+#include "libmge/ops/shape/split.h"
 
 namespace mge::ops {
 
@@ -22,8 +23,11 @@ TensorSpecs Concat::infer(const Params& p, std::span<const TensorSpec> in) {
     return {out};
 }
 
-Tensors Concat::gradient(const GradientContext<Params>&) {
-    throw UserError("[concat] its gradient is not there yet", ErrorClass::not_implemented);
+Tensors Concat::gradient(const GradientContext<Params>& g) {
+    if (g.inputs.size() == 1) return {g.output_grad()};
+    Tensors arguments{g.output_grad()};
+    arguments.insert(arguments.end(), g.inputs.begin(), g.inputs.end());
+    return split(arguments, {.axis = g.params.axis});
 }
 
 }  // namespace mge::ops

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/reshape.h"
 
+#include <algorithm>
+
 #include "libmge/op/define.h"
 
 namespace mge::ops {
@@ -35,9 +37,28 @@ Shape complete(const Shape& from, const IntList& to) {
     return shape;
 }
 
+// Axes 0 … rank-1 in rising order, each once.
+std::vector<int> sorted_axes(const char* who, const IntList& axes, int rank) {
+    std::vector<int> sorted;
+    for (int64_t axis : axes) sorted.push_back(normalize_axis(who, axis, rank));
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+        throw_user(who, text("axes ", to_text(ParamValue(axes)), " name an axis twice"), ErrorClass::value);
+    return sorted;
+}
+
+template <class Params>
+Tensors reshaped_back(const GradientContext<Params>& g) {
+    return g.result({{"x", reshape_like(g.output_grad(), g.input("x"))}});
+}
+
 }  // namespace
 
 constinit const OpInfo Reshape::info = define<Reshape>();
+constinit const OpInfo ReshapeLike::info = define<ReshapeLike>();
+constinit const OpInfo Flatten::info = define<Flatten>();
+constinit const OpInfo AddAxis::info = define<AddAxis>();
+constinit const OpInfo RemoveAxis::info = define<RemoveAxis>();
 
 TensorSpecs Reshape::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, complete(in[0].shape, p.shape), {}}};
@@ -47,9 +68,52 @@ Reshape::Params Reshape::resolve(const Params& p, std::span<const Tensor> values
     return values.empty() || !values[0] ? p : Params{host_values(values[0])};
 }
 
-Tensors Reshape::gradient(const GradientContext<Params>& g) {
-    auto& dims = g.input("x").shape();
-    return g.result({{"x", reshape(g.output_grad(), {.shape = IntList(dims.begin(), dims.end())})}});
+TensorSpecs ReshapeLike::infer(const Params&, std::span<const TensorSpec> in) {
+    if (in[0].numel() != in[1].numel())
+        throw_user(name, text("cannot give ", in[0].shape, " the shape ", in[1].shape,
+                              ": the numbers of elements differ"));
+    return {{in[0].dtype, in[1].shape, {}}};
 }
+
+TensorSpecs Flatten::infer(const Params& p, std::span<const TensorSpec> in) {
+    auto& shape = in[0].shape;
+    if (shape.rank() == 0) return {{in[0].dtype, {1}, {}}};
+    int start = normalize_axis(name, p.start, shape.rank()), end = normalize_axis(name, p.end, shape.rank());
+    if (start > end)
+        throw_user(name, text("start ", p.start, " lies behind end ", p.end, " for rank ", shape.rank()),
+                   ErrorClass::value);
+    Shape flat;
+    for (int i = 0; i < start; ++i) flat.push_back(shape[i]);
+    int64_t joined = 1;
+    for (int i = start; i <= end; ++i) joined *= shape[i];
+    flat.push_back(joined);
+    for (int i = end + 1; i < shape.rank(); ++i) flat.push_back(shape[i]);
+    return {{in[0].dtype, flat, {}}};
+}
+
+TensorSpecs AddAxis::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape shape = in[0].shape;
+    for (int axis : sorted_axes(name, p.axes, shape.rank() + int(p.axes.size()))) shape.insert(axis, 1);
+    return {{in[0].dtype, shape, {}}};
+}
+
+TensorSpecs RemoveAxis::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape shape = in[0].shape;
+    auto axes = sorted_axes(name, p.axes, shape.rank());
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+        if (shape[*axis] != 1)
+            throw_user(name,
+                       text("axis ", *axis, " of ", in[0].shape, " has extent ", shape[*axis], ", not 1"),
+                       ErrorClass::value);
+        shape.erase(*axis);
+    }
+    return {{in[0].dtype, shape, {}}};
+}
+
+Tensors Reshape::gradient(const GradientContext<Params>& g) { return reshaped_back(g); }
+Tensors ReshapeLike::gradient(const GradientContext<Params>& g) { return reshaped_back(g); }
+Tensors Flatten::gradient(const GradientContext<Params>& g) { return reshaped_back(g); }
+Tensors AddAxis::gradient(const GradientContext<Params>& g) { return reshaped_back(g); }
+Tensors RemoveAxis::gradient(const GradientContext<Params>& g) { return reshaped_back(g); }
 
 }  // namespace mge::ops

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+// Operators that keep the elements and their order and change only the shape. Interpreters make views of
+// them.
+
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -27,5 +30,81 @@ struct Reshape {
 };
 KernelList kernels(Cpu, Reshape);
 inline constexpr OpFunction<Reshape> reshape{};
+
+struct ReshapeLike {
+    static constexpr auto name = "reshape_like";
+    static constexpr auto doc = "The elements of x under the shape of `like`, whose values are not read.";
+    static constexpr auto inputs = names("x", "like");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.view = true};
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, ReshapeLike);
+inline constexpr OpFunction<ReshapeLike> reshape_like{};
+
+struct Flatten {
+    static constexpr auto name = "flatten";
+    static constexpr auto doc = "Joins the axes from `start` to `end`, both included, into one.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.view = true};
+    struct Params {
+        int start = 0, end = -1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::start>("start", "First axis to join; negative counts from the end."),
+                   field<&Params::end>("end", "Last axis to join; negative counts from the end."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Flatten);
+inline constexpr OpFunction<Flatten> flatten{};
+
+struct AddAxis {
+    static constexpr auto name = "add_axis";
+    static constexpr auto doc = "Inserts axes of extent 1.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.view = true};
+    struct Params {
+        IntList axes;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::axes>("axes", "Places of the new axes in the result."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AddAxis);
+inline constexpr OpFunction<AddAxis> add_axis{};
+
+struct RemoveAxis {
+    static constexpr auto name = "remove_axis";
+    static constexpr auto doc = "Drops axes of extent 1.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.view = true};
+    struct Params {
+        IntList axes;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::axes>("axes", "Axes of the input to drop."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, RemoveAxis);
+inline constexpr OpFunction<RemoveAxis> remove_axis{};
 
 }  // namespace mge::ops

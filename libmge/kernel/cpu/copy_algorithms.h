@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The algorithms of operators that only copy input 0 to output 0 along other strides.
+
+#include <array>
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/cpu/strided_copy.h"
+
+namespace mge {
+
+template <StridedCopy (*Plan)(const Problem&)>
+Prepared prepare_strided(const PrepareContext& context) {
+    return Prepared::make(Plan(context.problem));
+}
+inline void run_strided(const Prepared& prepared, const Launch& launch) {
+    prepared.state<StridedCopy>().run(launch.inputs[0], launch.outputs[0], launch.threads);
+}
+inline void run_strided_reference(const Prepared& prepared, const Launch& launch) {
+    prepared.state<StridedCopy>().run_naive(launch.inputs[0], launch.outputs[0]);
+}
+
+template <StridedCopy (*Plan)(const Problem&)>
+constexpr std::array<Algorithm, 2> copy_algorithms() {
+    return {{{"strided", always, prepare_strided<Plan>, run_strided},
+             {"reference", always, prepare_strided<Plan>, run_strided_reference, {.naive = true}}}};
+}
+
+}  // namespace mge

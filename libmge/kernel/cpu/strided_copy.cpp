@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work is divided into units. For runs, fills and strided rows a unit is a piece of the innermost axis;
+// for tiles it is a band of rows of the two axes that change places. The axes outside of them are counted up
+// by an Odometer, which a thread sets to the first of its units.
+#include "libmge/kernel/cpu/strided_copy.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "libmge/base/error.h"
+#include "libmge/kernel/cpu/parallel.h"
+
+namespace mge {
+namespace {
+
+// A tile of 16 × 16 elements of 4 bytes: 16 whole cache lines on each side.
+constexpr int64_t tile = 16;
+// Elements of the innermost axis that one unit takes; long enough to hide the cost of the odometer.
+constexpr int64_t piece = 16384;
+
+template <class AxisArray>
+struct Odometer {
+    const AxisArray& axes;
+    int rank;
+    std::array<int64_t, max_rank> at{};
+    int64_t source = 0, target = 0;
+
+    Odometer(const AxisArray& a, int n, int64_t position) : axes(a), rank(n) {
+        for (int i = rank - 1; i >= 0; --i) {
+            at[i] = position % axes[i].extent;
+            position /= axes[i].extent;
+            source += at[i] * axes[i].source;
+            target += at[i] * axes[i].target;
+        }
+    }
+    void next() {
+        for (int i = rank - 1; i >= 0; --i) {
+            source += axes[i].source;
+            target += axes[i].target;
+            if (++at[i] < axes[i].extent) return;
+            source -= at[i] * axes[i].source;
+            target -= at[i] * axes[i].target;
+            at[i] = 0;
+        }
+    }
+};
+
+// target[i * target_row + j] = source[j * source_row + i] for a tile; the buffer makes both sides whole
+// lines.
+template <class T>
+void swap_tile(const T* source, int64_t source_row, T* target, int64_t target_row, int64_t rows,
+               int64_t columns) {
+    if (rows == tile && columns == tile) {
+        T buffer[tile][tile];
+        for (int64_t j = 0; j < tile; ++j)
+            for (int64_t i = 0; i < tile; ++i) buffer[i][j] = source[j * source_row + i];
+        for (int64_t i = 0; i < tile; ++i) std::memcpy(target + i * target_row, buffer[i], sizeof buffer[i]);
+        return;
+    }
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j) target[i * target_row + j] = source[j * source_row + i];
+}
+
+}  // namespace
+
+Strides dense_strides(const Shape& shape) {
+    Strides strides{};
+    int64_t step = 1;
+    for (int i = shape.rank() - 1; i >= 0; --i) {
+        strides[size_t(i)] = step;
+        step *= shape[i];
+    }
+    return strides;
+}
+
+Strides broadcast_strides(const Shape& from, const Shape& to) {
+    Strides dense = dense_strides(from), strides{};
+    int offset = to.rank() - from.rank();
+    for (int i = 0; i < from.rank(); ++i)
+        strides[size_t(i + offset)] = from[i] == 1 && to[i + offset] != 1 ? 0 : dense[size_t(i)];
+    return strides;
+}
+
+StridedCopy::StridedCopy(size_t element_size, const Shape& shape, const StridedSide& source,
+                         const StridedSide& target)
+    : element_size_(element_size), shape_(shape), source_(source), target_(target) {
+    if (shape.numel() == 0) return;
+    simplify();
+    choose_method();
+}
+
+void StridedCopy::simplify() {
+    source_offset_ = source_.offset;
+    target_offset_ = target_.offset;
+    for (int i = 0; i < shape_.rank(); ++i) {
+        Axis axis{shape_[i], source_.strides[size_t(i)], target_.strides[size_t(i)]};
+        if (axis.extent == 1) continue;
+        if (axis.target < 0) {  // walk it the other way round
+            source_offset_ += (axis.extent - 1) * axis.source;
+            target_offset_ += (axis.extent - 1) * axis.target;
+            axis.source = -axis.source;
+            axis.target = -axis.target;
+        }
+        axes_[size_t(rank_++)] = axis;
+    }
+    std::stable_sort(axes_.begin(), axes_.begin() + rank_,
+                     [](const Axis& a, const Axis& b) { return a.target > b.target; });
+    int merged = 0;
+    for (int i = 1; i < rank_; ++i) {
+        Axis &outer = axes_[size_t(merged)], inner = axes_[size_t(i)];
+        if (outer.source == inner.source * inner.extent && outer.target == inner.target * inner.extent)
+            outer = {outer.extent * inner.extent, inner.source, inner.target};
+        else
+            axes_[size_t(++merged)] = inner;
+    }
+    if (rank_ > 0) rank_ = merged + 1;
+    if (rank_ == 0) axes_[size_t(rank_++)] = {1, 1, 1};
+}
+
+// A loop over two or three elements costs more than its copy: then the longest axis becomes the innermost.
+void StridedCopy::prefer_long_axis() {
+    auto longest = std::max_element(axes_.begin(), axes_.begin() + rank_,
+                                    [](const Axis& a, const Axis& b) { return a.extent < b.extent; });
+    if (axes_[size_t(rank_ - 1)].extent >= 8 || longest->extent < 64) return;
+    std::rotate(longest, longest + 1, axes_.begin() + rank_);
+}
+
+void StridedCopy::choose_method() {
+    prefer_long_axis();
+    Axis& inner = axes_[size_t(rank_ - 1)];
+    if (inner.target == 1 && inner.source == 1)
+        method_ = Method::runs;
+    else if (inner.target == 1 && inner.source == 0)
+        method_ = Method::fill;
+    else
+        method_ = Method::strided;
+    if (inner.target != 1 || inner.source == 1 || inner.source == 0 || inner.extent < 4) return;
+    for (int i = 0; i < rank_ - 1; ++i) {
+        if (axes_[size_t(i)].source != 1 || axes_[size_t(i)].extent < 4) continue;
+        // The two axes of the tiles stand last: first the source's innermost, then the target's.
+        std::rotate(axes_.begin() + i, axes_.begin() + i + 1, axes_.begin() + rank_ - 1);
+        method_ = Method::tiles;
+        return;
+    }
+}
+
+template <class T>
+void StridedCopy::run_as(const T* source, T* target, int threads) const {
+    source += source_offset_;
+    target += target_offset_;
+    bool tiles = method_ == Method::tiles;
+    int outer_rank = tiles ? rank_ - 2 : rank_ - 1;
+    int64_t outer = 1;
+    for (int i = 0; i < outer_rank; ++i) outer *= axes_[size_t(i)].extent;
+    Axis inner = axes_[size_t(rank_ - 1)], rows = tiles ? axes_[size_t(rank_ - 2)] : Axis{};
+    int64_t divided = tiles ? rows.extent : inner.extent, part = tiles ? tile : piece;
+    int64_t parts = (divided + part - 1) / part;
+    int64_t unit_cost = std::min(divided, part) * (tiles ? inner.extent : 1);
+
+    auto run_units = [&](int64_t begin, int64_t end) {
+        Odometer odometer(axes_, outer_rank, begin / parts);
+        for (int64_t unit = begin, p = begin % parts; unit < end; ++unit) {
+            int64_t first = p * part, n = std::min(part, divided - first);
+            if (tiles) {
+                const T* s = source + odometer.source + first;
+                T* t = target + odometer.target + first * rows.target;
+                for (int64_t j = 0; j < inner.extent; j += tile)
+                    swap_tile(s + j * inner.source, inner.source, t + j, rows.target, n,
+                              std::min(tile, inner.extent - j));
+            } else {
+                const T* s = source + odometer.source + first * inner.source;
+                T* t = target + odometer.target + first * inner.target;
+                if (method_ == Method::runs)
+                    std::memcpy(t, s, size_t(n) * sizeof(T));
+                else if (method_ == Method::fill)
+                    std::fill(t, t + n, *s);
+                else
+                    for (int64_t i = 0; i < n; ++i) t[i * inner.target] = s[i * inner.source];
+            }
+            if (++p == parts) {
+                p = 0;
+                odometer.next();
+            }
+        }
+    };
+    par_for(threads, outer * parts, std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, unit_cost)),
+            run_units);
+}
+
+namespace {
+
+template <class Fn>
+void with_element_type(size_t size, Fn&& fn) {
+    switch (size) {
+        case 1:
+            return fn(uint8_t{});
+        case 2:
+            return fn(uint16_t{});
+        case 4:
+            return fn(uint32_t{});
+        case 8:
+            return fn(uint64_t{});
+        default:
+            MGE_CHECK(false, "elements of ", size, " bytes");
+    }
+}
+
+}  // namespace
+
+void StridedCopy::run(const void* source, void* target, int threads) const {
+    if (method_ == Method::nothing) return;
+    with_element_type(element_size_, [&](auto zero) {
+        using T = decltype(zero);
+        run_as(static_cast<const T*>(source), static_cast<T*>(target), threads);
+    });
+}
+
+void StridedCopy::run_naive(const void* source, void* target) const {
+    for (int64_t n = 0, count = shape_.numel(); n < count; ++n) {
+        int64_t from = source_.offset, to = target_.offset, rest = n;
+        for (int i = shape_.rank() - 1; i >= 0; --i) {
+            int64_t at = rest % shape_[i];
+            rest /= shape_[i];
+            from += at * source_.strides[size_t(i)];
+            to += at * target_.strides[size_t(i)];
+        }
+        std::memcpy(static_cast<char*>(target) + to * int64_t(element_size_),
+                    static_cast<const char*>(source) + from * int64_t(element_size_), element_size_);
+    }
+}
+
+}  // namespace mge

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/create/full.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Full::info = define<Full>();
+constinit const OpInfo FullLike::info = define<FullLike>();
+
+TensorSpecs Full::infer(const Params& p, std::span<const TensorSpec>) {
+    if (p.dtype == DType::none) throw_user(name, "needs a dtype", ErrorClass::type);
+    return {{p.dtype, Shape(p.shape), {}}};
+}
+
+Full::Params Full::resolve(const Params& p, std::span<const Tensor> values) {
+    if (values.empty() || !values[0]) return p;
+    return {host_values(values[0]), p.value, p.dtype};
+}
+
+TensorSpecs FullLike::infer(const Params&, std::span<const TensorSpec> in) {
+    return {{in[0].dtype, in[0].shape, {}}};
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/create/full.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+struct Fill {
+    DType dtype;
+    int64_t count;
+    uint64_t pattern = 0;  // the element's bytes, first ones first
+};
+
+template <class Params>
+Prepared prepare_fill(const PrepareContext& context) {
+    auto& y = context.problem.outputs[0];
+    Fill fill{y.dtype, y.numel()};
+    dispatch_dtype(y.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        double value = context.problem.as<Params>().value;
+        T element;
+        if constexpr (std::is_same_v<T, bool>)
+            element = value != 0;
+        else if constexpr (std::is_integral_v<T>)
+            element = T(int64_t(value));
+        else
+            element = T(float(value));
+        std::memcpy(&fill.pattern, &element, sizeof element);
+    });
+    return Prepared::make(fill);
+}
+
+void run_fill(const Prepared& prepared, const Launch& launch) {
+    auto& fill = prepared.state<Fill>();
+    dispatch_size(fill.dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        T element;
+        std::memcpy(&element, &fill.pattern, sizeof element);
+        constexpr int64_t elements_per_nanosecond = 8;
+        par_for(launch.threads, fill.count, parallel_grain * elements_per_nanosecond,
+                [&](int64_t begin, int64_t end) {
+                    std::fill(launch.out<T>(0) + begin, launch.out<T>(0) + end, element);
+                });
+    });
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Full) {
+    static constexpr Algorithm list[] = {{"fill", always, prepare_fill<Full::Params>, run_fill}};
+    return list;
+}
+KernelList kernels(Cpu, FullLike) {
+    static constexpr Algorithm list[] = {{"fill", always, prepare_fill<FullLike::Params>, run_fill}};
+    return list;
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Full {
+    static constexpr auto name = "full";
+    static constexpr auto doc = "A new tensor with one value everywhere.";
+    static constexpr auto inputs = names(host("target"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        IntList shape;
+        double value = 0;
+        DType dtype = DType::f32;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
+                   field<&Params::value>("value", "Value of every element, converted to the dtype."),
+                   field<&Params::dtype>("dtype", "Dtype of the result."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Full);
+inline constexpr OpFunction<Full> full{};
+
+struct FullLike {
+    static constexpr auto name = "full_like";
+    static constexpr auto doc =
+        "One value everywhere, in the shape and dtype of x, whose values are not read.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double value = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::value>("value", "Value of every element, converted to the dtype."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, FullLike);
+inline constexpr OpFunction<FullLike> full_like{};
+
+}  // namespace mge::ops

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/index/slice.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/index/assigned_value.h"
+#include "libmge/ops/index/slice_items.h"
+
+namespace mge::ops {
+namespace {
+
+Slice::Params resolved(const char* who, const Slice::Params& p, std::span<const Tensor> values) {
+    return {resolve_items(who, p.items, values)};
+}
+
+TensorSpecs infer_change(const char* who, const Slice::Params& p, std::span<const TensorSpec> in) {
+    Shape places = shape_of_ranges(ranges_of(who, p.items, in[0].shape));
+    check_value_shape(who, in[1].shape, places);
+    return {in[0]};
+}
+
+// `tensors`, then the bounds that the gradient rule was given.
+template <class Params>
+Tensors with_bounds(const GradientContext<Params>& g, Tensors tensors) {
+    auto bounds = g.variadic_inputs();
+    tensors.insert(tensors.end(), bounds.begin(), bounds.end());
+    return tensors;
+}
+
+template <class Params>
+Tensor value_gradient(const GradientContext<Params>& g) {
+    if (!g.needs("value")) return {};
+    Tensor read = slice(with_bounds(g, {g.output_grad()}), g.params);
+    return sum_to_value(read, g.input("value"));
+}
+
+}  // namespace
+
+constinit const OpInfo Slice::info = define<Slice>();
+constinit const OpInfo SetSlice::info = define<SetSlice>();
+constinit const OpInfo AddSlice::info = define<AddSlice>();
+
+TensorSpecs Slice::infer(const Params& p, std::span<const TensorSpec> in) {
+    return {{in[0].dtype, shape_of_ranges(ranges_of(name, p.items, in[0].shape)), {}}};
+}
+TensorSpecs SetSlice::infer(const Params& p, std::span<const TensorSpec> in) {
+    return infer_change(name, p, in);
+}
+TensorSpecs AddSlice::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
+    return infer_change(name, p, in);
+}
+
+Slice::Params Slice::resolve(const Params& p, std::span<const Tensor> values) {
+    return resolved(name, p, values);
+}
+Slice::Params SetSlice::resolve(const Params& p, std::span<const Tensor> values) {
+    return resolved(name, p, values);
+}
+Slice::Params AddSlice::resolve(const Params& p, std::span<const Tensor> values) {
+    return resolved(name, p, values);
+}
+
+Tensors Slice::gradient(const GradientContext<Params>& g) {
+    Tensor zeros = full_like(g.input("x"), {.value = 0});
+    return g.result({{"x", set_slice(with_bounds(g, {zeros, g.output_grad()}), g.params)}});
+}
+
+Tensors SetSlice::gradient(const GradientContext<Params>& g) {
+    Tensor zero = full_like(g.input("value"), {.value = 0});
+    Tensor dx = g.needs("x") ? set_slice(with_bounds(g, {g.output_grad(), zero}), g.params) : Tensor();
+    return g.result({{"x", dx}, {"value", value_gradient(g)}});
+}
+
+Tensors AddSlice::gradient(const GradientContext<Params>& g) {
+    return g.result({{"x", g.output_grad()}, {"value", value_gradient(g)}});
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Basic indexing: reading, overwriting and adding to x[begin:end:step, index, …].
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+inline constexpr std::string_view items_doc =
+    "Five integers per indexed axis: axis, begin, end, step, is_index (1: begin is an index and the axis "
+    "goes "
+    "away). The smallest int64 means left out; the next smallest takes the next value of `bounds`.";
+
+struct Slice {
+    static constexpr auto name = "slice";
+    static constexpr auto doc = "Elements of x at regular places along each axis.";
+    static constexpr auto inputs = names("x", host_list("bounds"));
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        IntList items;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::items>("items", items_doc));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Slice);
+inline constexpr OpFunction<Slice> slice{};
+
+struct SetSlice {
+    static constexpr auto name = "set_slice";
+    static constexpr auto doc = "x with the elements at regular places replaced by value, which broadcasts.";
+    static constexpr auto inputs = names("x", "value", host_list("bounds"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::to_first};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = Slice::Params;
+    static constexpr auto fields = field_list(field<&Params::items>("items", items_doc));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, SetSlice);
+inline constexpr OpFunction<SetSlice> set_slice{};
+
+struct AddSlice {
+    static constexpr auto name = "add_slice";
+    static constexpr auto doc = "x with value, which broadcasts, added to the elements at regular places.";
+    static constexpr auto inputs = names("x", "value", host_list("bounds"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::to_first};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = Slice::Params;
+    static constexpr auto fields = field_list(field<&Params::items>("items", items_doc));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AddSlice);
+inline constexpr OpFunction<AddSlice> add_slice{};
+
+}  // namespace mge::ops

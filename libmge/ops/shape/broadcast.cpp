@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/broadcast.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/shape/reduce_to_shape.h"
+
+namespace mge::ops {
+namespace {
+
+TensorSpec repeated(const char* who, const TensorSpec& x, const Shape& to) {
+    bool fits = x.shape.rank() <= to.rank();
+    for (int i = 1; fits && i <= x.shape.rank(); ++i) {
+        int64_t have = x.shape[x.shape.rank() - i];
+        fits = have == 1 || have == to[to.rank() - i];
+    }
+    if (!fits)
+        throw_user(who, text("cannot broadcast ", x.shape, " to ", to,
+                             ": counted from the end, extents must be equal or 1"));
+    return {x.dtype, to, {}};
+}
+
+}  // namespace
+
+constinit const OpInfo BroadcastTo::info = define<BroadcastTo>();
+constinit const OpInfo BroadcastLike::info = define<BroadcastLike>();
+
+TensorSpecs BroadcastTo::infer(const Params& p, std::span<const TensorSpec> in) {
+    IntList dims = p.shape;
+    for (size_t i = 0; i < dims.size(); ++i) {
+        int axis = in[0].shape.rank() - int(dims.size()) + int(i);
+        if (dims[i] < -1 || (dims[i] == -1 && axis < 0))
+            throw_user(name,
+                       text("extent ", dims[i], " at place ", i, " of ", to_text(ParamValue(dims)),
+                            ": only -1 is allowed, for an axis that x has"),
+                       ErrorClass::value);
+        if (dims[i] == -1) dims[i] = in[0].shape[axis];
+    }
+    return {repeated(name, in[0], Shape(dims))};
+}
+
+BroadcastTo::Params BroadcastTo::resolve(const Params& p, std::span<const Tensor> values) {
+    return values.empty() || !values[0] ? p : Params{host_values(values[0])};
+}
+
+TensorSpecs BroadcastLike::infer(const Params&, std::span<const TensorSpec> in) {
+    return {repeated(name, in[0], in[1].shape)};
+}
+
+Tensors BroadcastTo::gradient(const GradientContext<Params>& g) {
+    return g.result({{"x", reduce_to_shape(g.output_grad(), g.input("x"))}});
+}
+Tensors BroadcastLike::gradient(const GradientContext<Params>& g) {
+    return g.result({{"x", reduce_to_shape(g.output_grad(), g.input("x"))}});
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct BroadcastTo {
+    static constexpr auto name = "broadcast_to";
+    static constexpr auto doc = "Repeats x along new axes and axes of extent 1 until it has the shape.";
+    static constexpr auto inputs = names("x", host("target"));
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        IntList shape;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::shape>("shape",
+                              "Extents of the result; -1 keeps that of x. The tensor `target`, when given, "
+                              "replaces it."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, BroadcastTo);
+inline constexpr OpFunction<BroadcastTo> broadcast_to{};
+
+struct BroadcastLike {
+    static constexpr auto name = "broadcast_like";
+    static constexpr auto doc = "Repeats x until it has the shape of `like`, whose values are not read.";
+    static constexpr auto inputs = names("x", "like");
+    static constexpr auto outputs = output_names("y");
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, BroadcastLike);
+inline constexpr OpFunction<BroadcastLike> broadcast_like{};
+
+}  // namespace mge::ops

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/flip.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Flip::info = define<Flip>();
+
+TensorSpecs Flip::infer(const Params& p, std::span<const TensorSpec> in) {
+    std::vector<bool> seen(size_t(in[0].shape.rank()), false);
+    for (int64_t entry : p.axes) {
+        auto axis = size_t(normalize_axis(name, entry, in[0].shape.rank()));
+        if (seen[axis])
+            throw_user(name, text("axes ", to_text(ParamValue(p.axes)), " name an axis twice"),
+                       ErrorClass::value);
+        seen[axis] = true;
+    }
+    return {in[0]};
+}
+
+Tensors Flip::gradient(const GradientContext<Params>& g) {
+    return g.result({{"x", flip(g.output_grad(), g.params)}});
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/pad.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+namespace {
+
+void check_margins(const char* who, const Pad::Params& p, int rank) {
+    if (p.before.size() != size_t(rank) || p.after.size() != size_t(rank))
+        throw_user(who,
+                   text("needs one margin per axis: rank ", rank, ", ", p.before.size(), " before, ",
+                        p.after.size(), " after"),
+                   ErrorClass::value);
+    for (auto& margins : {p.before, p.after})
+        for (int64_t margin : margins)
+            if (margin < 0) throw_user(who, text("margin ", margin, " is negative"), ErrorClass::value);
+}
+
+void check_mode(const Pad::Params& p, const Shape& x) {
+    for (int i = 0; i < x.rank(); ++i) {
+        int64_t margin = std::max(p.before[size_t(i)], p.after[size_t(i)]);
+        int64_t largest = p.mode == PadMode::reflect ? std::max<int64_t>(0, x[i] - 1) : x[i];
+        if (p.mode == PadMode::reflect && margin > largest)
+            throw_user(Pad::name,
+                       text("margin ", margin, " of axis ", i, " is too large to mirror extent ", x[i],
+                            ": at most ", largest),
+                       ErrorClass::value);
+        if (p.mode == PadMode::replicate && margin > 0 && x[i] == 0)
+            throw_user(Pad::name, text("axis ", i, " is empty: there is no edge to repeat"),
+                       ErrorClass::value);
+    }
+}
+
+}  // namespace
+
+constinit const OpInfo Pad::info = define<Pad>();
+constinit const OpInfo PadBackward::info = define<PadBackward>();
+
+TensorSpecs Pad::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape shape = in[0].shape;
+    check_margins(name, p, shape.rank());
+    check_mode(p, shape);
+    for (int i = 0; i < shape.rank(); ++i) shape[i] += p.before[size_t(i)] + p.after[size_t(i)];
+    return {{in[0].dtype, shape, {}}};
+}
+
+TensorSpecs PadBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no gradient", ErrorClass::type);
+    Shape shape = in[0].shape;
+    check_margins(name, p, shape.rank());
+    for (int i = 0; i < shape.rank(); ++i) {
+        shape[i] -= p.before[size_t(i)] + p.after[size_t(i)];
+        if (shape[i] < 0)
+            throw_user(name, text("the margins of axis ", i, " are larger than extent ", in[0].shape[i]),
+                       ErrorClass::value);
+    }
+    return {{in[0].dtype, shape, {}}};
+}
+
+Tensors Pad::gradient(const GradientContext<Params>& g) {
+    return g.result({{"x", pad_backward(g.output_grad(), g.params)}});
+}
+
+// pad_backward is linear: its gradient pads, with zeros where the constant was.
+Tensors PadBackward::gradient(const GradientContext<Params>& g) {
+    Params p = g.params;
+    p.value = 0;
+    return g.result({{"dy", pad(g.output_grad(), p)}});
+}
+
+}  // namespace mge::ops

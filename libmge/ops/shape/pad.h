@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge {
+
+namespace ops {
+// Where the elements of a margin come from: a constant; the inside mirrored at the edge element (which is not
+// repeated); the edge element.
+enum class PadMode { constant, reflect, replicate };
+}  // namespace ops
+
+template <>
+struct EnumNames<ops::PadMode> {
+    static constexpr std::string_view names[] = {"constant", "reflect", "replicate"};
+};
+
+namespace ops {
+
+struct Pad {
+    static constexpr auto name = "pad";
+    static constexpr auto doc = "Adds margins before and after the elements of each axis.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        IntList before, after;
+        PadMode mode = PadMode::constant;
+        double value = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::before>("before", "Number of elements to add in front, one per axis."),
+        field<&Params::after>("after", "Number of elements to add at the end, one per axis."),
+        field<&Params::mode>("mode", "What the margins hold: a constant, the mirrored inside, the edge."),
+        field<&Params::value>("value", "The constant."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Pad);
+inline constexpr OpFunction<Pad> pad{};
+
+struct PadBackward {
+    static constexpr auto name = "pad_backward";
+    static constexpr auto doc = "The gradient of pad: each element collects those of its copies.";
+    static constexpr auto inputs = names("dy");
+    static constexpr auto outputs = output_names("dx");
+    using Params = Pad::Params;
+    static constexpr auto fields = Pad::fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, PadBackward);
+inline constexpr OpFunction<PadBackward> pad_backward{};
+
+}  // namespace ops
+}  // namespace mge

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/reduce_to_shape.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/shape/broadcast.h"
+
+namespace mge::ops {
+
+constinit const OpInfo ReduceToShape::info = define<ReduceToShape>();
+
+TensorSpecs ReduceToShape::infer(const Params& p, std::span<const TensorSpec> in) {
+    auto& x = in[0].shape;
+    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum; convert x first", ErrorClass::type);
+    Shape to = in.size() > 1 && !in[1].is_absent() ? in[1].shape : Shape(p.shape);
+    bool fits = to.rank() <= x.rank();
+    for (int i = 1; fits && i <= to.rank(); ++i) {
+        int64_t kept = to[to.rank() - i];
+        fits = kept == 1 || kept == x[x.rank() - i];
+    }
+    if (!fits) throw_user(name, text("shape ", to, " does not broadcast to ", x));
+    return {{in[0].dtype, to, {}}};
+}
+
+Tensors ReduceToShape::gradient(const GradientContext<Params>& g) {
+    return g.result({{"x", broadcast_like(g.output_grad(), g.input("x"))}});
+}
+
+}  // namespace mge::ops

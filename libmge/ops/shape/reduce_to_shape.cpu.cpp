@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Neighbouring axes of one kind (summed or kept) become one, so kinds alternate. When the innermost axis is
+// summed, each output element adds up runs of x; when it is kept, rows of x are added up tile by tile.
+// Floats are summed in f32 over short blocks and the blocks in f64: the speed of the one, the error of the
+// other. The order of additions does not depend on the number of threads.
+#include "libmge/ops/shape/reduce_to_shape.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+constexpr int64_t block = 32;  // terms that are added in f32 before they go into the f64 sum
+constexpr int64_t lanes = 16;  // independent sums of a run: hides the latency of additions
+constexpr int64_t tile = 256;  // columns summed at once: both sums stay in the first-level cache
+
+struct Axis {
+    int64_t extent, stride;  // stride in x
+};
+struct Sums {
+    std::vector<Axis> kept, summed;  // outermost first
+    bool is_inner_summed = false;
+    DType dtype = DType::f32;
+    int64_t outputs = 1;
+};
+
+Prepared prepare_sums(const PrepareContext& context) {
+    auto &x = context.problem.inputs[0], &y = context.problem.outputs[0];
+    Sums sums;
+    sums.dtype = x.dtype;
+    sums.outputs = y.numel();
+    Strides stride = dense_strides(x.shape);
+    int offset = x.shape.rank() - y.shape.rank();
+    bool previous = false, first = true;
+    for (int i = 0; i < x.shape.rank(); ++i) {
+        if (x.shape[i] == 1) continue;
+        bool summed = i < offset || y.shape[i - offset] == 1;
+        auto& axes = summed ? sums.summed : sums.kept;
+        Axis axis{x.shape[i], stride[size_t(i)]};
+        if (!first && summed == previous)
+            axes.back() = {axes.back().extent * axis.extent, axis.stride};
+        else
+            axes.push_back(axis);
+        previous = summed;
+        first = false;
+    }
+    sums.is_inner_summed = first || previous;
+    return Prepared::make(std::move(sums));
+}
+
+int64_t count(std::span<const Axis> axes) {
+    int64_t n = 1;
+    for (auto& axis : axes) n *= axis.extent;
+    return n;
+}
+int64_t place(std::span<const Axis> axes, int64_t position) {
+    int64_t offset = 0;
+    for (size_t i = axes.size(); i-- > 0;) {
+        offset += position % axes[i].extent * axes[i].stride;
+        position /= axes[i].extent;
+    }
+    return offset;
+}
+
+template <class T>
+using BlockSum = std::conditional_t<std::is_integral_v<T>, int64_t, float>;
+template <class T>
+using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+
+template <class T>
+T narrow(Sum<T> sum) {
+    if constexpr (std::is_integral_v<T>)
+        return T(sum);
+    else
+        return T(float(sum));
+}
+
+template <class T>
+Sum<T> sum_run(const T* x, int64_t n) {
+    Sum<T> total = 0;
+    int64_t i = 0;
+    for (; i + lanes <= n;) {
+        BlockSum<T> sums[lanes] = {};
+        int64_t end = std::min(i + lanes * block, n - lanes + 1);
+        for (; i < end; i += lanes)
+            for (int64_t lane = 0; lane < lanes; ++lane) sums[lane] += BlockSum<T>(x[i + lane]);
+        for (auto sum : sums) total += Sum<T>(sum);
+    }
+    for (; i < n; ++i) total += Sum<T>(BlockSum<T>(x[i]));
+    return total;
+}
+
+template <class T>
+void sum_runs(const Sums& sums, const T* x, T* y, int threads) {
+    int64_t length = sums.summed.empty() ? 1 : sums.summed.back().extent;
+    std::span outer(sums.summed.data(), sums.summed.empty() ? 0 : sums.summed.size() - 1);
+    int64_t runs = count(outer);
+    par_for(threads, sums.outputs, std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, length * runs)),
+            [&](int64_t begin, int64_t end) {
+                for (int64_t o = begin; o < end; ++o) {
+                    const T* from = x + place(sums.kept, o);
+                    Sum<T> total = 0;
+                    for (int64_t r = 0; r < runs; ++r) total += sum_run(from + place(outer, r), length);
+                    y[o] = narrow<T>(total);
+                }
+            });
+}
+
+template <class T>
+void sum_rows_of_tile(const Sums& sums, const T* x, T* y, int64_t columns) {
+    Sum<T> total[tile] = {};
+    Axis rows = sums.summed.empty() ? Axis{1, 0} : sums.summed.back();
+    std::span outer(sums.summed.data(), sums.summed.empty() ? 0 : sums.summed.size() - 1);
+    for (int64_t o = 0, n = count(outer); o < n; ++o) {
+        const T* from = x + place(outer, o);
+        for (int64_t first = 0; first < rows.extent; first += block) {
+            BlockSum<T> partial[tile] = {};
+            for (int64_t row = first; row < std::min(first + block, rows.extent); ++row)
+                for (int64_t c = 0; c < columns; ++c) partial[c] += BlockSum<T>(from[row * rows.stride + c]);
+            for (int64_t c = 0; c < columns; ++c) total[c] += Sum<T>(partial[c]);
+        }
+    }
+    for (int64_t c = 0; c < columns; ++c) y[c] = narrow<T>(total[c]);
+}
+
+template <class T>
+void sum_rows(const Sums& sums, const T* x, T* y, int threads) {
+    int64_t columns = sums.kept.back().extent, tiles = (columns + tile - 1) / tile;
+    std::span outer(sums.kept.data(), sums.kept.size() - 1);
+    int64_t work = std::max<int64_t>(1, count(sums.summed) * std::min(columns, tile));
+    par_for(threads, count(outer) * tiles, std::max<int64_t>(1, parallel_grain / work),
+            [&](int64_t begin, int64_t end) {
+                for (int64_t unit = begin; unit < end; ++unit) {
+                    int64_t row = unit / tiles, first = unit % tiles * tile;
+                    sum_rows_of_tile(sums, x + place(outer, row) + first, y + row * columns + first,
+                                     std::min(tile, columns - first));
+                }
+            });
+}
+
+void run_sums(const Prepared& prepared, const Launch& launch) {
+    auto& sums = prepared.state<Sums>();
+    if (sums.outputs == 0) return;
+    if (sums.summed.empty()) {
+        if (launch.inputs[0] != launch.outputs[0])
+            std::memcpy(launch.outputs[0], launch.inputs[0], size_t(sums.outputs) * size_of(sums.dtype));
+        return;
+    }
+    dispatch_dtype(sums.dtype, NumberTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        if (sums.is_inner_summed)
+            sum_runs(sums, launch.in<T>(0), launch.out<T>(0), launch.threads);
+        else
+            sum_rows(sums, launch.in<T>(0), launch.out<T>(0), launch.threads);
+    });
+}
+
+void run_reference(const Prepared& prepared, const Launch& launch) {
+    auto& problem = prepared.state<ProblemState<ReduceToShape::Params>>();
+    auto &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
+    Strides strides = broadcast_strides(y, x);
+    dispatch_dtype(problem.inputs[0].dtype, NumberTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        std::vector<Sum<T>> sums(size_t(y.numel()));
+        for (int64_t n = 0, count = x.numel(); n < count; ++n) {
+            int64_t to = 0, rest = n;
+            for (int i = x.rank() - 1; i >= 0; --i) {
+                to += rest % x[i] * strides[size_t(i)];
+                rest /= x[i];
+            }
+            sums[size_t(to)] += Sum<T>(BlockSum<T>(launch.in<T>(0)[n]));
+        }
+        for (size_t i = 0; i < sums.size(); ++i) launch.out<T>(0)[i] = narrow<T>(sums[i]);
+    });
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, ReduceToShape) {
+    static constexpr Algorithm list[] = {
+        {"blocks", always, prepare_sums, run_sums},
+        {"reference", always, copy_problem<ReduceToShape::Params>, run_reference, {.naive = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

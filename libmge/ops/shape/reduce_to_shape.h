@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct ReduceToShape {
+    static constexpr auto name = "reduce_to_shape";
+    static constexpr auto doc = "Sums x over the axes along which the shape would be broadcast to x's.";
+    static constexpr auto inputs = names("x", InputInfo("like", InputKind::optional, false, false));
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        IntList shape;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::shape>("shape", "Shape of the result when the tensor `like` is absent."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, ReduceToShape);
+inline constexpr OpFunction<ReduceToShape> reduce_to_shape{};
+
+}  // namespace mge::ops

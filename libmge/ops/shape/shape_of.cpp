@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/shape_of.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo ShapeOf::info = define<ShapeOf>();
+
+TensorSpecs ShapeOf::infer(const Params& p, std::span<const TensorSpec> in) {
+    int rank = in[0].shape.rank();
+    if (p.axis < -1 || p.axis >= rank)
+        throw_user(name, text("axis ", p.axis, " is out of range for rank ", rank, "; -1 means all"),
+                   ErrorClass::value);
+    return {{DType::i32, {p.axis == -1 ? rank : 1}, {}}};
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct ShapeOf {
+    static constexpr auto name = "shape_of";
+    static constexpr auto doc = "The extents of x as an int32 vector; the values of x are not read.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        int axis = -1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::axis>("axis", "The axis whose extent is wanted; -1: all of them."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, ShapeOf);
+inline constexpr OpFunction<ShapeOf> shape_of{};
+
+}  // namespace mge::ops

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/split.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/shape/concat.h"
+
+namespace mge::ops {
+namespace {
+
+int64_t extent_along(const TensorSpec& like, int axis, int rank) {
+    if (like.shape.rank() != rank)
+        throw_user(Split::name, text("a tensor of `likes` has rank ", like.shape.rank(), ", x has ", rank));
+    return like.shape[axis];
+}
+
+}  // namespace
+
+constinit const OpInfo Split::info = define<Split>();
+
+TensorSpecs Split::infer(const Params& p, std::span<const TensorSpec> in) {
+    auto& x = in[0];
+    int axis = normalize_axis(name, p.axis, x.shape.rank());
+    IntList sizes = p.sizes;
+    if (in.size() > 1) sizes.clear();
+    for (auto& like : in.subspan(1)) sizes.push_back(extent_along(like, axis, x.shape.rank()));
+    TensorSpecs parts;
+    int64_t total = 0;
+    for (int64_t size : sizes) {
+        if (size < 0) throw_user(name, text("size ", size, " is negative"), ErrorClass::value);
+        total += size;
+        parts.push_back(x);
+        parts.back().shape[axis] = size;
+    }
+    if (total != x.shape[axis] || parts.empty())
+        throw_user(name,
+                   text("sizes ", to_text(ParamValue(sizes)), " do not sum to extent ", x.shape[axis],
+                        " of axis ", axis),
+                   ErrorClass::value);
+    return parts;
+}
+
+Tensors Split::gradient(const GradientContext<Params>& g) {
+    Tensors grads(g.output_grads.begin(), g.output_grads.end());
+    for (size_t i = 0; i < grads.size(); ++i)
+        if (!grads[i]) grads[i] = full_like(g.output(i), {.value = 0});
+    Tensors result(g.inputs.size());
+    result[0] = grads.size() == 1 ? grads[0] : concat(grads, {.axis = g.params.axis});
+    return result;
+}
+
+}  // namespace mge::ops

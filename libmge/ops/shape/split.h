@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Split {
+    static constexpr auto name = "split";
+    static constexpr auto doc = "Cuts x along an axis into consecutive parts.";
+    static constexpr auto inputs = names("x", InputInfo("likes", InputKind::variadic, false, false));
+    static constexpr auto outputs = output_names("ys");
+    static constexpr OpTraits traits{.variadic_outputs = true};
+    struct Params {
+        int axis = 0;
+        IntList sizes;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::axis>("axis", "Axis to cut; negative counts from the end."),
+        field<&Params::sizes>("sizes",
+                              "Extent of each part; they sum to that of x. Tensors given as `likes` replace "
+                              "them by their own extents."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Split);
+inline constexpr OpFunction<Split, false> split{};
+
+}  // namespace mge::ops

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/transpose.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Transpose::info = define<Transpose>();
+
+std::vector<int> transpose_axes(const Transpose::Params& p, int rank) {
+    std::vector<int> axes;
+    std::vector<bool> seen(size_t(rank), false);
+    bool is_permutation = p.pattern.size() == size_t(rank);
+    for (int64_t entry : p.pattern) {
+        axes.push_back(normalize_axis(Transpose::name, entry, rank));
+        if (seen[size_t(axes.back())]) is_permutation = false;
+        seen[size_t(axes.back())] = true;
+    }
+    if (!is_permutation)
+        throw_user(
+            Transpose::name,
+            text("pattern ", to_text(ParamValue(p.pattern)), " is no permutation of the axes of rank ", rank),
+            ErrorClass::value);
+    return axes;
+}
+
+TensorSpecs Transpose::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape shape;
+    for (int axis : transpose_axes(p, in[0].shape.rank())) shape.push_back(in[0].shape[axis]);
+    return {{in[0].dtype, shape, {}}};
+}
+
+Tensors Transpose::gradient(const GradientContext<Params>& g) {
+    auto axes = transpose_axes(g.params, g.input("x").shape().rank());
+    IntList inverse(axes.size());
+    for (size_t i = 0; i < axes.size(); ++i) inverse[size_t(axes[i])] = int64_t(i);
+    return g.result({{"x", transpose(g.output_grad(), {.pattern = inverse})}});
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Transpose {
+    static constexpr auto name = "transpose";
+    static constexpr auto doc = "Reorders the axes: axis i of the result is axis pattern[i] of x.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        IntList pattern;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::pattern>(
+        "pattern", "A permutation of the axes of x; negative entries count from the end."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Transpose);
+inline constexpr OpFunction<Transpose> transpose{};
+
+// The permutation with entries 0 … rank-1; UserError when the pattern is none.
+std::vector<int> transpose_axes(const Transpose::Params& params, int rank);
+
+}  // namespace mge::ops
