@@ -143,7 +143,7 @@ struct OpInfo {
     bool is_variadic() const { return fixed_inputs() != inputs.size(); }
 };
 
-const InputInfo& input_info(const OpInfo& op,
+MGE_API const InputInfo& input_info(const OpInfo& op,
                             size_t position);  // the variadic one for all positions behind it
 
 template <class P>

@@ -2,9 +2,53 @@
 #include <nanobind/nanobind.h>
 
 #include "libmge/base/version.h"
+#include "python/src/call_op.h"
+#include "python/src/conversion.h"
+#include "python/src/device_object.h"
+#include "python/src/errors.h"
+#include "python/src/tensor_object.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+void define_module(nb::module_& module) {
+    using namespace mge::python;
+    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const mge::Error&) {
+            set_python_error();
+        } catch (const PythonError&) {
+        }
+    });
+    add_exceptions(module.ptr());
+    import_numpy();
+    add_device_type(module.ptr());
+    add_tensor_type(module.ptr());
+    add_ops_module(module.ptr());
+    add_device_functions(module.ptr());
+    module.attr("bfloat16") = nb::borrow(numpy_dtype(mge::DType::bf16));
+    module.def(
+        "set_tensor_class",
+        [](nb::handle type) {
+            if (!PyType_Check(type.ptr()))
+                throw mge::UserError("[set_tensor_class] needs a class", mge::ErrorClass::type);
+            set_result_class(reinterpret_cast<PyTypeObject*>(type.ptr()));
+        },
+        "Results of operators are made as this subclass of _mge.Tensor.");
+}
+
+}  // namespace
 
 // The extension module megengine._mge.
 NB_MODULE(_mge, module) {
     module.doc() = "MGE's tensors, operators and programs for Python.";
     module.attr("__version__") = mge::version;
+    try {
+        define_module(module);
+    } catch (...) {
+        mge::python::set_python_error();
+        throw nb::python_error();
+    }
 }

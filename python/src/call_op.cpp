@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/call_op.h"
+
+#include <cstring>
+
+#include "libmge/device/device.h"
+#include "libmge/op/apply.h"
+#include "python/src/conversion.h"
+#include "python/src/errors.h"
+
+namespace mge::python {
+namespace {
+
+// Work on fewer bytes is done before another thread could take the GIL.
+constexpr size_t bytes_worth_releasing = 64 << 10;
+
+bool is_large(std::span<const Tensor> inputs) {
+    size_t bytes = 0;
+    for (auto& input : inputs)
+        if (input && !input.is_symbolic()) bytes += input.spec().bytes();
+    return bytes >= bytes_worth_releasing;
+}
+
+class GilReleased {
+public:
+    GilReleased() : state_(PyEval_SaveThread()) {}
+    ~GilReleased() { PyEval_RestoreThread(state_); }
+    GilReleased(const GilReleased&) = delete;
+    GilReleased& operator=(const GilReleased&) = delete;
+
+private:
+    PyThreadState* state_;
+};
+
+// Numbers are weak beside tensors only where dtypes are promoted at all.
+bool has_weak_operands(const OpInfo& op) {
+    return op.traits.elementwise || op.traits.promotion != Promotion::none;
+}
+
+struct TensorOperands {
+    DType dtype = DType::none;
+    DeviceId device;
+    bool any = false;
+};
+
+// What the tensors among the operands have in common.
+TensorOperands look_at_tensors(const OpInfo& op, std::span<PyObject* const> objects) {
+    TensorOperands found;
+    for (size_t i = 0; i < objects.size(); ++i) {
+        if (!objects[i] || !is_tensor(objects[i])) continue;
+        const Tensor& value = value_of(objects[i]);
+        if (!found.any) found.device = value.device();
+        found.any = true;
+        if (!input_info(op, i).promoted) continue;
+        if (found.dtype == DType::none)
+            found.dtype = value.dtype();
+        else
+            found.dtype = common_dtype(found.dtype, value.dtype()).value_or(found.dtype);
+    }
+    if (!found.any) found.device = default_device();
+    return found;
+}
+
+// Index and mask inputs take what the constructor makes of a list, host inputs integers.
+Tensor convert_plain(const InputInfo& info, PyObject* object, DeviceId device) {
+    return tensor_from_python(object, info.kind == InputKind::host ? DType::i32 : DType::none, device);
+}
+
+}  // namespace
+
+Inputs::Inputs(size_t count) : count_(count) {
+    data_ = reinterpret_cast<Tensor*>(&few_);
+    if (count > max_inline) {
+        many_.resize(count);
+        many_owned_.resize(count);
+        data_ = reinterpret_cast<Tensor*>(many_.data());
+    }
+    std::memset(static_cast<void*>(data_), 0, count * sizeof(Tensor));
+}
+
+Inputs::~Inputs() {
+    for (size_t i = 0; i < count_; ++i)
+        if (is_owned(i)) std::destroy_at(data_ + i);
+}
+
+void Inputs::lend(size_t i, const Tensor& tensor) {
+    std::memcpy(static_cast<void*>(data_ + i), static_cast<const void*>(&tensor), sizeof(Tensor));
+}
+
+void Inputs::own(size_t i, Tensor tensor) {
+    ::new (static_cast<void*>(data_ + i)) Tensor(std::move(tensor));
+    set_owned(i);
+}
+
+void Inputs::own_all() {
+    for (size_t i = 0; i < count_; ++i) {
+        if (is_owned(i)) continue;
+        Tensor copy(data_[i]);
+        own(i, std::move(copy));
+    }
+}
+
+void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs& inputs) {
+    bool all_tensors = true;
+    for (size_t i = 0; i < objects.size(); ++i) {
+        if (objects[i] && is_tensor(objects[i]))
+            inputs.lend(i, value_of(objects[i]));
+        else if (objects[i])
+            all_tensors = false;
+    }
+    if (all_tensors) return;
+    TensorOperands tensors = look_at_tensors(op, objects);
+    bool weak = has_weak_operands(op);
+    for (size_t i = 0; i < objects.size(); ++i) {
+        PyObject* object = objects[i];
+        if (!object || is_tensor(object)) continue;
+        const InputInfo& info = input_info(op, i);
+        if (object == Py_None && info.kind != InputKind::required) continue;
+        if (object == Py_None) throw UserError("the operand is None and is not supported.", ErrorClass::type);
+        inputs.own(i, weak && info.promoted ? operand_from_python(object, tensors.dtype, tensors.device)
+                                            : convert_plain(info, object, tensors.device));
+    }
+}
+
+PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
+    bool one_output = op.outputs.size() == 1 && !op.traits.variadic_outputs;
+    if (is_large(inputs.span())) {
+        inputs.own_all();
+        Tensors outputs;
+        {
+            GilReleased released;
+            outputs = apply(op, params, inputs.span());
+        }
+        return one_output ? wrap_tensor(std::move(outputs.at(0))) : wrap_tensors(std::move(outputs));
+    }
+    return one_output ? wrap_tensor(apply_one(op, params, inputs.span()))
+                      : wrap_tensors(apply(op, params, inputs.span()));
+}
+
+}  // namespace mge::python

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/conversion.h"
+
+#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "libmge/device/device.h"
+#include "libmge/tensor/dtype_dispatch.h"
+#include "python/src/device_object.h"
+#include "python/src/errors.h"
+#include "python/src/reference.h"
+#include "python/src/tensor_object.h"
+
+namespace mge::python {
+namespace {
+
+constexpr size_t numpy_max_rank = 64;
+
+std::array<PyObject*, dtype_count> numpy_dtypes{};
+
+constexpr std::array<int, dtype_count> type_numbers = {NPY_NOTYPE, NPY_BOOL,   NPY_UBYTE, NPY_BYTE,
+                                                       NPY_USHORT, NPY_SHORT,  NPY_INT,   NPY_LONG,
+                                                       NPY_HALF,   NPY_USHORT, NPY_FLOAT};
+
+// A uint16 dtype that says in its metadata that it is bfloat16: NumPy itself has no such type.
+PyObject* make_bfloat16_dtype() {
+    Reference numpy(PyImport_ImportModule("numpy"));
+    if (!numpy) throw PythonError{};
+    Reference metadata(Py_BuildValue("{s{ss}}", "mgb_dtype", "name", "bfloat16"));
+    Reference arguments(Py_BuildValue("(s)", "uint16"));
+    Reference keywords(Py_BuildValue("{sO}", "metadata", metadata.get()));
+    Reference type(PyObject_GetAttrString(numpy.get(), "dtype"));
+    if (!metadata || !arguments || !keywords || !type) throw PythonError{};
+    PyObject* dtype = PyObject_Call(type.get(), arguments.get(), keywords.get());
+    if (!dtype) throw PythonError{};
+    return dtype;
+}
+
+bool is_bfloat16(PyArray_Descr* descr) {
+    if (descr->type_num != NPY_USHORT) return false;
+    Reference metadata(PyObject_GetAttrString(reinterpret_cast<PyObject*>(descr), "metadata"));
+    if (!metadata || metadata.get() == Py_None) {
+        PyErr_Clear();
+        return false;
+    }
+    Reference about(PyMapping_GetItemString(metadata.get(), "mgb_dtype"));
+    Reference name(about ? PyMapping_GetItemString(about.get(), "name") : nullptr);
+    bool found =
+        name && PyUnicode_Check(name.get()) && PyUnicode_CompareWithASCIIString(name.get(), "bfloat16") == 0;
+    PyErr_Clear();
+    return found;
+}
+
+// The tensor dtype equal to a NumPy dtype; none where there is none.
+DType exact_dtype(PyArray_Descr* descr) {
+    if (is_bfloat16(descr)) return DType::bf16;
+    switch (descr->type_num) {
+        case NPY_BOOL:
+            return DType::boolean;
+        case NPY_UBYTE:
+            return DType::u8;
+        case NPY_BYTE:
+            return DType::i8;
+        case NPY_USHORT:
+            return DType::u16;
+        case NPY_SHORT:
+            return DType::i16;
+        case NPY_INT:
+            return DType::i32;
+        case NPY_HALF:
+            return DType::f16;
+        case NPY_FLOAT:
+            return DType::f32;
+        default:
+            return DType::none;
+    }
+}
+
+std::string name_of_dtype(PyArray_Descr* descr) {
+    Reference text(PyObject_Str(reinterpret_cast<PyObject*>(descr)));
+    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    return utf8 ? utf8 : "?";
+}
+
+// What the constructor makes of a NumPy dtype: float64 and int64 are narrowed.
+DType narrowed_dtype(PyArray_Descr* descr) {
+    if (DType exact = exact_dtype(descr); exact != DType::none) return exact;
+    if (descr->type_num == NPY_DOUBLE) return DType::f32;
+    if (descr->type_num == NPY_LONG || descr->type_num == NPY_LONGLONG) return DType::i32;
+    throw UserError(text("[tensor] numpy dtype ", name_of_dtype(descr),
+                         " is not supported; allowed are bool, (u)int8, (u)int16, int32, int64 (as int32), ",
+                         "float16, float32 and float64 (as float32)"));
+}
+
+PyArrayObject* as_array(const Reference& reference) {
+    return reinterpret_cast<PyArrayObject*>(reference.get());
+}
+
+// Any Python data as an array; lists of tensors become arrays of their numbers.
+Reference to_array(PyObject* data) {
+    if (data == Py_None) {
+        npy_intp zero = 0;
+        Reference empty(PyArray_SimpleNew(1, &zero, NPY_FLOAT));
+        if (!empty) throw PythonError{};
+        return empty;
+    }
+    Reference array(PyArray_FROM_O(data));
+    if (!array) {
+        // A list of lists of different lengths, and the like: one class of error for all bad data.
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        Reference message(value ? PyObject_Str(value) : nullptr);
+        const char* utf8 = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+        std::string what = text("[tensor] no array can be made of a ", Py_TYPE(data)->tp_name, ": ",
+                                utf8 ? utf8 : "unknown reason");
+        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+        throw UserError(what);
+    }
+    return array;
+}
+
+// The array with elements of a type, dense, in native byte order.
+Reference cast_array(const Reference& array, int type_number) {
+    PyArray_Descr* descr = PyArray_DescrFromType(type_number);
+    Reference cast(PyArray_FromArray(as_array(array), descr,
+                                     NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED));
+    if (!cast) throw PythonError{};
+    return cast;
+}
+
+Shape shape_of(const Reference& array) {
+    int rank = PyArray_NDIM(as_array(array));
+    std::array<int64_t, numpy_max_rank> dims;
+    for (int i = 0; i < rank; ++i) dims[size_t(i)] = PyArray_DIM(as_array(array), i);
+    return Shape(std::span<const int64_t>(dims.data(), size_t(rank)));
+}
+
+Tensor tensor_from_array(const Reference& array, DType dtype, DeviceId device) {
+    if (dtype == DType::bf16 && !is_bfloat16(PyArray_DESCR(as_array(array)))) {
+        Reference floats = cast_array(array, NPY_FLOAT);
+        std::vector<BFloat16> halves(size_t(PyArray_SIZE(as_array(floats))));
+        auto* data = static_cast<const float*>(PyArray_DATA(as_array(floats)));
+        for (size_t i = 0; i < halves.size(); ++i) halves[i] = BFloat16(data[i]);
+        return tensor_from_host({dtype, shape_of(floats), {}}, halves.data(), device);
+    }
+    Reference dense = cast_array(array, type_numbers[size_t(dtype)]);
+    return tensor_from_host({dtype, shape_of(dense), {}}, PyArray_DATA(as_array(dense)), device);
+}
+
+enum class Category { boolean, integer, floating };
+Category category_of(DType dtype) {
+    return dtype == DType::boolean ? Category::boolean
+           : is_float(dtype)       ? Category::floating
+                                   : Category::integer;
+}
+
+// A Python number: its category and value, which a double holds exactly for all that i32 and f32 can take.
+struct Number {
+    Category category;
+    double value;
+};
+
+std::optional<Number> read_number(PyObject* data) {
+    if (PyBool_Check(data)) return Number{Category::boolean, data == Py_True ? 1.0 : 0.0};
+    if (PyFloat_CheckExact(data)) return Number{Category::floating, PyFloat_AS_DOUBLE(data)};
+    if (PyLong_CheckExact(data)) {
+        int overflow = 0;
+        long long value = PyLong_AsLongLongAndOverflow(data, &overflow);
+        if (overflow) throw UserError("[tensor] the integer does not fit in 64 bits", ErrorClass::value);
+        return Number{Category::integer, double(value)};
+    }
+    return std::nullopt;
+}
+
+// Numbers beside tensors are often the same few: their tensors are kept per thread.
+Tensor number_tensor(double value, DType dtype, DeviceId device) {
+    struct Kept {
+        uint64_t bits = 0;
+        DType dtype = DType::none;
+        DeviceId device;
+        Tensor tensor;
+    };
+    constexpr size_t kept_numbers = 64;
+    thread_local std::array<Kept, kept_numbers> kept;
+    uint64_t bits = std::bit_cast<uint64_t>(value);
+    Kept& slot = kept[(bits * 0x9e3779b97f4a7c15u >> 52 ^ uint64_t(dtype)) % kept_numbers];
+    if (slot.dtype != dtype || slot.bits != bits || !(slot.device == device) ||
+        slot.device.is_default != device.is_default)
+        slot = {bits, dtype, device, scalar_tensor(value, dtype, device)};
+    return slot.tensor;
+}
+
+Tensor wrapped_int_tensor(PyObject* data, DType dtype, DeviceId device) {
+    int overflow = 0;
+    long long value = PyLong_AsLongLongAndOverflow(data, &overflow);
+    if (overflow) throw UserError("[tensor] the integer does not fit in 64 bits", ErrorClass::value);
+    Tensor result;
+    // Integers wrap as NumPy's casts do; a double would lose their low bits.
+    dispatch_dtype(dtype, IntTypes{}, [&](auto type) {
+        auto element = typename decltype(type)::type(value);
+        result = tensor_from_host({dtype, {}, {}}, &element, device);
+    });
+    return result;
+}
+
+[[noreturn]] void throw_operand_dtype(PyArray_Descr* descr, DType other) {
+    throw UserError(text("unsupported numpy dtype ", name_of_dtype(descr), " beside a tensor of ", other,
+                         ": convert the array, for example with astype('float32')"));
+}
+
+// An array beside tensors counts like a tensor unless its category is lower: then it takes their dtype.
+DType operand_dtype(PyArray_Descr* descr, DType other) {
+    DType exact = exact_dtype(descr);
+    bool is_wide_int = descr->type_num == NPY_LONG || descr->type_num == NPY_LONGLONG;
+    if (is_wide_int && is_float(other) && other != DType::bf16) return other;
+    if (exact == DType::none) throw_operand_dtype(descr, other);
+    if (category_of(exact) >= category_of(other)) return exact;
+    return other == DType::bf16 ? DType::f32 : other;
+}
+
+bool is_numpy_value(PyObject* data) { return PyArray_Check(data) || PyArray_IsScalar(data, Generic); }
+
+}  // namespace
+
+void import_numpy() {
+    if (_import_array() < 0) throw PythonError{};
+    for (int i = 1; i < dtype_count; ++i)
+        numpy_dtypes[size_t(i)] = reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_numbers[size_t(i)]));
+    numpy_dtypes[size_t(DType::bf16)] = make_bfloat16_dtype();
+}
+
+DType parse_dtype(PyObject* object) {
+    if (PyUnicode_Check(object)) {
+        const char* name = PyUnicode_AsUTF8(object);
+        if (!name) throw PythonError{};
+        if (auto dtype = dtype_from_name(name); dtype && *dtype != DType::none && *dtype != DType::i64)
+            return *dtype;
+    }
+    if (object == Py_None) throw UserError("[dtype] None is not a dtype", ErrorClass::type);
+    PyArray_Descr* descr = nullptr;
+    if (!PyArray_DescrConverter(object, &descr)) throw PythonError{};
+    Reference owner(reinterpret_cast<PyObject*>(descr));
+    DType dtype = exact_dtype(descr);
+    if (dtype == DType::none)
+        throw UserError(text("[dtype] ", name_of_dtype(descr),
+                             " is not a dtype of tensors; allowed are bool, uint8, int8, uint16, int16, ",
+                             "int32, float16, bfloat16, float32"));
+    return dtype;
+}
+
+PyObject* numpy_dtype(DType dtype) { return numpy_dtypes[size_t(dtype)]; }
+
+DeviceId parse_device_argument(PyObject* object) {
+    if (!object || object == Py_None) return default_device();
+    if (auto id = id_of_device_object(object)) return *id;
+    if (!PyUnicode_Check(object))
+        throw UserError(text("[device] a device is a name such as 'cpu0', got ", Py_TYPE(object)->tp_name),
+                        ErrorClass::type);
+    const char* name = PyUnicode_AsUTF8(object);
+    if (!name) throw PythonError{};
+    return parse_device(name);
+}
+
+Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
+    if (PyLong_CheckExact(data) && !is_float(dtype) && dtype != DType::boolean)
+        return wrapped_int_tensor(data, dtype == DType::none ? DType::i32 : dtype, device);
+    if (auto number = read_number(data)) {
+        if (dtype == DType::none) dtype = number->category == Category::boolean ? DType::boolean : DType::f32;
+        return scalar_tensor(number->value, dtype, device);
+    }
+    Reference array = to_array(data);
+    PyArray_Descr* descr = PyArray_DESCR(as_array(array));
+    bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
+    if (descr->type_num == NPY_OBJECT && PyArray_SIZE(as_array(array)) > 0) {
+        // Tensors and integers inside lists arrive as objects.
+        array = cast_array(array, dtype != DType::none && !is_float(dtype) ? NPY_LONG : NPY_DOUBLE);
+        descr = PyArray_DESCR(as_array(array));
+        is_number = true;
+    }
+    if (dtype == DType::none || !is_number || PyTypeNum_ISCOMPLEX(descr->type_num))
+        dtype = dtype == DType::none || !is_number ? narrowed_dtype(descr) : (narrowed_dtype(descr), dtype);
+    return tensor_from_array(array, dtype, device);
+}
+
+Tensor operand_from_python(PyObject* data, DType other, DeviceId device) {
+    if (data == Py_None) throw UserError("the operand is None and is not supported.", ErrorClass::type);
+    if (other == DType::none) return tensor_from_python(data, other, device);
+    DType weak = other == DType::bf16 ? DType::f32 : other;
+    if (auto number = read_number(data)) {
+        if (number->category > category_of(other))
+            weak = number->category == Category::floating ? DType::f32 : DType::i32;
+        bool may_wrap = is_int(weak) && std::abs(number->value) > double(INT32_MAX);
+        if (may_wrap && PyLong_CheckExact(data)) return wrapped_int_tensor(data, weak, device);
+        return number_tensor(number->value, weak, device);
+    }
+    if (PyList_Check(data) || PyTuple_Check(data)) return tensor_from_python(data, weak, device);
+    Reference array = to_array(data);
+    PyArray_Descr* descr = PyArray_DESCR(as_array(array));
+    if (!is_numpy_value(data) && exact_dtype(descr) == DType::none)
+        return tensor_from_array(array, narrowed_dtype(descr), device);
+    return tensor_from_array(array, operand_dtype(descr, other), device);
+}
+
+PyObject* numpy_from_tensor(const Tensor& tensor) {
+    std::array<npy_intp, max_rank> dims;
+    int rank = tensor.shape().rank();
+    for (int i = 0; i < rank; ++i) dims[size_t(i)] = tensor.shape()[i];
+    auto* descr = reinterpret_cast<PyArray_Descr*>(Py_NewRef(numpy_dtype(tensor.dtype())));
+    bool is_host = tensor.device().kind == 0;
+    Reference array(PyArray_NewFromDescr(&PyArray_Type, descr, rank, dims.data(), nullptr,
+                                         is_host ? tensor.data() : nullptr, 0, nullptr));
+    if (!array) throw PythonError{};
+    if (is_host) {
+        auto owner = std::make_unique<Tensor>(tensor);
+        PyObject* capsule = PyCapsule_New(owner.get(), nullptr, [](PyObject* self) {
+            std::unique_ptr<Tensor>(static_cast<Tensor*>(PyCapsule_GetPointer(self, nullptr)));
+        });
+        if (!capsule) throw PythonError{};
+        owner.release();
+        if (PyArray_SetBaseObject(as_array(array), capsule) != 0) throw PythonError{};
+    } else if (tensor.spec().bytes() > 0) {
+        device(tensor.device())
+            .copy_to_host(PyArray_DATA(as_array(array)), tensor.data(), tensor.spec().bytes());
+    }
+    PyArray_CLEARFLAGS(as_array(array), NPY_ARRAY_WRITEABLE);
+    return array.release();
+}
+
+PyObject* scalar_from_tensor(const Tensor& tensor) {
+    if (tensor.spec().numel() != 1)
+        throw UserError(
+            text("[item] only a tensor of one element is a number, this one has shape ", tensor.shape()),
+            ErrorClass::assertion);
+    std::array<std::byte, sizeof(int64_t)> bytes;
+    device(tensor.device()).copy_to_host(bytes.data(), tensor.data(), tensor.spec().bytes());
+    PyObject* result = nullptr;
+    dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        T element;
+        std::memcpy(&element, bytes.data(), sizeof element);
+        if constexpr (std::is_same_v<T, bool>)
+            result = PyBool_FromLong(element);
+        else if constexpr (std::is_integral_v<T>)
+            result = PyLong_FromLongLong(element);
+        else
+            result = PyFloat_FromDouble(float(element));
+    });
+    if (!result) throw PythonError{};
+    return result;
+}
+
+namespace {
+
+ParamValue list_param(PyObject* object) {
+    Reference list(PySequence_Fast(object, "an operator's list parameter has to be a sequence"));
+    if (!list) throw PythonError{};
+    IntList ints;
+    FloatList floats;
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(list.get());
+    for (Py_ssize_t i = 0; i < size; ++i) {
+        auto value = param_from_python(PySequence_Fast_GET_ITEM(list.get(), i));
+        if (value && std::holds_alternative<int64_t>(*value)) {
+            ints.push_back(std::get<int64_t>(*value));
+            floats.push_back(double(ints.back()));
+        } else if (value && std::holds_alternative<double>(*value)) {
+            floats.push_back(std::get<double>(*value));
+        } else {
+            throw UserError("a list parameter holds integers or floats only", ErrorClass::type);
+        }
+    }
+    if (ints.size() == floats.size()) return ints;
+    return floats;
+}
+
+}  // namespace
+
+std::optional<ParamValue> param_from_python(PyObject* object) {
+    if (object == Py_None) return std::nullopt;
+    if (PyBool_Check(object)) return ParamValue(object == Py_True);
+    if (PyFloat_Check(object)) return ParamValue(PyFloat_AS_DOUBLE(object));
+    if (PyUnicode_Check(object)) {
+        const char* utf8 = PyUnicode_AsUTF8(object);
+        if (!utf8) throw PythonError{};
+        return ParamValue(std::string(utf8));
+    }
+    if (PyLong_Check(object) || PyArray_IsScalar(object, Integer)) {
+        Reference index(PyNumber_Index(object));
+        long long value = index ? PyLong_AsLongLong(index.get()) : -1;
+        if (PyErr_Occurred()) throw PythonError{};
+        return ParamValue(int64_t(value));
+    }
+    if (PyArray_IsScalar(object, Bool)) return ParamValue(PyObject_IsTrue(object) == 1);
+    if (PyArray_IsScalar(object, Number)) {
+        double value = PyFloat_AsDouble(object);
+        if (PyErr_Occurred()) throw PythonError{};
+        return ParamValue(value);
+    }
+    if (PyArray_DescrCheck(object) || PyType_Check(object))
+        return ParamValue(std::string(name_of(parse_dtype(object))));
+    if (is_tensor(object)) {
+        Reference number(scalar_from_tensor(concrete_value(object)));
+        return param_from_python(number.get());
+    }
+    return list_param(object);
+}
+
+}  // namespace mge::python

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/device_object.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "libmge/base/threads.h"
+#include "libmge/device/device.h"
+#include "libmge/tensor/tensor.h"
+#include "python/src/conversion.h"
+#include "python/src/reference.h"
+
+namespace nb = nanobind;
+
+namespace mge::python {
+namespace {
+
+struct DeviceObject {
+    DeviceId id;
+};
+
+bool same_spelling(DeviceId a, DeviceId b) { return a == b && logical_name(a) == logical_name(b); }
+
+// Equal to another Device, and to a string that names it in the spelling the user chose.
+bool is_equal(const DeviceObject& self, nb::handle other) {
+    if (nb::isinstance<DeviceObject>(other)) return same_spelling(self.id, nb::cast<DeviceObject&>(other).id);
+    if (!PyUnicode_Check(other.ptr())) return false;
+    try {
+        return same_spelling(self.id, parse_device(nb::cast<std::string>(other)));
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+nb::dict memory_figures(nb::handle device_name) {
+    MemoryStats stats = device(parse_device_argument(device_name.ptr())).memory();
+    nb::dict result;
+    result["allocated"] = stats.allocated;
+    result["reserved"] = stats.reserved;
+    result["peak"] = stats.peak;
+    result["limit"] = stats.limit;
+    return result;
+}
+
+}  // namespace
+
+PyObject* device_object(DeviceId id) { return nb::cast(DeviceObject{id}).release().ptr(); }
+
+std::optional<DeviceId> id_of_device_object(PyObject* object) {
+    if (!nb::isinstance<DeviceObject>(nb::handle(object))) return std::nullopt;
+    return nb::cast<DeviceObject&>(nb::handle(object)).id;
+}
+
+void add_device_type(PyObject* module_object) {
+    nb::module_ module = nb::borrow<nb::module_>(module_object);
+    nb::class_<DeviceObject>(module, "Device",
+                             "Where a Tensor lies; compares equal with strings such as 'xpux'.")
+        .def(
+            "__init__",
+            [](DeviceObject* self, nb::handle name) {
+                new (self) DeviceObject{parse_device_argument(name.ptr())};
+            },
+            nb::arg("name").none() = nb::none())
+        .def_prop_ro("logical_name", [](const DeviceObject& d) { return logical_name(d.id); })
+        .def_prop_ro("physical_name", [](const DeviceObject& d) { return physical_name(d.id); })
+        .def("__str__", [](const DeviceObject& d) { return logical_name(d.id); })
+        .def("__repr__", [](const DeviceObject& d) { return logical_name(d.id); })
+        .def("__eq__", &is_equal)
+        .def("__ne__", [](const DeviceObject& d, nb::handle other) { return !is_equal(d, other); })
+        .def("__hash__", [](const DeviceObject& d) { return nb::hash(nb::str(logical_name(d.id).c_str())); })
+        .def("__reduce__", [](const DeviceObject& d) {
+            return nb::make_tuple(nb::type<DeviceObject>(), nb::make_tuple(logical_name(d.id)));
+        });
+}
+
+void add_device_functions(PyObject* module_object) {
+    nb::module_ module = nb::borrow<nb::module_>(module_object);
+    module.def("set_default_device",
+               [](nb::handle name) { set_default_device(parse_device_argument(name.ptr())); });
+    module.def("get_default_device", [] { return logical_name(default_device()); });
+    module.def("memory_stats", &memory_figures, nb::arg("device").none() = nb::none(),
+               "Bytes allocated, reserved, peak, and the limit (0: none).");
+    module.def(
+        "reset_peak_memory", [](nb::handle name) { device(parse_device_argument(name.ptr())).reset_peak(); },
+        nb::arg("device").none() = nb::none());
+    module.def(
+        "release_cached_memory",
+        [](nb::handle name) { device(parse_device_argument(name.ptr())).release_cached(); },
+        nb::arg("device").none() = nb::none());
+    module.def(
+        "set_memory_limit",
+        [](size_t bytes, nb::handle name) {
+            device(parse_device_argument(name.ptr())).set_memory_limit(bytes);
+        },
+        nb::arg("bytes"), nb::arg("device").none() = nb::none());
+    module.def(
+        "synchronize", [](nb::handle name) { device(parse_device_argument(name.ptr())).synchronize(); },
+        nb::arg("device").none() = nb::none());
+    module.def("usable_cpus", &usable_cpus);
+    module.def("get_threads", &default_threads);
+    module.def("set_threads", &set_default_threads);
+}
+
+}  // namespace mge::python

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/errors.h"
+
+#include <new>
+
+#include "python/src/reference.h"
+
+namespace mge::python {
+namespace {
+
+PyObject* internal_error = nullptr;
+PyObject* trace_error = nullptr;
+
+PyObject* class_of(const Error& error) {
+    if (dynamic_cast<const InternalError*>(&error)) return internal_error;
+    if (dynamic_cast<const MemoryError*>(&error)) return PyExc_MemoryError;
+    switch (error.error_class()) {
+        case ErrorClass::value:
+            return PyExc_ValueError;
+        case ErrorClass::type:
+            return PyExc_TypeError;
+        case ErrorClass::index:
+            return PyExc_IndexError;
+        case ErrorClass::key:
+            return PyExc_KeyError;
+        case ErrorClass::assertion:
+            return PyExc_AssertionError;
+        case ErrorClass::not_implemented:
+            return PyExc_NotImplementedError;
+        case ErrorClass::runtime:
+            break;
+    }
+    constexpr std::string_view trace_prefix = "trace error because ";
+    return std::string_view(error.what()).starts_with(trace_prefix) ? trace_error : PyExc_RuntimeError;
+}
+
+PyObject* add_class(PyObject* module, const char* name, PyObject* base, const char* doc) {
+    Reference made(PyErr_NewExceptionWithDoc((std::string("megengine.") + name).c_str(), doc, base, nullptr));
+    if (!made || PyModule_AddObjectRef(module, name, made.get()) != 0) throw PythonError{};
+    return made.release();
+}
+
+}  // namespace
+
+void set_python_error() noexcept {
+    try {
+        throw;
+    } catch (const PythonError&) {
+    } catch (const Error& error) {
+        PyErr_SetString(class_of(error), error.what());
+    } catch (const std::bad_alloc&) {
+        PyErr_SetString(PyExc_MemoryError, "the system has no memory left");
+    } catch (const std::exception& error) {
+        PyErr_SetString(internal_error, error.what());
+    } catch (...) {
+        PyErr_SetString(internal_error, "an unknown C++ exception");
+    }
+}
+
+void add_exceptions(PyObject* module) {
+    internal_error = add_class(module, "InternalError", PyExc_RuntimeError,
+                               "A broken promise inside the library, with its place in the source.");
+    trace_error = add_class(module, "TraceError", PyExc_RuntimeError,
+                            "A traced function did something else than when it was recorded.");
+}
+
+PyObject* trace_error_class() { return trace_error; }
+
+void throw_python(PyObject* exception_class, const std::string& message) {
+    PyErr_SetString(exception_class, message.c_str());
+    throw PythonError{};
+}
+
+}  // namespace mge::python

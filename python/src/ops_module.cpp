@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The submodule `ops`: one Python function per operator, made from its definition alone.
+
+#include <cmath>
+#include <deque>
+#include <string>
+
+#include "python/src/call_op.h"
+#include "python/src/conversion.h"
+#include "python/src/errors.h"
+#include "python/src/reference.h"
+
+namespace mge::python {
+namespace {
+
+std::string python_text(const ParamValue& value) {
+    if (auto* b = std::get_if<bool>(&value)) return *b ? "True" : "False";
+    if (auto* s = std::get_if<std::string>(&value)) return '\'' + *s + '\'';
+    if (auto* d = std::get_if<double>(&value); d && std::isinf(*d))
+        return *d > 0 ? "float('inf')" : "-float('inf')";
+    return to_text(value);
+}
+
+// "add(a, b, /)\n--\n\n…": the first lines become inspect.signature.
+std::string make_doc(const OpInfo& op) {
+    std::string doc(op.name);
+    doc += '(';
+    std::string separator;
+    for (auto& input : op.inputs) {
+        bool many = input.kind == InputKind::variadic || input.variadic_host;
+        doc += separator + (many ? "*" : "") + std::string(input.name);
+        if (!many && input.kind != InputKind::required) doc += "=None";
+        separator = ", ";
+    }
+    if (!op.fields.empty() && !op.is_variadic()) doc += separator + "*", separator = ", ";
+    auto defaults = op.params.make();
+    for (auto& field : op.fields) {
+        doc += text(separator, field.name, '=', python_text(field.get(defaults.get())));
+        separator = ", ";
+    }
+    doc += text(")\n--\n\n", op.doc, "\n");
+    if (!op.fields.empty()) doc += "\nArgs:\n";
+    for (auto& field : op.fields) doc += text("    ", field.name, ": ", field.doc, '\n');
+    doc += "Returns:\n    ";
+    for (size_t i = 0; i < op.outputs.size(); ++i) doc += text(i ? ", " : "", op.outputs[i]);
+    return doc + '\n';
+}
+
+struct OpFunctionObject {
+    const OpInfo* op;
+    std::string name, doc;
+    PyMethodDef method;
+    std::shared_ptr<void> defaults;
+};
+
+bool equals(PyObject* keyword, std::string_view name) {
+    Py_ssize_t size = 0;
+    const char* utf8 = PyUnicode_AsUTF8AndSize(keyword, &size);
+    return utf8 && std::string_view(utf8, size_t(size)) == name;
+}
+
+[[noreturn]] void throw_keyword(const OpInfo& op, PyObject* keyword) {
+    std::string allowed;
+    for (auto& field : op.fields) allowed += text(allowed.empty() ? "" : ", ", field.name);
+    throw_user(op.name,
+               text("has no argument '", PyUnicode_AsUTF8(keyword), "'; it takes ",
+                    allowed.empty() ? "no keywords" : allowed),
+               ErrorClass::type);
+}
+
+// Inputs given by position and by name, in the order of the definition.
+struct Arguments {
+    std::vector<PyObject*> named;  // only filled when an input came by name
+    std::span<PyObject* const> inputs;
+    std::shared_ptr<void> params;
+};
+
+void set_field(const OpFunctionObject& function, const FieldInfo& field, PyObject* value,
+               Arguments& arguments) {
+    const OpInfo& op = *function.op;
+    auto param = param_from_python(value);
+    if (!param) return;
+    if (!arguments.params) arguments.params = op.params.make();
+    try {
+        field.set(arguments.params.get(), *param);
+    } catch (const UserError& error) {
+        throw_user(op.name, text("argument '", field.name, "': ", error.what()), error.error_class());
+    }
+}
+
+void set_keyword(const OpFunctionObject& function, PyObject* keyword, PyObject* value, Arguments& arguments) {
+    const OpInfo& op = *function.op;
+    for (auto& field : op.fields)
+        if (equals(keyword, field.name)) return set_field(function, field, value, arguments);
+    for (size_t i = 0; i < op.fixed_inputs(); ++i) {
+        if (!equals(keyword, op.inputs[i].name)) continue;
+        if (arguments.named.empty()) arguments.named.assign(arguments.inputs.begin(), arguments.inputs.end());
+        if (arguments.named.size() <= i) arguments.named.resize(i + 1);
+        if (arguments.named[i])
+            throw_user(op.name, text("got two values for '", op.inputs[i].name, "'"), ErrorClass::type);
+        arguments.named[i] = value;
+        arguments.inputs = arguments.named;
+        return;
+    }
+    throw_keyword(op, keyword);
+}
+
+PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
+    return guarded([&] {
+        auto& function = *static_cast<OpFunctionObject*>(PyCapsule_GetPointer(capsule, nullptr));
+        const OpInfo& op = *function.op;
+        Arguments arguments;
+        arguments.inputs = {args, size_t(positional)};
+        Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+        for (Py_ssize_t i = 0; i < named; ++i)
+            set_keyword(function, PyTuple_GET_ITEM(keywords, i), args[positional + i], arguments);
+        if (arguments.inputs.size() > op.inputs.size() && !op.is_variadic())
+            throw_user(op.name,
+                       text("takes at most ", op.inputs.size(), " inputs, got ", arguments.inputs.size()),
+                       ErrorClass::type);
+        Inputs inputs(arguments.inputs.size());
+        convert_inputs(op, arguments.inputs, inputs);
+        return call_op(op, arguments.params ? arguments.params.get() : function.defaults.get(), inputs);
+    });
+}
+
+}  // namespace
+
+void add_ops_module(PyObject* module) {
+    // Python's functions point into these for ever.
+    static std::deque<OpFunctionObject> functions;
+    PyObject* ops = PyImport_AddModule("megengine._mge.ops");
+    if (!ops || PyModule_AddObjectRef(module, "ops", ops) != 0) throw PythonError{};
+    for (auto* op : all_ops()) {
+        auto& function = functions.emplace_back(
+            OpFunctionObject{op, std::string(op->name), make_doc(*op), {}, op->params.make()});
+        function.method = {function.name.c_str(),
+                           reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
+                           METH_FASTCALL | METH_KEYWORDS, function.doc.c_str()};
+        Reference capsule(PyCapsule_New(&function, nullptr, nullptr));
+        Reference made(capsule ? PyCFunction_New(&function.method, capsule.get()) : nullptr);
+        if (!made || PyModule_AddObjectRef(ops, function.name.c_str(), made.get()) != 0) throw PythonError{};
+    }
+}
+
+}  // namespace mge::python

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/tensor_object.h"
+
+#include <memory>
+#include <new>
+
+#include "libmge/device/device.h"
+#include "python/src/conversion.h"
+#include "python/src/errors.h"
+#include "python/src/reference.h"
+
+namespace mge::python {
+namespace {
+
+PyTypeObject* result_class = &tensor_type;
+
+const char* const format_names[] = {"default", "nchw", "nhwc"};
+
+// What a Tensor is before __init__ ran: no tensor object is ever without a value.
+const Tensor& empty_value() {
+    static const Tensor value = empty_tensor({DType::f32, {0}, {}});
+    return value;
+}
+
+PyObject* new_tensor(PyTypeObject* type, PyObject*, PyObject*) {
+    PyObject* self = type->tp_alloc(type, 0);
+    if (self) ::new (&value_of(self)) Tensor(empty_value());
+    return self;
+}
+
+uint8_t parse_format(PyObject* format) {
+    const char* name = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
+    for (uint8_t i = 0; name && i < 3; ++i)
+        if (std::string_view(format_names[i]) == name) return i;
+    throw UserError("[Tensor] format has to be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
+}
+
+// Tensor(other) shares the value; a dtype or device asked for has to be the one it has.
+void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject* device) {
+    const Tensor& value = value_of(data);
+    if (dtype != Py_None && parse_dtype(dtype) != value.dtype())
+        throw UserError(
+            text("[Tensor] the data is a tensor of ", value.dtype(), "; use astype to change its dtype"));
+    if (device != Py_None && !(parse_device_argument(device) == value.device()))
+        throw UserError("[Tensor] the data is a tensor on another device; use to() to move it");
+    self->value = value;
+}
+
+int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
+    return guarded(
+        [&] {
+            static const char* names[] = {"data",     "dtype", "device", "is_const",
+                                          "no_cache", "name",  "format", nullptr};
+            PyObject *data, *dtype = Py_None, *device = Py_None, *name = Py_None, *format = nullptr;
+            int is_const = 0, no_cache = 0;
+            if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOppOO:Tensor", const_cast<char**>(names),
+                                             &data, &dtype, &device, &is_const, &no_cache, &name, &format))
+                throw PythonError{};
+            PyTensor* self = as_tensor(object);
+            if (is_tensor(data))
+                init_from_tensor(self, data, dtype, device);
+            else
+                self->value = tensor_from_python(data, dtype == Py_None ? DType::none : parse_dtype(dtype),
+                                                 parse_device_argument(device));
+            if (name != Py_None) {
+                if (!PyUnicode_Check(name))
+                    throw UserError("[Tensor] name has to be a string", ErrorClass::type);
+                Py_XSETREF(self->name, Py_NewRef(name));
+            }
+            if (format) self->format = parse_format(format);
+            return 0;
+        },
+        -1);
+}
+
+int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(as_tensor(self)->grad);
+    return 0;
+}
+
+int clear_tensor(PyObject* self) {
+    Py_CLEAR(as_tensor(self)->grad);
+    return 0;
+}
+
+void delete_tensor(PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(as_tensor(self)->grad);
+    Py_CLEAR(as_tensor(self)->name);
+    std::destroy_at(&value_of(self));
+    Py_TYPE(self)->tp_free(self);
+}
+
+Py_hash_t hash_tensor(PyObject* self) { return _Py_HashPointer(self); }
+
+}  // namespace
+
+PyTypeObject tensor_type = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  //
+                   .tp_name = "megengine._mge.Tensor",
+    .tp_basicsize = sizeof(PyTensor),
+    .tp_dealloc = delete_tensor,
+    .tp_as_number = &tensor_number_methods,
+    .tp_hash = hash_tensor,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = PyDoc_STR("Tensor(data, dtype=None, device=None, is_const=False, no_cache=False, name=None, "
+                        "format='default')\n--\n\nA value on a device; megengine.Tensor adds the rest."),
+    .tp_traverse = traverse_tensor,
+    .tp_clear = clear_tensor,
+    .tp_richcompare = compare_tensors,
+    .tp_methods = tensor_methods,
+    .tp_getset = tensor_properties,
+    .tp_init = init_tensor,
+    .tp_new = new_tensor,
+};
+
+void make_concrete(const Tensor& tensor) {
+    if (tensor.is_symbolic()) [[unlikely]]
+        MGE_CHECK(false, "a value without memory");
+}
+
+const Tensor& concrete_value(PyObject* object) {
+    const Tensor& value = value_of(object);
+    make_concrete(value);
+    return value;
+}
+
+PyObject* wrap_tensor(Tensor value) {
+    PyObject* self = result_class->tp_alloc(result_class, 0);
+    if (!self) throw PythonError{};
+    ::new (&value_of(self)) Tensor(std::move(value));
+    return self;
+}
+
+PyObject* wrap_tensors(Tensors values) {
+    Reference tuple(PyTuple_New(Py_ssize_t(values.size())));
+    if (!tuple) throw PythonError{};
+    for (size_t i = 0; i < values.size(); ++i)
+        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap_tensor(std::move(values[i])));
+    return tuple.release();
+}
+
+void set_result_class(PyTypeObject* type) {
+    if (!PyType_IsSubtype(type, &tensor_type))
+        throw UserError("[set_tensor_class] the class has to be a subclass of _mge.Tensor", ErrorClass::type);
+    Py_INCREF(type);
+    // Classes given before stay alive: objects of theirs may still be on their way.
+    result_class = type;
+}
+
+void add_tensor_type(PyObject* module) {
+    prepare_number_slots();
+    if (PyType_Ready(&tensor_type) != 0 ||
+        PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(&tensor_type)) != 0)
+        throw PythonError{};
+}
+
+}  // namespace mge::python

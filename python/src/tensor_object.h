@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The Python type `_mge.Tensor`: a plain CPython type, because every nanosecond of an eager operator counts.
+// megengine.Tensor is a Python subclass; results of operators are made as the class given to
+// set_tensor_class.
+
+#include <Python.h>
+
+#include "libmge/tensor/tensor.h"
+
+namespace mge::python {
+
+struct PyTensor {
+    PyObject_HEAD;
+    Tensor value;    // never null
+    PyObject* name;  // str or null
+    PyObject* grad;  // any object or null
+    uint8_t format;  // index into the format names: a tag only
+};
+
+extern PyTypeObject tensor_type;
+
+inline bool is_tensor(PyObject* object) {
+    return Py_TYPE(object) == &tensor_type || PyType_IsSubtype(Py_TYPE(object), &tensor_type);
+}
+inline PyTensor* as_tensor(PyObject* object) { return reinterpret_cast<PyTensor*>(object); }
+inline Tensor& value_of(PyObject* object) { return as_tensor(object)->value; }
+
+// The value with memory: one that a trace holds back is computed now.
+const Tensor& concrete_value(PyObject* object);
+void make_concrete(const Tensor& tensor);
+
+// A new object of the result class; throws PythonError.
+PyObject* wrap_tensor(Tensor value);
+// A tuple of them.
+PyObject* wrap_tensors(Tensors values);
+
+void set_result_class(PyTypeObject* type);
+
+// Readies the types and adds them to the module.
+void add_tensor_type(PyObject* module);
+
+// Filled in by number_slots.cpp.
+extern PyNumberMethods tensor_number_methods;
+PyObject* compare_tensors(PyObject* a, PyObject* b, int operation);
+PyObject* round_tensor(PyObject* self, PyObject* const* args, Py_ssize_t count);
+PyObject* floor_tensor(PyObject* self, PyObject*);
+PyObject* ceil_tensor(PyObject* self, PyObject*);
+PyObject* complex_from_tensor(PyObject* self, PyObject*);
+// Looks up the operators behind the slots.
+void prepare_number_slots();
+
+// tensor_methods.cpp
+extern PyMethodDef tensor_methods[];
+extern PyGetSetDef tensor_properties[];
+
+}  // namespace mge::python
