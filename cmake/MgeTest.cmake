@@ -7,18 +7,20 @@ endif()
 set(MGE_ISA_FOLDERS kernel ops)
 set(MGE_ISA_TESTED avx2 sse4)
 
-# mge_test(FOLDER source…): one test program per folder, CTest label == folder. It links the library's objects, so that
-# internals can be tested although libmge hides them.
-function(mge_test folder)
-  set(target mge_${folder}_test)
+# mge_test(NAME source…): one test program per folder below tests/, CTest label == folder. A large folder may have several,
+# named after their part of it: ops_shape carries the label ops. They link the library's objects, so that internals can be
+# tested although libmge hides them.
+function(mge_test name)
+  set(target mge_${name}_test)
+  string(REGEX REPLACE "^ops_.*" "ops" folder ${name})
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE mge_test_harness mge_internal GTest::gmock GTest::gtest_main)
-  add_test(NAME ${folder} COMMAND ${target})
-  set_tests_properties(${folder} PROPERTIES LABELS ${folder} TIMEOUT 600)
+  add_test(NAME ${name} COMMAND ${target})
+  set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 600)
   if(folder IN_LIST MGE_ISA_FOLDERS)
     foreach(isa IN LISTS MGE_ISA_TESTED)
-      add_test(NAME ${folder}.${isa} COMMAND ${target})
-      set_tests_properties(${folder}.${isa} PROPERTIES
+      add_test(NAME ${name}.${isa} COMMAND ${target})
+      set_tests_properties(${name}.${isa} PROPERTIES
         LABELS "${folder};isa" TIMEOUT 600 ENVIRONMENT MGE_ISA=${isa})
     endforeach()
   endif()

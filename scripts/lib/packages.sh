@@ -13,6 +13,7 @@ build_packages=(
     libsqlite3-dev
     libxxhash-dev
     libzip-dev
+    libzip-dev
     ninja-build
     nlohmann-json3-dev
     pkg-config
