@@ -8,6 +8,7 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/index/slice.h"
+#include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
@@ -32,6 +33,7 @@ using AllOps = TypeList<  //
     ops::Flip,            //
     ops::Full,            //
     ops::FullLike,        //
+    ops::Matmul,          //
     ops::Pad,             //
     ops::PadBackward,     //
     ops::ReduceToShape,   //
