@@ -4,11 +4,18 @@
 // list.
 
 #include "libmge/op/backend.h"
+#include "libmge/ops/create/arange.h"
+#include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/index/cond_take.h"
+#include "libmge/ops/index/embedding.h"
+#include "libmge/ops/index/gather.h"
+#include "libmge/ops/index/one_hot.h"
 #include "libmge/ops/index/slice.h"
-#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/index/sort.h"
+#include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
@@ -21,29 +28,45 @@
 
 namespace mge {
 
-using AllOps = TypeList<  //
-    ops::Add,             //
-    ops::AddAxis,         //
-    ops::AddSlice,        //
-    ops::BroadcastLike,   //
-    ops::BroadcastTo,     //
-    ops::Concat,          //
-    ops::Convert,         //
-    ops::Flatten,         //
-    ops::Flip,            //
-    ops::Full,            //
-    ops::FullLike,        //
-    ops::Matmul,          //
-    ops::Pad,             //
-    ops::PadBackward,     //
-    ops::ReduceToShape,   //
-    ops::RemoveAxis,      //
-    ops::Reshape,         //
-    ops::ReshapeLike,     //
-    ops::SetSlice,        //
-    ops::ShapeOf,         //
-    ops::Slice,           //
-    ops::Split,           //
+using AllOps = TypeList<     //
+    ops::Add,                //
+    ops::AddAxis,            //
+    ops::AddSlice,           //
+    ops::AddTake,            //
+    ops::Arange,             //
+    ops::BroadcastLike,      //
+    ops::BroadcastTo,        //
+    ops::Concat,             //
+    ops::CondTake,           //
+    ops::Convert,            //
+    ops::Embedding,          //
+    ops::EmbeddingBackward,  //
+    ops::Eye,                //
+    ops::Flatten,            //
+    ops::Flip,               //
+    ops::Full,               //
+    ops::FullLike,           //
+    ops::Gather,             //
+    ops::IndexingOneHot,     //
+    ops::IndexingSetOneHot,  //
+    ops::Linspace,           //
+    ops::OneHot,             //
+    ops::Pad,                //
+    ops::PadBackward,        //
+    ops::ReduceToShape,      //
+    ops::RemoveAxis,         //
+    ops::Reshape,            //
+    ops::ReshapeLike,        //
+    ops::Scatter,            //
+    ops::ScatterAdd,         //
+    ops::SetSlice,           //
+    ops::SetTake,            //
+    ops::ShapeOf,            //
+    ops::Slice,              //
+    ops::Sort,               //
+    ops::Split,              //
+    ops::Take,               //
+    ops::Topk,               //
     ops::Transpose>;
 
 }  // namespace mge

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/pad.h"
 
+#include <algorithm>
+
 #include "libmge/op/define.h"
 
 namespace mge::ops {
@@ -20,15 +22,12 @@ void check_margins(const char* who, const Pad::Params& p, int rank) {
 void check_mode(const Pad::Params& p, const Shape& x) {
     for (int i = 0; i < x.rank(); ++i) {
         int64_t margin = std::max(p.before[size_t(i)], p.after[size_t(i)]);
-        int64_t largest = p.mode == PadMode::reflect ? std::max<int64_t>(0, x[i] - 1) : x[i];
+        int64_t largest = std::max<int64_t>(0, x[i] - 1);
         if (p.mode == PadMode::reflect && margin > largest)
-            throw_user(Pad::name,
-                       text("margin ", margin, " of axis ", i, " is too large to mirror extent ", x[i],
-                            ": at most ", largest),
-                       ErrorClass::value);
+            throw_user(Pad::name, text("margin ", margin, " of axis ", i, " is too large to mirror extent ",
+                                       x[i], ": at most ", largest));
         if (p.mode == PadMode::replicate && margin > 0 && x[i] == 0)
-            throw_user(Pad::name, text("axis ", i, " is empty: there is no edge to repeat"),
-                       ErrorClass::value);
+            throw_user(Pad::name, text("axis ", i, " is empty: there is no edge to repeat"));
     }
 }
 

@@ -11,16 +11,16 @@ std::vector<int> transpose_axes(const Transpose::Params& p, int rank) {
     std::vector<int> axes;
     std::vector<bool> seen(size_t(rank), false);
     bool is_permutation = p.pattern.size() == size_t(rank);
-    for (int64_t entry : p.pattern) {
-        axes.push_back(normalize_axis(Transpose::name, entry, rank));
-        if (seen[size_t(axes.back())]) is_permutation = false;
-        seen[size_t(axes.back())] = true;
+    for (int64_t axis : p.pattern) {
+        bool is_new = axis >= 0 && axis < rank && !seen[size_t(axis)];
+        is_permutation = is_permutation && is_new;
+        if (!is_new) continue;
+        seen[size_t(axis)] = true;
+        axes.push_back(int(axis));
     }
     if (!is_permutation)
-        throw_user(
-            Transpose::name,
-            text("pattern ", to_text(ParamValue(p.pattern)), " is no permutation of the axes of rank ", rank),
-            ErrorClass::value);
+        throw_user(Transpose::name, text("pattern ", to_text(ParamValue(p.pattern)),
+                                         " is no permutation of the axes of rank ", rank));
     return axes;
 }
 

@@ -14,8 +14,8 @@ struct Transpose {
         IntList pattern;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(field<&Params::pattern>(
-        "pattern", "A permutation of the axes of x; negative entries count from the end."));
+    static constexpr auto fields =
+        field_list(field<&Params::pattern>("pattern", "A permutation of 0 … rank - 1."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -2,40 +2,245 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
 
-namespace mge {
+namespace mge::test {
 namespace {
 
 using testing::ElementsAre;
 
-Tensor iota(const Shape& shape) {
-    std::vector<float> values(size_t(shape.numel()));
-    std::iota(values.begin(), values.end(), 0.f);
-    return tensor_from_host({DType::f32, shape, {}}, values.data());
+Tensor floats(const Shape& shape, std::vector<double> values) {
+    return make_tensor(DType::f32, shape, values);
 }
-std::vector<float> values_of(const Tensor& t) {
-    return {t.data<float>(), t.data<float>() + t.spec().numel()};
+Tensor zeros(const Shape& shape) { return ops::full({.shape = IntList(shape.begin(), shape.end())}); }
+
+TEST(Reshape, ReadsOneFreeExtentAndATarget) {
+    check_op<ops::Reshape>({.shape = {3, -1}}, {{.shape = {2, 6}}}, {.dtypes = all_types});
+    check_op<ops::Reshape>({.shape = {}}, {{.shape = {1, 1}}});
+    check_op<ops::Reshape>({.shape = {0, 5}}, {{.shape = {3, 0}}});
+    check_op<ops::Reshape>({}, {{.shape = {2, 6}}, {.shape = {2}, .dtype = DType::i32, .values = {-1, 4}}});
+    check_op<ops::ReshapeLike>({}, {{.shape = {2, 6}}, {.shape = {3, 4}, .differentiate = false}},
+                               {.gradient = false});
+    check_op<ops::Reshape>({.shape = {1000, 300}}, {{.shape = {300, 1000}}});
 }
 
-TEST(Shape, Values) {
-    EXPECT_THAT(values_of(ops::transpose(iota({2, 3}), {.pattern = {1, 0}})), ElementsAre(0, 3, 1, 4, 2, 5));
-    EXPECT_THAT(values_of(ops::broadcast_to(iota({2, 1}), {.shape = {-1, 2}})), ElementsAre(0, 0, 1, 1));
-    EXPECT_THAT(values_of(ops::reduce_to_shape(iota({2, 3}), {.shape = {3}})), ElementsAre(3, 5, 7));
-    EXPECT_THAT(values_of(ops::reduce_to_shape(iota({2, 3}), {.shape = {2, 1}})), ElementsAre(3, 12));
-    EXPECT_THAT(values_of(ops::flip(iota({2, 2}), {.axes = {-1}})), ElementsAre(1, 0, 3, 2));
-    auto parts = ops::split(iota({3}), {.axis = 0, .sizes = {1, 2}});
-    EXPECT_THAT(values_of(parts[1]), ElementsAre(1, 2));
-    EXPECT_THAT(values_of(ops::pad(iota({3}), {.before = {2}, .after = {1}, .mode = ops::PadMode::reflect})),
-                ElementsAre(2, 1, 0, 1, 2, 1));
-    EXPECT_THAT(values_of(ops::slice(iota({5}), {.items = {0, -1, INT64_MIN, -2, 0}})), ElementsAre(4, 2, 0));
-    EXPECT_THAT(values_of(ops::set_slice(iota({4}), iota({1}), {.items = {0, 1, 3, 1, 0}})),
-                ElementsAre(0, 0, 0, 3));
-    EXPECT_THAT(values_of(ops::add_slice(iota({3}), iota({2}), {.items = {0, 1, INT64_MIN, 1, 0}})),
-                ElementsAre(0, 1, 3));
+TEST(Reshape, JoinsAddsAndRemovesAxes) {
+    check_op<ops::Flatten>({.start = 1, .end = 2}, {{.shape = {2, 3, 4, 5}}});
+    check_op<ops::Flatten>({}, {{.shape = {}}});
+    check_op<ops::AddAxis>({.axes = {0, -1}}, {{.shape = {2, 3}}});
+    check_op<ops::RemoveAxis>({.axes = {0, -1}}, {{.shape = {1, 3, 1}}});
+    EXPECT_EQ(ops::flatten(zeros({2, 3, 4, 5}), {.start = 1, .end = 2}).shape(), (Shape{2, 12, 5}));
+    EXPECT_EQ(ops::flatten(zeros({})).shape(), (Shape{1}));
+    EXPECT_EQ(ops::add_axis(zeros({2, 3}), {.axes = {0, -1}}).shape(), (Shape{1, 2, 3, 1}));
+    EXPECT_EQ(ops::remove_axis(zeros({1, 3, 1}), {.axes = {0, -1}}).shape(), (Shape{3}));
+}
+
+TEST(Reshape, SaysWhatDoesNotFit) {
+    expect_user_error(ErrorClass::runtime,
+                      "[reshape] cannot reshape (2, 3) to (4, 2): the numbers of elements differ", [] {
+                          ops::reshape(zeros({2, 3}), {.shape = {4, 2}});
+                      });
+    expect_user_error(ErrorClass::runtime,
+                      "[reshape] cannot reshape (2, 3) to (-1, 4): the numbers of elements differ", [] {
+                          ops::reshape(zeros({2, 3}), {.shape = {-1, 4}});
+                      });
+    expect_user_error(
+        ErrorClass::runtime,
+        "[reshape] cannot reshape (6,) to (4611686018427387904, 8): the numbers of elements differ", [] {
+            ops::reshape(zeros({6}), {.shape = {int64_t(1) << 62, 8}});
+        });
+    expect_user_error(ErrorClass::value, "[reshape] target (-1, -1) may hold one -1 and no other negative",
+                      [] {
+                          ops::reshape(zeros({6}), {.shape = {-1, -1}});
+                      });
+    expect_user_error(ErrorClass::runtime,
+                      "[reshape_like] cannot give (6,) the shape (2, 2): the numbers of elements differ", [] {
+                          ops::reshape_like(zeros({6}), zeros({2, 2}));
+                      });
+    expect_user_error(ErrorClass::value, "[flatten] start 1 lies behind end 0 for rank 2", [] {
+        ops::flatten(zeros({2, 3}), {.start = 1, .end = 0});
+    });
+    expect_user_error(ErrorClass::value, "[add_axis] axes (0, -4) name an axis twice", [] {
+        ops::add_axis(zeros({2, 3}), {.axes = {0, -4}});
+    });
+    expect_user_error(ErrorClass::value, "[remove_axis] axis 1 of (2, 3) has extent 3, not 1", [] {
+        ops::remove_axis(zeros({2, 3}), {.axes = {1}});
+    });
+    expect_user_error(ErrorClass::value, "[shape] rank 8 is above the largest supported rank 7", [] {
+        ops::add_axis(zeros({1, 1, 1, 1, 1, 1, 1}), {.axes = {0}});
+    });
+}
+
+TEST(Transpose, EveryKindOfPattern) {
+    check_op<ops::Transpose>({.pattern = {1, 0}}, {{.shape = {33, 18}}}, {.dtypes = all_types});
+    check_op<ops::Transpose>({.pattern = {}}, {{.shape = {}}});
+    check_op<ops::Transpose>({.pattern = {1, 0, 2}}, {{.shape = {3, 0, 2}}});
+    for (IntList pattern :
+         {IntList{0, 2, 3, 1}, IntList{0, 3, 1, 2}, IntList{3, 2, 1, 0}, IntList{0, 2, 1, 3}})
+        check_op<ops::Transpose>({.pattern = pattern}, {{.shape = {2, 3, 17, 5}}});
+    check_op<ops::Transpose>({.pattern = {6, 0, 5, 1, 4, 2, 3}}, {{.shape = {2, 3, 1, 2, 2, 3, 2}}});
+    check_op<ops::Transpose>({.pattern = {0, 2, 3, 1}}, {{.shape = {1, 64, 56, 56}}}, {.gradient = false});
+    EXPECT_THAT(values_of(ops::transpose(floats({2, 2}, {0, 1, 2, 3}), {.pattern = {1, 0}})),
+                ElementsAre(0, 2, 1, 3));
+    for (IntList wrong : {IntList{0, 0}, IntList{-1, 0}, IntList{0}, IntList{0, 1, 2}})
+        expect_user_error(
+            ErrorClass::runtime,
+            "[transpose] pattern " + to_text(ParamValue(wrong)) + " is no permutation of the axes of rank 2",
+            [&] {
+                ops::transpose(zeros({2, 3}), {.pattern = wrong});
+            });
+}
+
+TEST(Broadcast, RepeatsAxes) {
+    check_op<ops::BroadcastTo>({.shape = {4, 3}}, {{.shape = {3}}}, {.dtypes = all_types});
+    check_op<ops::BroadcastTo>({.shape = {2, -1, 5, -1}}, {{.shape = {3, 1, 2}}});
+    check_op<ops::BroadcastTo>({.shape = {2, 0, 3}}, {{.shape = {1, 3}}});
+    check_op<ops::BroadcastTo>({.shape = {2, 3}}, {{.shape = {}}});
+    check_op<ops::BroadcastTo>({.shape = {2, 1, 2, 1, 2, 1, 2}}, {{.shape = {1, 1, 1, 2, 1, 2}}});
+    check_op<ops::BroadcastTo>({}, {{.shape = {3}}, {.shape = {2}, .dtype = DType::i32, .values = {2, 3}}});
+    check_op<ops::BroadcastLike>({}, {{.shape = {3, 1}}, {.shape = {2, 3, 4}, .differentiate = false}},
+                                 {.gradient = true});
+    expect_user_error(ErrorClass::runtime,
+                      "[broadcast_to] cannot broadcast (2, 3) to (4, 3): counted from the end, extents must "
+                      "be equal or 1",
+                      [] {
+                          ops::broadcast_to(zeros({2, 3}), {.shape = {4, 3}});
+                      });
+    expect_user_error(
+        ErrorClass::value,
+        "[broadcast_to] extent -1 at place 0 of (-1, 3): only -1 is allowed, for an axis that x "
+        "has",
+        [] {
+            ops::broadcast_to(zeros({3}), {.shape = {-1, 3}});
+        });
+}
+
+TEST(ReduceToShape, SumsRepeatedAxes) {
+    for (IntList to :
+         {IntList{}, IntList{1}, IntList{5}, IntList{1, 1, 1}, IntList{7, 1}, IntList{3, 1, 5},
+          IntList{3, 7, 1}, IntList{1, 7, 5}, IntList{3, 1, 1}, IntList{1, 7, 1}, IntList{3, 7, 5}})
+        check_op<ops::ReduceToShape>({.shape = to}, {{.shape = {3, 7, 5}}},
+                                     {.dtypes = number_types, .reduction = 105});
+    check_op<ops::ReduceToShape>({.shape = {1, 300}}, {{.shape = {1111, 300}}},
+                                 {.reduction = 1111, .gradient = false});
+    check_op<ops::ReduceToShape>({.shape = {3, 1}}, {{.shape = {3, 70001}}},
+                                 {.reduction = 70001, .gradient = false});
+    check_op<ops::ReduceToShape>({.shape = {1, 17, 1, 1}}, {{.shape = {4, 17, 9, 11}}}, {.reduction = 396});
+    check_op<ops::ReduceToShape>({.shape = {1, 3}}, {{.shape = {0, 3}}});
+    check_op<ops::ReduceToShape>({}, {{.shape = {4, 3}}, {.shape = {3}, .differentiate = false}},
+                                 {.reduction = 4});
+    expect_user_error(ErrorClass::runtime, "[reduce_to_shape] shape (2,) does not broadcast to (4, 3)", [] {
+        ops::reduce_to_shape(zeros({4, 3}), {.shape = {2}});
+    });
+    expect_user_error(ErrorClass::type, "[reduce_to_shape] bool has no sum; convert x first",
+                      [] { ops::reduce_to_shape(make_tensor(DType::boolean, {1}, {1}), {.shape = {1}}); });
+}
+
+TEST(ReduceToShape, OnesSumExactly) {
+    Tensor ones = ops::full({.shape = {3, 100000}, .value = 0.1});
+    EXPECT_NEAR(values_of(ops::reduce_to_shape(ones, {.shape = {1, 1}}))[0], 30000, 0.01);
+}
+
+TEST(Concat, JoinsAlongAnyAxis) {
+    check_op<ops::Concat>({.axis = 0}, {{.shape = {2, 3}}, {.shape = {1, 3}}, {.shape = {0, 3}}},
+                          {.dtypes = all_types});
+    check_op<ops::Concat>({.axis = -1}, {{.shape = {2, 3, 2}}, {.shape = {2, 3, 5}}});
+    check_op<ops::Concat>({.axis = 1}, {{.shape = {2, 3, 70}}, {.shape = {2, 1, 70}}});
+    check_op<ops::Concat>({.axis = 0}, {{.shape = {4}}});
+    expect_user_error(ErrorClass::value, "[concat] needs at least one tensor",
+                      [] { ops::concat(TensorList(Tensors{})); });
+    expect_user_error(ErrorClass::runtime, "[concat] shapes (2, 3) and (1, 3) differ outside of axis 1", [] {
+        ops::concat({zeros({2, 3}), zeros({1, 3})}, {.axis = 1});
+    });
+    expect_user_error(ErrorClass::value, "[concat] axis 2 is out of range for rank 2", [] {
+        ops::concat({zeros({2, 3})}, {.axis = 2});
+    });
+}
+
+TEST(Split, CutsAlongAnyAxis) {
+    check_op<ops::Split>({.axis = 0, .sizes = {1, 0, 2}}, {{.shape = {3, 4}}}, {.dtypes = all_types});
+    check_op<ops::Split>({.axis = -1, .sizes = {30, 40}}, {{.shape = {5, 70}}});
+    check_op<ops::Split>({.axis = 1, .sizes = {4}}, {{.shape = {3, 4, 2}}});
+    auto parts = ops::split({floats({3}, {1, 2, 3}), zeros({1}), zeros({2})}, {.axis = 0});
+    ASSERT_EQ(parts.size(), 2u);
+    EXPECT_THAT(values_of(parts[1]), ElementsAre(2, 3));
+    expect_user_error(ErrorClass::value, "[split] sizes (1, 1) do not sum to extent 3 of axis 0", [] {
+        ops::split(zeros({3}), {.axis = 0, .sizes = {1, 1}});
+    });
+    expect_user_error(ErrorClass::value, "[split] size -1 is negative", [] {
+        ops::split(zeros({3}), {.axis = 0, .sizes = {4, -1}});
+    });
+    expect_user_error(ErrorClass::runtime, "[split] a tensor of `likes` has rank 2, x has 1", [] {
+        ops::split({zeros({3}), zeros({3, 1})}, {.axis = 0});
+    });
+}
+
+TEST(Split, GradientOfAnUnusedPartIsZero) {
+    Tensor x = zeros({3});
+    Tensors outputs = ops::split(x, {.axis = 0, .sizes = {1, 2}}), grads{floats({1}, {7}), Tensor()};
+    ops::Split::Params params{.axis = 0, .sizes = {1, 2}};
+    bool needed[] = {true};
+    Tensors dx = ops::Split::info.gradient({ops::Split::info, &params, {&x, 1}, outputs, grads, needed});
+    EXPECT_THAT(values_of(dx[0]), ElementsAre(7, 0, 0));
+}
+
+TEST(ShapeOf, GivesExtents) {
+    check_op<ops::ShapeOf>({}, {{.shape = {2, 0, 3}}}, {.dtypes = all_types});
+    EXPECT_THAT(values_of(ops::shape_of(zeros({2, 0, 3}))), ElementsAre(2, 0, 3));
+    EXPECT_THAT(values_of(ops::shape_of(zeros({2, 5}), {.axis = 1})), ElementsAre(5));
+    EXPECT_EQ(ops::shape_of(zeros({})).shape(), (Shape{0}));
+    expect_user_error(ErrorClass::value, "[shape_of] axis 2 is out of range for rank 2; -1 means all", [] {
+        ops::shape_of(zeros({2, 5}), {.axis = 2});
+    });
+}
+
+TEST(Flip, ReversesAxes) {
+    check_op<ops::Flip>({.axes = {0}}, {{.shape = {5}}}, {.dtypes = all_types});
+    check_op<ops::Flip>({.axes = {-1, 0}}, {{.shape = {3, 4, 33}}});
+    check_op<ops::Flip>({.axes = {}}, {{.shape = {3, 4}}});
+    check_op<ops::Flip>({.axes = {1}}, {{.shape = {3, 0}}});
+    expect_user_error(ErrorClass::value, "[flip] axes (1, -1) name an axis twice", [] {
+        ops::flip(zeros({2, 2}), {.axes = {1, -1}});
+    });
+}
+
+TEST(Pad, FillsMargins) {
+    check_op<ops::Pad>({.before = {1, 0}, .after = {0, 2}, .value = 1.5}, {{.shape = {3, 4}}},
+                       {.dtypes = all_types});
+    for (auto mode : {ops::PadMode::constant, ops::PadMode::reflect, ops::PadMode::replicate}) {
+        check_op<ops::Pad>({.before = {0, 2, 1}, .after = {1, 1, 3}, .mode = mode}, {{.shape = {3, 4, 5}}});
+        check_op<ops::Pad>({.before = {}, .after = {}, .mode = mode}, {{.shape = {}}});
+        check_op<ops::PadBackward>({.before = {0, 2, 1}, .after = {1, 1, 3}, .mode = mode},
+                                   {{.shape = {4, 6, 9}}});
+    }
+    check_op<ops::Pad>({.before = {1, 1}, .after = {1, 0}, .value = 3}, {{.shape = {0, 2}}});
+    Tensor x = floats({3}, {1, 2, 3});
+    EXPECT_THAT(values_of(ops::pad(x, {.before = {2}, .after = {1}, .mode = ops::PadMode::reflect})),
+                ElementsAre(3, 2, 1, 2, 3, 2));
+    EXPECT_THAT(values_of(ops::pad(x, {.before = {2}, .after = {1}, .mode = ops::PadMode::replicate})),
+                ElementsAre(1, 1, 1, 2, 3, 3));
+    EXPECT_THAT(values_of(ops::pad(x, {.before = {1}, .after = {2}, .value = 9})),
+                ElementsAre(9, 1, 2, 3, 9, 9));
+}
+
+TEST(Pad, SaysWhatDoesNotFit) {
+    using ops::PadMode;
+    expect_user_error(ErrorClass::value, "[pad] needs one margin per axis: rank 2, 1 before, 2 after", [] {
+        ops::pad(zeros({2, 2}), {.before = {1}, .after = {1, 1}});
+    });
+    expect_user_error(ErrorClass::value, "[pad] margin -1 is negative",
+                      [] { ops::pad(zeros({2}), {.before = {-1}, .after = {0}}); });
+    expect_user_error(ErrorClass::runtime,
+                      "[pad] margin 4 of axis 0 is too large to mirror extent 4: at most 3",
+                      [] { ops::pad(zeros({4}), {.before = {4}, .after = {0}, .mode = PadMode::reflect}); });
+    expect_user_error(ErrorClass::runtime, "[pad] axis 0 is empty: there is no edge to repeat", [] {
+        ops::pad(zeros({0}), {.before = {1}, .after = {0}, .mode = PadMode::replicate});
+    });
+    expect_user_error(ErrorClass::value, "[pad_backward] the margins of axis 0 are larger than extent 2",
+                      [] { ops::pad_backward(zeros({2}), {.before = {2}, .after = {1}}); });
 }
 
 }  // namespace
-}  // namespace mge
+}  // namespace mge::test

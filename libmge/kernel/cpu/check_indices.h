@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "libmge/base/error.h"
+
+namespace mge {
+
+[[noreturn]] inline void throw_index(std::string_view op, int axis, int64_t index, int64_t extent) {
+    throw_user(op, text("index ", index, " is out of range for axis ", axis, " with extent ", extent),
+               ErrorClass::index);
+}
+
+// Whether indices count from the end when they are negative.
+enum class NegativeIndices { count_from_end, refused };
+
+// UserError (class IndexError) that names the first index outside of [-extent, extent), or [0, extent) when
+// negative ones are refused. Kernels call it before they read anything by these indices.
+inline void check_indices(std::string_view op, int axis, const int32_t* indices, int64_t count,
+                          int64_t extent, NegativeIndices negative = NegativeIndices::count_from_end) {
+    int64_t lowest = negative == NegativeIndices::count_from_end ? -extent : 0;
+    bool any_outside = false;
+    for (int64_t i = 0; i < count; ++i)
+        any_outside |= (int64_t(indices[i]) < lowest) | (int64_t(indices[i]) >= extent);
+    if (!any_outside) [[likely]]
+        return;
+    for (int64_t i = 0; i < count; ++i)
+        if (indices[i] < lowest || indices[i] >= extent) throw_index(op, axis, indices[i], extent);
+}
+
+inline int64_t from_end(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
+
+}  // namespace mge

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Arange {
+    static constexpr auto name = "arange";
+    static constexpr auto doc = "start, start + step, start + 2 step, … up to but without stop.";
+    static constexpr auto inputs = names();
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double start = 0, stop = 0, step = 1;
+        DType dtype = DType::f32;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::start>("start", "First value."),
+                   field<&Params::stop>("stop", "The values end before it."),
+                   field<&Params::step>("step", "Distance of the values; not 0, may be negative."),
+                   field<&Params::dtype>("dtype", "Dtype of the result."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Arange);
+inline constexpr OpFunction<Arange> arange{};
+
+struct Linspace {
+    static constexpr auto name = "linspace";
+    static constexpr auto doc = "num evenly spaced values from start to stop, both included.";
+    static constexpr auto inputs = names();
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double start = 0, stop = 1;
+        int64_t num = 100;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::start>("start", "First value."),
+                                              field<&Params::stop>("stop", "Last value."),
+                                              field<&Params::num>("num", "How many; 0 or more."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Linspace);
+inline constexpr OpFunction<Linspace> linspace{};
+
+}  // namespace mge::ops

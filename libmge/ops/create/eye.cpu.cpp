@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/create/eye.h"
+
+#include <algorithm>
+
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+void run_diagonal(const Prepared& prepared, const Launch& launch) {
+    auto& y = prepared.state<ProblemState<Eye::Params>>().outputs[0];
+    int64_t rows = y.shape[0], columns = y.shape[1];
+    dispatch_dtype(y.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        std::fill_n(launch.out<T>(0), rows * columns, T{});
+        for (int64_t i = 0; i < std::min(rows, columns); ++i) launch.out<T>(0)[i * columns + i] = T(1.f);
+    });
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Eye) {
+    static constexpr Algorithm list[] = {{"reference", always, copy_problem<Eye::Params>, run_diagonal}};
+    return list;
+}
+
+}  // namespace mge::ops

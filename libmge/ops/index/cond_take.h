@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct CondTake {
+    static constexpr auto name = "cond_take";
+    static constexpr auto doc =
+        "The elements of x where the mask holds, as a vector, and their places in the flattened x.";
+    static constexpr auto inputs = names("x", "mask");
+    static constexpr auto outputs = output_names("values", "indices");
+    static constexpr OpTraits traits{.runtime_shape = true};
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, CondTake);
+inline constexpr OpFunction<CondTake, false> cond_take{};
+
+}  // namespace mge::ops

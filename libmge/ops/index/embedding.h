@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Embedding {
+    static constexpr auto name = "embedding";
+    static constexpr auto doc =
+        "One row of the weight (rows, width) per index; shape: that of index, then width.";
+    static constexpr auto inputs = names("weight", "index");
+    static constexpr auto outputs = output_names("rows");
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Embedding);
+inline constexpr OpFunction<Embedding> embedding{};
+
+struct EmbeddingBackward {
+    static constexpr auto name = "embedding_backward";
+    static constexpr auto doc = "The gradient of an embedding's weight: each row sums those of its uses.";
+    static constexpr auto inputs = names("index", "dy");
+    static constexpr auto outputs = output_names("dweight");
+    struct Params {
+        int64_t num_embeddings = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::num_embeddings>("num_embeddings", "Number of rows of the weight."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, EmbeddingBackward);
+inline constexpr OpFunction<EmbeddingBackward> embedding_backward{};
+
+}  // namespace mge::ops

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/index/gather.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/create/full.h"
+
+namespace mge::ops {
+namespace {
+
+void check_index(std::string_view who, int64_t axis, const TensorSpec& x, const TensorSpec& index) {
+    if (index.dtype != DType::i32)
+        throw_user(who, text("the index has to be int32, got ", index.dtype), ErrorClass::type);
+    int at = normalize_axis(who, axis, x.shape.rank());
+    bool fits = index.shape.rank() == x.shape.rank();
+    for (int i = 0; fits && i < x.shape.rank(); ++i) fits = i == at || index.shape[i] <= x.shape[i];
+    if (!fits)
+        throw_user(who,
+                   text("index of shape ", index.shape, " does not fit ", x.shape,
+                        ": it needs the same rank and, outside of axis ", at, ", no larger extents"),
+                   ErrorClass::value);
+}
+
+TensorSpecs infer_scatter(std::string_view who, const Gather::Params& p, std::span<const TensorSpec> in) {
+    check_index(who, p.axis, in[0], in[1]);
+    if (!(in[1].shape == in[2].shape))
+        throw_user(who, text("index ", in[1].shape, " and source ", in[2].shape, " differ in shape"),
+                   ErrorClass::value);
+    return {in[0]};
+}
+
+}  // namespace
+
+constinit const OpInfo Gather::info = define<Gather>();
+constinit const OpInfo Scatter::info = define<Scatter>();
+constinit const OpInfo ScatterAdd::info = define<ScatterAdd>();
+
+TensorSpecs Gather::infer(const Params& p, std::span<const TensorSpec> in) {
+    check_index(name, p.axis, in[0], in[1]);
+    return {{in[0].dtype, in[1].shape, {}}};
+}
+TensorSpecs Scatter::infer(const Params& p, std::span<const TensorSpec> in) {
+    return infer_scatter(name, p, in);
+}
+TensorSpecs ScatterAdd::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum", ErrorClass::type);
+    return infer_scatter(name, p, in);
+}
+
+Tensors Gather::gradient(const GradientContext<Params>& g) {
+    Tensor zeros = full_like(g.input("x"), {.value = 0});
+    return g.result({{"x", scatter_add(zeros, g.input("index"), g.output_grad(), g.params)}});
+}
+
+Tensors Scatter::gradient(const GradientContext<Params>& g) {
+    Tensor zeros = full_like(g.input("source"), {.value = 0}), dx, dsource;
+    if (g.needs("x")) dx = scatter(g.output_grad(), g.input("index"), zeros, g.params);
+    if (g.needs("source")) dsource = gather(g.output_grad(), g.input("index"), g.params);
+    return g.result({{"x", dx}, {"source", dsource}});
+}
+
+Tensors ScatterAdd::gradient(const GradientContext<Params>& g) {
+    Tensor dsource;
+    if (g.needs("source")) dsource = gather(g.output_grad(), g.input("index"), g.params);
+    return g.result({{"x", g.output_grad()}, {"source", dsource}});
+}
+
+}  // namespace mge::ops

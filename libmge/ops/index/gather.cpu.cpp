@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/index/gather.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libmge/kernel/cpu/check_indices.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+struct Places {
+    std::string_view op;
+    Shape index;
+    Strides strides;  // of x, 0 along the axis
+    int axis;
+    int64_t axis_stride, extent;
+    DType dtype;
+    size_t bytes;  // of x
+};
+
+Prepared prepare_places(const PrepareContext& context) {
+    auto& problem = context.problem;
+    auto& x = problem.inputs[0];
+    int axis = normalize_axis(problem.op, problem.as<Gather::Params>().axis, x.shape.rank());
+    Strides strides = dense_strides(x.shape);
+    int64_t axis_stride = std::exchange(strides[size_t(axis)], 0);
+    return Prepared::make(Places{problem.op, problem.inputs[1].shape, strides, axis, axis_stride,
+                                 x.shape[axis], x.dtype, x.bytes()});
+}
+
+// Calls fn(position in the index tensor, position in x) for rows [begin, end) of the index tensor.
+template <class Fn>
+void for_rows(const Places& places, const int32_t* index, int64_t begin, int64_t end, Fn&& fn) {
+    int rank = places.index.rank();
+    int64_t length = places.index[rank - 1], step = places.strides[size_t(rank - 1)];
+    for (int64_t row = begin; row < end; ++row) {
+        int64_t base = 0, rest = row;
+        for (int i = rank - 2; i >= 0; --i) {
+            base += rest % places.index[i] * places.strides[size_t(i)];
+            rest /= places.index[i];
+        }
+        for (int64_t i = 0; i < length; ++i) {
+            int64_t at = row * length + i;
+            fn(at, base + i * step + from_end(index[at], places.extent) * places.axis_stride);
+        }
+    }
+}
+
+int64_t rows_of(const Places& places) {
+    int64_t length = places.index[places.index.rank() - 1];
+    return length ? places.index.numel() / length : 0;
+}
+void check(const Places& places, const Launch& launch) {
+    check_indices(places.op, places.axis, launch.in<int32_t>(1), places.index.numel(), places.extent);
+}
+
+void run_gather(const Prepared& prepared, const Launch& launch) {
+    auto& places = prepared.state<Places>();
+    check(places, launch);
+    int64_t length = std::max<int64_t>(1, places.index[places.index.rank() - 1]);
+    dispatch_size(places.dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        par_for(launch.threads, rows_of(places), std::max<int64_t>(1, parallel_grain / length),
+                [&](int64_t begin, int64_t end) {
+                    for_rows(places, launch.in<int32_t>(1), begin, end, [&](int64_t at, int64_t place) {
+                        launch.out<T>(0)[at] = launch.in<T>(0)[place];
+                    });
+                });
+    });
+}
+
+// One thread: several elements may go to one place, and their order counts.
+template <bool add, class T>
+void change(const Places& places, const Launch& launch) {
+    check(places, launch);
+    if (launch.inputs[0] != launch.outputs[0] && places.bytes)
+        std::memcpy(launch.outputs[0], launch.inputs[0], places.bytes);
+    T* y = launch.out<T>(0);
+    const T* source = launch.in<T>(2);
+    for_rows(places, launch.in<int32_t>(1), 0, rows_of(places), [&](int64_t at, int64_t place) {
+        if constexpr (!add)
+            y[place] = source[at];
+        else if constexpr (std::is_integral_v<T>)
+            y[place] = T(y[place] + source[at]);
+        else
+            y[place] = T(float(y[place]) + float(source[at]));
+    });
+}
+
+void run_scatter(const Prepared& prepared, const Launch& launch) {
+    auto& places = prepared.state<Places>();
+    dispatch_size(places.dtype,
+                  [&](auto type) { change<false, typename decltype(type)::type>(places, launch); });
+}
+void run_scatter_add(const Prepared& prepared, const Launch& launch) {
+    auto& places = prepared.state<Places>();
+    dispatch_dtype(places.dtype, NumberTypes{},
+                   [&](auto type) { change<true, typename decltype(type)::type>(places, launch); });
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Gather) {
+    static constexpr Algorithm list[] = {{"rows", always, prepare_places, run_gather}};
+    return list;
+}
+KernelList kernels(Cpu, Scatter) {
+    static constexpr Algorithm list[] = {{"rows", always, prepare_places, run_scatter}};
+    return list;
+}
+KernelList kernels(Cpu, ScatterAdd) {
+    static constexpr Algorithm list[] = {{"rows", always, prepare_places, run_scatter_add}};
+    return list;
+}
+
+}  // namespace mge::ops

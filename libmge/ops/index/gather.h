@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One index per element: element (i, j, k) of the index tensor names place (i, index, k) for axis 1. The
+// index tensor has the rank of x and no larger extents outside of the axis.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Gather {
+    static constexpr auto name = "gather";
+    static constexpr auto doc = "y[i, j, k] = x[i, index[i, j, k], k], for axis 1 of rank 3.";
+    static constexpr auto inputs = names("x", "index");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        int axis = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::axis>("axis", "Axis that the index replaces; negative from the end."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Gather);
+inline constexpr OpFunction<Gather> gather{};
+
+struct Scatter {
+    static constexpr auto name = "scatter";
+    static constexpr auto doc =
+        "x with y[i, index[i, j, k], k] = source[i, j, k]; the last of several stays.";
+    static constexpr auto inputs = names("x", unpromoted("index"), "source");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::to_first};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = Gather::Params;
+    static constexpr auto fields = Gather::fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Scatter);
+inline constexpr OpFunction<Scatter> scatter{};
+
+struct ScatterAdd {
+    static constexpr auto name = "scatter_add";
+    static constexpr auto doc = "x with source[i, j, k] added to y[i, index[i, j, k], k].";
+    static constexpr auto inputs = names("x", unpromoted("index"), "source");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::to_first};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = Gather::Params;
+    static constexpr auto fields = Gather::fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, ScatterAdd);
+inline constexpr OpFunction<ScatterAdd> scatter_add{};
+
+}  // namespace mge::ops

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One class index per place: making the indicator of a class, and reading or writing the element of the class
+// along an axis.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct OneHot {
+    static constexpr auto name = "one_hot";
+    static constexpr auto doc =
+        "A new last axis with 1 at the index and 0 elsewhere, in the dtype of the index.";
+    static constexpr auto inputs = names("index");
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        int64_t num_classes = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::num_classes>("num_classes", "Extent of the new axis; above 0."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, OneHot);
+inline constexpr OpFunction<OneHot> one_hot{};
+
+struct IndexingOneHot {
+    static constexpr auto name = "indexing_one_hot";
+    static constexpr auto doc =
+        "The element of x that the index names along the axis, which stays with extent 1.";
+    static constexpr auto inputs = names("x", "index");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        int axis = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::axis>("axis", "Axis that the index names an element of; the index has all others."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, IndexingOneHot);
+inline constexpr OpFunction<IndexingOneHot> indexing_one_hot{};
+
+struct IndexingSetOneHot {
+    static constexpr auto name = "indexing_set_one_hot";
+    static constexpr auto doc = "x with the elements that the index names along the axis replaced by value.";
+    static constexpr auto inputs = names("x", unpromoted("index"), "value");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::to_first};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = IndexingOneHot::Params;
+    static constexpr auto fields = IndexingOneHot::fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, IndexingSetOneHot);
+inline constexpr OpFunction<IndexingSetOneHot> indexing_set_one_hot{};
+
+}  // namespace mge::ops

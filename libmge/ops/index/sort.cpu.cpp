@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row is sorted as integers: the upper 32 bits order the values, the lower 32 bits are their places, so
+// that one comparison does both and equal values keep their order. 64-bit elements are compared through their
+// row.
+#include "libmge/ops/index/sort.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+// Rises with the value; −0 equals 0, NaN is last in the wanted direction.
+template <class T>
+uint32_t order_of(T value, bool descending) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return value;
+    } else if constexpr (std::is_integral_v<T>) {
+        return uint32_t(int32_t(value)) ^ 0x80000000u;
+    } else {
+        float f = float(value);
+        if (f != f) return descending ? 0 : UINT32_MAX;
+        if (f == 0) f = 0;
+        auto bits = std::bit_cast<uint32_t>(f);
+        return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+    }
+}
+
+// Sorts the first `k` of `keys` into place; with no_sort only makes them the first ones.
+template <class Key, class Before>
+void order_keys(std::vector<Key>& keys, int64_t k, bool no_sort, Before before) {
+    auto begin = keys.begin(), middle = begin + k, end = keys.end();
+    if (middle != end || no_sort) std::nth_element(begin, middle - 1, end, before);
+    if (!no_sort) std::sort(begin, middle, before);
+}
+
+template <class T>
+class RowSorter {
+public:
+    RowSorter(int64_t length, int64_t k, bool descending, bool no_sort)
+        : keys_(size_t(length)), k_(k), descending_(descending), no_sort_(no_sort) {}
+
+    // Places of the k first elements of the row with elements x[0], x[step], …
+    int32_t place(int64_t i) const { return int32_t(uint32_t(keys_[size_t(i)])); }
+    void sort(const T* x, int64_t step) {
+        for (size_t i = 0; i < keys_.size(); ++i) {
+            if constexpr (sizeof(T) == 8)
+                keys_[i] = i;
+            else
+                keys_[i] = uint64_t(order_of(x[int64_t(i) * step], descending_)) << 32 | i;
+        }
+        if constexpr (sizeof(T) == 8)
+            order_keys(keys_, k_, no_sort_, [&](uint64_t a, uint64_t b) {
+                std::pair first{x[int64_t(a) * step], a}, second{x[int64_t(b) * step], b};
+                return descending_ ? first > second : first < second;
+            });
+        else if (descending_)
+            order_keys(keys_, k_, no_sort_, std::greater<>());
+        else
+            order_keys(keys_, k_, no_sort_, std::less<>());
+    }
+
+private:
+    std::vector<uint64_t> keys_;
+    int64_t k_;
+    bool descending_, no_sort_;
+};
+
+template <class T>
+void sort_rows(const TensorSpec& x, const Sort::Params& p, const Launch& launch) {
+    int axis = normalize_axis(Sort::name, p.axis, x.shape.rank());
+    int64_t length = x.shape[axis], inner = 1;
+    for (int i = axis + 1; i < x.shape.rank(); ++i) inner *= x.shape[i];
+    if (x.numel() == 0) return;
+    constexpr int64_t nanoseconds_per_element = 16;
+    int64_t grain = std::max<int64_t>(1, parallel_grain / nanoseconds_per_element / length);
+    par_for(launch.threads, x.numel() / length, grain, [&](int64_t begin, int64_t end) {
+        RowSorter<T> sorter(length, length, p.descending, false);
+        for (int64_t row = begin; row < end; ++row) {
+            int64_t offset = row / inner * inner * length + row % inner;
+            const T* from = launch.in<T>(0) + offset;
+            sorter.sort(from, inner);
+            for (int64_t i = 0; i < length; ++i) {
+                launch.out<T>(0)[offset + i * inner] = from[sorter.place(i) * inner];
+                launch.out<int32_t>(1)[offset + i * inner] = sorter.place(i);
+            }
+        }
+    });
+}
+
+template <class T>
+void first_of_rows(const TensorSpec& x, const Topk::Params& p, const Launch& launch) {
+    int64_t length = x.shape[x.shape.rank() - 1], k = std::min(p.k, length);
+    if (x.numel() == 0) return;
+    constexpr int64_t nanoseconds_per_element = 4;
+    int64_t grain = std::max<int64_t>(1, parallel_grain / nanoseconds_per_element / length);
+    par_for(launch.threads, x.numel() / length, grain, [&](int64_t begin, int64_t end) {
+        RowSorter<T> sorter(length, k, p.descending, p.no_sort || p.kth_only);
+        for (int64_t row = begin; row < end; ++row) {
+            const T* from = launch.in<T>(0) + row * length;
+            sorter.sort(from, 1);
+            if (p.kth_only) {
+                // The first place that holds the k-th value.
+                uint32_t wanted = sizeof(T) == 8 ? 0 : order_of(from[sorter.place(k - 1)], p.descending);
+                int64_t at = 0;
+                if constexpr (sizeof(T) == 8)
+                    while (from[at] != from[sorter.place(k - 1)]) ++at;
+                else
+                    while (order_of(from[at], p.descending) != wanted) ++at;
+                launch.out<T>(0)[row] = from[at];
+                launch.out<int32_t>(1)[row] = int32_t(at);
+                continue;
+            }
+            for (int64_t i = 0; i < k; ++i) {
+                launch.out<T>(0)[row * k + i] = from[sorter.place(i)];
+                launch.out<int32_t>(1)[row * k + i] = sorter.place(i);
+            }
+        }
+    });
+}
+
+void run_sort(const Prepared& prepared, const Launch& launch) {
+    auto& problem = prepared.state<ProblemState<Sort::Params>>();
+    dispatch_dtype(problem.inputs[0].dtype, AllTypes{}, [&](auto type) {
+        sort_rows<typename decltype(type)::type>(problem.inputs[0], problem.params, launch);
+    });
+}
+void run_topk(const Prepared& prepared, const Launch& launch) {
+    auto& problem = prepared.state<ProblemState<Topk::Params>>();
+    dispatch_dtype(problem.inputs[0].dtype, AllTypes{}, [&](auto type) {
+        first_of_rows<typename decltype(type)::type>(problem.inputs[0], problem.params, launch);
+    });
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Sort) {
+    static constexpr Algorithm list[] = {{"rows", always, copy_problem<Sort::Params>, run_sort}};
+    return list;
+}
+KernelList kernels(Cpu, Topk) {
+    static constexpr Algorithm list[] = {{"rows", always, copy_problem<Topk::Params>, run_topk}};
+    return list;
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Order: by value, equal values by their place; descending is exactly the reverse. NaN comes last either way.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Sort {
+    static constexpr auto name = "sort";
+    static constexpr auto doc = "The elements of x in order along an axis, and the places they come from.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("values", "indices");
+    struct Params {
+        int axis = -1;
+        bool descending = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::axis>("axis", "Axis to sort along; negative counts from the end."),
+                   field<&Params::descending>("descending", "Largest first."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Sort);
+inline constexpr OpFunction<Sort, false> sort{};
+
+struct Topk {
+    static constexpr auto name = "topk";
+    static constexpr auto doc =
+        "The k first elements of each row (the last axis) in order, and their places.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("values", "indices");
+    struct Params {
+        int64_t k = 1;
+        bool descending = true, kth_only = false, no_sort = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::k>("k", "How many; more than there are means all."),
+                   field<&Params::descending>("descending", "Largest first."),
+                   field<&Params::kth_only>("kth_only", "Only the k-th of each row; the axis goes away."),
+                   field<&Params::no_sort>("no_sort", "Any order among the k."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Topk);
+inline constexpr OpFunction<Topk, false> topk{};
+
+}  // namespace mge::ops

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result is outer × indices × inner; x and the tensors that are changed are outer × places × inner. The
+// offset of each index combination is computed once, after the indices were checked; then rows of the inner
+// part are read or written there. When the indexed axes are no neighbours, a row is not contiguous and comes
+// with a table of its elements' offsets.
+#include "libmge/ops/index/take.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libmge/kernel/cpu/check_indices.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/ops/index/assigned_value.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+struct IndexedAxis {
+    int axis;
+    int64_t extent, stride;  // of x
+    int64_t count;           // elements of the index tensor
+    Strides strides;         // of the index tensor in the common shape
+};
+
+struct Places {
+    std::string_view op;
+    std::vector<IndexedAxis> axes;
+    Shape indices;
+    int64_t combinations = 1, outer = 1, inner = 1, outer_stride = 0;
+    std::vector<int64_t> inner_offsets;  // empty: contiguous
+    DType dtype = DType::f32;
+    size_t bytes = 0;                 // of x
+    std::vector<StridedCopy> expand;  // of a value that broadcasts
+    size_t first_input = 1;           // position of the first index tensor
+
+    size_t offsets_bytes() const { return (size_t(combinations) * sizeof(int64_t) + 63) / 64 * 64; }
+    int64_t rows() const { return outer * combinations; }
+};
+
+void fill_rows(Places& places, const Shape& x, const TakeShape& take) {
+    Strides dense = dense_strides(x);
+    bool neighbours = take.axes.back() - take.axes.front() + 1 == int(take.axes.size());
+    if (neighbours) {
+        for (int i = 0; i < take.axes.front(); ++i) places.outer *= x[i];
+        for (int i = take.axes.back() + 1; i < x.rank(); ++i) places.inner *= x[i];
+        places.outer_stride = places.outer ? x.numel() / places.outer : 0;
+        return;
+    }
+    Shape rest;
+    Strides strides{};
+    for (int i = 0; i < x.rank(); ++i)
+        if (std::find(take.axes.begin(), take.axes.end(), i) == take.axes.end()) {
+            strides[size_t(rest.rank())] = dense[size_t(i)];
+            rest.push_back(x[i]);
+        }
+    places.inner = rest.numel();
+    for (int64_t n = 0; n < places.inner; ++n) {
+        int64_t offset = 0, left = n;
+        for (int i = rest.rank() - 1; i >= 0; --i) {
+            offset += left % rest[i] * strides[size_t(i)];
+            left /= rest[i];
+        }
+        places.inner_offsets.push_back(offset);
+    }
+}
+
+Places make_places(const Problem& problem, size_t first_input) {
+    auto& x = problem.inputs[0];
+    auto indices = problem.inputs.subspan(first_input);
+    auto take = take_shape(problem.op, problem.as<Take::Params>(), x.shape, indices);
+    Places places;
+    places.op = problem.op;
+    places.first_input = first_input;
+    places.indices = take.indices;
+    places.combinations = take.indices.numel();
+    places.dtype = x.dtype;
+    places.bytes = x.bytes();
+    Strides dense = dense_strides(x.shape);
+    for (size_t i = 0; i < indices.size(); ++i)
+        places.axes.push_back({take.axes[i], x.shape[take.axes[i]], dense[size_t(take.axes[i])],
+                               indices[i].numel(), broadcast_strides(indices[i].shape, take.indices)});
+    fill_rows(places, x.shape, take);
+    return places;
+}
+
+Prepared prepare_take(const PrepareContext& context) {
+    Places places = make_places(context.problem, 1);
+    size_t workspace = places.offsets_bytes();
+    return Prepared::make(std::move(places), workspace);
+}
+
+Prepared prepare_change(const PrepareContext& context) {
+    auto& problem = context.problem;
+    Places places = make_places(problem, 2);
+    size_t workspace = places.offsets_bytes();
+    Shape result =
+        take_shape(problem.op, problem.as<Take::Params>(), problem.inputs[0].shape, problem.inputs.subspan(2))
+            .result;
+    Shape value = check_value_shape(problem.op, problem.inputs[1].shape, result);
+    if (value.numel() != result.numel()) {
+        places.expand.emplace_back(size_of(places.dtype), result,
+                                   StridedSide{0, broadcast_strides(value, result)},
+                                   StridedSide{0, dense_strides(result)});
+        workspace += size_t(result.numel()) * size_of(places.dtype);
+    }
+    return Prepared::make(std::move(places), workspace);
+}
+
+// Checks all indices and writes the offset of each combination into the workspace.
+const int64_t* find_offsets(const Places& places, const Launch& launch) {
+    auto* offsets = static_cast<int64_t*>(launch.workspace);
+    for (size_t k = 0; k < places.axes.size(); ++k)
+        check_indices(places.op, places.axes[k].axis, launch.in<int32_t>(places.first_input + k),
+                      places.axes[k].count, places.axes[k].extent);
+    for (int64_t n = 0; n < places.combinations; ++n) {
+        int64_t offset = 0;
+        for (size_t k = 0; k < places.axes.size(); ++k) {
+            auto& axis = places.axes[k];
+            int64_t at = 0, rest = n;
+            for (int i = places.indices.rank() - 1; i >= 0; --i) {
+                at += rest % places.indices[i] * axis.strides[size_t(i)];
+                rest /= places.indices[i];
+            }
+            int64_t index = launch.in<int32_t>(places.first_input + k)[at];
+            offset += from_end(index, axis.extent) * axis.stride;
+        }
+        offsets[n] = offset;
+    }
+    return offsets;
+}
+
+template <class T>
+void read_rows(const Places& places, const int64_t* offsets, const T* x, T* y, int64_t begin, int64_t end) {
+    int64_t inner = places.inner;
+    for (int64_t row = begin; row < end; ++row) {
+        const T* from =
+            x + row / places.combinations * places.outer_stride + offsets[row % places.combinations];
+        T* to = y + row * inner;
+        if (inner == 1)
+            *to = *from;
+        else if (places.inner_offsets.empty())
+            std::memcpy(to, from, size_t(inner) * sizeof(T));
+        else
+            for (int64_t i = 0; i < inner; ++i) to[i] = from[places.inner_offsets[size_t(i)]];
+    }
+}
+
+void run_take(const Prepared& prepared, const Launch& launch) {
+    auto& places = prepared.state<Places>();
+    const int64_t* offsets = find_offsets(places, launch);
+    if (places.inner == 0) return;
+    dispatch_size(places.dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        par_for(launch.threads, places.rows(), std::max<int64_t>(1, parallel_grain / places.inner),
+                [&](int64_t begin, int64_t end) {
+                    read_rows(places, offsets, launch.in<T>(0), launch.out<T>(0), begin, end);
+                });
+    });
+}
+
+// Copies x to y and gives the value, expanded to the shape of the places.
+const void* start_change(const Places& places, const Launch& launch) {
+    if (launch.inputs[0] != launch.outputs[0] && places.bytes)
+        std::memcpy(launch.outputs[0], launch.inputs[0], places.bytes);
+    if (places.expand.empty()) return launch.inputs[1];
+    void* expanded = static_cast<char*>(launch.workspace) + places.offsets_bytes();
+    places.expand[0].run(launch.inputs[1], expanded, launch.threads);
+    return expanded;
+}
+
+// Rows are written in order: places named twice keep the last value and add all of them, as one thread would.
+// Only the outer part is shared between threads: its rows never meet.
+template <class Fn>
+void for_changed_rows(const Places& places, int threads, Fn&& fn) {
+    int64_t work = std::max<int64_t>(1, places.combinations * places.inner);
+    par_for(threads, places.outer, std::max<int64_t>(1, parallel_grain / work),
+            [&](int64_t begin, int64_t end) {
+                for (int64_t row = begin * places.combinations; row < end * places.combinations; ++row)
+                    fn(row);
+            });
+}
+
+void run_set(const Prepared& prepared, const Launch& launch) {
+    auto& places = prepared.state<Places>();
+    const int64_t* offsets = find_offsets(places, launch);
+    const void* value = start_change(places, launch);
+    dispatch_size(places.dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for_changed_rows(places, launch.threads, [&](int64_t row) {
+            T* to = launch.out<T>(0) + row / places.combinations * places.outer_stride +
+                    offsets[row % places.combinations];
+            const T* from = static_cast<const T*>(value) + row * places.inner;
+            if (places.inner_offsets.empty())
+                std::memcpy(to, from, size_t(places.inner) * sizeof(T));
+            else
+                for (int64_t i = 0; i < places.inner; ++i) to[places.inner_offsets[size_t(i)]] = from[i];
+        });
+    });
+}
+
+template <class T>
+void add_to(T& sum, T term) {
+    if constexpr (std::is_integral_v<T>)
+        sum = T(sum + term);
+    else
+        sum = T(float(sum) + float(term));
+}
+
+void run_add(const Prepared& prepared, const Launch& launch) {
+    auto& places = prepared.state<Places>();
+    const int64_t* offsets = find_offsets(places, launch);
+    const void* value = start_change(places, launch);
+    dispatch_dtype(places.dtype, NumberTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for_changed_rows(places, launch.threads, [&](int64_t row) {
+            T* to = launch.out<T>(0) + row / places.combinations * places.outer_stride +
+                    offsets[row % places.combinations];
+            const T* from = static_cast<const T*>(value) + row * places.inner;
+            if (places.inner_offsets.empty())
+                for (int64_t i = 0; i < places.inner; ++i) add_to(to[i], from[i]);
+            else
+                for (int64_t i = 0; i < places.inner; ++i)
+                    add_to(to[places.inner_offsets[size_t(i)]], from[i]);
+        });
+    });
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Take) {
+    static constexpr Algorithm list[] = {{"rows", always, prepare_take, run_take}};
+    return list;
+}
+KernelList kernels(Cpu, SetTake) {
+    static constexpr Algorithm list[] = {{"rows", always, prepare_change, run_set}};
+    return list;
+}
+KernelList kernels(Cpu, AddTake) {
+    static constexpr Algorithm list[] = {{"rows", always, prepare_change, run_add}};
+    return list;
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Advanced indexing: int32 tensors as indices of some axes. They broadcast together; their shape takes the
+// place of the first of these axes when the axes are neighbours, else it comes first (numpy's rule).
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+inline constexpr std::string_view take_axes_doc =
+    "The axis that each index tensor indexes; rising; negative ones count from the end.";
+
+struct Take {
+    static constexpr auto name = "take";
+    static constexpr auto doc = "Elements of x at places given by index tensors.";
+    static constexpr auto inputs = names("x", variadic("indices"));
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        IntList axes;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::axes>("axes", take_axes_doc));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Take);
+inline constexpr OpFunction<Take> take{};
+
+struct SetTake {
+    static constexpr auto name = "set_take";
+    static constexpr auto doc =
+        "x with the elements at places given by index tensors replaced by value, which broadcasts; of "
+        "several "
+        "values for one place the last stays.";
+    static constexpr auto inputs =
+        names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::to_first};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = Take::Params;
+    static constexpr auto fields = field_list(field<&Params::axes>("axes", take_axes_doc));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, SetTake);
+inline constexpr OpFunction<SetTake> set_take{};
+
+struct AddTake {
+    static constexpr auto name = "add_take";
+    static constexpr auto doc =
+        "x with value, which broadcasts, added at places given by index tensors; several values for one "
+        "place "
+        "are all added.";
+    static constexpr auto inputs =
+        names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::to_first};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = Take::Params;
+    static constexpr auto fields = field_list(field<&Params::axes>("axes", take_axes_doc));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AddTake);
+inline constexpr OpFunction<AddTake> add_take{};
+
+// Where everything goes: the result has the shape outer + indices + inner.
+struct TakeShape {
+    std::vector<int> axes;  // rising, 0 … rank-1
+    Shape indices;          // all index tensors broadcast together
+    Shape result;
+    int indices_at = 0;  // axis of the result where their shape starts
+};
+TakeShape take_shape(std::string_view who, const Take::Params& params, const Shape& x,
+                     std::span<const TensorSpec> indices);
+
+}  // namespace mge::ops

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
+
+namespace mge::test {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Full, HasOneValue) {
+    for (DType dtype : all_types) {
+        Tensor y = ops::full({.shape = {2, 3}, .value = 1, .dtype = dtype});
+        EXPECT_EQ(y.spec(), (TensorSpec{dtype, {2, 3}, {}}));
+        EXPECT_THAT(values_of(y), testing::Each(1));
+        EXPECT_THAT(values_of(ops::full_like(y, {.value = 0})), testing::Each(0));
+        EXPECT_EQ(ops::full_like(y).spec(), y.spec());
+    }
+    EXPECT_THAT(values_of(ops::full({.value = -2.5})), ElementsAre(-2.5));
+    EXPECT_EQ(ops::full({.shape = {0, 3}}).shape(), (Shape{0, 3}));
+    Tensor large = ops::full({.shape = {300000}, .value = 3});
+    EXPECT_THAT(values_of(large), testing::Each(3));
+    Tensor target = make_tensor(DType::i32, {2}, {1, 4});
+    EXPECT_EQ(ops::full(target, {.value = 1}).shape(), (Shape{1, 4}));
+    check_op<ops::Full>({.shape = {3}, .value = 2}, {});
+    check_op<ops::FullLike>({.value = 2}, {{.shape = {3, 0}}});
+    expect_user_error(ErrorClass::type, "[full] needs a dtype", [] { ops::full({.dtype = DType::none}); });
+    expect_user_error(ErrorClass::value, "[shape] extent -1 is negative",
+                      [] { ops::full({.shape = IntList{-1}}); });
+}
+
+TEST(Arange, EndsBeforeStop) {
+    EXPECT_THAT(values_of(ops::arange({.stop = 3})), ElementsAre(0, 1, 2));
+    EXPECT_THAT(values_of(ops::arange({.start = 1, .stop = 10, .step = 3})), ElementsAre(1, 4, 7));
+    EXPECT_THAT(values_of(ops::arange({.start = 3, .stop = 0, .step = -2})), ElementsAre(3, 1));
+    EXPECT_EQ(ops::arange({.start = 0.5, .stop = 3.2, .step = 0.4}).shape(), (Shape{7}));
+    EXPECT_EQ(ops::arange({.start = 3, .stop = 3}).shape(), (Shape{0}));
+    EXPECT_EQ(ops::arange({.start = 0, .stop = -1}).shape(), (Shape{0}));
+    for (DType dtype : number_types)
+        EXPECT_THAT(values_of(ops::arange({.stop = 3, .dtype = dtype})), ElementsAre(0, 1, 2));
+    expect_user_error(ErrorClass::runtime, "[arange] start 0, stop 5, step 0 give no finite list",
+                      [] { ops::arange({.stop = 5, .step = 0}); });
+    expect_user_error(ErrorClass::type, "[arange] needs a dtype of numbers",
+                      [] { ops::arange({.stop = 5, .dtype = DType::boolean}); });
+}
+
+TEST(Linspace, IncludesBothEnds) {
+    EXPECT_THAT(values_of(ops::linspace({.start = 10, .stop = -2, .num = 4})), ElementsAre(10, 6, 2, -2));
+    EXPECT_THAT(values_of(ops::linspace({.start = 3, .stop = 9, .num = 1})), ElementsAre(3));
+    EXPECT_EQ(ops::linspace({.num = 0}).shape(), (Shape{0}));
+    expect_user_error(ErrorClass::value, "[linspace] num is -1, it must not be negative",
+                      [] { ops::linspace({.num = -1}); });
+}
+
+TEST(Eye, HasADiagonal) {
+    for (DType dtype : all_types)
+        EXPECT_THAT(values_of(ops::eye({.n = 2, .m = 3, .dtype = dtype})), ElementsAre(1, 0, 0, 0, 1, 0));
+    EXPECT_THAT(values_of(ops::eye({.n = 2})), ElementsAre(1, 0, 0, 1));
+    EXPECT_EQ(ops::eye({.n = 0}).shape(), (Shape{0, 0}));
+    expect_user_error(ErrorClass::value, "[eye] -1 rows and -1 columns: they must not be negative",
+                      [] { ops::eye({.n = -1}); });
+    expect_user_error(ErrorClass::type, "[eye] needs a dtype",
+                      [] { ops::eye({.n = 1, .dtype = DType::none}); });
+}
+
+}  // namespace
+}  // namespace mge::test
