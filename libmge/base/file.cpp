@@ -41,6 +41,20 @@ void flush_to_disk(const std::string& path) {
     if (file.fd < 0 || ::fsync(file.fd) != 0) throw_system(path, "flush");
 }
 
+void write_stream(const std::string& path, const std::function<void(std::ostream&)>& write) {
+    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+    if (!stream) throw_system(path, "create");
+    write(stream);
+    stream.flush();
+    if (!stream) throw_system(path, "write");
+}
+
+// A device or a pipe: there is nothing to keep whole, and renaming would replace it by a file.
+bool is_special(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 }  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
@@ -62,14 +76,9 @@ MappedFile::~MappedFile() {
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write) {
+    if (is_special(path)) return write_stream(path, write);
     TemporaryFile temporary{text(path, ".part.", ::getpid())};
-    {
-        std::ofstream stream(temporary.path, std::ios::binary | std::ios::trunc);
-        if (!stream) throw_system(temporary.path, "create");
-        write(stream);
-        stream.flush();
-        if (!stream) throw_system(temporary.path, "write");
-    }
+    write_stream(temporary.path, write);
     flush_to_disk(temporary.path);
     if (::rename(temporary.path.c_str(), path.c_str()) != 0) throw_system(path, "replace");
     temporary.kept = true;

@@ -13,6 +13,10 @@ namespace mge {
 struct CompileOptions {
     // By pass name: true on, false off; a pass not mentioned is the engine's decision.
     std::map<std::string, bool, std::less<>> passes;
+    // Optimisation level: 0 none; 1 algebra and constants; 2 fusions and layouts as well.
+    int level = 2;
+    // Verifies the graph after each pass.
+    bool verify_passes = false;
     // "auto" (by cost), "nchw", "nhwc", "nChw16c", …
     std::string layout = "auto";
     SelectOptions select;

@@ -5,6 +5,7 @@
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plan_memory.h"
+#include "libmge/passes/pass.h"
 
 namespace mge {
 namespace {
@@ -12,6 +13,16 @@ namespace {
 PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t index) {
     auto& value = graph.value(id);
     return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec};
+}
+
+PassOptions pass_options(const CompileOptions& options) {
+    return {.passes = options.passes,
+            .level = options.level,
+            .verify = options.verify_passes,
+            .layout = options.layout,
+            .select = options.select,
+            .threads = options.threads,
+            .precision = options.precision};
 }
 
 }  // namespace
@@ -35,7 +46,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
         outputs_.push_back(port_of(graph, graph.outputs()[i], "output", i));
-    graph_ = std::move(graph);
+    graph_ = run_passes(std::move(graph), pass_options(options_));
     schedule_ = schedule(graph_);
     auto choices = bind_algorithms(graph_, schedule_, options_);
     place_buffers(choices);

@@ -16,6 +16,7 @@
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/sort.h"
 #include "libmge/ops/index/take.h"
+#include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
@@ -50,6 +51,7 @@ using AllOps = TypeList<     //
     ops::IndexingOneHot,     //
     ops::IndexingSetOneHot,  //
     ops::Linspace,           //
+    ops::Matmul,             //
     ops::OneHot,             //
     ops::Pad,                //
     ops::PadBackward,        //

@@ -35,6 +35,7 @@ struct FullLike {
         "One value everywhere, in the shape and dtype of x, whose values are not read.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.reads_only_specs = true};
     static constexpr bool stops_gradient = true;
     struct Params {
         double value = 0;

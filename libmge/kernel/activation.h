@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "libmge/base/reflect.h"
+
+namespace mge {
+
+// What matmul and conv2d apply to their result before storing it.
+enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
+
+template <>
+struct EnumNames<Activation> {
+    static constexpr std::string_view names[] = {"none", "relu", "relu6",   "hswish",
+                                                 "silu", "gelu", "sigmoid", "tanh"};
+};
+
+inline float apply_activation(Activation activation, float x) {
+    switch (activation) {
+        case Activation::relu:
+            return x < 0 ? 0 : x;
+        case Activation::relu6:
+            return x < 0 ? 0 : x > 6 ? 6 : x;
+        case Activation::hswish:
+            return x * std::clamp(x + 3, 0.f, 6.f) / 6;
+        case Activation::silu:
+            return x / (1 + std::exp(-x));
+        case Activation::gelu:
+            return 0.5f * x * (1 + std::erf(x * 0.70710678f));
+        case Activation::sigmoid:
+            return 1 / (1 + std::exp(-x));
+        case Activation::tanh:
+            return std::tanh(x);
+        default:
+            return x;
+    }
+}
+
+}  // namespace mge

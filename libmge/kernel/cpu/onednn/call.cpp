@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cpu/onednn/call.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "libmge/base/error.h"
+#include "libmge/kernel/cpu/parallel.h"
+
+namespace mge::onednn {
+namespace {
+
+constexpr size_t alignment = 64;
+size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+struct FreeBuffer {
+    void operator()(void* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<void, FreeBuffer>;
+
+Buffer allocate(size_t size) {
+    Buffer buffer(std::aligned_alloc(alignment, aligned(std::max<size_t>(size, 1))));
+    if (!buffer) throw std::bad_alloc();
+    return buffer;
+}
+
+Primitive create(const_dnnl_primitive_desc_t desc) {
+    dnnl_primitive_t made;
+    check(dnnl_primitive_create(&made, desc), "dnnl_primitive_create");
+    return Primitive(made);
+}
+
+MemoryDesc argument_desc(const_dnnl_primitive_desc_t desc, int argument) {
+    auto* found = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, argument);
+    MGE_CHECK(found, "the primitive has no argument ", argument);
+    return *found;
+}
+
+// A place where a primitive reads or writes.
+struct Slot {
+    enum Kind { input, output, workspace, fixed } kind;
+    MemoryDesc desc;
+    size_t index;  // of the input or output; offset in the workspace
+    void* address = nullptr;
+};
+
+struct Step {
+    Primitive primitive;                            // null: copy `bytes` from the first slot to the second
+    std::vector<std::pair<int, size_t>> arguments;  // DNNL_ARG_…, slot
+    size_t bytes = 0;
+};
+
+// oneDNN's objects that hold addresses, and so belong to one run at a time.
+struct ArgumentSet {
+    std::vector<Memory> memories;
+    std::vector<void*> addresses;
+    std::vector<std::vector<dnnl_exec_arg_t>> arguments;
+};
+
+}  // namespace
+
+struct Call::Plan {
+    std::vector<Slot> slots;
+    std::vector<Step> steps;
+    std::vector<Buffer> buffers;
+    size_t workspace = 0, packed_bytes = 0;
+    // Sets waiting for their next run; a run that finds none makes one.
+    static constexpr size_t kept_sets = 8;
+    std::array<std::atomic<ArgumentSet*>, kept_sets> idle{};
+
+    ~Plan() {
+        for (auto& set : idle) std::unique_ptr<ArgumentSet>{set.load()};
+    }
+    size_t add_slot(Slot::Kind kind, const MemoryDesc& desc, size_t index, void* address = nullptr) {
+        slots.push_back({kind, desc, index, address});
+        return slots.size() - 1;
+    }
+    size_t add_workspace(const MemoryDesc& desc) {
+        size_t offset = workspace;
+        workspace += aligned(bytes(desc));
+        return add_slot(Slot::workspace, desc, offset);
+    }
+    void add_reorder(size_t from, size_t to);
+    size_t add_constant(const MemoryDesc& given, const MemoryDesc& used, const void* data);
+    size_t add_input(const Operand& operand, const MemoryDesc& used);
+    void preload(const Operand& residual, size_t destination);
+    std::unique_ptr<ArgumentSet> make_set() const;
+    std::unique_ptr<ArgumentSet> take_set();
+    void give_back(std::unique_ptr<ArgumentSet> set);
+    void* address(const Slot& slot, const Launch& launch) const;
+    void run_step(size_t i, const ArgumentSet& set) const;
+};
+
+namespace {
+
+Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
+    dnnl_primitive_desc_t made;
+    check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), nullptr),
+          "dnnl_reorder_primitive_desc_create");
+    PrimitiveDesc desc(made);
+    return create(desc.get());
+}
+
+}  // namespace
+
+void Call::Plan::add_reorder(size_t from, size_t to) {
+    steps.push_back(
+        {make_reorder(slots[from].desc, slots[to].desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}});
+}
+
+size_t Call::Plan::add_constant(const MemoryDesc& given, const MemoryDesc& used, const void* data) {
+    buffers.push_back(allocate(bytes(used)));
+    packed_bytes += bytes(used);
+    dnnl_memory_t from, to;
+    check(dnnl_memory_create(&from, &given, engine(), const_cast<void*>(data)), "dnnl_memory_create");
+    Memory source(from);
+    check(dnnl_memory_create(&to, &used, engine(), buffers.back().get()), "dnnl_memory_create");
+    Memory target(to);
+    dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    Primitive reorder = make_reorder(given, used);
+    check(dnnl_primitive_execute(reorder.get(), stream(), 2, arguments), "dnnl_primitive_execute");
+    return add_slot(Slot::fixed, used, 0, buffers.back().get());
+}
+
+size_t Call::Plan::add_input(const Operand& operand, const MemoryDesc& used) {
+    if (is_equal(operand.given, used)) return add_slot(Slot::input, used, operand.index);
+    if (operand.constant) return add_constant(operand.given, used, operand.constant);
+    size_t from = add_slot(Slot::input, operand.given, operand.index);
+    size_t to = add_workspace(used);
+    add_reorder(from, to);
+    return to;
+}
+
+void Call::Plan::preload(const Operand& residual, size_t destination) {
+    size_t from = add_slot(Slot::input, residual.given, residual.index);
+    if (!is_equal(residual.given, slots[destination].desc)) return add_reorder(from, destination);
+    steps.push_back({nullptr, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, destination}}, bytes(residual.given)});
+}
+
+std::unique_ptr<ArgumentSet> Call::Plan::make_set() const {
+    auto set = std::make_unique<ArgumentSet>();
+    for (auto& slot : slots) {
+        dnnl_memory_t memory;
+        check(dnnl_memory_create(&memory, &slot.desc, engine(), slot.address), "dnnl_memory_create");
+        set->memories.emplace_back(memory);
+        set->addresses.push_back(slot.address);
+    }
+    for (auto& step : steps) {
+        auto& list = set->arguments.emplace_back();
+        for (auto [argument, slot] : step.arguments) list.push_back({argument, set->memories[slot].get()});
+    }
+    return set;
+}
+
+std::unique_ptr<ArgumentSet> Call::Plan::take_set() {
+    for (auto& place : idle)
+        if (place.load(std::memory_order_relaxed))
+            if (auto* set = place.exchange(nullptr, std::memory_order_acquire))
+                return std::unique_ptr<ArgumentSet>(set);
+    return make_set();
+}
+
+void Call::Plan::give_back(std::unique_ptr<ArgumentSet> set) {
+    for (auto& place : idle) {
+        ArgumentSet* expected = nullptr;
+        if (place.compare_exchange_strong(expected, set.get(), std::memory_order_release)) {
+            set.release();
+            return;
+        }
+    }
+}
+
+void* Call::Plan::address(const Slot& slot, const Launch& launch) const {
+    switch (slot.kind) {
+        case Slot::input:
+            return const_cast<void*>(launch.inputs[slot.index]);
+        case Slot::output:
+            return launch.outputs[slot.index];
+        case Slot::workspace:
+            return static_cast<char*>(launch.workspace) + slot.index;
+        default:
+            return slot.address;
+    }
+}
+
+void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
+    auto& step = steps[i];
+    if (step.primitive) {
+        auto& arguments = set.arguments[i];
+        check(dnnl_primitive_execute(step.primitive.get(), stream(), int(arguments.size()), arguments.data()),
+              "dnnl_primitive_execute");
+        return;
+    }
+    void* from = set.addresses[step.arguments[0].second];
+    void* to = set.addresses[step.arguments[1].second];
+    if (from != to) std::memcpy(to, from, step.bytes);
+}
+
+Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual)
+    : plan_(std::make_unique<Plan>()) {
+    Plan& plan = *plan_;
+    Step main{create(desc.get()), {}};
+    std::vector<std::pair<size_t, size_t>> behind;
+    for (auto& operand : operands) {
+        MemoryDesc used = argument_desc(desc.get(), operand.argument);
+        size_t slot;
+        if (!operand.is_output) {
+            slot = plan.add_input(operand, used);
+        } else if (is_equal(operand.given, used)) {
+            slot = plan.add_slot(Slot::output, used, operand.index);
+        } else {
+            slot = plan.add_workspace(used);
+            behind.emplace_back(slot, plan.add_slot(Slot::output, operand.given, operand.index));
+        }
+        if (residual && operand.argument == DNNL_ARG_DST) plan.preload(*residual, slot);
+        main.arguments.emplace_back(operand.argument, slot);
+    }
+    MemoryDesc scratchpad = argument_desc(desc.get(), DNNL_ARG_SCRATCHPAD);
+    if (bytes(scratchpad)) main.arguments.emplace_back(DNNL_ARG_SCRATCHPAD, plan.add_workspace(scratchpad));
+    plan.steps.push_back(std::move(main));
+    for (auto [from, to] : behind) plan.add_reorder(from, to);
+    plan.give_back(plan.make_set());
+}
+
+Call::~Call() = default;
+Call::Call(Call&&) noexcept = default;
+Call& Call::operator=(Call&&) noexcept = default;
+
+size_t Call::workspace() const { return plan_->workspace; }
+size_t Call::packed_bytes() const { return plan_->packed_bytes; }
+
+void Call::run(const Launch& launch) const {
+    ThreadScope scope(launch.threads);
+    auto set = plan_->take_set();
+    for (size_t i = 0; i < plan_->slots.size(); ++i) {
+        void* address = plan_->address(plan_->slots[i], launch);
+        if (address == set->addresses[i]) continue;
+        check(dnnl_memory_set_data_handle(set->memories[i].get(), address), "dnnl_memory_set_data_handle");
+        set->addresses[i] = address;
+    }
+    for (size_t i = 0; i < plan_->steps.size(); ++i) plan_->run_step(i, *set);
+    plan_->give_back(std::move(set));
+}
+
+Prepared prepared(Call call) {
+    size_t workspace = call.workspace(), packed = call.packed_bytes();
+    return Prepared::make(std::move(call), workspace, packed);
+}
+
+void run_call(const Prepared& prepared, const Launch& launch) { prepared.state<Call>().run(launch); }
+
+}  // namespace mge::onednn

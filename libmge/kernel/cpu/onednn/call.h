@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/cpu/onednn/memory_desc.h"
+
+namespace mge::onednn {
+
+// What fills one argument of a primitive: an input or output of the Problem. Where the primitive wants
+// another layout than `given`, a reorder stands before (or behind) it: once, when the input is constant; else
+// in every run, through the workspace.
+struct Operand {
+    int argument;  // DNNL_ARG_…
+    bool is_output;
+    size_t index;
+    MemoryDesc given;
+    const void* constant = nullptr;
+};
+inline Operand input(int argument, size_t index, const MemoryDesc& given, const void* constant = nullptr) {
+    return {argument, false, index, given, constant};
+}
+inline Operand output(int argument, size_t index, const MemoryDesc& given) {
+    return {argument, true, index, given, nullptr};
+}
+
+// A primitive, the reorders around it and their arguments, ready to run any number of times and from several
+// threads at once. Steady state: nothing of ours allocates or locks.
+class Call {
+public:
+    // `residual`: an input whose values the primitive finds in its destination (post-operation sum). It is
+    // copied there unless it is the same memory already.
+    Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands,
+         const Operand* residual = nullptr);
+    ~Call();
+    Call(Call&&) noexcept;
+    Call& operator=(Call&&) noexcept;
+
+    size_t workspace() const;
+    size_t packed_bytes() const;
+    void run(const Launch& launch) const;
+
+private:
+    struct Plan;
+    std::unique_ptr<Plan> plan_;
+};
+
+// Makes a Call the state of an algorithm; run_call is its `run`.
+Prepared prepared(Call call);
+void run_call(const Prepared& prepared, const Launch& launch);
+
+}  // namespace mge::onednn

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// oneDNN through its C API, set up once per process: highest instruction set from cpu_isa(), and no primitive
+// cache, because with it the enumeration of implementations repeats entries.
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <memory>
+
+namespace mge::onednn {
+
+// InternalError with the call's name and oneDNN's status unless it succeeded.
+void check(dnnl_status_t status, const char* call);
+
+dnnl_engine_t engine();
+dnnl_stream_t stream();  // one per thread
+
+struct Destroy {
+    void operator()(dnnl_primitive_desc* p) const { dnnl_primitive_desc_destroy(p); }
+    void operator()(dnnl_primitive* p) const { dnnl_primitive_destroy(p); }
+    void operator()(dnnl_primitive_attr* p) const { dnnl_primitive_attr_destroy(p); }
+    void operator()(dnnl_post_ops* p) const { dnnl_post_ops_destroy(p); }
+    void operator()(dnnl_memory* p) const { dnnl_memory_destroy(p); }
+    void operator()(dnnl_stream* p) const { dnnl_stream_destroy(p); }
+};
+using PrimitiveDesc = std::unique_ptr<dnnl_primitive_desc, Destroy>;
+using Primitive = std::unique_ptr<dnnl_primitive, Destroy>;
+using PrimitiveAttr = std::unique_ptr<dnnl_primitive_attr, Destroy>;
+using PostOps = std::unique_ptr<dnnl_post_ops, Destroy>;
+using Memory = std::unique_ptr<dnnl_memory, Destroy>;
+using Stream = std::unique_ptr<dnnl_stream, Destroy>;
+
+// While it lives, oneDNN made or run from this thread uses `threads` threads.
+class ThreadScope {
+public:
+    explicit ThreadScope(int threads);
+    ~ThreadScope();
+    ThreadScope(const ThreadScope&) = delete;
+    ThreadScope& operator=(const ThreadScope&) = delete;
+
+private:
+    int outer_;
+};
+
+}  // namespace mge::onednn

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cpu/onednn/implementations.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace mge::onednn {
+namespace {
+
+bool contains(const std::string& name, const char* part) { return name.find(part) != std::string::npos; }
+
+// Those for older instruction sets lose to their successors; trying them costs search time.
+void drop_outdated(std::vector<Implementation>& list) {
+    bool has_avx512 = std::any_of(list.begin(), list.end(),
+                                  [](const Implementation& i) { return contains(i.name, "avx512"); });
+    if (!has_avx512) return;
+    std::erase_if(list, [](const Implementation& i) {
+        return contains(i.name, "avx2") || contains(i.name, "sse41") || i.name.ends_with(":avx");
+    });
+}
+
+struct Eltwise {
+    dnnl_alg_kind_t kind;
+    float alpha = 0, beta = 0;
+};
+std::optional<Eltwise> eltwise(Activation activation) {
+    switch (activation) {
+        case Activation::relu:
+            return Eltwise{dnnl_eltwise_relu};
+        case Activation::relu6:
+            return Eltwise{dnnl_eltwise_clip, 0, 6};
+        case Activation::hswish:
+            return Eltwise{dnnl_eltwise_hardswish};
+        case Activation::silu:
+            return Eltwise{dnnl_eltwise_swish, 1};
+        case Activation::gelu:
+            return Eltwise{dnnl_eltwise_gelu_erf};
+        case Activation::sigmoid:
+            return Eltwise{dnnl_eltwise_logistic};
+        case Activation::tanh:
+            return Eltwise{dnnl_eltwise_tanh};
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
+                                            const_dnnl_primitive_desc_t hint) {
+    std::vector<Implementation> result;
+    dnnl_primitive_desc_iterator_t iterator;
+    if (dnnl_primitive_desc_iterator_create(&iterator, operation, attr.get(), engine(), hint) != dnnl_success)
+        return result;
+    do {
+        PrimitiveDesc desc(dnnl_primitive_desc_iterator_fetch(iterator));
+        const char* name = nullptr;
+        if (!desc || dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name)) continue;
+        if (contains(name, "ref") || contains(name, "simple")) continue;
+        result.push_back({name, std::move(desc)});
+    } while (dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
+    dnnl_primitive_desc_iterator_destroy(iterator);
+    drop_outdated(result);
+    return result;
+}
+
+PrimitiveAttr attributes(bool sum_destination, Activation activation) {
+    dnnl_primitive_attr_t made;
+    check(dnnl_primitive_attr_create(&made), "dnnl_primitive_attr_create");
+    PrimitiveAttr attr(made);
+    check(dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user),
+          "dnnl_primitive_attr_set_scratchpad_mode");
+    auto applied = eltwise(activation);
+    if (!sum_destination && !applied) return attr;
+    dnnl_post_ops_t list;
+    check(dnnl_post_ops_create(&list), "dnnl_post_ops_create");
+    PostOps post_ops(list);
+    if (sum_destination) check(dnnl_post_ops_append_sum(list, 1), "dnnl_post_ops_append_sum");
+    if (applied)
+        check(dnnl_post_ops_append_eltwise(list, 1, applied->kind, applied->alpha, applied->beta),
+              "dnnl_post_ops_append_eltwise");
+    check(dnnl_primitive_attr_set_post_ops(made, list), "dnnl_primitive_attr_set_post_ops");
+    return attr;
+}
+
+}  // namespace mge::onednn

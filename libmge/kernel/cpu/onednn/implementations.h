@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "libmge/kernel/activation.h"
+#include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/cpu/onednn/engine.h"
+
+namespace mge::onednn {
+
+// One way oneDNN knows to compute an operation.
+struct Implementation {
+    std::string name;  // its impl_info_str: "jit_wino_4x3:avx512_core"
+    PrimitiveDesc desc;
+};
+
+// All of them in oneDNN's order, without its references and without those for older instruction sets where a
+// newer one is listed. `operation` is one of the dnnl_*_desc_t structs; an operation that oneDNN does not
+// have gives an empty list.
+std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
+                                            const_dnnl_primitive_desc_t hint = nullptr);
+
+// Scratchpad from the caller; post-operations: first add what the destination holds, then the activation.
+PrimitiveAttr attributes(bool sum_destination, Activation activation);
+
+// gemm-based implementations take locks while they run.
+inline bool takes_locks(const std::string& name) { return name.find("gemm:") != std::string::npos; }
+
+}  // namespace mge::onednn

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/linalg/matmul_geometry.h"
+#include "libmge/ops/linalg/matmul_onednn.h"
+#include "libmge/ops/linalg/matmul_small.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+struct Reference {
+    MatmulGeometry geometry;
+    DType in, out;
+    Activation activation;
+};
+
+Prepared prepare_reference(const PrepareContext& context) {
+    auto& p = context.problem;
+    auto& params = p.as<Matmul::Params>();
+    return Prepared::make(Reference{matmul_geometry(params, p.inputs[0].shape, p.inputs[1].shape),
+                                    p.inputs[0].dtype, p.outputs[0].dtype, params.activation});
+}
+
+// Sums are made in double (floats) or 64 bits (integers), bias and activation in float.
+template <class In, class Out>
+void multiply(const Reference& r, const Launch& launch) {
+    constexpr bool integer = std::is_integral_v<In>;
+    using Sum = std::conditional_t<integer, int64_t, double>;
+    using Wide = std::conditional_t<integer, int64_t, float>;
+    auto& g = r.geometry;
+    const Out* bias = launch.inputs.size() > 2 ? launch.in<Out>(2) : nullptr;
+    const Out* residual = launch.inputs.size() > 3 ? launch.in<Out>(3) : nullptr;
+    Out* y = launch.out<Out>(0);
+    for (int64_t batch = 0, i = 0; batch < g.batches(); ++batch) {
+        const In* a = launch.in<In>(0) + g.a_offset(batch);
+        const In* b = launch.in<In>(1) + g.b_offset(batch);
+        for (int64_t m = 0; m < g.m; ++m)
+            for (int64_t n = 0; n < g.n; ++n, ++i) {
+                Sum sum = 0;
+                for (int64_t k = 0; k < g.k; ++k)
+                    sum += Sum(Wide(a[m * g.a_stride_m + k * g.a_stride_k])) *
+                           Sum(Wide(b[k * g.b_stride_k + n * g.b_stride_n]));
+                if (bias) sum += Sum(Wide(bias[n]));
+                if (residual) sum += Sum(Wide(residual[i]));
+                if constexpr (integer)
+                    y[i] = Out(sum);
+                else
+                    y[i] = Out(apply_activation(r.activation, float(sum)));
+            }
+    }
+}
+
+void run_reference(const Prepared& prepared, const Launch& launch) {
+    auto& r = prepared.state<Reference>();
+    dispatch_dtype(r.in, NumberTypes{}, [&](auto type) {
+        using In = typename decltype(type)::type;
+        using Out = std::conditional_t<std::is_integral_v<In> && sizeof(In) < 4, int32_t, In>;
+        multiply<In, Out>(r, launch);
+    });
+}
+
+Support supports_reference(const Problem& p) {
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs)
+            if (!spec.layout.is_plain()) return {"plain layouts only"};
+    return supported;
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Matmul) {
+    static const Algorithm list[] = {
+        small_matmul(),
+        onednn_matmul(),
+        {"reference", supports_reference, prepare_reference, run_reference, {.naive = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

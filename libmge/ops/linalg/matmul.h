@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/activation.h"
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Matmul {
+    static constexpr auto name = "matmul";
+    static constexpr auto doc =
+        "Matrix product of the last two axes, with numpy's rules for vectors and batches; then an optional "
+        "bias (one value per column), an optional residual (of the result's shape) and an activation.";
+    static constexpr auto inputs = names("a", "b", optional("bias"), optional("residual"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::common};
+    static constexpr auto in_place = in_place_list(InPlace{0, 3});
+    struct Params {
+        bool transpose_a = false;
+        bool transpose_b = false;
+        Activation activation = Activation::none;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::transpose_a>("transpose_a", "Swap the last two axes of a; a vector stays."),
+                   field<&Params::transpose_b>("transpose_b", "Swap the last two axes of b; a vector stays."),
+                   field<&Params::activation>("activation",
+                                              "Applied to the result: none, relu, relu6, hswish, silu, "
+                                              "gelu, sigmoid or tanh."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Matmul);
+inline constexpr OpFunction<Matmul> matmul{};
+
+}  // namespace mge::ops

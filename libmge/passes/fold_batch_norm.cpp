@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// batch_norm(conv(x, w) + b) in inference is another convolution:
+//
+//     a = scale / sqrt(variance + epsilon)      conv(x, w) * a + (b - mean) * a + shift
+//                                            => conv(x, w * a) with bias (b - mean) * a + shift
+//
+// for constant weights, bias and statistics; for matmul the same along the columns of b. Done in double, so
+// that the folded weights are rounded once.
+
+#include <cmath>
+
+#include "libmge/device/device.h"
+#include "libmge/passes/epilogue.h"
+#include "libmge/passes/pass.h"
+
+namespace mge {
+namespace {
+
+struct Statistics {
+    Tensor scale, shift, mean, variance;
+    double epsilon = 0;
+};
+
+// Nullopt when the node is no batch norm with constant statistics whose other outputs nobody reads.
+std::optional<Statistics> find_statistics(const Graph& graph, const std::vector<int>& uses,
+                                          const Node& node) {
+    if (node.op->name != "batch_norm") return std::nullopt;
+    auto training = find_param(node, "training"), epsilon = find_param(node, "epsilon");
+    if (!training || *training != ParamValue(false) || !epsilon) return std::nullopt;
+    for (size_t i = 1; i < node.outputs.size(); ++i)
+        if (uses[size_t(node.outputs[i])]) return std::nullopt;
+    Statistics s{constant_of(graph, named_input(node, "scale")),
+                 constant_of(graph, named_input(node, "bias")),
+                 constant_of(graph, named_input(node, "running_mean")),
+                 constant_of(graph, named_input(node, "running_var")), std::get<double>(*epsilon)};
+    for (auto* tensor : {&s.scale, &s.shift, &s.mean, &s.variance})
+        if (!*tensor || tensor->dtype() != DType::f32) return std::nullopt;
+    return s;
+}
+
+// The input that holds the weights, and how its elements belong to output channels: element i to channel
+// (i / inner) % channels.
+struct Weights {
+    std::string_view input;
+    int64_t inner;
+};
+std::optional<Weights> find_weights(const Graph& graph, const Node& node, int64_t channels) {
+    bool is_conv = node.op->name == "conv2d";
+    std::string_view name = is_conv ? "weight" : "b";
+    Tensor constant = constant_of(graph, named_input(node, name));
+    if (!constant || constant.dtype() != DType::f32 || channels == 0) return std::nullopt;
+    auto& shape = constant.shape();
+    // (OC, IC, kh, kw) or (G, OC/G, IC/G, kh, kw): output channels are outermost in both.
+    if (is_conv) return Weights{name, constant.spec().numel() / channels};
+    auto transposed = find_param(node, "transpose_b");
+    if (shape.rank() != 2 || !transposed) return std::nullopt;
+    return Weights{name, *transposed == ParamValue(true) ? shape[1] : 1};
+}
+
+struct Folded {
+    Tensor weights, bias;
+};
+
+Folded fold(const Statistics& s, const Tensor& weights, int64_t inner, const Tensor& bias) {
+    int64_t channels = s.scale.spec().numel(), count = weights.spec().numel();
+    std::vector<double> factor(static_cast<size_t>(channels));
+    std::vector<float> new_bias(static_cast<size_t>(channels));
+    for (int64_t c = 0; c < channels; ++c) {
+        double a = s.scale.data<float>()[c] / std::sqrt(double(s.variance.data<float>()[c]) + s.epsilon);
+        double b = bias ? bias.data<float>()[c] : 0.0;
+        factor[size_t(c)] = a;
+        new_bias[size_t(c)] = float((b - s.mean.data<float>()[c]) * a + s.shift.data<float>()[c]);
+    }
+    Tensor result = empty_tensor(weights.spec());
+    for (int64_t i = 0; i < count; ++i)
+        result.data<float>()[i] = float(weights.data<float>()[i] * factor[size_t(i / inner % channels)]);
+    return {result, tensor_from_host({DType::f32, {channels}, {}}, new_bias.data())};
+}
+
+}  // namespace
+
+Graph fold_batch_norm(Graph graph, const PassOptions&) {
+    auto uses = graph.use_counts();
+    auto fold_into = [&](const Node& node, const Node& producer) -> std::optional<Folded> {
+        auto statistics = find_statistics(graph, uses, node);
+        if (!statistics || named_input(producer, "residual") != no_value) return std::nullopt;
+        auto& output = graph.value(producer.outputs[0]).spec;
+        // The channels of a batch norm are axis 1: the last one of a matmul only in two dimensions.
+        int64_t channels = statistics->scale.spec().numel();
+        if (output.shape.rank() < 2 || output.shape[1] != channels ||
+            (producer.op->name == "matmul" && output.shape.rank() != 2))
+            return std::nullopt;
+        auto weights = find_weights(graph, producer, channels);
+        ValueId present = named_input(producer, "bias");
+        Tensor bias = constant_of(graph, present);
+        if (!weights || (present != no_value && (!bias || bias.spec().numel() != channels)))
+            return std::nullopt;
+        Folded folded = fold(*statistics, constant_of(graph, named_input(producer, weights->input)),
+                             weights->inner, bias);
+        Shape along_channels = output.shape;
+        for (int i = 0; i < along_channels.rank(); ++i) along_channels[i] = i == 1 ? channels : 1;
+        folded.bias = as_bias(graph, producer, folded.bias.with_shape(along_channels));
+        return folded.bias ? std::optional(folded) : std::nullopt;
+    };
+    auto producer_of = [&](const Node& node) -> NodeId {
+        if (!find_statistics(graph, uses, node)) return -1;
+        NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
+        return id >= 0 && fold_into(node, graph.node(id)) ? id : -1;
+    };
+    auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
+        Folded folded = *fold_into(node, producer);
+        std::string_view weights = producer.op->name == "conv2d" ? "weight" : "b";
+        auto inputs = with_input(*producer.op, rewrite(producer.inputs), weights,
+                                 rewrite.target().add_constant(folded.weights));
+        return {producer.params, with_input(*producer.op, std::move(inputs), "bias",
+                                            rewrite.target().add_constant(folded.bias))};
+    };
+    return absorb_producers(graph, producer_of, fuse);
+}
+
+}  // namespace mge

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes what does not depend on the graph's inputs now instead of in every run: nodes whose inputs are all
+// constants, and small results that follow from shapes alone. A result that would be much larger than what it
+// is made of (a broadcast, a filled tensor) is left to the run: memory costs more than filling it again.
+
+#include <algorithm>
+
+#include "libmge/op/apply.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+constexpr size_t growth_limit = size_t(1) << 18;  // bytes that a result may be larger than its inputs
+
+class Folder {
+public:
+    explicit Folder(const Graph& graph) : graph_(graph), rewrite_(graph), values_(graph.values().size()) {}
+
+    Graph run() && {
+        for (size_t i = 0; i < graph_.nodes().size(); ++i)
+            if (!fold(graph_.node(NodeId(i)))) rewrite_.copy(NodeId(i));
+        return rewrite_.finish();
+    }
+
+private:
+    Tensor value(ValueId id) const {
+        Tensor constant = graph_.value(id).constant;
+        return constant ? constant : values_[size_t(id)];
+    }
+
+    bool fold(const Node& node) {
+        size_t input_bytes = 0, output_bytes = 0;
+        Tensors inputs;
+        for (ValueId id : node.inputs) {
+            Tensor input = id == no_value ? Tensor{} : value(id);
+            if (id != no_value && !input) {
+                auto& spec = graph_.value(id).spec;
+                if (!node.op->traits.reads_only_specs || !spec.shape.is_known()) return false;
+                input = Tensor({spec.dtype, spec.shape, {}}, borrow_storage(nullptr, 0, nullptr));
+            } else if (input) {
+                input_bytes += input.spec().bytes();
+            }
+            inputs.push_back(std::move(input));
+        }
+        for (ValueId id : node.outputs) {
+            auto& spec = graph_.value(id).spec;
+            if (!spec.shape.is_known()) return false;
+            output_bytes += spec.bytes();
+        }
+        if (output_bytes > input_bytes + growth_limit) return false;
+        Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            values_[size_t(node.outputs[i])] = outputs[i];
+            rewrite_.replace(node.outputs[i], rewrite_.target().add_constant(outputs[i]));
+        }
+        return true;
+    }
+
+    const Graph& graph_;
+    Rewrite rewrite_;
+    Tensors values_;  // by value of the source
+};
+
+}  // namespace
+
+Graph fold_constants(Graph graph, const PassOptions& options) {
+    // What was folded leaves constants behind that nobody reads.
+    return remove_dead_nodes(Folder(graph).run(), options);
+}
+
+}  // namespace mge

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// relu(conv(x, w, b)) => conv(x, w, b; activation = relu), and so for every activation that the operator
+// knows by the name of the elementwise operator.
+
+#include "libmge/passes/epilogue.h"
+#include "libmge/passes/pass.h"
+
+namespace mge {
+namespace {
+
+// Null when the producer has no such activation.
+std::shared_ptr<const void> with_activation(const Node& producer, std::string_view activation) {
+    try {
+        return with_param(*producer.op, producer.params.get(), "activation", std::string(activation));
+    } catch (const UserError&) {
+        return nullptr;
+    }
+}
+
+}  // namespace
+
+Graph fuse_activation(Graph graph, const PassOptions&) {
+    auto uses = graph.use_counts();
+    auto producer_of = [&](const Node& node) -> NodeId {
+        bool is_plain = node.op->traits.elementwise && node.inputs.size() == 1 && node.op->fields.empty();
+        if (!is_plain) return -1;
+        NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
+        return id >= 0 && with_activation(graph.node(id), node.op->name) ? id : -1;
+    };
+    auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
+        return {with_activation(producer, node.op->name), rewrite(producer.inputs)};
+    };
+    return absorb_producers(graph, producer_of, fuse);
+}
+
+}  // namespace mge

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A pass takes a graph and returns a better one that computes the same. Each stands in a file of its own;
+// pipeline.cpp lists them in the order in which they run.
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "libmge/base/threads.h"
+#include "libmge/graph/graph.h"
+#include "libmge/kernel/select.h"
+
+namespace mge {
+
+struct PassOptions {
+    // By pass name: true on, false off; a pass not mentioned is on when `level` reaches its own.
+    std::map<std::string, bool, std::less<>> passes;
+    int level = 2;
+    // Verifies the graph after each pass.
+    bool verify = false;
+    // For choose_layout: "auto", or the one layout that images shall have; how kernels are chosen.
+    std::string layout = "auto";
+    SelectOptions select;
+    int threads = default_threads();
+    Precision precision = Precision::strict;
+};
+
+struct Pass {
+    std::string_view name;
+    int level;  // 0: always; 1: algebra, visible in rounding only; 2: fusion and layouts
+    Graph (*run)(Graph, const PassOptions&);
+};
+
+MGE_API std::span<const Pass> pipeline();
+
+// Runs the pipeline. UserError when `options.passes` names a pass that does not exist.
+MGE_API Graph run_passes(Graph graph, const PassOptions& options);
+
+// The passes, in the order of the pipeline.
+MGE_API Graph remove_dead_nodes(Graph graph, const PassOptions& options);
+MGE_API Graph fold_constants(Graph graph, const PassOptions& options);
+MGE_API Graph simplify_algebra(Graph graph, const PassOptions& options);
+MGE_API Graph merge_duplicates(Graph graph, const PassOptions& options);
+MGE_API Graph fold_batch_norm(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_bias(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_residual(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_activation(Graph graph, const PassOptions& options);
+
+}  // namespace mge

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "libmge/base/log.h"
+#include "libmge/passes/pass.h"
+
+namespace mge {
+namespace {
+
+// The table of contents of this folder. Order matters where a line says so.
+constexpr std::array passes{
+    Pass{"remove_dead_nodes", 0, remove_dead_nodes},
+    Pass{"fold_constants", 1, fold_constants},
+    Pass{"simplify_algebra", 1, simplify_algebra},
+    // After the algebra, which makes equal what was written differently.
+    Pass{"merge_duplicates", 1, merge_duplicates},
+    // Before the fusions: scale and shift of a batch norm go into weights and bias.
+    Pass{"fold_batch_norm", 2, fold_batch_norm},
+    // y = activation(conv + bias + residual): the epilogue is taken in from the inside out.
+    Pass{"fuse_bias", 2, fuse_bias},
+    Pass{"fuse_residual", 2, fuse_residual},
+    Pass{"fuse_activation", 2, fuse_activation},
+};
+
+void check_names(const PassOptions& options) {
+    for (auto& [name, on] : options.passes) {
+        if (std::any_of(passes.begin(), passes.end(), [&](auto& p) { return p.name == name; })) continue;
+        std::string known;
+        for (auto& pass : passes) known += text(known.empty() ? "" : ", ", pass.name);
+        throw_user("passes", text("there is no pass '", name, "'; there are ", known), ErrorClass::value);
+    }
+}
+
+bool is_on(const Pass& pass, const PassOptions& options) {
+    auto it = options.passes.find(pass.name);
+    return it == options.passes.end() ? options.level >= pass.level : it->second;
+}
+
+Graph run_pass(const Pass& pass, Graph graph, const PassOptions& options) {
+    bool is_logged = log_enabled(LogChannel::passes);
+    std::string before = is_logged ? to_text(graph) : std::string();
+    auto start = std::chrono::steady_clock::now();
+    Graph source = graph;  // constants are shared, so this is small
+    try {
+        graph = pass.run(std::move(graph), options);
+        if (options.verify) verify(graph);
+    } catch (const std::exception& e) {
+        log_warning(text("pass ", pass.name, " failed: ", e.what(), "\nIts graph was:\n", to_text(source)));
+        throw;
+    }
+    std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    if (is_logged && to_text(graph) != before)
+        log_line(LogChannel::passes, text(pass.name, ": ", source.nodes().size(), " -> ",
+                                          graph.nodes().size(), " nodes in ", time.count(), " ms"));
+    return graph;
+}
+
+}  // namespace
+
+std::span<const Pass> pipeline() { return passes; }
+
+Graph run_passes(Graph graph, const PassOptions& options) {
+    check_names(options);
+    for (auto& pass : passes)
+        if (is_on(pass, options)) graph = run_pass(pass, std::move(graph), options);
+    return graph;
+}
+
+}  // namespace mge

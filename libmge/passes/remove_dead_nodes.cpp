@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drops nodes that no output of the graph depends on. Operators have no side effects, so whatever nobody
+// reads need not be computed. Inputs stay, read or not: they are the graph's interface.
+
+#include <algorithm>
+
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+
+Graph remove_dead_nodes(Graph graph, const PassOptions&) {
+    std::vector<bool> is_read(graph.values().size());
+    for (ValueId id : graph.outputs()) is_read[size_t(id)] = true;
+    std::vector<bool> is_live(graph.nodes().size());
+    for (size_t i = graph.nodes().size(); i-- > 0;) {
+        auto& node = graph.node(NodeId(i));
+        is_live[i] = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                 [&](ValueId id) { return is_read[size_t(id)]; });
+        if (!is_live[i]) continue;
+        for (ValueId id : node.inputs)
+            if (id != no_value) is_read[size_t(id)] = true;
+    }
+    Rewrite rewrite(graph);
+    for (size_t i = 0; i < is_live.size(); ++i)
+        if (is_live[i]) rewrite.copy(NodeId(i));
+    return rewrite.finish();
+}
+
+}  // namespace mge

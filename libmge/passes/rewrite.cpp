@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+
+Rewrite::Rewrite(const Graph& source) : source_(source), moved_(source.values().size(), no_value) {
+    for (ValueId id : source.inputs())
+        moved_[size_t(id)] = target_.add_input(source.value(id).spec, source.value(id).name);
+}
+
+ValueId Rewrite::operator()(ValueId id) {
+    if (id == no_value) return no_value;
+    auto& moved = moved_[size_t(id)];
+    auto& value = source_.value(id);
+    if (moved == no_value && value.is_constant()) moved = target_.add_constant(value.constant, value.name);
+    MGE_CHECK(moved != no_value, "value ", id, " was not computed yet");
+    return moved;
+}
+
+std::vector<ValueId> Rewrite::operator()(const std::vector<ValueId>& values) {
+    std::vector<ValueId> result;
+    for (ValueId id : values) result.push_back((*this)(id));
+    return result;
+}
+
+void Rewrite::copy(NodeId id) {
+    auto& node = source_.node(id);
+    copy_with(id, node.params, (*this)(node.inputs));
+}
+
+void Rewrite::copy_with(NodeId id, std::shared_ptr<const void> params, std::vector<ValueId> inputs) {
+    auto& node = source_.node(id);
+    TensorSpecs specs;
+    for (ValueId output : node.outputs) specs.push_back(source_.value(output).spec);
+    NodeId copied = target_.add_node(*node.op, std::move(params), std::move(inputs), node.name, &specs);
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+        replace(node.outputs[i], target_.node(copied).outputs[i]);
+}
+
+void Rewrite::emit(NodeId id, const OpInfo& op, std::shared_ptr<const void> params,
+                   std::vector<ValueId> inputs, std::string name) {
+    NodeId added = target_.add_node(op, std::move(params), std::move(inputs), std::move(name));
+    replace(source_.node(id).outputs[0], target_.node(added).outputs[0]);
+}
+
+void Rewrite::replace(ValueId source, ValueId target) {
+    moved_[size_t(source)] = target;
+    auto& name = target_.value(target).name;
+    if (name.empty()) name = source_.value(source).name;
+}
+
+Graph Rewrite::finish() {
+    target_.set_outputs((*this)(source_.outputs()));
+    return std::move(target_);
+}
+
+std::optional<ParamValue> find_param(const Node& node, std::string_view name) {
+    for (auto& field : node.op->fields)
+        if (field.name == name) return field.get(node.params.get());
+    return std::nullopt;
+}
+
+std::shared_ptr<const void> with_param(const OpInfo& op, const void* params, std::string_view name,
+                                       const ParamValue& value) {
+    auto result = op.params.make();
+    load_params(op.name, op.fields, result.get(), save_params(op.fields, params));
+    load_params(op.name, op.fields, result.get(), {{std::string(name), value}});
+    return result;
+}
+
+std::optional<size_t> input_position(const OpInfo& op, std::string_view name) {
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+        if (op.inputs[i].name == name) return i;
+    return std::nullopt;
+}
+
+ValueId named_input(const Node& node, std::string_view name) {
+    auto position = input_position(*node.op, name);
+    return position && *position < node.inputs.size() ? node.inputs[*position] : no_value;
+}
+
+Tensor constant_of(const Graph& graph, ValueId value) {
+    return value == no_value ? Tensor{} : graph.value(value).constant;
+}
+
+bool same_params(const Node& a, const Node& b) {
+    return a.op == b.op && a.op->params.equal(a.params.get(), b.params.get());
+}
+
+}  // namespace mge

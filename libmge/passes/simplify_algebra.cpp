@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewrites that need no more than a node and the nodes right before it. Each row of the table is headed by
+// its algebra. A row applies to nodes of the graph being built, whose inputs were simplified already, so
+// chains collapse step by step. None may change a shape or a dtype; rows that would change rounding for the
+// worse are not here.
+
+#include <algorithm>
+
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/reduce_to_shape.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+// The node at hand. Rules answer a value of the graph that stands for its output, no_value when they do not
+// apply.
+struct Site {
+    Graph& graph;
+    const OpInfo& op;
+    const void* params;
+    const std::vector<ValueId>& inputs;
+    TensorSpec result;  // of output 0
+
+    const TensorSpec& spec(size_t i) const { return graph.value(inputs[i]).spec; }
+    template <class P>
+    const P& as() const {
+        return *static_cast<const P*>(params);
+    }
+    // The node that makes input i when it is an application of the named operator; else null.
+    const Node* made_by(size_t i, std::string_view name) const {
+        NodeId id = graph.value(inputs[i]).producer;
+        return id >= 0 && graph.node(id).op->name == name ? &graph.node(id) : nullptr;
+    }
+    ValueId same(ValueId value) const { return graph.value(value).spec == result ? value : no_value; }
+    template <class O>
+    ValueId make(const typename O::Params& params, std::vector<ValueId> inputs) const {
+        return make(O::info, std::make_shared<const typename O::Params>(params), std::move(inputs));
+    }
+    ValueId make(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs) const {
+        NodeId id = graph.add_node(op, std::move(params), std::move(inputs));
+        ValueId value = graph.node(id).outputs[0];
+        MGE_CHECK(graph.value(value).spec == result, op.name, " gives ", graph.value(value).spec, ", not ",
+                  result);
+        return value;
+    }
+};
+
+IntList dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+// Is every element of the constant behind a value equal to `wanted`?
+bool is_all(const Graph& graph, ValueId id, double wanted) {
+    Tensor t = constant_of(graph, id);
+    if (!t || t.spec().numel() == 0) return false;
+    auto all = [&](auto* p) {
+        return std::all_of(p, p + t.spec().numel(), [&](auto v) { return v == wanted; });
+    };
+    if (t.dtype() == DType::f32) return all(t.data<float>());
+    if (t.dtype() == DType::i32) return all(t.data<int32_t>());
+    return false;
+}
+
+// x + 0 => x, 0 + x => x; x * 1 => x, 1 * x => x
+template <int Neutral>
+ValueId drop_neutral(const Site& s) {
+    for (size_t side : {1, 0})
+        if (is_all(s.graph, s.inputs[side], Neutral)) return s.same(s.inputs[1 - side]);
+    return no_value;
+}
+// x - 0 => x; x / 1 => x, x ^ 1 => x
+template <int Neutral>
+ValueId drop_right_neutral(const Site& s) {
+    return is_all(s.graph, s.inputs[1], Neutral) ? s.same(s.inputs[0]) : no_value;
+}
+// x / x => 1
+ValueId divide_by_itself(const Site& s) {
+    if (s.inputs[0] != s.inputs[1]) return no_value;
+    return s.make<ops::Full>({.shape = dims_of(s.result.shape), .value = 1, .dtype = s.result.dtype}, {});
+}
+// log(exp(x)) => x; log(exp(a) + exp(b)) => logaddexp(a, b)
+ValueId log_of_exp(const Site& s) {
+    if (auto* exp = s.made_by(0, "exp")) return s.same(exp->inputs[0]);
+    auto *add = s.made_by(0, "add"), *log_sum = add;
+    const OpInfo* logaddexp = find_op("logaddexp");
+    if (!log_sum || !logaddexp) return no_value;
+    std::vector<ValueId> terms;
+    for (ValueId id : add->inputs) {
+        NodeId producer = s.graph.value(id).producer;
+        if (producer < 0 || s.graph.node(producer).op->name != "exp") return no_value;
+        terms.push_back(s.graph.node(producer).inputs[0]);
+        if (s.graph.value(terms.back()).spec.dtype != s.result.dtype) return no_value;
+    }
+    return s.make(*logaddexp, logaddexp->params.make(), std::move(terms));
+}
+// -(-x) => x
+ValueId double_negation(const Site& s) {
+    auto* neg = s.made_by(0, "neg");
+    return neg ? s.same(neg->inputs[0]) : no_value;
+}
+// copy(x) => x
+ValueId drop_copy(const Site& s) { return s.same(s.inputs[0]); }
+
+// Every value of `from` is exactly a value of `to`.
+bool is_lossless(DType from, DType to) {
+    if (from == to || from == DType::boolean) return true;
+    if (is_float(from) && is_float(to)) return to == DType::f32;
+    return is_int(from) && is_int(to) && is_unsigned(from) == is_unsigned(to) && size_of(from) <= size_of(to);
+}
+// convert(x; own dtype) => x; convert(convert(x; wider); d) => convert(x; d)
+ValueId drop_conversion(const Site& s) {
+    if (s.spec(0) == s.result) return s.inputs[0];
+    auto* inner = s.made_by(0, "convert");
+    if (!inner || !is_lossless(s.graph.value(inner->inputs[0]).spec.dtype, s.spec(0).dtype)) return no_value;
+    ValueId x = inner->inputs[0];
+    if (ValueId same = s.same(x); same != no_value) return same;
+    return s.make<ops::Convert>(s.as<ops::Convert::Params>(), {x});
+}
+// reshape(x; own shape) => x; reshape(reshape(x)) => reshape(x); all views are written as reshape
+ValueId merge_views(const Site& s) {
+    if (s.spec(0) == s.result) return s.inputs[0];
+    ValueId x = s.inputs[0];
+    NodeId producer = s.graph.value(x).producer;
+    bool is_chain = producer >= 0 && s.graph.node(producer).op == &ops::Reshape::info;
+    if (is_chain) x = s.graph.node(producer).inputs[0];
+    if (ValueId same = s.same(x); same != no_value) return same;
+    if (!is_chain && s.op.name == ops::Reshape::name) return no_value;
+    return s.make<ops::Reshape>({.shape = dims_of(s.result.shape)}, {x});
+}
+// transpose(x; identity) => x; transpose(transpose(x; p); q) => transpose(x; p ∘ q)
+ValueId merge_transposes(const Site& s) {
+    auto& outer = s.as<ops::Transpose::Params>().pattern;
+    auto is_identity = [](const IntList& pattern) {
+        for (size_t i = 0; i < pattern.size(); ++i)
+            if (pattern[i] != int64_t(i)) return false;
+        return true;
+    };
+    if (is_identity(outer)) return s.same(s.inputs[0]);
+    auto* inner = s.made_by(0, "transpose");
+    if (!inner) return no_value;
+    auto& first = inner->as<ops::Transpose::Params>().pattern;
+    IntList both;
+    for (int64_t axis : outer) {
+        if (axis < 0 || size_t(axis) >= first.size() || first[size_t(axis)] < 0) return no_value;
+        both.push_back(first[size_t(axis)]);
+    }
+    if (is_identity(both)) return s.same(inner->inputs[0]);
+    return s.make<ops::Transpose>({.pattern = both}, {inner->inputs[0]});
+}
+// broadcast_like(x, y) => broadcast_to(x; shape of y), so that y need not be kept; to the own shape => x
+ValueId broadcast_to_shape(const Site& s) {
+    if (s.spec(0) == s.result) return s.inputs[0];
+    if (s.op.name == ops::BroadcastTo::name) return no_value;
+    return s.make<ops::BroadcastTo>({.shape = dims_of(s.result.shape)}, {s.inputs[0]});
+}
+// reduce_to_shape(x, y) => reduce_to_shape(x; shape of y); to the own shape => x
+ValueId reduce_to_known_shape(const Site& s) {
+    if (s.spec(0) == s.result) return s.inputs[0];
+    if (s.inputs.size() < 2 || s.inputs[1] == no_value) return no_value;
+    return s.make<ops::ReduceToShape>({.shape = dims_of(s.result.shape)}, {s.inputs[0]});
+}
+// full_like(x; v) => full(; shape of x, v)
+ValueId fill_known_shape(const Site& s) {
+    return s.make<ops::Full>({.shape = dims_of(s.result.shape),
+                              .value = s.as<ops::FullLike::Params>().value,
+                              .dtype = s.result.dtype},
+                             {});
+}
+
+struct Rule {
+    std::string_view op;
+    ValueId (*apply)(const Site&);
+};
+constexpr Rule rules[] = {
+    {"add", drop_neutral<0>},
+    {"add_axis", merge_views},
+    {"broadcast_like", broadcast_to_shape},
+    {"broadcast_to", broadcast_to_shape},
+    {"convert", drop_conversion},
+    {"copy", drop_copy},
+    {"div", drop_right_neutral<1>},
+    {"div", divide_by_itself},
+    {"flatten", merge_views},
+    {"full_like", fill_known_shape},
+    {"log", log_of_exp},
+    {"mul", drop_neutral<1>},
+    {"neg", double_negation},
+    {"pow", drop_right_neutral<1>},
+    {"reduce_to_shape", reduce_to_known_shape},
+    {"remove_axis", merge_views},
+    {"reshape", merge_views},
+    {"reshape_like", merge_views},
+    {"sub", drop_right_neutral<0>},
+    {"transpose", merge_transposes},
+};
+
+bool is_settled(const Graph& graph, const Node& node) {
+    if (node.outputs.size() != 1) return false;
+    for (auto* ids : {&node.inputs, &node.outputs})
+        for (ValueId id : *ids)
+            if (id != no_value && !graph.value(id).spec.shape.is_known()) return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i] != no_value && input_info(*node.op, i).kind == InputKind::host) return false;
+    return true;
+}
+
+ValueId simplify(Rewrite& rewrite, const Node& node, const std::vector<ValueId>& inputs) {
+    auto& graph = rewrite.source();
+    if (!is_settled(graph, node)) return no_value;
+    Site site{rewrite.target(), *node.op, node.params.get(), inputs, graph.value(node.outputs[0]).spec};
+    for (auto& rule : rules)
+        if (rule.op == node.op->name)
+            if (ValueId value = rule.apply(site); value != no_value) return value;
+    return no_value;
+}
+
+}  // namespace
+
+Graph simplify_algebra(Graph graph, const PassOptions& options) {
+    Rewrite rewrite(graph);
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        auto& node = graph.node(NodeId(i));
+        auto inputs = rewrite(node.inputs);
+        ValueId value = simplify(rewrite, node, inputs);
+        if (value != no_value)
+            rewrite.replace(node.outputs[0], value);
+        else
+            rewrite.copy_with(NodeId(i), node.params, std::move(inputs));
+    }
+    return remove_dead_nodes(rewrite.finish(), options);
+}
+
+}  // namespace mge

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/device/device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace mge {
+namespace {
+
+using testing::HasSubstr;
+
+template <class E, class Fn>
+std::string message_of(Fn fn) {
+    try {
+        fn();
+    } catch (const E& e) {
+        return e.what();
+    }
+    return "no error of this kind";
+}
+
+TEST(Device, NamesAreReadAndWritten) {
+    EXPECT_EQ(logical_name(parse_device("xpux")), "xpux:0");
+    EXPECT_EQ(physical_name(parse_device("xpux")), "cpu0:0");
+    EXPECT_EQ(logical_name(parse_device("cpu1:2")), "cpu1:2");
+    EXPECT_EQ(logical_name(parse_device("multithread2:0")), "cpu2:0");
+    EXPECT_FALSE(parse_device("cpu0") == parse_device("cpu1"));
+}
+
+TEST(Device, WrongNamesSayWhatIsExpected) {
+    for (auto* name : {"", "cpu", "tpu0", "cpu0:", "cpu-1", "cpu999", "0"})
+        EXPECT_THAT(message_of<UserError>([&] { parse_device(name); }), HasSubstr("is not a device name"))
+            << name;
+    EXPECT_THAT(message_of<DeviceError>([] { parse_device("gpu0"); }), HasSubstr("no CUDA backend"));
+}
+
+class Memory : public testing::Test {
+protected:
+    Device& cpu_ = device({});
+    void TearDown() override { cpu_.set_memory_limit(0); }
+};
+
+TEST_F(Memory, IsAlignedAndCounted) {
+    size_t before = cpu_.memory().allocated;
+    for (size_t bytes : {0, 1, 63, 64, 65, 4096, 100'000, 3'000'000}) {
+        StorageRef block = cpu_.allocate(bytes);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(block->data) % 64, 0u);
+        EXPECT_GE(block->bytes, bytes);
+        EXPECT_LE(block->bytes, std::max<size_t>(64, bytes * 5 / 4 + 64));
+        EXPECT_GE(cpu_.memory().allocated, before + bytes);
+    }
+    EXPECT_EQ(cpu_.memory().allocated, before);
+}
+
+TEST_F(Memory, ComesFromTheCacheTheSecondTime) {
+    void* data = cpu_.allocate(5'000'000)->data;
+    size_t reserved = cpu_.memory().reserved;
+    EXPECT_EQ(cpu_.allocate(5'000'000)->data, data);
+    EXPECT_EQ(cpu_.memory().reserved, reserved);
+    cpu_.release_cached();
+    EXPECT_LT(cpu_.memory().reserved, reserved);
+}
+
+TEST_F(Memory, LimitIsKeptAndNamed) {
+    size_t in_use = cpu_.memory().allocated;
+    cpu_.set_memory_limit(in_use + 1'000'000);
+    EXPECT_THAT(message_of<MemoryError>([&] { cpu_.allocate(2'000'000); }),
+                HasSubstr("cannot allocate 2000000 bytes"));
+    EXPECT_EQ(cpu_.memory().allocated, in_use) << "a refused request leaves nothing behind";
+    cpu_.allocate(500'000);
+}
+
+TEST_F(Memory, AbsurdSizesAreRefused) {
+    EXPECT_THROW(cpu_.allocate(size_t(1) << 60), MemoryError);
+    EXPECT_THROW(cpu_.allocate(SIZE_MAX), MemoryError);
+}
+
+TEST_F(Memory, PeakIsRemembered) {
+    cpu_.reset_peak();
+    size_t start = cpu_.memory().peak;
+    cpu_.allocate(10'000'000);
+    EXPECT_GE(cpu_.memory().peak, start + 10'000'000);
+    cpu_.reset_peak();
+    EXPECT_LT(cpu_.memory().peak, start + 10'000'000);
+}
+
+TEST_F(Memory, BlocksMayDieOnAnotherThread) {
+    size_t before = cpu_.memory().allocated;
+    for (int round = 0; round < 50; ++round) {
+        std::vector<StorageRef> blocks;
+        for (size_t i = 0; i < 100; ++i) blocks.push_back(cpu_.allocate(i * 7));
+        std::thread([moved = std::move(blocks)]() mutable { moved.clear(); }).join();
+    }
+    EXPECT_EQ(cpu_.memory().allocated, before);
+}
+
+}  // namespace
+}  // namespace mge

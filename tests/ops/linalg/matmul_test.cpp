@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+
+namespace mge::test {
+namespace {
+
+struct Operands {
+    Shape a, b;
+    bool transpose_a = false, transpose_b = false;
+    int64_t k = 3;
+};
+
+const Operands operand_shapes[] = {
+    {{3}, {3}},
+    {{2, 3}, {3}},
+    {{3}, {3, 4}},
+    {{2, 3}, {3, 4}},
+    {{5, 2, 3}, {3, 4}},
+    {{5, 2, 3}, {5, 3, 4}},
+    {{2, 1, 2, 3}, {5, 3, 4}},
+    {{3}, {5, 3, 4}},
+    {{5, 2, 3}, {3}},
+    {{2, 3}, {5, 3, 4}},
+    {{4, 3}, {5, 3}, false, true},
+    {{3, 4}, {3, 5}, true, false},
+    {{2, 3, 4}, {2, 5, 3}, true, true},
+    {{2, 3, 4}, {3, 5}, true, false},
+    {{0, 3}, {3, 4}},
+    {{2, 0}, {0, 4}, false, false, 1},
+    {{1, 17}, {17, 33}, false, false, 17},
+    {{1, 37}, {21, 37}, false, true, 37},
+    {{7, 13}, {13, 70}, false, false, 13},
+    {{40, 33}, {33, 47}, false, false, 33},
+    {{33, 40}, {47, 33}, true, true, 33},
+};
+
+TEST(Matmul, FollowsNumpy) {
+    for (auto& o : operand_shapes)
+        check_op<ops::Matmul>({.transpose_a = o.transpose_a, .transpose_b = o.transpose_b},
+                              {{.shape = o.a}, {.shape = o.b}},
+                              {.dtypes = float_types, .reduction = o.k, .gradient = o.k < 10});
+}
+
+TEST(Matmul, AddsBiasAndResidualAndActivates) {
+    for (Activation activation : {Activation::none, Activation::relu, Activation::relu6, Activation::hswish,
+                                  Activation::silu, Activation::gelu, Activation::sigmoid, Activation::tanh})
+        for (Shape a : {Shape{3, 19}, Shape{2, 35, 19}}) {
+            Shape y = a;
+            y[y.rank() - 1] = 18;
+            check_op<ops::Matmul>({.transpose_b = true, .activation = activation},
+                                  {{.shape = a}, {.shape = {18, 19}}, {.shape = {18}}, {.shape = y}},
+                                  {.reduction = 19, .gradient = false});
+            check_op<ops::Matmul>({.activation = activation},
+                                  {{.shape = a}, {.shape = {19, 18}}, {.absent = true}, {.shape = y}},
+                                  {.reduction = 19, .gradient = false});
+        }
+}
+
+TEST(Matmul, DifferentiatesBiasAndResidual) {
+    check_op<ops::Matmul>({}, {{.shape = {2, 3}}, {.shape = {3, 4}}, {.shape = {4}}, {.shape = {2, 4}}},
+                          {.reduction = 3});
+}
+
+TEST(Matmul, SumsNarrowIntegersInInt32) {
+    Tensor a = tensor_of<int8_t>({1, 2}, {100, 100}), b = tensor_of<int8_t>({2, 1}, {100, 100});
+    Tensor y = ops::matmul(a, b);
+    EXPECT_EQ(y.dtype(), DType::i32);
+    EXPECT_THAT(values_of(y), testing::ElementsAre(20000));
+}
+
+Tensor ones(const Shape& shape) {
+    return make_tensor(DType::f32, shape, std::vector<double>(size_t(shape.numel()), 1));
+}
+
+std::string message_of(const Shape& a, const Shape& b) {
+    try {
+        ops::matmul(ones(a), ones(b));
+    } catch (const UserError& e) {
+        return e.what();
+    }
+    return "";
+}
+
+TEST(Matmul, RefusesWhatDoesNotFit) {
+    EXPECT_EQ(message_of({2, 3}, {4, 3}),
+              "[matmul] shapes (2, 3) and (4, 3) do not fit: 3 columns meet 4 rows");
+    EXPECT_EQ(message_of({}, {3}), "[matmul] takes vectors and matrices, got shapes () and (3,)");
+    EXPECT_NE(message_of({2, 2, 3}, {3, 3, 4}), "");
+}
+
+}  // namespace
+}  // namespace mge::test
