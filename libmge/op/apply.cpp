@@ -83,6 +83,8 @@ InterpreterScope::InterpreterScope(Interpreter& interpreter)
     : outer_(std::exchange(innermost, &interpreter)) {}
 InterpreterScope::~InterpreterScope() { innermost = outer_; }
 
+Interpreter* exchange_interpreter(Interpreter* interpreter) { return std::exchange(innermost, interpreter); }
+
 Interpreter& current_interpreter() { return innermost ? *innermost : eager_interpreter(); }
 
 Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {

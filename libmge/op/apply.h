@@ -20,6 +20,11 @@ public:
     virtual Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
         return apply(op, params, inputs).at(0);
     }
+    // Another handle for a symbolic value of this interpreter.
+    virtual Tensor alias(const Tensor& symbol) {
+        const TensorImpl& impl = *symbol.impl();
+        return Tensor::symbolic(impl.spec, impl.symbol_owner, impl.symbol, impl.device);
+    }
 };
 
 // Makes `interpreter` the innermost one of this thread for the life of the scope.
@@ -35,6 +40,9 @@ private:
 };
 
 MGE_API Interpreter& current_interpreter();
+// Makes `interpreter` the innermost one until further notice (null: the eager one) and gives the one before.
+// For what is started and stopped by calls; scopes put their own above.
+MGE_API Interpreter* exchange_interpreter(Interpreter* interpreter);
 // Defined by eager/eager_interpreter.cpp: this layer knows only that there is one.
 MGE_API Interpreter& eager_interpreter();
 

@@ -54,6 +54,8 @@ Tensor Tensor::with_shape(const Shape& shape) const {
     return Tensor({dtype(), shape, {}}, impl_->storage, impl_->offset, impl_->device);
 }
 
+Tensor Tensor::alias() const { return Tensor(spec(), impl_->storage, impl_->offset, impl_->device); }
+
 void Tensor::destroy(TensorImpl* impl) {
     std::destroy_at(impl);
     block_cache.give(impl);

@@ -79,6 +79,8 @@ public:
     }
     // The same memory under another shape of equally many elements (no copy).
     Tensor with_shape(const Shape& shape) const;
+    // Another handle for the same memory, with notes of its own.
+    Tensor alias() const;
 
     TensorImpl* impl() const { return impl_; }
     bool is_same(const Tensor& other) const { return impl_ == other.impl_; }

@@ -6,6 +6,7 @@
 #include "python/src/conversion.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
+#include "python/src/tape_binding.h"
 #include "python/src/tensor_object.h"
 
 namespace nb = nanobind;
@@ -28,6 +29,7 @@ void define_module(nb::module_& module) {
     add_tensor_type(module.ptr());
     add_ops_module(module.ptr());
     add_device_functions(module.ptr());
+    add_tape(module.ptr());
     module.attr("bfloat16") = nb::borrow(numpy_dtype(mge::DType::bf16));
     module.def(
         "set_tensor_class",

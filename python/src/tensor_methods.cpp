@@ -104,7 +104,7 @@ PyObject* reset(PyObject* self, PyObject* other) {
 PyObject* detach(PyObject* self, PyObject*) {
     return guarded([&] {
         const Tensor& value = value_of(self);
-        return wrap_tensor(value.is_symbolic() ? value : value.with_shape(value.shape()));
+        return wrap_tensor(value.is_symbolic() ? current_interpreter().alias(value) : value.alias());
     });
 }
 

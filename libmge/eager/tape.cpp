@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/eager/tape.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <mutex>
+#include <utility>
+
+#include "libmge/eager/tape_nodes.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+
+namespace mge {
+namespace {
+
+constexpr int max_tapes = 64;
+
+// TensorImpl::tape_node holds recorder, node number and output index.
+constexpr int output_bits = 12, number_bits = 40;
+constexpr uint64_t output_mask = (uint64_t(1) << output_bits) - 1;
+constexpr int recorder_count = 1 << (64 - output_bits - number_bits);
+
+// A number never comes back while values may still carry it, so that a stale note means nothing.
+struct RecorderNumbers {
+    std::mutex mutex;
+    std::vector<int> free;
+    int used = 0;
+    std::array<uint64_t, recorder_count> next_node{};
+
+    int take() {
+        std::lock_guard lock(mutex);
+        if (!free.empty()) {
+            int number = free.back();
+            free.pop_back();
+            return number;
+        }
+        if (used == recorder_count) throw UserError("too many threads record gradients at once");
+        return used++;
+    }
+    void give_back(int number, uint64_t next) {
+        std::lock_guard lock(mutex);
+        next_node[size_t(number)] = next;
+        free.push_back(number);
+    }
+};
+
+RecorderNumbers& recorder_numbers() {
+    static auto& numbers = *std::make_unique<RecorderNumbers>().release();
+    return numbers;
+}
+
+// A new handle for the same value, unknown to all tapes.
+Tensor fresh_handle(const Tensor& tensor) {
+    return tensor.is_symbolic() ? current_interpreter().alias(tensor) : tensor.alias();
+}
+
+}  // namespace
+
+// The interpreter that records for all tapes of its thread. It is the innermost one while a tape is active.
+struct Recorder final : Interpreter {
+    TapeNodes nodes;
+    uint64_t used_bits = 0;    // tapes that exist
+    uint64_t active_bits = 0;  // those that record
+    std::array<uint64_t, max_tapes> first_node{}, age{};
+    uint64_t ages = 0;
+    Interpreter* base = nullptr;
+    int number;
+    std::mutex abandoned_mutex;
+    uint64_t abandoned_bits = 0;
+
+    Recorder() : number(recorder_numbers().take()) {
+        nodes.begin_at(recorder_numbers().next_node[size_t(number)]);
+    }
+    ~Recorder() override { recorder_numbers().give_back(number, nodes.next()); }
+
+    Tensor alias(const Tensor& symbol) override { return below().alias(symbol); }
+    Interpreter& below() { return base ? *base : eager_interpreter(); }
+
+    void set_active(uint64_t bits) {
+        active_bits = bits;
+        exchange_interpreter(bits ? this : base);
+    }
+
+    uint64_t note(uint64_t node, uint64_t output) const {
+        return uint64_t(number) << (output_bits + number_bits) | node << output_bits | output;
+    }
+    static uint64_t node_of(const Tensor& tensor) {
+        return tensor.impl()->tape_node >> output_bits & ((uint64_t(1) << number_bits) - 1);
+    }
+    static uint64_t output_of(const Tensor& tensor) { return tensor.impl()->tape_node & output_mask; }
+
+    // Those of `bits` that follow the value. A bit may be left from a tape that is gone: such a value is
+    // older than the tape that has the bit now.
+    uint64_t followers(const Tensor& tensor, uint64_t bits) const {
+        if (!tensor) return 0;
+        const TensorImpl& impl = *tensor.impl();
+        uint64_t candidates = impl.tracked_by & bits;
+        if (!candidates) [[likely]]
+            return 0;
+        if (impl.tape_node >> (output_bits + number_bits) != uint64_t(number)) return 0;
+        uint64_t node = node_of(tensor), found = 0;
+        for (; candidates; candidates &= candidates - 1) {
+            int bit = std::countr_zero(candidates);
+            if (first_node[size_t(bit)] <= node) found |= uint64_t(1) << bit;
+        }
+        return found;
+    }
+    uint64_t followers(std::span<const Tensor> tensors) const {
+        uint64_t found = 0;
+        for (auto& tensor : tensors) found |= followers(tensor, active_bits);
+        return found;
+    }
+
+    TapeNode& push(uint64_t tapes) {
+        TapeNode& node = nodes.push();
+        node.tapes = tapes;
+        return node;
+    }
+    void mark(const Tensor& output, uint64_t tapes, uint64_t node, uint64_t index) const {
+        output.impl()->tracked_by = tapes;
+        output.impl()->tape_node = note(node, index);
+    }
+
+    Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
+        Tensors outputs = below().apply(op, params, inputs);
+        if (uint64_t tapes = op.gradient ? followers(inputs) : 0) record(op, params, inputs, outputs, tapes);
+        return outputs;
+    }
+    Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
+        Tensor output = below().apply_one(op, params, inputs);
+        if (uint64_t tapes = op.gradient ? followers(inputs) : 0)
+            record(op, params, inputs, {&output, 1}, tapes);
+        return output;
+    }
+
+    void record(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                std::span<const Tensor> outputs, uint64_t tapes) {
+        bool any = false;
+        uint64_t number_of_node = nodes.next();
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            if (!outputs[i] || !is_float(outputs[i].dtype())) continue;
+            any = true;
+            mark(outputs[i], tapes, number_of_node, i);
+        }
+        if (!any) return;
+        TapeNode& node = push(tapes);
+        node.op = &op;
+        if (!op.fields.empty()) node.params = op.params.copy(params);
+        node.set_tensors(inputs, outputs);
+        node.grad_count = uint16_t(outputs.size());
+    }
+
+    void forget(int bit, uint64_t from) {
+        uint64_t mask = ~(uint64_t(1) << bit);
+        for (uint64_t i = std::max(from, nodes.first()); i < nodes.next(); ++i) {
+            TapeNode& node = nodes[i];
+            if (!node.tapes) continue;
+            node.tapes &= mask;
+            if (!node.tapes) node.forget();
+        }
+        nodes.trim();
+        used_bits &= mask;
+    }
+
+    void forget_abandoned() {
+        std::unique_lock lock(abandoned_mutex);
+        uint64_t bits = std::exchange(abandoned_bits, 0);
+        lock.unlock();
+        if (bits & active_bits) set_active(active_bits & ~bits);
+        for (; bits; bits &= bits - 1) {
+            int bit = std::countr_zero(bits);
+            forget(bit, first_node[size_t(bit)]);
+        }
+    }
+
+    int take_bit() {
+        forget_abandoned();
+        if (~used_bits == 0) throw UserError("[Tape] more than 64 tapes at once on a thread");
+        int bit = std::countr_zero(~used_bits);
+        used_bits |= uint64_t(1) << bit;
+        return bit;
+    }
+
+    static const std::shared_ptr<Recorder>& here() {
+        thread_local std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+        return recorder;
+    }
+};
+
+namespace {
+
+// The gradients that have arrived at the outputs of each node during one backward pass.
+class ArrivedGradients {
+public:
+    ArrivedGradients(uint64_t first, uint64_t next) : first_(first), slots_(next - first) {}
+
+    void add(uint64_t node, uint64_t output, const Tensor& grad) {
+        Slot& slot = slots_[node - first_];
+        if (output > 0 && slot.more.size() < output) slot.more.resize(output);
+        Tensor& sum = output == 0 ? slot.first : slot.more[output - 1];
+        sum = sum ? ops::add(sum, grad) : grad;
+        slot.any = true;
+    }
+    bool any(uint64_t node) const { return slots_[node - first_].any; }
+    // Takes the gradients of a node's outputs out.
+    void take(uint64_t node, std::span<Tensor> grads) {
+        Slot& slot = slots_[node - first_];
+        grads[0] = std::move(slot.first);
+        for (size_t i = 1; i < grads.size() && i <= slot.more.size(); ++i)
+            grads[i] = std::move(slot.more[i - 1]);
+        slot.more.clear();
+    }
+
+private:
+    struct Slot {
+        Tensor first;
+        std::vector<Tensor> more;
+        bool any = false;
+    };
+    uint64_t first_;
+    std::vector<Slot> slots_;
+};
+
+// One backward pass of the tape with bit `bit`.
+class BackwardPass {
+public:
+    BackwardPass(Recorder& recorder, int bit, uint64_t first)
+        : recorder_(recorder),
+          bit_(bit),
+          first_(std::max(first, recorder.nodes.first())),
+          last_(recorder.nodes.next()),
+          arrived_(first_, last_) {}
+
+    void seed(const Tensor& y, const Tensor& dy) {
+        if (!follows(y)) return;
+        Tensor grad = dy ? dy : ops::full_like(y, {.value = 1});
+        bool known = grad.shape().is_known() && y.shape().is_known();
+        if (known && !(grad.shape() == y.shape()))
+            throw_user("backward",
+                       text("the gradient of a result of shape ", y.shape(), " has shape ", grad.shape()));
+        arrived_.add(Recorder::node_of(y), Recorder::output_of(y), grad);
+    }
+
+    // `leaves` are node numbers, the result has their gradients.
+    Tensors run(std::span<const uint64_t> leaves) {
+        Tensors result(leaves.size());
+        for (uint64_t number = last_; number-- > first_;) {
+            TapeNode& node = recorder_.nodes[number];
+            if (!(node.tapes & mask())) continue;
+            if (arrived_.any(number)) {
+                auto leaf = std::ranges::lower_bound(leaves, number);
+                Tensor* leaf_grad = leaf != leaves.end() && *leaf == number
+                                        ? &result[size_t(leaf - leaves.begin())]
+                                        : nullptr;
+                visit(number, node, leaf_grad);
+            }
+            drop(recorder_.nodes[number]);
+        }
+        return result;
+    }
+
+private:
+    uint64_t mask() const { return uint64_t(1) << bit_; }
+    bool follows(const Tensor& tensor) const { return recorder_.followers(tensor, mask()) != 0; }
+
+    void drop(TapeNode& node) {
+        node.tapes &= ~mask();
+        if (!node.tapes) node.forget();
+    }
+
+    void visit(uint64_t number, TapeNode& node, Tensor* leaf_grad) {
+        size_t inputs = node.input_count;
+        Buffer grads(node.grad_count);
+        arrived_.take(number, grads.span());
+        if (leaf_grad) *leaf_grad = grads.span()[0];
+        if (!node.op && !node.custom) {
+            if (inputs) hand_on(node, 0, grads.span()[0]);
+            return;
+        }
+        Tensors input_grads =
+            node.custom ? node.custom->backward(grads.span()) : apply_rule(node, grads.span());
+        // The rule may have added nodes of outer tapes, but nodes never move.
+        for (size_t i = 0; i < inputs && i < input_grads.size(); ++i)
+            if (input_grads[i]) hand_on(node, i, input_grads[i]);
+    }
+
+    void hand_on(TapeNode& node, size_t input, const Tensor& grad) {
+        const Tensor& target = node.inputs()[input];
+        if (follows(target)) arrived_.add(Recorder::node_of(target), Recorder::output_of(target), grad);
+    }
+
+    Tensors apply_rule(TapeNode& node, std::span<const Tensor> grads) {
+        auto inputs = node.inputs();
+        std::array<bool, 16> few;
+        std::unique_ptr<bool[]> many(inputs.size() > few.size() ? std::make_unique<bool[]>(inputs.size())
+                                                                : nullptr);
+        bool* needed = many ? many.get() : few.data();
+        for (size_t i = 0; i < inputs.size(); ++i) needed[i] = follows(inputs[i]);
+        static const NoParams none;
+        const void* params = node.params ? node.params.get() : &none;
+        return node.op->gradient({*node.op, params, inputs, node.outputs(), grads, {needed, inputs.size()}});
+    }
+
+    // Room for the gradients of a node's outputs.
+    class Buffer {
+    public:
+        explicit Buffer(size_t size) : size_(size), many_(size > few_.size() ? size : 0) {}
+        std::span<Tensor> span() { return many_.empty() ? std::span(few_.data(), size_) : std::span(many_); }
+
+    private:
+        std::array<Tensor, 2> few_;
+        size_t size_;
+        std::vector<Tensor> many_;
+    };
+
+    Recorder& recorder_;
+    int bit_;
+    uint64_t first_, last_;
+    ArrivedGradients arrived_;
+};
+
+// Only the tapes that began before `age` record for the life of the scope.
+class OlderTapesOnly {
+public:
+    OlderTapesOnly(Recorder& recorder, uint64_t age) : recorder_(recorder), active_(recorder.active_bits) {
+        uint64_t bits = active_;
+        for (uint64_t rest = active_; rest; rest &= rest - 1) {
+            int bit = std::countr_zero(rest);
+            if (recorder.age[size_t(bit)] >= age) bits &= ~(uint64_t(1) << bit);
+        }
+        recorder.set_active(bits);
+    }
+    ~OlderTapesOnly() { recorder_.set_active(active_ & recorder_.used_bits); }
+    OlderTapesOnly(const OlderTapesOnly&) = delete;
+    OlderTapesOnly& operator=(const OlderTapesOnly&) = delete;
+
+private:
+    Recorder& recorder_;
+    uint64_t active_;
+};
+
+}  // namespace
+
+Tape::Tape() : recorder_(Recorder::here()) {
+    bit_ = recorder_->take_bit();
+    first_node_ = recorder_->nodes.next();
+    age_ = ++recorder_->ages;
+    recorder_->first_node[size_t(bit_)] = first_node_;
+    recorder_->age[size_t(bit_)] = age_;
+}
+
+Tape::~Tape() { release(); }
+
+void Tape::check_thread(const char* what) const {
+    if (recorder_ != Recorder::here())
+        throw_user("Tape", text(what, " was called on another thread than the one that made the tape"));
+    if (bit_ < 0) throw_user("Tape", text(what, " was called after release"));
+}
+
+Tensor Tape::attach(const Tensor& tensor) {
+    check_thread("attach");
+    uint64_t known = recorder_->followers(tensor, recorder_->used_bits);
+    Tensor handle = fresh_handle(tensor);
+    uint64_t number = recorder_->nodes.next();
+    TapeNode& node = recorder_->push(known | uint64_t(1) << bit_);
+    node.grad_count = 1;
+    if (known) node.set_tensors({&tensor, 1}, {});
+    recorder_->mark(handle, node.tapes, number, 0);
+    leaves_.push_back(number);
+    return handle;
+}
+
+void Tape::start() {
+    check_thread("start");
+    recorder_->set_active(recorder_->active_bits | uint64_t(1) << bit_);
+}
+
+void Tape::stop() {
+    if (bit_ < 0) return;
+    check_thread("stop");
+    if (is_recording()) recorder_->set_active(recorder_->active_bits & ~(uint64_t(1) << bit_));
+}
+
+bool Tape::is_recording() const { return bit_ >= 0 && (recorder_->active_bits >> bit_ & 1); }
+
+Tensors Tape::backward(std::span<const Tensor> ys, std::span<const Tensor> dys) {
+    check_thread("backward");
+    if (!dys.empty() && dys.size() != ys.size())
+        throw_user("backward", text(ys.size(), " results, but ", dys.size(), " gradients of results"),
+                   ErrorClass::assertion);
+    stop();
+    Tensors grads;
+    {
+        OlderTapesOnly scope(*recorder_, age_);
+        BackwardPass pass(*recorder_, bit_, first_node_);
+        for (size_t i = 0; i < ys.size(); ++i) pass.seed(ys[i], dys.empty() ? Tensor() : dys[i]);
+        grads = pass.run(leaves_);
+    }
+    release();
+    return grads;
+}
+
+void Tape::release() {
+    if (bit_ < 0) return;
+    int bit = std::exchange(bit_, -1);
+    leaves_.clear();
+    if (recorder_ != Recorder::here()) {
+        std::lock_guard lock(recorder_->abandoned_mutex);
+        recorder_->abandoned_bits |= uint64_t(1) << bit;
+        return;
+    }
+    if (recorder_->active_bits >> bit & 1)
+        recorder_->set_active(recorder_->active_bits & ~(uint64_t(1) << bit));
+    recorder_->forget(bit, first_node_);
+}
+
+RecordingPaused::RecordingPaused() : recorder_(Recorder::here()), active_(recorder_->active_bits) {
+    if (active_) recorder_->set_active(0);
+}
+RecordingPaused::~RecordingPaused() {
+    if (active_) recorder_->set_active(active_);
+}
+
+bool is_recorded(const Tensor& tensor) {
+    auto& recorder = *Recorder::here();
+    return recorder.followers(tensor, recorder.active_bits) != 0;
+}
+
+Tensors record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                      std::shared_ptr<CustomGradient> gradient) {
+    auto& recorder = *Recorder::here();
+    Tensors handles(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) handles[i] = fresh_handle(outputs[i]);
+    uint64_t tapes = recorder.followers(inputs);
+    if (!tapes) return handles;
+    uint64_t number = recorder.nodes.next();
+    TapeNode& node = recorder.push(tapes);
+    node.custom = std::move(gradient);
+    node.set_tensors(inputs, {});
+    node.grad_count = uint16_t(outputs.size());
+    for (size_t i = 0; i < handles.size(); ++i)
+        if (is_float(handles[i].dtype())) recorder.mark(handles[i], tapes, number, i);
+    return handles;
+}
+
+Interpreter* exchange_base_interpreter(Interpreter* base) {
+    auto& recorder = *Recorder::here();
+    Interpreter* before = std::exchange(recorder.base, base);
+    if (!recorder.active_bits) exchange_interpreter(base);
+    return before;
+}
+
+}  // namespace mge

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/tape_binding.h"
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+#include "libmge/eager/tape.h"
+#include "python/src/errors.h"
+#include "python/src/reference.h"
+#include "python/src/tensor_object.h"
+
+namespace nb = nanobind;
+
+namespace mge::python {
+namespace {
+
+const Tensor& tensor_argument(nb::handle object, const char* who) {
+    if (!is_tensor(object.ptr()))
+        throw_user(who, text("expected a Tensor, got ", Py_TYPE(object.ptr())->tp_name), ErrorClass::type);
+    return value_of(object.ptr());
+}
+
+// Null for None.
+Tensors tensor_list(nb::handle list, const char* who) {
+    Tensors tensors;
+    for (nb::handle object : list)
+        tensors.push_back(object.is_none() ? Tensor() : tensor_argument(object, who));
+    return tensors;
+}
+
+nb::object wrap_or_none(const Tensor& tensor) { return tensor ? nb::steal(wrap_tensor(tensor)) : nb::none(); }
+
+// A gradient rule written in Python: called with one Tensor or None per output, gives one per input.
+class PythonGradient final : public CustomGradient {
+public:
+    PythonGradient(nb::object rule, size_t inputs) : rule_(std::move(rule)), inputs_(inputs) {}
+    ~PythonGradient() override {
+        nb::gil_scoped_acquire gil;
+        rule_.reset();
+    }
+
+    Tensors backward(std::span<const Tensor> output_grads) override {
+        nb::gil_scoped_acquire gil;
+        nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(output_grads.size())));
+        if (!arguments.is_valid()) throw PythonError{};
+        for (size_t i = 0; i < output_grads.size(); ++i)
+            PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(i), wrap_or_none(output_grads[i]).release().ptr());
+        Reference result(PyObject_CallObject(rule_.ptr(), arguments.ptr()));
+        if (!result) throw PythonError{};
+        if (is_tensor(result.get())) return {value_of(result.get())};
+        Tensors grads = tensor_list(nb::handle(result.get()), "Function.backward");
+        if (grads.size() != inputs_)
+            throw_user("Function.backward",
+                       text("gave ", grads.size(), " gradients for ", inputs_, " inputs"));
+        return grads;
+    }
+
+private:
+    nb::object rule_;
+    size_t inputs_;
+};
+
+// Fresh objects, so that what forward does in place stays there.
+nb::object fresh_arguments(const Tensors& inputs) {
+    nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(inputs.size())));
+    for (size_t i = 0; i < inputs.size(); ++i)
+        PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(i), wrap_tensor(inputs[i]));
+    return arguments;
+}
+
+nb::object call_function(nb::object forward, nb::object backward, nb::handle args) {
+    Tensors inputs = tensor_list(args, "Function");
+    nb::object result;
+    {
+        RecordingPaused paused;
+        result = nb::steal(PyObject_CallObject(forward.ptr(), fresh_arguments(inputs).ptr()));
+    }
+    if (!result.is_valid()) throw PythonError{};
+    bool is_one = is_tensor(result.ptr());
+    nb::object results = is_one ? nb::make_tuple(result) : nb::steal(PySequence_Tuple(result.ptr()));
+    if (!results.is_valid()) throw PythonError{};
+    Tensors outputs = tensor_list(results, "Function.forward");
+    outputs = record_custom(inputs, outputs, std::make_shared<PythonGradient>(backward, inputs.size()));
+    // The objects that forward made get the recorded values: the rule may have kept them.
+    for (size_t i = 0; i < outputs.size(); ++i)
+        value_of(PyTuple_GET_ITEM(results.ptr(), Py_ssize_t(i))) = outputs[i];
+    return is_one ? result : results;
+}
+
+nb::list backward(Tape& tape, nb::handle ys, nb::handle dys) {
+    Tensors y_values = tensor_list(ys, "Tape.backward");
+    Tensors dy_values = dys.is_none() ? Tensors() : tensor_list(dys, "Tape.backward");
+    Tensors grads;
+    {
+        nb::gil_scoped_release released;
+        grads = tape.backward(y_values, dy_values);
+    }
+    nb::list result;
+    for (auto& grad : grads) result.append(wrap_or_none(grad));
+    return result;
+}
+
+void attach(Tape& tape, nb::handle object) {
+    tensor_argument(object, "Tape.attach");
+    Tensor& value = value_of(object.ptr());
+    value = tape.attach(value);
+}
+
+}  // namespace
+
+void add_tape(PyObject* module_object) {
+    nb::module_ module = nb::borrow<nb::module_>(module_object);
+    nb::class_<Tape>(module, "Tape", "Remembers what is applied to tensors, then computes gradients.")
+        .def(nb::init<>())
+        .def("attach", &attach, nb::arg("tensor"), "Follow the value that the Tensor has now.")
+        .def("start", &Tape::start, "Record from now on.")
+        .def("stop", &Tape::stop, "Record no longer; what was recorded stays.")
+        .def("backward", &backward, nb::arg("ys"), nb::arg("dys").none() = nb::none(),
+             "Gradients in the order of attaching, None where independent. Ends the tape.")
+        .def("release", &Tape::release, "Forget everything.")
+        .def_prop_ro("is_recording", &Tape::is_recording);
+    module.def("call_function", &call_function, nb::arg("forward"), nb::arg("backward"), nb::arg("args"),
+               "Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule.");
+    module.def(
+        "is_recorded", [](nb::handle object) { return is_recorded(tensor_argument(object, "is_recorded")); },
+        "Whether an active tape follows the value.");
+}
+
+}  // namespace mge::python

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <Python.h>
+
+namespace mge::python {
+
+// The class Tape, and call_function for gradients written in Python.
+void add_tape(PyObject* module);
+
+}  // namespace mge::python
