@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions recorded as graphs: compiled, checked on every call, and dumped to files."""
+
+from .._mge import TraceError
+from .dtr_config import DTRConfig
+from .graph_opt_config import GraphOptimizationConfig
+from .sublinear_memory_config import SublinearMemoryConfig
+from .tracing import exclude_from_trace, is_tracing
+
+__all__ = [
+    "DTRConfig",
+    "GraphOptimizationConfig",
+    "SublinearMemoryConfig",
+    "TraceError",
+    "exclude_from_trace",
+    "is_tracing",
+]

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/eager/tape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "libmge/mge.h"
+
+namespace mge {
+namespace {
+
+using testing::ElementsAre;
+
+Tensor vector_of(std::vector<float> values) {
+    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data());
+}
+std::vector<float> values_of(const Tensor& t) {
+    return {t.data<float>(), t.data<float>() + t.spec().numel()};
+}
+Tensor first_two(const Tensor& x) { return ops::slice(x, {.items = {0, 0, 2, 1, 0}}); }
+
+// dy arrives, factor * dy leaves.
+class Repeated final : public CustomGradient {
+public:
+    explicit Repeated(int times) : times_(times) {}
+    Tensors backward(std::span<const Tensor> grads) override {
+        return {ops::concat(TensorList(Tensors(size_t(times_), grads[0])))};
+    }
+
+private:
+    int times_;
+};
+
+TEST(Tape, AddsUpWhatArrivesOnSeveralWays) {
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1, 2, 3}));
+    tape.start();
+    Tensor y = ops::concat({first_two(x), x, x});
+    Tensor dy = vector_of({1, 2, 10, 20, 30, 100, 200, 300});
+    Tensors grads = tape.backward({&y, 1}, {&dy, 1});
+    ASSERT_EQ(grads.size(), 1U);
+    EXPECT_THAT(values_of(grads[0]), ElementsAre(111, 222, 330));
+}
+
+TEST(Tape, TakesOnesForAMissingGradientAndGivesNullWhereIndependent) {
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1, 2})), unused = tape.attach(vector_of({5}));
+    tape.start();
+    Tensor y = ops::concat({x, x});
+    Tensors grads = tape.backward({&y, 1}, {});
+    EXPECT_THAT(values_of(grads[0]), ElementsAre(2, 2));
+    EXPECT_FALSE(grads[1]);
+}
+
+TEST(Tape, RecordsOnlyWhatComesAfterAttachingAndWhileStarted) {
+    Tensor outside = vector_of({1, 2});
+    Tape tape;
+    Tensor x = tape.attach(outside);
+    Tensor before = ops::concat({x, x});
+    tape.start();
+    Tensor other_handle = ops::concat({outside, outside});
+    EXPECT_FALSE(is_recorded(before));
+    EXPECT_FALSE(is_recorded(other_handle));
+    EXPECT_TRUE(is_recorded(ops::concat({x, outside})));
+    {
+        RecordingPaused paused;
+        EXPECT_FALSE(is_recorded(ops::concat({x, x})));
+    }
+    EXPECT_TRUE(is_recorded(ops::flip(x, {.axes = {0}})));
+}
+
+TEST(Tape, GivesGradientsOfIntermediateValues) {
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1, 2, 3}));
+    tape.start();
+    Tensor middle = tape.attach(first_two(x));
+    Tensor y = ops::concat({middle, middle});
+    Tensors grads = tape.backward({&y, 1}, {});
+    EXPECT_THAT(values_of(grads[0]), ElementsAre(2, 2, 0));
+    EXPECT_THAT(values_of(grads[1]), ElementsAre(2, 2));
+}
+
+TEST(Tape, NestedTapesSeeTheBackwardPassOfInnerOnesOnly) {
+    Tape outer;
+    Tensor x = outer.attach(vector_of({1, 2})), dy = outer.attach(vector_of({3, 4}));
+    outer.start();
+    Tape inner;
+    x = inner.attach(x);
+    inner.start();
+    Tensor y = ops::flip(x, {.axes = {0}});
+    Tensors first = inner.backward({&y, 1}, {&dy, 1});
+    EXPECT_THAT(values_of(first[0]), ElementsAre(4, 3));
+    EXPECT_TRUE(is_recorded(first[0]));
+    // d(flip(dy)) / d(dy), through the inner tape's backward pass.
+    Tensor seed = vector_of({10, 20});
+    Tensors second = outer.backward({&first[0], 1}, {&seed, 1});
+    EXPECT_FALSE(second[0]);
+    EXPECT_THAT(values_of(second[1]), ElementsAre(20, 10));
+}
+
+TEST(Tape, ForgetsTheMarksOfTapesThatAreGone) {
+    Tensor x = vector_of({1});
+    {
+        Tape tape;
+        x = tape.attach(x);
+    }
+    Tape tape;
+    tape.start();
+    EXPECT_FALSE(is_recorded(x));
+    EXPECT_FALSE(is_recorded(ops::concat({x, x})));
+}
+
+TEST(Tape, RunsCustomRules) {
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1, 2}));
+    tape.start();
+    Tensors y;
+    {
+        RecordingPaused paused;
+        y = {first_two(ops::concat({x, x}))};
+    }
+    y[0] = ops::slice(y[0], {.items = {0, 0, 1, 1, 0}});
+    Tensors handles = record_custom({&x, 1}, y, std::make_shared<Repeated>(2));
+    Tensors grads = tape.backward(handles, {});
+    EXPECT_THAT(values_of(grads[0]), ElementsAre(1, 1));
+}
+
+TEST(Tape, FreesMemoryOnBackwardAndOnRelease) {
+    size_t before = device({}).memory().allocated;
+    {
+        Tape tape;
+        Tensor x = tape.attach(vector_of(std::vector<float>(1000)));
+        tape.start();
+        for (int i = 0; i < 10; ++i) x = ops::flip(ops::concat({x}), {.axes = {0}});
+        EXPECT_GT(device({}).memory().allocated, before + 10 * 4000);
+        Tensors grads = tape.backward({&x, 1}, {});
+        grads.clear();
+        x = {};
+        EXPECT_EQ(device({}).memory().allocated, before);
+    }
+    Tape tape;
+    Tensor x = tape.attach(vector_of(std::vector<float>(1000)));
+    tape.start();
+    x = ops::flip(x, {.axes = {0}});
+    x = {};
+    EXPECT_GT(device({}).memory().allocated, before);
+    tape.release();
+    EXPECT_EQ(device({}).memory().allocated, before);
+}
+
+TEST(Tape, HoldsManyNodes) {
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1, 2}));
+    tape.start();
+    Tensor y = x;
+    for (int i = 0; i < 1000; ++i) y = ops::flip(y, {.axes = {0}});
+    EXPECT_THAT(values_of(tape.backward({&y, 1}, {})[0]), ElementsAre(1, 1));
+}
+
+TEST(Tape, BelongsToItsThread) {
+    auto tape = std::make_unique<Tape>();
+    std::thread([&] {
+        EXPECT_THROW(tape->start(), UserError);
+        tape.reset();
+    }).join();
+    EXPECT_NO_THROW(Tape().start());
+}
+
+}  // namespace
+}  // namespace mge
