@@ -17,6 +17,8 @@
 #include "libmge/ops/index/sort.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/group_norm.h"
+#include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
@@ -48,8 +50,12 @@ using AllOps = TypeList<     //
     ops::Full,               //
     ops::FullLike,           //
     ops::Gather,             //
+    ops::GroupNorm,          //
+    ops::GroupNormBackward,  //
     ops::IndexingOneHot,     //
     ops::IndexingSetOneHot,  //
+    ops::LayerNorm,          //
+    ops::LayerNormBackward,  //
     ops::Linspace,           //
     ops::Matmul,             //
     ops::OneHot,             //

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/row_kernels.h"
+#include "libmge/ops/nn/group_norm.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+// x seen as (samples, groups, channels of a group, pixels); a row is one group of one sample.
+struct State {
+    int64_t samples = 1, groups = 1, channels = 1, pixels = 1;
+    float epsilon = 0;
+    DType dtype = DType::f32;
+
+    int64_t rows() const { return samples * groups; }
+    int64_t row_size() const { return channels * pixels; }
+    // The first channel of a row, counted over all groups.
+    int64_t first_channel(int64_t row) const { return row % groups * channels; }
+};
+
+State view(const TensorSpec& x, int64_t groups) {
+    State state{x.shape[0], groups, x.shape[1] / groups, 1, 0, x.dtype};
+    for (int i = 2; i < x.shape.rank(); ++i) state.pixels *= x.shape[i];
+    return state;
+}
+
+int64_t row_grain(const State& s) { return std::max<int64_t>(1, parallel_grain / (s.row_size() + 1)); }
+
+Support supports_simd(const Problem& problem) {
+    return {problem.inputs[0].dtype == DType::f32 ? nullptr : "only f32"};
+}
+
+// Absent trailing inputs are not in the list at all.
+template <class T>
+const T* optional_input(const Launch& launch, size_t i) {
+    return i < launch.inputs.size() ? launch.in<T>(i) : nullptr;
+}
+
+// --- forward: inputs x, weight, bias; outputs y, mean, inv_std ---
+
+Prepared prepare(const PrepareContext& context) {
+    auto& params = context.problem.as<GroupNorm::Params>();
+    State state = view(context.problem.inputs[0], params.groups);
+    state.epsilon = float(params.epsilon);
+    return Prepared::make(state);
+}
+
+template <class T>
+void normalize_row(const State& s, const Launch& launch, int64_t row) {
+    const T *x = launch.in<T>(0) + row * s.row_size(), *weight = optional_input<T>(launch, 1);
+    const T* bias = optional_input<T>(launch, 2);
+    double mean = 0, variance = 0;
+    for (int64_t i = 0; i < s.row_size(); ++i) mean += float(x[i]);
+    mean /= double(s.row_size());
+    for (int64_t i = 0; i < s.row_size(); ++i) variance += (float(x[i]) - mean) * (float(x[i]) - mean);
+    double inv_std = 1 / std::sqrt(variance / double(s.row_size()) + s.epsilon);
+    for (int64_t i = 0; i < s.row_size(); ++i) {
+        int64_t channel = s.first_channel(row) + i / s.pixels;
+        double y = (float(x[i]) - mean) * inv_std;
+        if (weight) y *= float(weight[channel]);
+        if (bias) y += float(bias[channel]);
+        launch.out<T>(0)[row * s.row_size() + i] = T(float(y));
+    }
+    launch.out<float>(1)[row] = float(mean);
+    launch.out<float>(2)[row] = float(inv_std);
+}
+
+void run_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t row = 0; row < s.rows(); ++row) normalize_row<T>(s, launch, row);
+    });
+}
+
+void run_simd(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    auto& kernels = cpu::row_kernels();
+    const float *weight = optional_input<float>(launch, 1), *bias = optional_input<float>(launch, 2);
+    par_for(launch.threads, s.rows(), row_grain(s), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            const float* x = launch.in<float>(0) + row * s.row_size();
+            float* y = launch.out<float>(0) + row * s.row_size();
+            cpu::Moments moments = kernels.moments(x, s.row_size());
+            float inv_std = 1 / std::sqrt(moments.variance + s.epsilon);
+            for (int64_t c = 0; c < s.channels; ++c) {
+                int64_t channel = s.first_channel(row) + c;
+                float scale = weight ? inv_std * weight[channel] : inv_std;
+                float shift = (bias ? bias[channel] : 0) - moments.mean * scale;
+                kernels.scale_shift(x + c * s.pixels, y + c * s.pixels, s.pixels, scale, shift);
+            }
+            launch.out<float>(1)[row] = moments.mean;
+            launch.out<float>(2)[row] = inv_std;
+        }
+    });
+}
+
+constexpr Algorithm forward_algorithms[] = {
+    {"simd_rows", supports_simd, prepare, run_simd},
+    {"reference", always, prepare, run_reference, {.naive = true}},
+};
+
+// --- backward: inputs x, dy, mean, inv_std, weight, dmean, dinv_std; outputs dx, dweight, dbias ---
+
+Prepared prepare_backward(const PrepareContext& context) {
+    return Prepared::make(
+        view(context.problem.inputs[0], context.problem.as<GroupNormBackward::Params>().groups));
+}
+
+// With Σg less dmean/inv_std and Σg·x̂ plus dinv_std·inv_std, the formula below gives the gradients through
+// the statistics as well.
+template <class T>
+void add_statistics_gradients(const Launch& launch, int64_t row, T& sum, T& product) {
+    float inv_std = launch.in<float>(3)[row];
+    if (auto* dmean = optional_input<float>(launch, 5)) sum -= dmean[row] / inv_std;
+    if (auto* dinv_std = optional_input<float>(launch, 6)) product += dinv_std[row] * inv_std;
+}
+
+// g = dy·weight, x̂ = (x − mean)·inv_std:  dx = inv_std·(g − mean(g) − x̂·mean(g·x̂))
+template <class T>
+void input_gradient_row(const State& s, const Launch& launch, int64_t row) {
+    int64_t n = s.row_size();
+    const T *x = launch.in<T>(0) + row * n, *dy = launch.in<T>(1) + row * n;
+    const T* weight = optional_input<T>(launch, 4);
+    double mean = launch.in<float>(2)[row], inv_std = launch.in<float>(3)[row];
+    auto grad = [&](int64_t i) {
+        return double(float(dy[i])) * (weight ? float(weight[s.first_channel(row) + i / s.pixels]) : 1.0F);
+    };
+    auto normalized = [&](int64_t i) { return (float(x[i]) - mean) * inv_std; };
+    double sum = 0, product = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        sum += grad(i);
+        product += grad(i) * normalized(i);
+    }
+    add_statistics_gradients(launch, row, sum, product);
+    for (int64_t i = 0; i < n; ++i) {
+        double dx = inv_std * (grad(i) - sum / double(n) - normalized(i) * product / double(n));
+        launch.out<T>(0)[row * n + i] = T(float(dx));
+    }
+}
+
+// Calls fn(place of its first pixel, row) for a channel in every sample.
+template <class Fn>
+void for_each_sample(const State& s, int64_t channel, Fn&& fn) {
+    for (int64_t sample = 0; sample < s.samples; ++sample)
+        fn((sample * s.groups * s.channels + channel) * s.pixels, sample * s.groups + channel / s.channels);
+}
+
+// dweight = Σ dy·x̂, dbias = Σ dy over samples and pixels
+template <class T>
+void factor_gradients(const State& s, const Launch& launch, int64_t channel) {
+    double weight = 0, bias = 0;
+    for_each_sample(s, channel, [&](int64_t at, int64_t row) {
+        for (int64_t i = at; i < at + s.pixels; ++i) {
+            double dy = float(launch.in<T>(1)[i]);
+            weight += dy * (float(launch.in<T>(0)[i]) - launch.in<float>(2)[row]) * launch.in<float>(3)[row];
+            bias += dy;
+        }
+    });
+    launch.out<T>(1)[channel] = T(float(weight));
+    launch.out<T>(2)[channel] = T(float(bias));
+}
+
+void run_backward_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t row = 0; row < s.rows(); ++row) input_gradient_row<T>(s, launch, row);
+        for (int64_t c = 0; c < s.groups * s.channels; ++c) factor_gradients<T>(s, launch, c);
+    });
+}
+
+void input_gradient_row_simd(const State& s, const Launch& launch, int64_t row) {
+    auto& kernels = cpu::row_kernels();
+    int64_t at = row * s.row_size();
+    const float *x = launch.in<float>(0) + at, *dy = launch.in<float>(1) + at;
+    const float* weight = optional_input<float>(launch, 4);
+    float mean = launch.in<float>(2)[row], inv_std = launch.in<float>(3)[row];
+    auto weight_of = [&](int64_t c) { return weight ? weight[s.first_channel(row) + c] : 1.0F; };
+    // A weight is the same for a channel's pixels: the sums of a channel are scaled after they are made.
+    cpu::GradientSums sums{0, 0};
+    for (int64_t c = 0; c < s.channels; ++c) {
+        auto part =
+            kernels.gradient_sums(x + c * s.pixels, dy + c * s.pixels, s.pixels, mean, inv_std, nullptr);
+        sums.grad += weight_of(c) * part.grad;
+        sums.grad_normalized += weight_of(c) * part.grad_normalized;
+    }
+    add_statistics_gradients(launch, row, sums.grad, sums.grad_normalized);
+    // dx = inv_std·w·(dy − (Σg/w)/n − x̂·(Σg·x̂/w)/n) needs w ≠ 0, so the factor is taken apart:
+    // dx = dy·(inv_std·w) + x·slope + offset
+    float slope = -inv_std * inv_std * sums.grad_normalized / float(s.row_size());
+    float offset = -inv_std * sums.grad / float(s.row_size()) - slope * mean;
+    float* dx = launch.out<float>(0) + at;
+    for (int64_t c = 0; c < s.channels; ++c)
+        kernels.weighted_sum(dy + c * s.pixels, x + c * s.pixels, dx + c * s.pixels, s.pixels,
+                             inv_std * weight_of(c), slope, offset);
+}
+
+void run_backward_simd(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    auto& kernels = cpu::row_kernels();
+    par_for(launch.threads, s.rows(), row_grain(s), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) input_gradient_row_simd(s, launch, row);
+    });
+    int64_t channel_size = s.samples * s.pixels;
+    par_for(launch.threads, s.groups * s.channels, parallel_grain / (channel_size + 1) + 1,
+            [&](int64_t begin, int64_t end) {
+                for (int64_t channel = begin; channel < end; ++channel) {
+                    cpu::GradientSums sums{0, 0};
+                    for_each_sample(s, channel, [&](int64_t at, int64_t row) {
+                        auto part = kernels.gradient_sums(launch.in<float>(0) + at, launch.in<float>(1) + at,
+                                                          s.pixels, launch.in<float>(2)[row],
+                                                          launch.in<float>(3)[row], nullptr);
+                        sums.grad += part.grad;
+                        sums.grad_normalized += part.grad_normalized;
+                    });
+                    launch.out<float>(1)[channel] = sums.grad_normalized;
+                    launch.out<float>(2)[channel] = sums.grad;
+                }
+            });
+}
+
+constexpr Algorithm backward_algorithms[] = {
+    {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
+    {"reference", always, prepare_backward, run_backward_reference, {.naive = true}},
+};
+
+}  // namespace
+
+KernelList kernels(Cpu, GroupNorm) { return forward_algorithms; }
+KernelList kernels(Cpu, GroupNormBackward) { return backward_algorithms; }
+
+}  // namespace mge::ops

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+// The statistics are f32 whatever the dtype of x, of shape (n, groups).
+struct GroupNorm {
+    static constexpr auto name = "group_norm";
+    static constexpr auto doc =
+        "Normalises each group of neighbouring channels of each sample of x (n, channels, ...) to mean 0 and "
+        "variance 1; then scales by weight (channels) and adds bias (channels).";
+    static constexpr auto inputs = names("x", optional("weight"), optional("bias"));
+    static constexpr auto outputs = output_names("y", "mean", "inv_std");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    struct Params {
+        int64_t groups = 1;
+        double epsilon = 1e-5;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::groups>("groups", "Number of groups; divides the channels."),
+                   field<&Params::epsilon>("epsilon", "Added to the variance."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, GroupNorm);
+inline constexpr OpFunction<GroupNorm, false> group_norm{};
+
+struct GroupNormBackward {
+    static constexpr auto name = "group_norm_backward";
+    static constexpr auto doc = "Gradients of group_norm with respect to x, weight and bias.";
+    // dmean, dinv_std: gradients of the statistics themselves, where somebody used them.
+    static constexpr auto inputs =
+        names("x", "dy", unpromoted("mean"), unpromoted("inv_std"), optional("weight"),
+              InputInfo("dmean", InputKind::optional, false, false),
+              InputInfo("dinv_std", InputKind::optional, false, false));
+    static constexpr auto outputs = output_names("dx", "dweight", "dbias");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    struct Params {
+        int64_t groups = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::groups>("groups", "Number of groups; divides the channels."));
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, GroupNormBackward);
+inline constexpr OpFunction<GroupNormBackward, false> group_norm_backward{};
+
+}  // namespace mge::ops

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/layer_norm.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/create/full.h"
+
+namespace mge::ops {
+
+constinit const OpInfo LayerNorm::info = define<LayerNorm>();
+constinit const OpInfo LayerNormBackward::info = define<LayerNormBackward>();
+
+namespace {
+
+// The leading axes of x, which have one mean each, and the trailing ones.
+struct Parts {
+    Shape rows, normalized;
+};
+
+Parts split_shape(std::string_view who, const TensorSpec& x, int axes) {
+    int rank = x.shape.rank();
+    if (axes < 1 || axes > rank)
+        throw_user(who, text("axes must be in [1, ", rank, "] for x of shape ", x.shape, ", got ", axes),
+                   ErrorClass::value);
+    Parts parts;
+    for (int i = 0; i < rank; ++i) (i < rank - axes ? parts.rows : parts.normalized).push_back(x.shape[i]);
+    return parts;
+}
+
+void check_shape(std::string_view who, std::string_view input, const TensorSpec& spec, const Shape& shape) {
+    if (!spec.is_absent() && spec.shape != shape)
+        throw_user(who, text(input, " must have shape ", shape, ", got ", spec.shape), ErrorClass::value);
+}
+
+}  // namespace
+
+TensorSpecs LayerNorm::infer(const Params& p, std::span<const TensorSpec> in) {
+    auto parts = split_shape(name, in[0], p.axes);
+    for (size_t i = 1; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], parts.normalized);
+    TensorSpec statistics{DType::f32, parts.rows, {}};
+    return {{in[0].dtype, in[0].shape, {}}, statistics, statistics};
+}
+
+Tensors LayerNorm::gradient(const GradientContext<Params>& g) {
+    const Tensor &x = g.input("x"), &weight = g.input("weight");
+    Tensor dy = g.output_grad() ? g.output_grad() : full_like(x, {.value = 0});
+    Tensors grads =
+        layer_norm_backward({x, dy, g.output(1), g.output(2), weight, g.output_grad(1), g.output_grad(2)},
+                            {.axes = g.params.axes});
+    return g.result({{"x", grads[0]},
+                     {"weight", weight ? grads[1] : Tensor()},
+                     {"bias", g.input("bias") ? grads[2] : Tensor()}});
+}
+
+TensorSpecs LayerNormBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+    auto parts = split_shape(name, in[0], p.axes);
+    check_shape(name, "dy", in[1], in[0].shape);
+    check_shape(name, "mean", in[2], parts.rows);
+    check_shape(name, "inv_std", in[3], parts.rows);
+    if (in.size() > 4) check_shape(name, "weight", in[4], parts.normalized);
+    for (size_t i = 5; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], parts.rows);
+    TensorSpec factor{in[0].dtype, parts.normalized, {}};
+    return {{in[0].dtype, in[0].shape, {}}, factor, factor};
+}
+
+}  // namespace mge::ops
