@@ -4,6 +4,8 @@
 Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``.
 """
 
+import os
+
 from . import _mge
 from .core.not_available import not_available
 
@@ -37,7 +39,7 @@ def get_device_count(device_type: str) -> int:
     assert kind in _KINDS, (
         f"[get_device_count] device_type must be in {_KINDS}, got {device_type!r}"
     )
-    return _mge.device_count("cpu" if kind in ("xpu", "multithread") else kind)
+    return _mge.usable_cpus() if kind in ("cpu", "xpu", "multithread") else 0
 
 
 def is_cuda_available() -> bool:
@@ -108,12 +110,13 @@ def reset_max_memory_stats(device: str | None = None) -> None:
 
 def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
     """Total and free bytes of a device's memory."""
-    return _mge.memory_status(device)
+    page = os.sysconf("SC_PAGE_SIZE")
+    return page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
 
 
 def coalesce_free_memory() -> None:
     """Give unused memory back to the system."""
-    _mge.release_cached_memory()
+    _mge.release_cached_memory(None)
 
 
 def __getattr__(name: str):

@@ -14,12 +14,12 @@ def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
 
     Raises:
         AttributeError: the mode is not ``"cross_correlation"``.
-        ValueError: the compute mode is not ``"default"`` or ``"float32"``.
+        RuntimeError: the compute mode is not ``"default"`` or ``"float32"``.
     """
     if str(conv_mode).lower() != "cross_correlation":
         raise AttributeError(f"[{who}] conv_mode must be 'cross_correlation', got {conv_mode!r}")
     if str(compute_mode).lower() not in ("default", "float32"):
-        raise ValueError(
+        raise RuntimeError(
             f"[{who}] compute_mode must be 'default' or 'float32', got {compute_mode!r}"
         )
 
@@ -27,7 +27,7 @@ def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
 def _check_groups(weight: Tensor, rank: int, groups: int, who: str) -> None:
     wanted = rank + (groups != 1)
     if weight.ndim not in (rank, rank + 1) or weight.ndim < wanted:
-        raise AssertionError(
+        raise RuntimeError(
             f"[{who}] weight must have rank {wanted} for {groups} groups, got {weight.ndim}"
         )
 
@@ -58,9 +58,8 @@ def conv2d(
     Returns:
         (N, OC, OH, OW), OH = (H + 2 * padding - dilation * (KH - 1) - 1) // stride + 1.
     Raises:
-        AssertionError: ``weight`` has the wrong rank for ``groups``.
         AttributeError: ``conv_mode`` is another one.
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes do not fit, or ``weight`` has the wrong rank for ``groups``.
     Example:
         >>> F.conv2d(F.ones((1, 1, 3, 3)), F.ones((1, 1, 2, 2)))
         Tensor([[[[4. 4.]
@@ -100,7 +99,8 @@ def conv1d(
     Returns:
         (N, OC, OL).
     Raises:
-        AssertionError: a rank is wrong.
+        AssertionError: the rank of ``inp`` is not 3.
+        RuntimeError: the shapes do not fit.
     Example:
         >>> F.conv1d(F.ones((1, 1, 3)), F.ones((1, 1, 2)))
         Tensor([[[2. 2.]]], device=xpux:0)
@@ -153,7 +153,7 @@ def conv_transpose2d(
         (N, OC, OH, OW), OH = (H - 1) * stride - 2 * padding + dilation * (KH - 1) + 1
         + output_padding.
     Raises:
-        AssertionError: ``weight`` has the wrong rank, or ``output_padding`` reaches the stride.
+        AssertionError: ``output_padding`` reaches the stride.
         RuntimeError: the shapes do not fit.
     Example:
         >>> F.conv_transpose2d(F.ones((1, 1, 1, 1)), F.ones((1, 1, 2, 2)))

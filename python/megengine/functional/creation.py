@@ -64,20 +64,20 @@ def linspace(
     Args:
         start: first value.
         stop: last value.
-        num: how many, at least 1.
+        num: how many.
         dtype: dtype of the result.
         device: where the result lives.
     Returns:
         Vector.
     Raises:
-        RuntimeError: ``num`` is below 1.
+        RuntimeError: ``num`` is negative.
     Example:
         >>> F.linspace(0, 1, 3)
         Tensor([0.  0.5 1. ], device=xpux:0)
     """
     count = as_int(num, "linspace", "num")
-    if count < 1:
-        raise RuntimeError(f"[linspace] num must be at least 1, got {count}")
+    if count < 0:
+        raise RuntimeError(f"[linspace] num must not be negative, got {count}")
     first, last = (_number(v, "linspace", "a bound") for v in (start, stop))
     out = _mge.ops.linspace(start=first, stop=last, num=count)
     return _placed(out if np.dtype(dtype) == out.dtype else out.astype(dtype), device)

@@ -5,6 +5,8 @@ Operands are Tensors, numbers, lists or NumPy arrays; at least one decides the d
 default device is used. Which dtype two operands meet in is the rule of ``Tensor`` arithmetic.
 """
 
+import numpy as np
+
 from .. import _mge
 from ..core.not_available import not_available
 from ..core.operands import Operand
@@ -461,7 +463,7 @@ def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None)
     Args:
         x: any shape and numeric dtype.
         lower: smallest value of the result; None for no limit.
-        upper: largest value of the result; None for no limit.
+        upper: largest value of the result, not below ``lower``; None for no limit.
     Returns:
         Tensor of the broadcast shape.
     Raises:
@@ -475,7 +477,13 @@ def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None)
         return minimum(x, upper)
     if upper is None:
         return maximum(x, lower)
-    return minimum(maximum(x, lower), upper)
+    if _are_numbers(lower, upper) and isinstance(x, Tensor) and np.dtype(x.dtype).kind == "f":
+        return _mge.ops.clip(x, lower=float(lower), upper=float(upper))
+    return maximum(minimum(x, upper), lower)
+
+
+def _are_numbers(*values: Operand) -> bool:
+    return all(isinstance(v, (int, float)) for v in values)
 
 
 def __getattr__(name: str):

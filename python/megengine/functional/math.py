@@ -6,6 +6,7 @@ count from the end. Wrong axes raise: AssertionError for a duplicate or for ``ke
 ``axis=None``, RuntimeError for one out of range.
 """
 
+import builtins
 from collections.abc import Sequence
 
 import numpy as np
@@ -87,7 +88,10 @@ def sign(x: Operand) -> Tensor:
 
 def _reduce(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
     assert axis is not None or not keepdims, f"[{who}] keepdims=True needs an axis"
-    return op(inp, axes=axis_list(axis, who), keepdims=bool(keepdims))
+    axes = axis_list(axis, who)
+    if axis is not None and not axes:  # over no axis: every element by itself
+        return _mge.ops.copy(inp)
+    return op(inp, axes=axes, keepdims=bool(keepdims))
 
 
 def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -178,6 +182,8 @@ def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
         assert not keepdims, f"[{who}] keepdims=True needs an axis"
         return op(_mge.ops.flatten(inp), axis=0, keepdims=False)
     axes = [normal_axis(a, inp.ndim, who) for a in axis_list(axis, who)]
+    if not axes:
+        raise ValueError(f"[{who}] at least one axis is needed")
     if len(axes) == 1:
         return op(inp, axis=axes[0], keepdims=bool(keepdims))
     # Several axes: the position is that in the flattened block of these axes.
@@ -260,19 +266,21 @@ def topk(
 
     Args:
         inp: rank 1 or 2.
-        k: how many.
+        k: how many, at least 1; never more than there are.
         descending: the largest; False for the smallest.
         kth_only: only the k-th value.
         no_sort: any order will do.
     Returns:
         The values, and their int32 indices.
     Raises:
-        RuntimeError: ``k`` is not in [1, size of the axis].
+        RuntimeError: the rank is not 1 or 2, or ``k`` is below 1.
     Example:
         >>> F.topk(Tensor([3.0, 1.0, 2.0]), 2)[0]
         Tensor([3. 2.], device=xpux:0)
     """
-    count = as_int(k, "topk", "k")
+    if inp.ndim not in (1, 2):
+        raise RuntimeError(f"[topk] rank must be 1 or 2, got {inp.ndim}")
+    count = builtins.min(as_int(k, "topk", "k"), inp._tuple_shape[-1])
     return _mge.ops.topk(
         inp, k=count, descending=bool(descending), kth_only=bool(kth_only), no_sort=bool(no_sort)
     )
@@ -392,10 +400,12 @@ def norm(
     if order == -float("inf"):
         return min(_mge.ops.abs(inp), axis, keepdims)
     if order == 0:
-        return sum(_mge.ops.convert(_mge.ops.not_equal(inp, 0), dtype="float32"), axis, keepdims)
+        return sum(_mge.ops.not_equal(inp, 0), axis, keepdims)
     if order == 1:
         return sum(_mge.ops.abs(inp), axis, keepdims)
     if order == 2:
+        if np.dtype(inp.dtype).kind in "iu":  # the squares may not fit
+            inp = _mge.ops.convert(inp, dtype="float32")
         return _mge.ops.sqrt(sum(_mge.ops.square(inp), axis, keepdims))
     powers = _mge.ops.pow(_mge.ops.abs(inp), float(order))
     return _mge.ops.pow(sum(powers, axis, keepdims), 1.0 / order)
@@ -409,18 +419,17 @@ def normalize(
     Args:
         inp: any rank.
         ord: see ``norm``.
-        axis: axis that holds the vectors; None takes the norm of everything.
+        axis: axis that holds the vectors; None only for a vector.
         eps: smallest divisor.
     Returns:
         Tensor of the shape of ``inp``.
+    Raises:
+        TypeError: no axis is given and ``inp`` is not a vector.
     Example:
         >>> F.normalize(Tensor([3.0, 4.0]))
         Tensor([0.6 0.8], device=xpux:0)
     """
-    if axis is None:
-        size = norm(_mge.ops.flatten(inp), ord)
-    else:
-        size = norm(inp, ord, axis, keepdims=True)
+    size = norm(inp, ord) if axis is None else norm(inp, ord, axis, keepdims=True)
     return _mge.ops.div(inp, _mge.ops.maximum(size, eps))
 
 

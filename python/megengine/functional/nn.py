@@ -275,7 +275,10 @@ def pad(
         f"[pad] each width is two numbers, none negative, got {widths}"
     )
     before, after = ([w[k] for w in widths] for k in (0, 1))
-    return _mge.ops.pad(src, before=before, after=after, mode=name, value=float(constant_value))
+    try:
+        return _mge.ops.pad(src, before=before, after=after, mode=name, value=float(constant_value))
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
 
 
 def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:

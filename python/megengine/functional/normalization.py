@@ -39,7 +39,7 @@ def batch_norm(
         Tensor of the shape of ``inp``; without ``inplace`` also the new running mean and variance.
     Raises:
         NotImplementedError: the rank of ``inp`` is not 4.
-        ValueError: not training, and a running statistic is missing.
+        AssertionError: not training, and a running statistic is missing.
     Example:
         >>> x = F.ones((1, 1, 1, 1))
         >>> F.batch_norm(x, F.zeros_like(x), F.ones_like(x)).shape
@@ -47,8 +47,9 @@ def batch_norm(
     """
     if inp.ndim != 4:
         raise NotImplementedError(f"[batch_norm] the input must have rank 4, got {inp.ndim}")
-    if not training and (running_mean is None or running_var is None):
-        raise ValueError("[batch_norm] running_mean and running_var are needed unless training")
+    assert training or (running_mean is not None and running_var is not None), (
+        "[batch_norm] running_mean and running_var are needed unless training"
+    )
     shape = (1, inp._tuple_shape[1], 1, 1)
 
     def given(value, default: float) -> Tensor:
@@ -143,15 +144,14 @@ def layer_norm(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        AssertionError: ``inp`` does not end in ``normalized_shape``.
+        RuntimeError: ``inp`` does not end in ``normalized_shape``.
     Example:
         >>> F.layer_norm(Tensor([[1.0, 3.0]]), 2, affine=False)
         Tensor([[-1.  1.]], device=xpux:0)
     """
     sizes = tuple(known_or_symbolic(normalized_shape, "layer_norm")[0])
-    assert inp._tuple_shape[-len(sizes) :] == sizes, (
-        f"[layer_norm] the input must end in {sizes}, got {inp._tuple_shape}"
-    )
+    if inp._tuple_shape[-len(sizes) :] != sizes:
+        raise RuntimeError(f"[layer_norm] the input must end in {sizes}, got {inp._tuple_shape}")
     factors = (weight, bias) if affine else (None, None)
     return _mge.ops.layer_norm(inp, *factors, axes=len(sizes), epsilon=eps)[0]
 
@@ -176,16 +176,18 @@ def group_norm(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        AssertionError: the rank is not 4, or ``num_groups`` does not divide C.
+        RuntimeError: the rank is not 4, or ``num_groups`` does not divide C.
     Example:
         >>> F.group_norm(F.ones((1, 2, 1, 1)), 2, affine=False).shape
         (1, 2, 1, 1)
     """
-    assert inp.ndim == 4, f"[group_norm] the input must have rank 4, got {inp.ndim}"
+    if inp.ndim != 4:
+        raise RuntimeError(f"[group_norm] the input must have rank 4, got {inp.ndim}")
     channels = inp._tuple_shape[1]
-    assert num_groups > 0 and channels % num_groups == 0, (
-        f"[group_norm] {channels} channels do not divide into {num_groups} groups"
-    )
+    if num_groups <= 0 or channels % num_groups != 0:
+        raise RuntimeError(
+            f"[group_norm] {channels} channels do not divide into {num_groups} groups"
+        )
     factors = (weight, bias) if affine else (None, None)
     return _mge.ops.group_norm(inp, *factors, groups=num_groups, epsilon=eps)[0]
 

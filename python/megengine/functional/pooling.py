@@ -54,14 +54,13 @@ def avg_pool2d(
     Returns:
         (N, C, OH, OW).
     Raises:
-        AttributeError: ``mode`` is another one.
-        RuntimeError: the window is larger than the padded image.
+        RuntimeError: ``mode`` is another one, or the window is larger than the padded image.
     Example:
         >>> F.avg_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 2)
         Tensor([[[[1.5]]]], device=xpux:0)
     """
     if str(mode).lower() not in _AVERAGE_MODES:
-        raise AttributeError(f"[avg_pool2d] mode must be in {list(_AVERAGE_MODES)}, got {mode!r}")
+        raise RuntimeError(f"[avg_pool2d] mode must be in {list(_AVERAGE_MODES)}, got {mode!r}")
     kernel = pair(kernel_size, "avg_pool2d", "kernel_size")
     return _mge.ops.avg_pool2d(
         inp,

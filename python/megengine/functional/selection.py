@@ -113,11 +113,16 @@ def cond_take(mask: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     Raises:
         TypeError: an argument is not a Tensor.
         ValueError: ``mask`` is not bool, or the devices differ.
+        RuntimeError: the shapes differ.
     Example:
         >>> F.cond_take(Tensor([True, False]), Tensor([1, 2]))[0]
         Tensor([1], dtype=int32, device=xpux:0)
     """
     _check_mask(mask, {"x": x}, "cond_take")
+    if mask._tuple_shape != x._tuple_shape:
+        raise RuntimeError(
+            f"[cond_take] mask must have the shape {x._tuple_shape}, got {mask._tuple_shape}"
+        )
     return _mge.ops.cond_take(x, mask)
 
 

@@ -107,7 +107,7 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
     Returns:
         Tensor.
     Raises:
-        ValueError: there is nothing to join.
+        TypeError: there is nothing to join.
         RuntimeError: the shapes or devices differ.
     Example:
         >>> F.concat([Tensor([1]), Tensor([2, 3])])
@@ -115,7 +115,7 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
     """
     inps = [_on_device(t, device) for t in inps]
     if not inps:
-        raise ValueError("[concat] at least one tensor is needed")
+        raise TypeError("[concat] at least one tensor is needed")
     return _mge.ops.concat(*inps, axis=axis) if len(inps) > 1 else _mge.ops.copy(inps[0])
 
 
@@ -134,7 +134,7 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
     Returns:
         Tensor of one rank more.
     Raises:
-        ValueError: the shapes differ.
+        RuntimeError: the shapes differ.
     Example:
         >>> F.stack([Tensor([1, 2]), Tensor([3, 4])])
         Tensor([[1 2]
@@ -143,11 +143,13 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
     inps = [_tensor(t) for t in inps]
     shapes = {t._tuple_shape for t in inps}
     if len(shapes) > 1:
-        raise ValueError(f"[stack] all shapes must be equal, got {sorted(shapes)}")
+        raise RuntimeError(f"[stack] all shapes must be equal, got {sorted(shapes)}")
     return concat([expand_dims(t, axis) for t in inps], axis, device)
 
 
-def split(inp: Tensor, nsplits_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+def split(
+    inp: Tensor, nsplits_or_sections: int | Sequence[int], axis: int = 0
+) -> tuple[Tensor, ...]:
     """A tensor cut along an axis.
 
     Args:
@@ -156,7 +158,7 @@ def split(inp: Tensor, nsplits_or_sections: int | Sequence[int], axis: int = 0) 
             the positions to cut at.
         axis: axis to cut.
     Returns:
-        List of Tensors.
+        Tuple of Tensors.
     Raises:
         ValueError: the count is not in [1, size], or the positions decrease or leave the axis.
     Example:
@@ -173,11 +175,11 @@ def split(inp: Tensor, nsplits_or_sections: int | Sequence[int], axis: int = 0) 
     else:
         points = [as_int(p, "split", "a position") for p in nsplits_or_sections]
         edges = [0, *points, total]
-        if not points or any(a > b for a, b in zip(edges, edges[1:], strict=False)):
+        if any(a > b for a, b in zip(edges, edges[1:], strict=False)):
             raise ValueError(f"[split] positions must rise within [0, {total}], got {points}")
         sizes = [b - a for a, b in zip(edges, edges[1:], strict=False)]
     parts = _mge.ops.split(inp, axis=axis, sizes=sizes)
-    return [parts] if isinstance(parts, _mge.Tensor) else list(parts)
+    return (parts,) if isinstance(parts, _mge.Tensor) else parts
 
 
 def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
@@ -185,23 +187,28 @@ def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
 
     Args:
         inp: any rank.
-        pattern: for each axis of the result the axis it comes from, or ``"x"`` for a new one of
-            size 1.
+        pattern: for each axis of the result the axis it comes from, counted from the front, or
+            ``"x"`` for a new one of size 1. An axis of size 1 may be left out.
     Returns:
         Tensor.
     Raises:
-        ValueError: ``pattern`` does not name every axis once.
+        RuntimeError: ``pattern`` names an axis twice, one that is not there, or not all.
     Example:
         >>> F.transpose(Tensor([[1, 2, 3]]), (1, 0)).shape
         (3, 1)
     """
     inp = _tensor(inp)
     pattern = list(pattern)
-    axes = [normal_axis(int(p), inp.ndim, "transpose") for p in pattern if p != "x"]
-    if sorted(axes) != list(range(inp.ndim)):
-        raise ValueError(
-            f"[transpose] pattern must name each axis of rank {inp.ndim} once, got {pattern}"
+    axes = [int(p) for p in pattern if p != "x"]
+    left_out = sorted(set(range(inp.ndim)) - set(axes))
+    if len(axes) + len(left_out) != inp.ndim or any(inp._tuple_shape[a] != 1 for a in left_out):
+        raise RuntimeError(
+            f"[transpose] pattern must name each axis of shape {inp._tuple_shape} once,"
+            f" got {pattern}"
         )
+    if left_out:
+        inp = _mge.ops.remove_axis(inp, axes=left_out)
+        axes = [a - sum(gone < a for gone in left_out) for a in axes]
     out = _mge.ops.transpose(inp, pattern=axes)
     added = [k for k, p in enumerate(pattern) if p == "x"]
     return _mge.ops.add_axis(out, axes=added) if added else out
@@ -277,7 +284,7 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
     Returns:
         Tensor.
     Raises:
-        ValueError: a place is out of range or named twice.
+        RuntimeError: a place is out of range or named twice.
     Example:
         >>> F.expand_dims(Tensor([1, 2]), 0).shape
         (1, 2)
@@ -285,9 +292,9 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
     inp = _tensor(inp)
     axes = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
     rank = inp.ndim + len(axes)
-    places = sorted(normal_axis(int(a), rank, "expand_dims") for a in axes)
-    if len(set(places)) != len(places):
-        raise ValueError(f"[expand_dims] axes must differ, got {axes}")
+    places = sorted({int(a) % rank for a in axes if -rank <= a < rank})
+    if len(places) != len(axes):
+        raise RuntimeError(f"[expand_dims] axes must differ and lie in rank {rank}, got {axes}")
     return _mge.ops.add_axis(inp, axes=places)
 
 
@@ -300,7 +307,7 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
     Returns:
         Tensor.
     Raises:
-        ValueError: an axis has another size.
+        RuntimeError: an axis has another size, or is out of range.
     Example:
         >>> F.squeeze(Tensor([[1, 2]])).shape
         (2,)
@@ -311,10 +318,12 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
         axes = [k for k, size in enumerate(shape) if size == 1]
     else:
         listed = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
-        axes = sorted({normal_axis(int(a), inp.ndim, "squeeze") for a in listed})
+        if any(not -inp.ndim <= a < inp.ndim for a in listed):
+            raise RuntimeError(f"[squeeze] axes must lie in rank {inp.ndim}, got {listed}")
+        axes = sorted({int(a) % inp.ndim for a in listed})
     for a in axes:
         if shape[a] != 1:
-            raise ValueError(f"[squeeze] axis {a} has size {shape[a]}, only 1 can be removed")
+            raise RuntimeError(f"[squeeze] axis {a} has size {shape[a]}, only 1 can be removed")
     return _mge.ops.remove_axis(inp, axes=axes) if axes else _mge.ops.copy(inp)
 
 
@@ -328,25 +337,23 @@ def repeat(inp: Tensor, repeats: int, axis: int | None = None) -> Tensor:
     Returns:
         Tensor.
     Raises:
-        ValueError: ``repeats`` is below 1 or the axis is negative.
+        AssertionError: ``repeats`` is below 1 or the axis is negative.
     Example:
         >>> F.repeat(Tensor([1, 2]), 2)
         Tensor([1 1 2 2], dtype=int32, device=xpux:0)
     """
     count = as_int(repeats, "repeat", "repeats")
-    if count < 1:
-        raise ValueError(f"[repeat] repeats must be at least 1, got {count}")
+    assert count >= 1, f"[repeat] repeats must be at least 1, got {count}"
     if axis is None:
         inp, axis = flatten(inp), 0
-    if not 0 <= axis < max(inp.ndim, 1):
-        raise ValueError(f"[repeat] axis must be in [0, {inp.ndim}), got {axis}")
+    assert 0 <= axis < max(inp.ndim, 1), f"[repeat] axis must be in [0, {inp.ndim}), got {axis}"
     inp = inp if inp.ndim else flatten(inp)
     shape = inp._tuple_shape
     wide = broadcast_to(expand_dims(inp, axis + 1), [*shape[: axis + 1], count, *shape[axis + 1 :]])
     return _mge.ops.flatten(wide, start=axis, end=axis + 1)
 
 
-def tile(inp: Tensor, reps: int | Sequence[int]) -> Tensor:
+def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     """The whole tensor repeated along axes.
 
     Args:
@@ -355,17 +362,22 @@ def tile(inp: Tensor, reps: int | Sequence[int]) -> Tensor:
     Returns:
         Tensor.
     Raises:
-        ValueError: there are fewer entries than axes, or an entry is below 1.
+        TypeError: ``reps`` is not a sequence.
+        AssertionError: there are fewer entries than axes, or an entry is negative.
     Example:
-        >>> F.tile(Tensor([1, 2]), 2)
+        >>> F.tile(Tensor([1, 2]), (2,))
         Tensor([1 2 1 2], dtype=int32, device=xpux:0)
     """
-    listed = [reps] if isinstance(reps, (int, np.integer)) else reps
-    counts = [as_int(r, "tile", "reps") for r in listed]
-    if len(counts) < inp.ndim or any(c < 1 for c in counts):
-        raise ValueError(
-            f"[tile] reps needs at least {inp.ndim} entries, none below 1, got {counts}"
-        )
+    if isinstance(reps, (int, np.integer)):
+        raise TypeError(f"[tile] reps must be a sequence of ints, got {reps!r}")
+    counts = [as_int(r, "tile", "reps") for r in reps]
+    assert len(counts) >= inp.ndim and all(c >= 0 for c in counts), (
+        f"[tile] reps needs at least {inp.ndim} entries, none negative, got {counts}"
+    )
+    if 0 in counts:
+        shape = (1,) * (len(counts) - inp.ndim) + inp._tuple_shape
+        sizes = [s * c for s, c in zip(shape, counts, strict=True)]
+        return _mge.ops.full(shape=sizes, value=0.0, dtype=inp.dtype)
     shape = (1,) * (len(counts) - inp.ndim) + inp._tuple_shape
     singles = [v for size in shape for v in (1, size)]
     wide = [v for size, count in zip(shape, counts, strict=True) for v in (count, size)]
@@ -385,7 +397,7 @@ def roll(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        ValueError: the numbers of shifts and axes differ.
+        AssertionError: the numbers of shifts and axes differ.
     Example:
         >>> F.roll(Tensor([1, 2, 3]), 1)
         Tensor([3 1 2], dtype=int32, device=xpux:0)
@@ -394,10 +406,9 @@ def roll(
         return reshape(roll(flatten(inp), shift, 0), inp._tuple_shape)
     shifts = [shift] if isinstance(shift, (int, np.integer)) else list(shift)
     axes = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
-    if len(shifts) == 1:
+    if isinstance(shift, (int, np.integer)):
         shifts = shifts * len(axes)
-    if len(shifts) != len(axes):
-        raise ValueError(f"[roll] {len(shifts)} shifts for {len(axes)} axes")
+    assert len(shifts) == len(axes), f"[roll] {len(shifts)} shifts for {len(axes)} axes"
     for s, a in zip(shifts, axes, strict=True):
         a = normal_axis(a, inp.ndim, "roll")
         size = inp._tuple_shape[a]
@@ -465,14 +476,14 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> list[Tensor]:
     Returns:
         One Tensor per input, all of one shape.
     Raises:
-        ValueError: ``indexing`` is something else.
+        RuntimeError: ``indexing`` is something else.
     Example:
         >>> F.meshgrid(Tensor([1, 2]), Tensor([3, 4]))[0]
         Tensor([[1 2]
          [1 2]], dtype=int32, device=xpux:0)
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"[meshgrid] indexing is 'xy' or 'ij', got {indexing!r}")
+        raise RuntimeError(f"[meshgrid] indexing is 'xy' or 'ij', got {indexing!r}")
     order = list(range(len(inputs)))
     if indexing == "xy" and len(inputs) > 1:
         order[0], order[1] = 1, 0

@@ -88,6 +88,7 @@ def interpolate(
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
             or ``align_corners`` is given for another mode.
+        RuntimeError: the number of sizes is not that of the axes.
         AssertionError: the rank does not fit the mode.
     Example:
         >>> F.vision.interpolate(F.ones((1, 1, 2, 2)), scale_factor=2).shape
@@ -126,7 +127,7 @@ def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
         return [int(size)] + [1] * (len(have) - 1)
     sizes = [as_int(s, "interpolate", "size") for s in size]
     if len(sizes) != len(have):
-        raise ValueError(f"[interpolate] {len(sizes)} sizes for {len(have)} axes")
+        raise RuntimeError(f"[interpolate] {len(sizes)} sizes for {len(have)} axes")
     return sizes
 
 

@@ -24,7 +24,7 @@ from .padding import Pad
 from .pixel_shuffle import PixelShuffle
 from .pooling import AvgPool2d, MaxPool2d
 from .quant_dequant import DequantStub, QuantStub
-from .rnn import LSTMCell, RNNCell
+from .rnn import LSTM, RNN, LSTMCell, RNNCell
 from .sequential import Sequential
 from .sliding_window import SlidingWindow, SlidingWindowTranspose
 
@@ -54,6 +54,7 @@ __all__ = [
     "GroupNorm",
     "Identity",
     "InstanceNorm",
+    "LSTM",
     "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
@@ -68,6 +69,7 @@ __all__ = [
     "Pad",
     "PixelShuffle",
     "QuantStub",
+    "RNN",
     "RNNCell",
     "ReLU",
     "Sequential",
@@ -83,10 +85,8 @@ _NOT_AVAILABLE = (
     "ConvTranspose3d",
     "DeformableConv2d",
     "DeformablePSROIPooling",
-    "LSTM",
     "LocalConv2d",
     "MultiHeadAttention",
-    "RNN",
     "RegionRestrictedConv",
     "external",
     "qat",

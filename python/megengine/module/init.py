@@ -99,7 +99,7 @@ def calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[float, float]:
     """How many values each output and each input of a weight meets.
 
     Args:
-        tensor: weight of a linear map (rank 2) or a convolution, grouped ones of rank 5.
+        tensor: weight of a linear map (rank 2) or a convolution, grouped ones of rank 5 or more.
     Returns:
         Fan-in and fan-out.
     Raises:
@@ -113,7 +113,7 @@ def calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[float, float]:
         raise ValueError(
             "fan_in and fan_out can not be computed for tensor with fewer than 2 dimensions"
         )
-    if len(shape) == 5:  # the weight of a grouped convolution
+    if len(shape) >= 5:  # the weight of a grouped convolution
         shape = shape[1:]
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field

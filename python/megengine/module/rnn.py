@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent cells."""
+"""Recurrent cells, and networks of them."""
 
 import math
 from abc import abstractmethod
@@ -7,12 +7,10 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
-from ..core.not_available import not_available
+from ..core.not_available import NotAvailableError
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
-
-_NOT_AVAILABLE = ("RNN", "LSTM", "RNNBase")
 
 
 class RNNCellBase(Module):
@@ -104,7 +102,7 @@ class LSTMCell(RNNCellBase):
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The next (hidden, cell) state; gates are in the order input, forget, cell, output."""
+        """The next (hidden, cell) state."""
         hidden, cell = (self._zero_state(input),) * 2 if hx is None else hx
         total = F.linear(input, self.weight_ih, self.bias_ih)
         total = total + F.linear(hidden, self.weight_hh, self.bias_hh)
@@ -113,5 +111,241 @@ class LSTMCell(RNNCellBase):
         return F.sigmoid(o) * F.tanh(cell), cell
 
 
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)
+class RNNBase(Module):
+    """What recurrent networks share.
+
+    All weights lie in one parameter: cell by cell (layers, and in them directions) the weight of
+    the input, that of the state, and their biases. The modules in ``cells`` describe the cells;
+    their own parameters are not used.
+
+    Args:
+        input_size: width of the input.
+        hidden_size: width of the state.
+        num_layers: layers, each fed by the one before.
+        bias: learn biases.
+        batch_first: input and output are (batch, sequence, width), not (sequence, batch, width).
+        dropout: chance to drop what goes from layer to layer, in training.
+        bidirectional: read the sequence also from its end.
+        proj_size: must be 0.
+    Raises:
+        ValueError: ``dropout`` is outside of [0, 1], or ``proj_size`` of [0, hidden_size).
+        NotAvailableError: ``proj_size`` is not 0.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+    ):
+        super().__init__()
+        who = type(self).__name__
+        if isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError(f"[{who}] dropout must be in [0, 1], got {dropout!r}")
+        if not 0 <= proj_size < hidden_size:
+            raise ValueError(f"[{who}] proj_size must be in [0, {hidden_size}), got {proj_size}")
+        if proj_size:
+            raise NotAvailableError(f"[{who}] proj_size is not available in this version")
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.num_directions = 2 if bidirectional else 1
+        self.proj_size = proj_size
+        self.cells = [
+            [self.create_cell(layer) for _ in range(self.num_directions)]
+            for layer in range(num_layers)
+        ]
+        gates = self.cells[0][0].gate_hidden_size
+        width = sum(
+            cell.input_size + hidden_size + 2 * bias for layer in self.cells for cell in layer
+        )
+        self._flatten_weights = Parameter(np.zeros((gates, width), np.float32))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters again."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def _layer_input_size(self, layer: int) -> int:
+        return self.input_size if layer == 0 else self.hidden_size * self.num_directions
+
+    @abstractmethod
+    def create_cell(self, layer: int) -> RNNCellBase:
+        """The description of a layer's cells."""
+
+    @abstractmethod
+    def init_hidden(self, batch_size: int):
+        """The state at the start."""
+
+    @abstractmethod
+    def get_output_from_hidden(self, hx) -> Tensor:
+        """The output of a cell in its state."""
+
+    @abstractmethod
+    def _next_state(self, total: Tensor, hx):
+        """The state after one step, from the sum of what comes from input and state."""
+
+    @abstractmethod
+    def _state_of(self, hx, k: int):
+        """The state of one cell from that of all."""
+
+    @abstractmethod
+    def _join_states(self, states: list):
+        """The state of all cells from that of each."""
+
+    def _cell_weights(self):
+        """(weight_ih, weight_hh, bias_ih, bias_hh) of each cell in turn."""
+        flat = F.flatten(self._flatten_weights)
+        at = 0
+
+        def take(*shape: int) -> Tensor:
+            nonlocal at
+            start, at = at, at + math.prod(shape)
+            return F.reshape(flat[start:at], shape)
+
+        for layer in self.cells:
+            for cell in layer:
+                gates = cell.gate_hidden_size
+                weights = take(gates, cell.input_size), take(gates, self.hidden_size)
+                biases = (take(gates), take(gates)) if self.bias else (None, None)
+                yield (*weights, *biases)
+
+    def apply_op(self, input: Tensor, hx):
+        """The output of the last layer and the last states; the sequence is the first axis."""
+        weights = self._cell_weights()
+        states = []
+        for layer in range(self.num_layers):
+            if layer > 0 and self.dropout > 0 and self.training:
+                input = F.dropout(input, self.dropout, training=True)
+            outputs = []
+            for direction in range(self.num_directions):
+                start = self._state_of(hx, len(states))
+                output, state = self._run(input, start, next(weights), direction == 1)
+                outputs.append(output)
+                states.append(state)
+            input = F.concat(outputs, axis=2) if len(outputs) > 1 else outputs[0]
+        return input, self._join_states(states)
+
+    def _run(self, input: Tensor, hx, weights, is_reversed: bool):
+        """One cell along the sequence."""
+        weight_ih, weight_hh, bias_ih, bias_hh = weights
+        from_input = F.linear(input, weight_ih, bias_ih)
+        steps = list(range(input._tuple_shape[0]))
+        outputs = []
+        for t in reversed(steps) if is_reversed else steps:
+            hidden = self.get_output_from_hidden(hx)
+            hx = self._next_state(from_input[t] + F.linear(hidden, weight_hh, bias_hh), hx)
+            outputs.append(self.get_output_from_hidden(hx))
+        return F.stack(outputs[::-1] if is_reversed else outputs), hx
+
+    def forward(self, input: Tensor, hx=None):
+        if self.batch_first:
+            input = F.transpose(input, (1, 0, 2))
+        if hx is None:
+            hx = self.init_hidden(input._tuple_shape[1])
+        output, states = self.apply_op(input, hx)
+        return (F.transpose(output, (1, 0, 2)) if self.batch_first else output), states
+
+
+class RNN(RNNBase):
+    """A network of ``RNNCell``; see ``RNNBase`` for the arguments.
+
+    Args:
+        nonlinearity: ``"tanh"`` or ``"relu"``.
+    Raises:
+        ValueError: as in ``RNNBase`` and ``RNNCell``.
+    Example:
+        >>> output, h = M.RNN(3, 4)(F.ones((5, 2, 3)))
+        >>> output.shape, h.shape
+        ((5, 2, 4), (1, 2, 4))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        nonlinearity: str = "tanh",
+    ):
+        self.nonlinearity = nonlinearity
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+        )
+
+    def create_cell(self, layer: int) -> RNNCell:
+        width = self._layer_input_size(layer)
+        return RNNCell(width, self.hidden_size, self.bias, self.nonlinearity)
+
+    def init_hidden(self, batch_size: int) -> Tensor:
+        return F.zeros((self.num_layers * self.num_directions, batch_size, self.hidden_size))
+
+    def get_output_from_hidden(self, hx: Tensor) -> Tensor:
+        return hx
+
+    def _next_state(self, total: Tensor, hx: Tensor) -> Tensor:
+        return F.tanh(total) if self.nonlinearity == "tanh" else F.relu(total)
+
+    def _state_of(self, hx: Tensor, k: int) -> Tensor:
+        return hx[k]
+
+    def _join_states(self, states: list[Tensor]) -> Tensor:
+        return F.stack(states)
+
+
+class LSTM(RNNBase):
+    """A network of ``LSTMCell``; see ``RNNBase`` for the arguments.
+
+    Example:
+        >>> output, (h, c) = M.LSTM(3, 4)(F.ones((5, 2, 3)))
+        >>> output.shape, c.shape
+        ((5, 2, 4), (1, 2, 4))
+    """
+
+    def create_cell(self, layer: int) -> LSTMCell:
+        return LSTMCell(self._layer_input_size(layer), self.hidden_size, self.bias)
+
+    def init_hidden(self, batch_size: int) -> tuple[Tensor, Tensor]:
+        shape = (self.num_layers * self.num_directions, batch_size, self.hidden_size)
+        return F.zeros(shape), F.zeros(shape)
+
+    def get_output_from_hidden(self, hx: tuple[Tensor, Tensor]) -> Tensor:
+        return hx[0]
+
+    def _next_state(self, total: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        return _lstm_state(total, hx[1])
+
+    def _state_of(self, hx: tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
+        return hx[0][k], hx[1][k]
+
+    def _join_states(self, states: list) -> tuple[Tensor, Tensor]:
+        return F.stack([s[0] for s in states]), F.stack([s[1] for s in states])
+
+
+def _lstm_state(total: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """The state after one step; gates are in the order input, forget, cell, output."""
+    i, f, g, o = F.split(total, 4, axis=1)
+    cell = F.sigmoid(f) * cell + F.sigmoid(i) * F.tanh(g)
+    return F.sigmoid(o) * F.tanh(cell), cell

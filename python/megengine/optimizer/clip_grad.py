@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from ..functional import abs, concat, maximum, minimum, norm, stack
+from ..functional import abs, clip, concat, minimum, norm, stack
 from ..functional import max as _max
 from ..tensor import Tensor
 
@@ -51,4 +51,4 @@ def clip_grad_value(tensors: Tensor | Iterable[Tensor], lower: float, upper: flo
         upper: largest value.
     """
     for t in _with_grad(tensors):
-        t.grad._reset(minimum(maximum(t.grad, lower), upper))
+        t.grad._reset(clip(t.grad, lower, upper))

@@ -34,11 +34,15 @@ def getitem(x, key):
     Raises:
         IndexError: the key has more than one Ellipsis, more indices than ``x`` has axes, a bool
             array of another shape, or an entry that is not an index.
+        RuntimeError: an integer is out of range.
     """
     if _is_full_mask(x, key):
         return _mge.ops.cond_take(x, key)[0]
     plan = _make_plan(x, key)
-    y = _select_basic(x, plan)
+    try:
+        y = _select_basic(x, plan)
+    except IndexError as error:
+        raise RuntimeError(str(error)) from None
     if plan.arrays:
         y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
     return _mge.ops.copy(y) if y is x else y
@@ -59,20 +63,25 @@ def setitem(x, key, value) -> None:
         x._reset(_mge.ops.where(key, value, x))
         return
     plan = _make_plan(x, key)
+    try:
+        x._reset(_assigned(x, plan, value))
+    except IndexError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def _assigned(x, plan, value):
+    """The value of x after the assignment."""
     whole = _mge.ops.add_axis(x, axes=plan.new_axes) if plan.new_axes else x
     if plan.arrays:
         part = whole
         if plan.items:
             part = _mge.ops.slice(whole, *plan.bounds, items=plan.items)
-        part = _mge.ops.set_take(part, value, *plan.arrays, axes=plan.array_axes)
-        value = part
+        value = _mge.ops.set_take(part, value, *plan.arrays, axes=plan.array_axes)
     if plan.items:
         value = _mge.ops.set_slice(whole, value, *plan.bounds, items=plan.items)
     elif not plan.arrays:
         value = _broadcast_value(value, whole)
-    if plan.new_axes:
-        value = _mge.ops.remove_axis(value, axes=plan.new_axes)
-    x._reset(value)
+    return _mge.ops.remove_axis(value, axes=plan.new_axes) if plan.new_axes else value
 
 
 def _value_like(x, value):
