@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DataLoader: order, workers, streams, and what goes wrong in workers."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import megengine as mge
+from megengine.data import (
+    DataLoader,
+    RandomSampler,
+    SequentialSampler,
+    StreamSampler,
+    get_worker_info,
+)
+from megengine.data.dataset import ArrayDataset, Dataset, StreamDataset
+from megengine.data.transform import Transform
+
+IMAGES = np.arange(40, dtype=np.float32).reshape(20, 2)
+LABELS = np.arange(20, dtype=np.int32)
+DATA = ArrayDataset(IMAGES, LABELS)
+
+
+class Calls(Dataset):
+    """A data set whose items come from a function."""
+
+    def __init__(self, function, length=8):
+        self.function, self.length = function, length
+
+    def __getitem__(self, index):
+        return self.function(index)
+
+    def __len__(self):
+        return self.length
+
+
+class Numbers(StreamDataset):
+    """Rising numbers, shared by the workers if wanted."""
+
+    def __init__(self, count, is_shared=False):
+        self.count, self.is_shared = count, is_shared
+
+    def __iter__(self):
+        info = get_worker_info()
+        if self.is_shared and info:
+            return iter(range(info.idx, self.count, info.worker))
+        return iter(range(self.count))
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_batches_come_in_order(workers):
+    loader = DataLoader(DATA, SequentialSampler(DATA, 3), num_workers=workers)
+    assert len(loader) == 7
+    for _ in range(2):
+        batches = list(loader)
+        assert len(batches) == 7
+        np.testing.assert_array_equal(np.concatenate([b[1] for b in batches]), LABELS)
+        np.testing.assert_array_equal(np.concatenate([b[0] for b in batches]), IMAGES)
+
+
+def test_workers_see_what_the_sampler_gives():
+    sampler = RandomSampler(DATA, 4, drop_last=True, seed=3)
+    labels = np.concatenate([b[1] for b in DataLoader(DATA, sampler, num_workers=2)])
+    assert sorted(labels) == list(range(20))
+
+
+def test_a_slow_worker_does_not_change_the_order():
+    def item(k):
+        time.sleep(0.02 if k % 2 else 0)
+        return k
+
+    loader = DataLoader(Calls(item), num_workers=2)
+    assert [int(b[0]) for b in loader] == list(range(8))
+
+
+def test_large_batches_pass_through_pipes():
+    big = np.arange(300_000, dtype=np.float32)
+    loader = DataLoader(Calls(lambda k: big + k, 4), num_workers=2)
+    assert [b[0, 0] for b in loader] == [0, 1, 2, 3]
+
+
+def test_transform_runs_in_the_workers():
+    class Add(Transform):
+        def apply(self, input):
+            return input[0] + 1, os.getpid()
+
+    batches = list(DataLoader(DATA, SequentialSampler(DATA, 10), Add(), num_workers=1))
+    assert batches[0][0][0, 0] == 1 and batches[0][1][0] != os.getpid()
+
+
+def test_preload_gives_tensors():
+    batches = list(DataLoader(DATA, SequentialSampler(DATA, 5), preload=True))
+    assert len(batches) == 4 and all(isinstance(t, mge.Tensor) for t in batches[0])
+    np.testing.assert_array_equal(batches[3][1].numpy(), LABELS[15:])
+
+
+def test_streams():
+    loader = DataLoader(Numbers(5), StreamSampler(2))
+    assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4]]
+    with pytest.raises(AssertionError):
+        len(loader)
+
+
+def test_stream_is_read_by_each_worker_or_shared():
+    each = DataLoader(Numbers(4), StreamSampler(2), num_workers=2)
+    assert sorted(sum((b.tolist() for b in each), [])) == [0, 0, 1, 1, 2, 2, 3, 3]
+    shared = DataLoader(Numbers(7, True), StreamSampler(2), num_workers=2, parallel_stream=True)
+    assert sorted(sum((b.tolist() for b in shared), [])) == list(range(7))
+    assert get_worker_info() is None
+
+
+def test_workers_are_seeded():
+    def draw():
+        mge.random.seed(5)
+        loader = DataLoader(Calls(lambda k: np.random.random()), num_workers=2)
+        return [float(b[0]) for b in loader]
+
+    first = draw()
+    assert first == draw() and len(set(first)) == 8
+
+
+def test_error_in_a_worker_is_shown_and_the_loader_can_be_used_again():
+    broken = True
+
+    def item(k):
+        if broken and k == 5:
+            raise KeyError("sample five")
+        return k
+
+    loader = DataLoader(Calls(item), num_workers=2)
+    with pytest.raises(RuntimeError, match="Caught KeyError in DataLoader worker process") as info:
+        list(loader)
+    assert "sample five" in str(info.value)
+    broken = False
+    assert len(list(loader)) == 8
+
+
+def test_killed_worker_is_noticed():
+    def item(k):
+        if k == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return k
+
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(DataLoader(Calls(item), num_workers=2))
+
+
+def test_timeout():
+    loader = DataLoader(Calls(lambda k: time.sleep(60)), num_workers=1, timeout=0.2)
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="timeout"):
+        next(iter(loader))
+    assert time.monotonic() - start < 10
+
+
+def test_no_worker_stays_when_iteration_is_left():
+    iterator = iter(DataLoader(DATA, SequentialSampler(DATA, 1), num_workers=2))
+    next(iterator)
+    processes = iterator.gi_frame.f_locals["workers"]._processes
+    assert all(p.is_alive() for p in processes)
+    iterator.close()
+    assert not any(p.is_alive() for p in processes)
+
+
+def test_sample_that_cannot_be_sent_is_an_error():
+    loader = DataLoader(
+        Calls(lambda k: {"f": k}),
+        num_workers=1,
+        collator=type("Bad", (mge.data.Collator,), {"apply": lambda self, inputs: lambda: None})(),
+    )
+    with pytest.raises(RuntimeError, match="Caught"):
+        list(loader)
+
+
+@pytest.mark.parametrize("option", ["num_workers", "timeout"])
+def test_negative_options_are_refused(option):
+    with pytest.raises(ValueError, match=option):
+        DataLoader(DATA, **{option: -1})
+
+
+def test_sampler_must_fit_the_data_set():
+    with pytest.raises(AssertionError, match="StreamSampler"):
+        DataLoader(Numbers(3), SequentialSampler(DATA))
+    with pytest.raises(AssertionError, match="MapSampler"):
+        DataLoader(DATA, StreamSampler(1))
+    with pytest.raises(TypeError, match="Dataset"):
+        DataLoader([1, 2])
