@@ -7,8 +7,15 @@
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/cond_take.h"
 #include "libmge/ops/index/embedding.h"
 #include "libmge/ops/index/gather.h"
@@ -32,49 +39,115 @@
 namespace mge {
 
 using AllOps = TypeList<     //
+    ops::Abs,                //
+    ops::Acos,               //
+    ops::Acosh,              //
     ops::Add,                //
     ops::AddAxis,            //
     ops::AddSlice,           //
     ops::AddTake,            //
     ops::Arange,             //
+    ops::Asin,               //
+    ops::Asinh,              //
+    ops::Atan,               //
+    ops::Atan2,              //
+    ops::Atanh,              //
     ops::BroadcastLike,      //
     ops::BroadcastTo,        //
+    ops::Ceil,               //
+    ops::Clip,               //
     ops::Concat,             //
     ops::CondTake,           //
     ops::Convert,            //
+    ops::Copy,               //
+    ops::Cos,                //
+    ops::Cosh,               //
+    ops::Div,                //
     ops::Embedding,          //
     ops::EmbeddingBackward,  //
+    ops::Equal,              //
+    ops::Erf,                //
+    ops::Exp,                //
+    ops::Expm1,              //
     ops::Eye,                //
     ops::Flatten,            //
     ops::Flip,               //
+    ops::Floor,              //
+    ops::FloorDiv,           //
     ops::Full,               //
     ops::FullLike,           //
     ops::Gather,             //
+    ops::Gelu,               //
+    ops::GeluSlope,          //
+    ops::Greater,            //
+    ops::GreaterEqual,       //
     ops::GroupNorm,          //
     ops::GroupNormBackward,  //
+    ops::Hsigmoid,           //
+    ops::Hswish,             //
     ops::IndexingOneHot,     //
     ops::IndexingSetOneHot,  //
+    ops::IsInf,              //
+    ops::IsNan,              //
     ops::LayerNorm,          //
     ops::LayerNormBackward,  //
+    ops::LeakyRelu,          //
+    ops::LeftShift,          //
+    ops::Less,               //
+    ops::LessEqual,          //
     ops::Linspace,           //
+    ops::Log,                //
+    ops::Log1p,              //
+    ops::Logaddexp,          //
+    ops::LogicalAnd,         //
+    ops::LogicalNot,         //
+    ops::LogicalOr,          //
+    ops::LogicalXor,         //
+    ops::Logsigmoid,         //
     ops::Matmul,             //
+    ops::Maximum,            //
+    ops::Minimum,            //
+    ops::Mod,                //
+    ops::Mul,                //
+    ops::Neg,                //
+    ops::NotEqual,           //
     ops::OneHot,             //
     ops::Pad,                //
     ops::PadBackward,        //
+    ops::Pow,                //
+    ops::Prelu,              //
+    ops::Reciprocal,         //
     ops::ReduceToShape,      //
+    ops::Relu,               //
+    ops::Relu6,              //
     ops::RemoveAxis,         //
     ops::Reshape,            //
     ops::ReshapeLike,        //
+    ops::RightShift,         //
+    ops::Round,              //
+    ops::Rsqrt,              //
     ops::Scatter,            //
     ops::ScatterAdd,         //
     ops::SetSlice,           //
     ops::SetTake,            //
     ops::ShapeOf,            //
+    ops::Sigmoid,            //
+    ops::Sign,               //
+    ops::Silu,               //
+    ops::Sin,                //
+    ops::Sinh,               //
     ops::Slice,              //
+    ops::Softplus,           //
     ops::Sort,               //
     ops::Split,              //
+    ops::Sqrt,               //
+    ops::Square,             //
+    ops::Sub,                //
     ops::Take,               //
+    ops::Tan,                //
+    ops::Tanh,               //
     ops::Topk,               //
-    ops::Transpose>;
+    ops::Transpose,          //
+    ops::Where>;
 
 }  // namespace mge

@@ -1,24 +1,161 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/op/apply.h"
-#include "libmge/op/backend.h"
+#include "libmge/ops/elementwise/elementwise.h"
 
 namespace mge::ops {
 
-struct Add {
-    static constexpr auto name = "add";
-    static constexpr auto doc = "Elementwise sum.";
-    static constexpr auto inputs = names("a", "b");
-    static constexpr auto outputs = output_names("y");
-    static constexpr OpTraits traits{.promotion = Promotion::common, .elementwise = true};
-    static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{0, 1});
-    using Params = NoParams;
-    static constexpr auto fields = no_fields;
-    static constexpr bool stops_gradient = true;
-    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+struct Abs : Unary<Abs, Accepts::numbers> {
+    static constexpr auto name = "abs";
+    static constexpr auto doc = "Magnitude. Its gradient at 0 is -1.";
+    static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
-KernelList kernels(Cpu, Add);
+inline constexpr OpFunction<Abs> abs{};
+
+struct Add : Binary<Add, Accepts::numbers> {
+    static constexpr auto name = "add";
+    static constexpr auto doc = "Elementwise sum.";
+    static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
 inline constexpr OpFunction<Add> add{};
+
+struct Ceil : Unary<Ceil, Accepts::numbers> {
+    static constexpr auto name = "ceil";
+    static constexpr auto doc = "Smallest whole number not below x.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Ceil> ceil{};
+
+struct Div : Binary<Div, Accepts::floats, Promotion::floating> {
+    static constexpr auto name = "div";
+    static constexpr auto doc = "Quotient; integers become float32 first.";
+    static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Div> div{};
+
+struct Floor : Unary<Floor, Accepts::numbers> {
+    static constexpr auto name = "floor";
+    static constexpr auto doc = "Largest whole number not above x.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Floor> floor{};
+
+struct FloorDiv : Binary<FloorDiv, Accepts::numbers> {
+    static constexpr auto name = "floor_div";
+    static constexpr auto doc =
+        "Largest whole number not above the quotient (Python's //); an integer divided by 0 gives 0.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<FloorDiv> floor_div{};
+
+struct Maximum : Binary<Maximum, Accepts::numbers> {
+    static constexpr auto name = "maximum";
+    static constexpr auto doc = "The larger one; b where one is NaN. Among equals the gradient goes to b.";
+    static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Maximum> maximum{};
+
+struct Minimum : Binary<Minimum, Accepts::numbers> {
+    static constexpr auto name = "minimum";
+    static constexpr auto doc = "The smaller one; b where one is NaN. Among equals the gradient goes to a.";
+    static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Minimum> minimum{};
+
+struct Mod : Binary<Mod, Accepts::numbers> {
+    static constexpr auto name = "mod";
+    static constexpr auto doc =
+        "Remainder: of integers with the sign of b (Python's %, 0 where b is 0), of floats with the sign of "
+        "a (C's fmod).";
+    static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Mod> mod{};
+
+struct Mul : Binary<Mul, Accepts::numbers> {
+    static constexpr auto name = "mul";
+    static constexpr auto doc = "Elementwise product.";
+    static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Mul> mul{};
+
+struct Neg : Unary<Neg, Accepts::numbers> {
+    static constexpr auto name = "neg";
+    static constexpr auto doc = "The negative.";
+    static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Neg> neg{};
+
+struct Reciprocal : Unary<Reciprocal, Accepts::floats, Promotion::floating> {
+    static constexpr auto name = "reciprocal";
+    static constexpr auto doc = "1 / x.";
+    static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Reciprocal> reciprocal{};
+
+struct Round : Unary<Round, Accepts::numbers> {
+    static constexpr auto name = "round";
+    static constexpr auto doc = "Nearest whole number; halves away from zero.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Round> round{};
+
+struct Rsqrt : Unary<Rsqrt, Accepts::floats, Promotion::floating> {
+    static constexpr auto name = "rsqrt";
+    static constexpr auto doc = "1 / sqrt(x).";
+    static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Rsqrt> rsqrt{};
+
+struct Sign : Unary<Sign, Accepts::numbers> {
+    static constexpr auto name = "sign";
+    static constexpr auto doc = "-1, 0 or 1; 0 for NaN.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Sign> sign{};
+
+struct Sqrt : Unary<Sqrt, Accepts::floats, Promotion::floating> {
+    static constexpr auto name = "sqrt";
+    static constexpr auto doc = "Square root.";
+    static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Sqrt> sqrt{};
+
+struct Square : Unary<Square, Accepts::numbers> {
+    static constexpr auto name = "square";
+    static constexpr auto doc = "x times x.";
+    static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Square> square{};
+
+struct Sub : Binary<Sub, Accepts::numbers> {
+    static constexpr auto name = "sub";
+    static constexpr auto doc = "Elementwise difference.";
+    static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Sub> sub{};
 
 }  // namespace mge::ops

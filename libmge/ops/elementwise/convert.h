@@ -7,10 +7,13 @@ namespace mge::ops {
 
 struct Convert {
     static constexpr auto name = "convert";
-    static constexpr auto doc = "The same values in another dtype; equal dtypes copy nothing.";
+    static constexpr auto doc =
+        "The same values in another dtype. Floats lose their fraction on the way to integers, integers wrap "
+        "around; NaN and floats beyond int32 become -2^31 first. Everything but 0 is true.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.elementwise = true};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
         DType dtype = DType::f32;
         bool operator==(const Params&) const = default;
@@ -22,5 +25,21 @@ struct Convert {
 };
 KernelList kernels(Cpu, Convert);
 inline constexpr OpFunction<Convert> convert{};
+
+struct Copy {
+    static constexpr auto name = "copy";
+    static constexpr auto doc = "The same values in memory of their own.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.elementwise = true};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Copy);
+inline constexpr OpFunction<Copy> copy{};
 
 }  // namespace mge::ops

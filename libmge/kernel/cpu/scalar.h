@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The vocabulary of kernel/scalar for one number at a time: what references and integer loops compute with.
+// Integers wrap around; division of an integer by zero gives zero.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "libmge/tensor/dtype.h"
+
+namespace mge::cpu {
+
+struct Mask {
+    bool v;
+};
+
+// T is float or an integer type; bools travel as uint8_t, halves as float.
+template <class T>
+struct Scalar {
+    T v;
+    Scalar() = default;
+    // A constant of a formula; integers take the nearest value they have.
+    explicit Scalar(double constant) {
+        if constexpr (std::is_integral_v<T>) {
+            using Limits = std::numeric_limits<T>;
+            v = constant >= double(Limits::max())   ? Limits::max()
+                : constant <= double(Limits::min()) ? Limits::min()
+                                                    : T(constant);
+        } else {
+            v = T(constant);
+        }
+    }
+    static Scalar of(T value) {
+        Scalar s;
+        s.v = value;
+        return s;
+    }
+};
+
+// The unsigned type in which an integer type wraps without undefined behaviour.
+template <class T>
+using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+template <class T>
+inline constexpr bool is_integer = std::is_integral_v<T>;
+
+template <class T, class Fn>
+Scalar<T> wrapped(Scalar<T> a, Scalar<T> b, Fn fn) {
+    if constexpr (is_integer<T>)
+        return Scalar<T>::of(T(fn(Wrapping<T>(a.v), Wrapping<T>(b.v))));
+    else
+        return Scalar<T>::of(fn(a.v, b.v));
+}
+template <class T>
+Scalar<T> operator+(Scalar<T> a, Scalar<T> b) {
+    return wrapped(a, b, [](auto x, auto y) { return x + y; });
+}
+template <class T>
+Scalar<T> operator-(Scalar<T> a, Scalar<T> b) {
+    return wrapped(a, b, [](auto x, auto y) { return x - y; });
+}
+template <class T>
+Scalar<T> operator*(Scalar<T> a, Scalar<T> b) {
+    return wrapped(a, b, [](auto x, auto y) { return x * y; });
+}
+template <class T>
+Scalar<T> operator-(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return Scalar<T>::of(T(Wrapping<T>(0) - Wrapping<T>(x.v)));
+    else
+        return Scalar<T>::of(-x.v);
+}
+template <class T>
+requires std::is_floating_point_v<T> Scalar<T>
+operator/(Scalar<T> a, Scalar<T> b) { return Scalar<T>::of(a.v / b.v); }
+
+template <class T>
+Mask operator==(Scalar<T> a, Scalar<T> b) {
+    return {a.v == b.v};
+}
+template <class T>
+Mask operator!=(Scalar<T> a, Scalar<T> b) {
+    return {a.v != b.v};
+}
+template <class T>
+Mask operator<(Scalar<T> a, Scalar<T> b) {
+    return {a.v < b.v};
+}
+template <class T>
+Mask operator<=(Scalar<T> a, Scalar<T> b) {
+    return {a.v <= b.v};
+}
+template <class T>
+Mask operator>(Scalar<T> a, Scalar<T> b) {
+    return {a.v > b.v};
+}
+template <class T>
+Mask operator>=(Scalar<T> a, Scalar<T> b) {
+    return {a.v >= b.v};
+}
+template <class T>
+Scalar<T> select(Mask m, Scalar<T> yes, Scalar<T> no) {
+    return m.v ? yes : no;
+}
+
+// --- integers ---
+
+template <class T>
+Scalar<T> operator&(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(a.v & b.v));
+}
+template <class T>
+Scalar<T> operator|(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(a.v | b.v));
+}
+template <class T>
+Scalar<T> operator^(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(a.v ^ b.v));
+}
+// Shifts by less than zero or by the width and more push everything out.
+template <class T>
+bool is_shift(T by) {
+    return by >= 0 && uint64_t(by) < 8 * sizeof(T);
+}
+template <class T>
+Scalar<T> operator<<(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(is_shift(b.v) ? T(Wrapping<T>(a.v) << b.v) : T(0));
+}
+template <class T>
+Scalar<T> operator>>(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(is_shift(b.v) ? T(a.v >> b.v) : T(a.v < 0 ? -1 : 0));
+}
+
+template <class T>
+Scalar<T> floor_divide(Scalar<T> a, Scalar<T> b) {
+    if constexpr (!is_integer<T>) {
+        return Scalar<T>::of(std::floor(a.v / b.v));
+    } else {
+        if (b.v == 0) return Scalar<T>::of(0);
+        if constexpr (std::is_signed_v<T>)
+            if (b.v == -1) return -a;  // the smallest one divided by -1 traps
+        T quotient = T(a.v / b.v);
+        return Scalar<T>::of(T(quotient - (T(a.v % b.v) != 0 && ((a.v < 0) != (b.v < 0)))));
+    }
+}
+template <class T>
+Scalar<T> modulo(Scalar<T> a, Scalar<T> b) {
+    if constexpr (!is_integer<T>)
+        return Scalar<T>::of(std::fmod(a.v, b.v));
+    else
+        return b.v == 0 ? Scalar<T>::of(0) : a - floor_divide(a, b) * b;
+}
+template <class T>
+Scalar<T> abs(Scalar<T> x) {
+    if constexpr (std::is_unsigned_v<T>)
+        return x;
+    else if constexpr (is_integer<T>)
+        return x.v < 0 ? -x : x;
+    else
+        return Scalar<T>::of(std::fabs(x.v));
+}
+template <class T>
+Mask is_infinite(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return {false};
+    else
+        return {std::isinf(x.v)};
+}
+
+// --- floats; rounding leaves integers as they are ---
+
+using ScalarFloat = Scalar<float>;
+template <class T>
+Scalar<T> ceil(Scalar<T> x) {
+    if constexpr (is_integer<T>) return x;
+    return Scalar<T>::of(T(std::ceil(x.v)));
+}
+template <class T>
+Scalar<T> floor(Scalar<T> x) {
+    if constexpr (is_integer<T>) return x;
+    return Scalar<T>::of(T(std::floor(x.v)));
+}
+template <class T>
+Scalar<T> round(Scalar<T> x) {
+    if constexpr (is_integer<T>) return x;
+    return Scalar<T>::of(T(std::round(x.v)));
+}
+inline ScalarFloat sqrt(ScalarFloat x) { return ScalarFloat::of(std::sqrt(x.v)); }
+inline ScalarFloat exp(ScalarFloat x) { return ScalarFloat::of(std::exp(x.v)); }
+inline ScalarFloat expm1(ScalarFloat x) { return ScalarFloat::of(std::expm1(x.v)); }
+inline ScalarFloat log(ScalarFloat x) { return ScalarFloat::of(std::log(x.v)); }
+inline ScalarFloat log1p(ScalarFloat x) { return ScalarFloat::of(std::log1p(x.v)); }
+inline ScalarFloat erf(ScalarFloat x) { return ScalarFloat::of(std::erf(x.v)); }
+inline ScalarFloat erfc(ScalarFloat x) { return ScalarFloat::of(std::erfc(x.v)); }
+inline ScalarFloat sin(ScalarFloat x) { return ScalarFloat::of(std::sin(x.v)); }
+inline ScalarFloat cos(ScalarFloat x) { return ScalarFloat::of(std::cos(x.v)); }
+inline ScalarFloat tan(ScalarFloat x) { return ScalarFloat::of(std::tan(x.v)); }
+inline ScalarFloat asin(ScalarFloat x) { return ScalarFloat::of(std::asin(x.v)); }
+inline ScalarFloat acos(ScalarFloat x) { return ScalarFloat::of(std::acos(x.v)); }
+inline ScalarFloat atan(ScalarFloat x) { return ScalarFloat::of(std::atan(x.v)); }
+inline ScalarFloat sinh(ScalarFloat x) { return ScalarFloat::of(std::sinh(x.v)); }
+inline ScalarFloat cosh(ScalarFloat x) { return ScalarFloat::of(std::cosh(x.v)); }
+inline ScalarFloat tanh(ScalarFloat x) { return ScalarFloat::of(std::tanh(x.v)); }
+inline ScalarFloat asinh(ScalarFloat x) { return ScalarFloat::of(std::asinh(x.v)); }
+inline ScalarFloat acosh(ScalarFloat x) { return ScalarFloat::of(std::acosh(x.v)); }
+inline ScalarFloat atanh(ScalarFloat x) { return ScalarFloat::of(std::atanh(x.v)); }
+inline ScalarFloat pow(ScalarFloat a, ScalarFloat b) { return ScalarFloat::of(std::pow(a.v, b.v)); }
+inline ScalarFloat atan2(ScalarFloat y, ScalarFloat x) { return ScalarFloat::of(std::atan2(y.v, x.v)); }
+
+// The functors of kernel/scalar, for any value type.
+namespace functor {
+#include "libmge/kernel/scalar/activation.inc"
+#include "libmge/kernel/scalar/arithmetic.inc"
+#include "libmge/kernel/scalar/bits.inc"
+#include "libmge/kernel/scalar/comparison.inc"
+#include "libmge/kernel/scalar/exponential.inc"
+#include "libmge/kernel/scalar/trigonometric.inc"
+}  // namespace functor
+
+}  // namespace mge::cpu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/activation.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/where.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Gelu::info = define<Gelu>();
+constinit const OpInfo GeluSlope::info = define<GeluSlope>();
+constinit const OpInfo Hsigmoid::info = define<Hsigmoid>();
+constinit const OpInfo Hswish::info = define<Hswish>();
+constinit const OpInfo LeakyRelu::info = define<LeakyRelu>();
+constinit const OpInfo Logsigmoid::info = define<Logsigmoid>();
+constinit const OpInfo Prelu::info = define<Prelu>();
+constinit const OpInfo Relu::info = define<Relu>();
+constinit const OpInfo Relu6::info = define<Relu6>();
+constinit const OpInfo Sigmoid::info = define<Sigmoid>();
+constinit const OpInfo Silu::info = define<Silu>();
+constinit const OpInfo Softplus::info = define<Softplus>();
+
+Tensor Gelu::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { return mul(dy, gelu_slope(x)); }
+Tensor GeluSlope::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
+    // d/dx [Phi(x) + x phi(x)] = (2 - x^2) phi(x)
+    Tensor square_x = square(x);
+    Tensor density = mul(exp(mul(square_x, constant_like(x, -0.5))), constant_like(x, 0.3989422804014327));
+    return mul(dy, mul(sub(constant_like(x, 2), square_x), density));
+}
+Tensor Hsigmoid::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
+    Tensor inside = less(abs(x), constant_like(x, 3));
+    return where(inside, mul(dy, constant_like(dy, 1.0 / 6)), constant_like(dy, 0));
+}
+Tensor Hswish::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
+    // 0 below -3, (2x + 3) / 6 up to 3, then 1
+    Tensor slope = add(mul(x, constant_like(x, 1.0 / 3)), constant_like(x, 0.5));
+    slope = where(less(x, constant_like(x, -3)), constant_like(x, 0), slope);
+    return mul(dy, where(greater(x, constant_like(x, 3)), constant_like(x, 1), slope));
+}
+TensorSpecs LeakyRelu::infer(const Params&, std::span<const TensorSpec> in) {
+    return infer_elementwise(name, in, accepted, false);
+}
+Tensors LeakyRelu::gradient(const GradientContext<Params>& g) {
+    const Tensor &x = g.input("x"), &dy = g.output_grad();
+    Tensor scaled = mul(dy, constant_like(dy, g.params.slope));
+    return g.result({{"x", where(less(x, constant_like(x, 0)), scaled, dy)}});
+}
+Tensor Logsigmoid::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
+    return mul(dy, sigmoid(neg(x)));
+}
+Tensor Prelu::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
+    return where(less(a, constant_like(a, 0)), mul(dy, b), dy);
+}
+Tensor Prelu::derivative_b(const Tensor& a, const Tensor&, const Tensor&, const Tensor& dy) {
+    return where(less(a, constant_like(a, 0)), mul(dy, a), constant_like(dy, 0));
+}
+Tensor Relu::derivative(const Tensor&, const Tensor& y, const Tensor& dy) {
+    return where(greater(y, constant_like(y, 0)), dy, constant_like(dy, 0));
+}
+Tensor Relu6::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
+    Tensor inside = logical_and(greater(x, constant_like(x, 0)), less(x, constant_like(x, 6)));
+    return where(inside, dy, constant_like(dy, 0));
+}
+Tensor Sigmoid::derivative(const Tensor&, const Tensor& y, const Tensor& dy) {
+    return mul(dy, mul(y, sub(constant_like(y, 1), y)));
+}
+Tensor Silu::derivative(const Tensor& x, const Tensor& y, const Tensor& dy) {
+    // s (1 + x (1 - s)) = s + y (1 - s)
+    Tensor s = sigmoid(x);
+    return mul(dy, add(s, mul(y, sub(constant_like(s, 1), s))));
+}
+Tensor Softplus::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { return mul(dy, sigmoid(x)); }
+
+}  // namespace mge::ops

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/elementwise.cpu.h"
+
+namespace mge::ops {
+
+template <>
+struct ElementwiseOf<LeftShift> : Elementwise<functor::LeftShift> {};
+template <>
+struct ElementwiseOf<LogicalAnd> : Elementwise<functor::LogicalAnd> {};
+template <>
+struct ElementwiseOf<LogicalNot> : Elementwise<functor::LogicalNot> {};
+template <>
+struct ElementwiseOf<LogicalOr> : Elementwise<functor::LogicalOr> {};
+template <>
+struct ElementwiseOf<LogicalXor> : Elementwise<functor::LogicalXor> {};
+template <>
+struct ElementwiseOf<RightShift> : Elementwise<functor::RightShift> {};
+
+template KernelList kernels(Cpu, LeftShift);
+template KernelList kernels(Cpu, LogicalAnd);
+template KernelList kernels(Cpu, LogicalNot);
+template KernelList kernels(Cpu, LogicalOr);
+template KernelList kernels(Cpu, LogicalXor);
+template KernelList kernels(Cpu, RightShift);
+
+}  // namespace mge::ops

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/ops/elementwise/elementwise.h"
+
+namespace mge::ops {
+
+struct LeftShift : Binary<LeftShift, Accepts::integers> {
+    static constexpr auto name = "left_shift";
+    static constexpr auto doc = "a * 2^b, wrapping; shifting by the width or more gives 0.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<LeftShift> left_shift{};
+
+struct LogicalAnd : Binary<LogicalAnd, Accepts::bools> {
+    static constexpr auto name = "logical_and";
+    static constexpr auto doc = "Both are true.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<LogicalAnd> logical_and{};
+
+struct LogicalNot : Unary<LogicalNot, Accepts::bools> {
+    static constexpr auto name = "logical_not";
+    static constexpr auto doc = "True for false.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<LogicalNot> logical_not{};
+
+struct LogicalOr : Binary<LogicalOr, Accepts::bools> {
+    static constexpr auto name = "logical_or";
+    static constexpr auto doc = "At least one is true.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<LogicalOr> logical_or{};
+
+struct LogicalXor : Binary<LogicalXor, Accepts::bools> {
+    static constexpr auto name = "logical_xor";
+    static constexpr auto doc = "Exactly one is true.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<LogicalXor> logical_xor{};
+
+struct RightShift : Binary<RightShift, Accepts::integers> {
+    static constexpr auto name = "right_shift";
+    static constexpr auto doc = "a / 2^b rounded down.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<RightShift> right_shift{};
+
+}  // namespace mge::ops

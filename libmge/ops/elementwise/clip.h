@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <limits>
+
+#include "libmge/ops/elementwise/elementwise.h"
+
+namespace mge::ops {
+
+struct Clip {
+    static constexpr auto name = "clip";
+    static constexpr auto doc =
+        "x, but not below lower and not above upper; where the bounds cross, lower is asked first.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.elementwise = true};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    struct Params {
+        double lower = -std::numeric_limits<double>::infinity();
+        double upper = std::numeric_limits<double>::infinity();
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::lower>("lower", "Smallest value of the result."),
+                                              field<&Params::upper>("upper", "Largest value of the result."));
+    static constexpr Accepts accepted = Accepts::numbers;
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<Clip> clip{};
+
+}  // namespace mge::ops

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How an elementwise operator gets its CPU algorithms from its functor. A group's .cpu.cpp says
+//
+//     template <> struct ElementwiseOf<Add> : Elementwise<functor::Add> {};
+//     template KernelList kernels(Cpu, Add);
+
+#include "libmge/kernel/cpu/elementwise/tables.h"
+#include "libmge/kernel/cpu/half.h"
+#include "libmge/kernel/cpu/scalar_rows.h"
+#include "libmge/ops/elementwise/elementwise.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+
+namespace functor = cpu::functor;
+
+// Elements per thread that are worth a second one: an addition takes far less than a nanosecond, a logarithm
+// about one.
+inline constexpr int64_t cheap_grain = 32768, costly_grain = 4096;
+
+template <class F, int64_t grain_ = cheap_grain>
+struct Elementwise {
+    using Functor = F;
+    static constexpr int64_t grain = grain_;
+    static F make(const NoParams&) { return {}; }
+};
+template <class F>
+using Costly = Elementwise<F, costly_grain>;
+
+template <class O>
+struct ElementwiseOf;
+
+template <Accepts accepts>
+constexpr auto accepted_types() {
+    if constexpr (accepts == Accepts::floats)
+        return FloatTypes{};
+    else if constexpr (accepts == Accepts::integers)
+        return IntTypes{};
+    else if constexpr (accepts == Accepts::numbers)
+        return NumberTypes{};
+    else if constexpr (accepts == Accepts::bools)
+        return Types<bool>{};
+    else
+        return AllTypes{};
+}
+
+template <class O>
+auto functor_of(const Problem& p) {
+    return ElementwiseOf<O>::make(p.as<typename O::Params>());
+}
+
+template <class O>
+Support supports_simd(const Problem& p) {
+    return is_float(p.inputs[0].dtype) ? supported : Support{"only floats"};
+}
+template <class O>
+Prepared prepare_simd(const PrepareContext& context) {
+    auto& p = context.problem;
+    static const cpu::RowsFn f32 = cpu::find_simd_rows(O::name);
+    MGE_CHECK(f32, "no SIMD table has ", O::name);
+    bool is_half = p.inputs[0].dtype != DType::f32;
+    auto functor = functor_of<O>(p);
+    return cpu::prepare_elementwise(p, is_half ? cpu::half_rows(p.inputs[0].dtype, p.outputs[0].dtype) : f32,
+                                    is_half ? f32 : nullptr, &functor, sizeof functor,
+                                    ElementwiseOf<O>::grain);
+}
+
+template <class O>
+Support supports_rows(const Problem& p) {
+    return is_float(p.inputs[0].dtype) ? Support{"only integers and bools"} : supported;
+}
+template <class O>
+Prepared prepare_rows(const PrepareContext& context) {
+    using F = typename ElementwiseOf<O>::Functor;
+    auto functor = functor_of<O>(context.problem);
+    cpu::RowsFn run = nullptr;
+    dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(), [&](auto type) {
+        using T = typename decltype(type)::type;
+        if constexpr (!is_float(DTypeOf<T>)) run = &cpu::scalar_rows<F, T>;
+    });
+    return cpu::prepare_elementwise(context.problem, run, nullptr, &functor, sizeof functor,
+                                    ElementwiseOf<O>::grain);
+}
+
+template <class O>
+Prepared prepare_reference(const PrepareContext& context) {
+    using F = typename ElementwiseOf<O>::Functor;
+    auto functor = functor_of<O>(context.problem);
+    cpu::ElementFn run = nullptr;
+    dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(),
+                   [&](auto type) { run = &cpu::scalar_element<F, typename decltype(type)::type>; });
+    return cpu::prepare_elements(context.problem, run, &functor, sizeof functor);
+}
+
+template <class O>
+inline constexpr Algorithm elementwise_algorithms[] = {
+    {"simd", supports_simd<O>, prepare_simd<O>, cpu::run_elementwise},
+    {"rows", supports_rows<O>, prepare_rows<O>, cpu::run_elementwise},
+    {"reference", always, prepare_reference<O>, cpu::run_elements, {.naive = true}},
+};
+
+template <ElementwiseOp O>
+KernelList kernels(Cpu, O) {
+    constexpr bool has_simd = O::accepted != Accepts::integers && O::accepted != Accepts::bools;
+    return KernelList(elementwise_algorithms<O>).subspan(has_simd ? 0 : 1);
+}
+
+}  // namespace mge::ops

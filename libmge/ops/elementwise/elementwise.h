@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What elementwise operators have in common. One more costs: its functor (kernel/scalar), its struct in the
+// header of its group, two lines and its derivative in the group's .cpp, two lines in the group's .cpu.cpp,
+// a line in the group's SIMD table, and its line in ops/all.h.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+// The dtypes that an operator takes after promotion.
+enum class Accepts : uint8_t { floats, integers, numbers, bools, all };
+
+// Output: the broadcast shape; the inputs' dtype, or bool. UserError for a dtype that is not accepted.
+TensorSpecs infer_elementwise(std::string_view name, std::span<const TensorSpec> inputs, Accepts accepts,
+                              bool gives_bool);
+
+// `value` as a rank-0 tensor of x's dtype and device, to calculate with.
+Tensor constant_like(const Tensor& x, double value);
+// The gradient of a broadcast input: `grad` summed down to the shape of `input`.
+Tensor unbroadcast(const Tensor& grad, const Tensor& input);
+
+// y = f(x). O has `derivative(x, y, dy)`, or says stops_gradient.
+template <class O, Accepts accepts, Promotion promotion = Promotion::none, bool gives_bool = false>
+struct Unary {
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static constexpr Accepts accepted = accepts;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) {
+        return infer_elementwise(O::name, in, accepts, gives_bool);
+    }
+    static Tensors gradient(const GradientContext<Params>& g) requires requires { &O::derivative; }
+    { return g.result({{"x", O::derivative(g.input("x"), g.output(), g.output_grad())}}); }
+};
+
+// y = f(a, b). O has `derivative_a` and `derivative_b` of (a, b, y, dy) in the shape of y; a null result
+// means no gradient.
+template <class O, Accepts accepts, Promotion promotion = Promotion::common, bool gives_bool = false>
+struct Binary {
+    static constexpr auto inputs = names("a", "b");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{0, 1});
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static constexpr Accepts accepted = accepts;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) {
+        return infer_elementwise(O::name, in, accepts, gives_bool);
+    }
+    static Tensors gradient(const GradientContext<Params>& g) requires requires { &O::derivative_a; }
+    {
+        const Tensor &a = g.input("a"), &b = g.input("b"), &y = g.output(), &dy = g.output_grad();
+        Tensor da, db;
+        if (g.needs("a")) da = unbroadcast(O::derivative_a(a, b, y, dy), a);
+        if (g.needs("b")) db = unbroadcast(O::derivative_b(a, b, y, dy), b);
+        return g.result({{"a", da}, {"b", db}});
+    }
+};
+
+template <class O>
+concept ElementwiseOp = O::traits.elementwise&& requires {
+    O::accepted;
+};
+// Defined in elementwise.cpu.h and instantiated by each group's .cpu.cpp.
+template <ElementwiseOp O>
+KernelList kernels(Cpu, O);
+
+}  // namespace mge::ops

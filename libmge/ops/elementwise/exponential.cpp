@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/exponential.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Erf::info = define<Erf>();
+constinit const OpInfo Exp::info = define<Exp>();
+constinit const OpInfo Expm1::info = define<Expm1>();
+constinit const OpInfo Log::info = define<Log>();
+constinit const OpInfo Log1p::info = define<Log1p>();
+constinit const OpInfo Logaddexp::info = define<Logaddexp>();
+constinit const OpInfo Pow::info = define<Pow>();
+
+Tensor Erf::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
+    // 2/sqrt(pi) e^(-x^2)
+    return mul(dy, mul(exp(neg(square(x))), constant_like(x, 1.1283791670955126)));
+}
+Tensor Exp::derivative(const Tensor&, const Tensor& y, const Tensor& dy) { return mul(dy, y); }
+Tensor Expm1::derivative(const Tensor&, const Tensor& y, const Tensor& dy) {
+    return mul(dy, add(y, constant_like(y, 1)));
+}
+Tensor Log::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { return div(dy, x); }
+Tensor Log1p::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
+    return div(dy, add(x, constant_like(x, 1)));
+}
+Tensor Logaddexp::derivative_a(const Tensor& a, const Tensor&, const Tensor& y, const Tensor& dy) {
+    return mul(dy, exp(sub(a, y)));
+}
+Tensor Logaddexp::derivative_b(const Tensor&, const Tensor& b, const Tensor& y, const Tensor& dy) {
+    return mul(dy, exp(sub(b, y)));
+}
+Tensor Pow::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
+    return mul(dy, mul(b, pow(a, sub(b, constant_like(b, 1)))));
+}
+Tensor Pow::derivative_b(const Tensor& a, const Tensor&, const Tensor& y, const Tensor& dy) {
+    return mul(dy, mul(y, log(a)));
+}
+
+}  // namespace mge::ops

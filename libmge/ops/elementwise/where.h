@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Where {
+    static constexpr auto name = "where";
+    static constexpr auto doc = "a where the mask is true, else b.";
+    static constexpr auto inputs = names(unpromoted("mask"), "a", "b");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::common, .elementwise = true};
+    static constexpr auto in_place = in_place_list(InPlace{0, 1}, InPlace{0, 2});
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Where);
+inline constexpr OpFunction<Where> where{};
+
+}  // namespace mge::ops

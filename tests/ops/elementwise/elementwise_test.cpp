@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every elementwise operator through the harness: shapes, dtypes, candidates, special values, gradients.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+
+namespace mge::test {
+namespace {
+
+const std::vector<Shape> shapes{{}, {0}, {1}, {7}, {16}, {2, 0, 3}, {3, 31}, {2, 3, 17}, {1031}};
+const double inf = HUGE_VAL;
+const std::vector<double> special{NAN,  inf,   -inf, 0.0,   -0.0, 1,          -1,        0.5,  -0.5, 2.5,
+                                  -2.5, 1e-38, 1e38, -1e38, 6,    3,          -3,        100,  -100, 88.5,
+                                  89.5, -88,   -104, 40000, 1e10, 0.49999997, 8388607.5, -7.5, 1e-5, 20};
+
+struct Range {
+    double low = -2, high = 2;
+};
+
+// All shapes in f32, one in the other dtypes, the special values in f32.
+template <class O>
+void check_unary(const DTypes& dtypes, Range range, bool special_values = true,
+                 const typename O::Params& params = {}) {
+    for (auto& shape : shapes)
+        check_op<O>(params, {{.shape = shape, .low = range.low, .high = range.high}},
+                    {.dtypes = {dtypes.front()}});
+    check_op<O>(params, {{.shape = {5, 13}, .low = range.low, .high = range.high}}, {.dtypes = dtypes});
+    if (special_values)
+        check_op<O>(params, {{.shape = {int64_t(special.size())}, .values = special}}, {.gradient = false});
+}
+
+// Shapes that meet: equal, scalars on both sides, rows, columns, and axes that cross.
+const std::vector<std::pair<Shape, Shape>> pairs{{{}, {}},
+                                                 {{0}, {1}},
+                                                 {{7}, {7}},
+                                                 {{3, 17}, {}},
+                                                 {{}, {33}},
+                                                 {{3, 17}, {17}},
+                                                 {{3, 17}, {3, 1}},
+                                                 {{4, 1}, {1, 5}},
+                                                 {{2, 1, 5, 1}, {3, 1, 19}},
+                                                 {{5, 4, 3}, {4, 1}},
+                                                 {{1, 1}, {2, 3, 4}},
+                                                 {{1037}, {1037}}};
+
+template <class O>
+void check_binary(const DTypes& dtypes, Range a, Range b, bool special_values = true) {
+    auto options = CheckOptions{.dtypes = {dtypes.front()}};
+    for (auto& [x, y] : pairs)
+        check_op<O>({},
+                    {{.shape = x, .low = a.low, .high = a.high}, {.shape = y, .low = b.low, .high = b.high}},
+                    options);
+    check_op<O>(
+        {}, {{.shape = {5, 13}, .low = a.low, .high = a.high}, {.shape = {13}, .low = b.low, .high = b.high}},
+        {.dtypes = dtypes});
+    int64_t n = int64_t(special.size());
+    if (special_values)
+        check_op<O>({}, {{.shape = {n, 1}, .values = special}, {.shape = {n}, .values = special}},
+                    {.gradient = false});
+}
+
+constexpr Range positive{0.3, 4}, unit{-0.9, 0.9};
+// f32 first: it goes through all shapes.
+const DTypes numbers{DType::f32, DType::f16, DType::bf16, DType::u8, DType::i8,
+                     DType::u16, DType::i16, DType::i32,  DType::i64};
+const DTypes promoted{DType::f32, DType::f16, DType::bf16, DType::i32, DType::u8};
+const DTypes everything{DType::f32, DType::f16, DType::bf16, DType::boolean, DType::u8,
+                        DType::i8,  DType::u16, DType::i16,  DType::i32,     DType::i64};
+
+TEST(Arithmetic, Unary) {
+    check_unary<ops::Abs>(numbers, {0.3, 4});
+    check_unary<ops::Neg>(numbers, {-100, 100});
+    check_unary<ops::Ceil>(numbers, {-100, 100});
+    check_unary<ops::Floor>(numbers, {-100, 100});
+    check_unary<ops::Round>(numbers, {-100, 100});
+    check_unary<ops::Sign>(numbers, {-2, 2});
+    check_unary<ops::Square>(numbers, {-12, 12});
+    check_unary<ops::Sqrt>(promoted, positive);
+    check_unary<ops::Rsqrt>(promoted, positive);
+    check_unary<ops::Reciprocal>(promoted, positive);
+}
+TEST(Arithmetic, Binary) {
+    check_binary<ops::Add>(numbers, {-100, 100}, {-100, 100});
+    check_binary<ops::Sub>(numbers, {-100, 100}, {-100, 100});
+    check_binary<ops::Mul>(numbers, {-100, 100}, {-100, 100});
+    check_binary<ops::Div>(promoted, {-3, 3}, {1, 9});
+    check_binary<ops::FloorDiv>(numbers, {-100, 100}, {-9, 9});
+    check_binary<ops::Maximum>(numbers, {1, 50}, {-50, 0});
+    check_binary<ops::Minimum>(numbers, {1, 50}, {-50, 0});
+    check_binary<ops::Pow>(promoted, {0.5, 3}, {-2, 3});
+}
+// Its gradient is defined to be that of x alone and steps at multiples of b.
+TEST(Arithmetic, Mod) {
+    for (auto& dtype : numbers)
+        check_op<ops::Mod>(
+            {}, {{.shape = {5, 13}, .low = -100, .high = 100}, {.shape = {13}, .low = -9, .high = 9}},
+            {.dtypes = {dtype}, .gradient = false});
+    check_op<ops::Mod>({},
+                       {{.shape = {4}, .low = 3.2, .high = 3.8}, {.differentiate = false, .values = {2}}});
+}
+TEST(Arithmetic, IntegersFollowPython) {
+    Tensor a = tensor_of<int32_t>({6}, {7, -7, 7, -7, 5, INT32_MIN}),
+           b = tensor_of<int32_t>({6}, {2, 2, -2, -2, 0, -1});
+    EXPECT_EQ(values_of(ops::floor_div(a, b)), (std::vector<double>{3, -4, -4, 3, 0, INT32_MIN}));
+    EXPECT_EQ(values_of(ops::mod(a, b)), (std::vector<double>{1, 1, -1, -1, 0, 0}));
+}
+TEST(Arithmetic, RefusesBools) {
+    Tensor t = tensor_of<bool>({1}, {true});
+    try {
+        ops::add(t, t);
+        FAIL();
+    } catch (const UserError& e) {
+        EXPECT_STREQ(e.what(),
+                     "[add] dtype bool is not allowed; it takes integers and floats, convert with astype");
+    }
+}
+
+TEST(Comparison, All) {
+    check_unary<ops::IsNan>(everything, {-2, 2});
+    check_unary<ops::IsInf>(everything, {-2, 2});
+    check_binary<ops::Equal>(everything, {0, 3}, {0, 3});
+    check_binary<ops::NotEqual>(everything, {0, 3}, {0, 3});
+    check_binary<ops::Less>(everything, {-3, 3}, {-3, 3});
+    check_binary<ops::LessEqual>(everything, {-3, 3}, {-3, 3});
+    check_binary<ops::Greater>(everything, {-3, 3}, {-3, 3});
+    check_binary<ops::GreaterEqual>(everything, {-3, 3}, {-3, 3});
+}
+
+TEST(Bits, All) {
+    DTypes bools{DType::boolean};
+    check_unary<ops::LogicalNot>(bools, {0, 1}, false);
+    check_binary<ops::LogicalAnd>(bools, {0, 1}, {0, 1}, false);
+    check_binary<ops::LogicalOr>(bools, {0, 1}, {0, 1}, false);
+    check_binary<ops::LogicalXor>(bools, {0, 1}, {0, 1}, false);
+    check_binary<ops::LeftShift>(int_types, {-100, 100}, {-1, 70}, false);
+    check_binary<ops::RightShift>(int_types, {-100, 100}, {-1, 70}, false);
+}
+
+TEST(Exponential, All) {
+    check_unary<ops::Exp>(promoted, {-5, 5});
+    check_unary<ops::Expm1>(promoted, {-3, 3});
+    check_unary<ops::Log>(promoted, positive);
+    check_unary<ops::Log1p>(promoted, {-0.7, 3});
+    check_unary<ops::Erf>(promoted, {-3, 3});
+    check_binary<ops::Logaddexp>(promoted, {-3, 3}, {-3, 3});
+}
+
+TEST(Trigonometric, All) {
+    check_unary<ops::Sin>(promoted, {-5, 5});
+    check_unary<ops::Cos>(promoted, {-5, 5});
+    check_unary<ops::Tan>(promoted, {-1, 1});
+    check_unary<ops::Asin>(promoted, unit);
+    check_unary<ops::Acos>(promoted, unit);
+    check_unary<ops::Atan>(promoted, {-5, 5});
+    check_unary<ops::Sinh>(promoted, {-4, 4});
+    check_unary<ops::Cosh>(promoted, {-4, 4});
+    check_unary<ops::Tanh>(promoted, {-4, 4});
+    check_unary<ops::Asinh>(promoted, {-4, 4});
+    check_unary<ops::Acosh>(promoted, {1.2, 4});
+    check_unary<ops::Atanh>(promoted, unit);
+    check_binary<ops::Atan2>(promoted, {0.5, 3}, {0.5, 3});
+}
+
+TEST(Activation, All) {
+    check_unary<ops::Relu>(numbers, {0.2, 3});
+    check_unary<ops::Relu6>(numbers, {0.2, 5.8});
+    check_unary<ops::LeakyRelu>(promoted, {-3, -0.2});
+    check_binary<ops::Prelu>(numbers, {-3, -0.2}, {-1, 1});
+    check_unary<ops::Sigmoid>(promoted, {-5, 5});
+    check_unary<ops::Hsigmoid>(promoted, {-2.8, 2.8});
+    check_unary<ops::Hswish>(promoted, {-2.8, 2.8});
+    check_unary<ops::Silu>(promoted, {-5, 5});
+    check_unary<ops::Gelu>(promoted, {-5, 5});
+    check_unary<ops::GeluSlope>(promoted, {-5, 5});
+    check_unary<ops::Softplus>(promoted, {-5, 5});
+    check_unary<ops::Logsigmoid>(promoted, {-5, 5});
+}
+
+// Recorded from MegEngine: where a function has no derivative, or several.
+TEST(Activation, GradientsAtKinks) {
+    auto gradient = [](auto op, const OpInfo& info, std::vector<double> at) {
+        Tensor x = make_tensor(DType::f32, {int64_t(at.size())}, at), y = op(x);
+        Tensor dy = ops::full_like(x, {.value = 1});
+        Tensors inputs{x}, outputs{y}, grads{dy};
+        bool needed[] = {true};
+        NoParams none;
+        return values_of(info.gradient({info, &none, inputs, outputs, grads, needed})[0]);
+    };
+    using Values = std::vector<double>;
+    EXPECT_EQ(gradient(ops::relu, ops::Relu::info, {0, 1, -1}), (Values{0, 1, 0}));
+    EXPECT_EQ(gradient(ops::relu6, ops::Relu6::info, {0, 6, 3, 7}), (Values{0, 0, 1, 0}));
+    EXPECT_EQ(gradient(ops::abs, ops::Abs::info, {0, 2, -2}), (Values{-1, 1, -1}));
+    EXPECT_EQ(gradient(ops::hsigmoid, ops::Hsigmoid::info, {3, -3, 4}), (Values{0, 0, 0}));
+    EXPECT_EQ(gradient(ops::hswish, ops::Hswish::info, {3, -3, 4, -4}), (Values{1.5, -0.5, 1, 0}));
+}
+
+TEST(Clip, Bounds) {
+    check_unary<ops::Clip>(numbers, {-4, 4}, true, {.lower = -4.5, .upper = 4.5});
+    check_unary<ops::Clip>({DType::f32, DType::i8}, {-4, -2}, true, {.lower = -1});
+    Tensor x = tensor_of<float>({6}, {-1.25, 2.5, -3.75, 0.25, 1, NAN});
+    // Recorded from MegEngine: crossing bounds, NaN.
+    EXPECT_EQ(values_of(ops::clip(x, {.lower = 1, .upper = -1})), (std::vector<double>{1, -1, 1, 1, -1, -1}));
+    EXPECT_EQ(values_of(ops::clip(tensor_of<uint8_t>({2}, {3, 200}), {.upper = 300})),
+              (std::vector<double>{3, 200}));
+}
+
+TEST(Where, Broadcasts) {
+    struct Case {
+        Shape mask, a, b;
+    };
+    for (auto& [mask, a, b] : {Case{{}, {}, {}}, Case{{0}, {0}, {1}}, Case{{7}, {7}, {7}},
+                               Case{{3, 17}, {}, {17}}, Case{{3, 1}, {3, 17}, {}},
+                               Case{{4, 1}, {1, 5}, {2, 1, 1}}, Case{{1037}, {1037}, {}}, Case{{33}, {}, {}}})
+        check_op<ops::Where>(
+            {}, {{.shape = mask, .low = 0, .high = 1, .dtype = DType::boolean}, {.shape = a}, {.shape = b}},
+            {.dtypes = everything});
+    EXPECT_THROW(
+        ops::where(tensor_of<float>({1}, {1}), tensor_of<float>({1}, {1}), tensor_of<float>({1}, {1})),
+        UserError);
+}
+
+TEST(Convert, EveryPairOfDtypes) {
+    for (DType to : everything) {
+        check_op<ops::Convert>({.dtype = to}, {{.shape = {37}, .low = -200, .high = 200}},
+                               {.dtypes = everything, .gradient = false});
+        check_op<ops::Convert>({.dtype = to}, {{.shape = {int64_t(special.size())}, .values = special}},
+                               {.gradient = false});
+    }
+    check_op<ops::Convert>({.dtype = DType::f32}, {{.shape = {3, 5}}});
+    for (auto& shape : shapes) check_op<ops::Copy>({}, {{.shape = shape}}, {.dtypes = everything});
+}
+// Recorded from MegEngine.
+TEST(Convert, WrapsAsRecorded) {
+    Tensor x = make_tensor(DType::f32, {8}, {NAN, inf, 300, -1.5, 70000, 3e9, 1.9, -0.5});
+    using Values = std::vector<double>;
+    EXPECT_EQ(values_of(ops::convert(x, {.dtype = DType::u8})), (Values{0, 0, 44, 255, 112, 0, 1, 0}));
+    EXPECT_EQ(values_of(ops::convert(x, {.dtype = DType::i16})), (Values{0, 0, 300, -1, 4464, 0, 1, 0}));
+    EXPECT_EQ(values_of(ops::convert(x, {.dtype = DType::i32})),
+              (Values{INT32_MIN, INT32_MIN, 300, -1, 70000, INT32_MIN, 1, 0}));
+    EXPECT_EQ(values_of(ops::convert(x, {.dtype = DType::boolean})), (Values{1, 1, 1, 1, 1, 1, 1, 1}));
+}
+
+// Large enough for two threads, in each way of splitting the work.
+TEST(Elementwise, SplitsAmongThreads) {
+    check_op<ops::Add>({}, {{.shape = {300001}}, {.shape = {300001}}}, {.gradient = false});
+    check_op<ops::Add>({}, {{.shape = {3, 60001}}, {.shape = {3, 1}}}, {.gradient = false});
+    check_op<ops::Exp>({}, {{.shape = {70001}}}, {.gradient = false});
+    check_op<ops::Add>({}, {{.shape = {70, 3, 901}}, {.shape = {3, 1}}},
+                       {.dtypes = {DType::f32, DType::f16}, .gradient = false});
+}
+
+}  // namespace
+}  // namespace mge::test
