@@ -16,6 +16,7 @@ from . import (  # noqa: F401
     utils,
     vision,
 )
+from .einsum import einsum  # noqa: F401
 from .elemwise import *  # noqa: F403
 from .math import *  # noqa: F403
 from .nn import *  # noqa: F403
@@ -30,7 +31,6 @@ _NOT_AVAILABLE = (
     "multi_head_attention",
     "matinv",
     "svd",
-    "einsum",
     "polar",
     "complex",
     "real",
