@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _mge
 from .core.tensor import indexing
+from .core.tensor.dtype import checked_dtype
 from .core.tensor.shape_arguments import shape_of_arguments
 from .core.tracing_state import state
 
@@ -138,11 +139,12 @@ class Tensor(_mge.Tensor):
             Tensor of that dtype. Floats lose their fraction on the way to integers.
         Raises:
             TypeError: there is no such dtype.
+            RuntimeError: Tensors cannot have it.
         Example:
             >>> Tensor([1.5, 2.0]).astype("int32")
             Tensor([1 2], dtype=int32, device=xpux:0)
         """
-        return _mge.ops.convert(self, dtype=dtype)
+        return _mge.ops.convert(self, dtype=checked_dtype(dtype))
 
     def to(self, device, *, _borrow: bool = False) -> "Tensor":
         """A copy on a device.

@@ -289,7 +289,17 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
 
 Tensor operand_from_python(PyObject* data, DType other, DeviceId device) {
     if (data == Py_None) throw UserError("the operand is None and is not supported.", ErrorClass::type);
-    if (other == DType::none) return tensor_from_python(data, other, device);
+    if (other == DType::none) {
+        // Only the constructor narrows arrays; operators take them as they are.
+        if (is_numpy_value(data)) {
+            Reference array = to_array(data);
+            if (exact_dtype(PyArray_DESCR(as_array(array))) == DType::none)
+                throw UserError(text("unsupported numpy dtype ",
+                                     name_of_dtype(PyArray_DESCR(as_array(array))),
+                                     ": make a Tensor of the array first, or convert it"));
+        }
+        return tensor_from_python(data, other, device);
+    }
     DType weak = other == DType::bf16 ? DType::f32 : other;
     if (auto number = read_number(data)) {
         if (number->category > category_of(other))

@@ -18,7 +18,11 @@ std::string python_text(const ParamValue& value) {
     if (auto* s = std::get_if<std::string>(&value)) return '\'' + *s + '\'';
     if (auto* d = std::get_if<double>(&value); d && std::isinf(*d))
         return *d > 0 ? "float('inf')" : "-float('inf')";
-    return to_text(value);
+    std::string shown = to_text(value);
+    // Tells a float from an int where both print alike.
+    if (std::holds_alternative<double>(value) && shown.find_first_of(".en") == std::string::npos)
+        shown += ".0";
+    return shown;
 }
 
 // "add(a, b, /)\n--\n\n…": the first lines become inspect.signature.

@@ -78,7 +78,7 @@ PyObject* to_numpy(PyObject* self, PyObject*) {
 PyObject* item(PyObject* self, PyObject* args) {
     return guarded([&]() -> PyObject* {
         const Tensor& value = concrete_value(self);
-        if (PyTuple_GET_SIZE(args) == 0 || value.spec().numel() != 1) return scalar_from_tensor(value);
+        if (PyTuple_GET_SIZE(args) == 0) return scalar_from_tensor(value);
         Reference array(numpy_from_tensor(value));
         Reference method(PyObject_GetAttrString(array.get(), "item"));
         return method ? PyObject_Call(method.get(), args, nullptr) : nullptr;

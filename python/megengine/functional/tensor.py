@@ -374,10 +374,6 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     assert len(counts) >= inp.ndim and all(c >= 0 for c in counts), (
         f"[tile] reps needs at least {inp.ndim} entries, none negative, got {counts}"
     )
-    if 0 in counts:
-        shape = (1,) * (len(counts) - inp.ndim) + inp._tuple_shape
-        sizes = [s * c for s, c in zip(shape, counts, strict=True)]
-        return _mge.ops.full(shape=sizes, value=0.0, dtype=inp.dtype)
     shape = (1,) * (len(counts) - inp.ndim) + inp._tuple_shape
     singles = [v for size in shape for v in (1, size)]
     wide = [v for size, count in zip(shape, counts, strict=True) for v in (count, size)]

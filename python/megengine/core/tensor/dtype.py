@@ -40,6 +40,31 @@ _NOT_AVAILABLE = (
 )
 
 
+_NAMES = ("bool", "uint8", "int8", "uint16", "int16", "int32", "float16", "float32")
+
+
+def checked_dtype(dtype):
+    """A dtype that Tensors can have.
+
+    Args:
+        dtype: name, NumPy dtype or type.
+    Returns:
+        What operators take.
+    Raises:
+        TypeError: it is not a dtype.
+        RuntimeError: Tensors cannot have it.
+    Example:
+        >>> checked_dtype(np.float32)
+        'float32'
+    """
+    if is_bfloat16(dtype):
+        return "bfloat16"
+    name = np.dtype(dtype).name
+    if name not in _NAMES:
+        raise RuntimeError(f"[dtype] Tensors cannot have {name}; allowed are {_NAMES} and bfloat16")
+    return name
+
+
 def get_dtype_bit(dtype_name: str) -> int:
     """Bits of one element.
 
@@ -63,7 +88,10 @@ def is_bfloat16(dtype) -> bool:
         >>> is_bfloat16(bfloat16)
         True
     """
-    return getattr(dtype, "name", dtype) == "bfloat16" or dtype is bfloat16
+    if isinstance(dtype, str):
+        return dtype == "bfloat16"
+    metadata = getattr(dtype, "metadata", None) or {}
+    return metadata.get("mgb_dtype", {}).get("name") == "bfloat16"
 
 
 def is_differentible_dtype(dtype) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import _mge
 from ..tracing_state import state
+from .dtype import is_dtype_equal
 
 _ABSENT = -(2**63)  # a slice bound that was not given
 _FROM_INPUT = _ABSENT + 1  # a slice bound that is a Tensor's value
@@ -55,7 +56,8 @@ def setitem(x, key, value) -> None:
         IndexError: as in ``getitem``.
         ValueError: ``value`` does not broadcast to the shape of ``x[key]``.
     """
-    if key is Ellipsis and isinstance(value, _mge.Tensor) and value.shape == x.shape:
+    is_whole = key is Ellipsis or (isinstance(key, slice) and key == slice(None))
+    if is_whole and isinstance(value, _mge.Tensor) and value._tuple_shape == x._tuple_shape:
         x._reset(value)
         return
     value = _value_like(x, value)
@@ -94,7 +96,7 @@ def _value_like(x, value):
         elif value.dtype.kind in "iu":
             value = value.astype(np.int32)
         value = _mge.Tensor(value, device=x.device)
-    return value if value.dtype == x.dtype else _mge.ops.convert(value, dtype=x.dtype)
+    return value if is_dtype_equal(value.dtype, x.dtype) else _mge.ops.convert(value, dtype=x.dtype)
 
 
 def _broadcast_value(value, whole):
