@@ -3,30 +3,14 @@
 
 #include <algorithm>
 
-#include "libmge/kernel/fastrun_cache.h"
-#include "libmge/op/backend.h"
+#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {
 
-constexpr size_t constant_bits = 32;  // of Problem::constant_inputs
-
 Choice bind(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
-    TensorSpecs inputs, outputs;
-    std::vector<const void*> constants;
-    uint32_t constant_mask = 0;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-        ValueId id = node.inputs[i];
-        inputs.push_back(id == no_value ? TensorSpec{} : graph.value(id).spec);
-        bool constant = id != no_value && graph.value(id).is_constant() && i < constant_bits;
-        if (constant) constant_mask |= 1u << i;
-        constants.push_back(constant ? graph.value(id).constant.data() : nullptr);
-    }
-    for (ValueId id : node.outputs) outputs.push_back(graph.value(id).spec);
-    DeviceId device = default_device();
-    Problem problem{node.op->name, node.params.get(), node.op->fields,  inputs, outputs, constant_mask,
-                    device,        options.threads,   options.precision};
-    return select(find_kernels(*node.op, device), problem, constants, how);
+    return NodeProblem(*node.op, node.params, operands_of(graph, node), options.threads, options.precision)
+        .choose(how);
 }
 
 // What is left for a step's workspace when the arena may not grow beyond `limit`.
@@ -61,12 +45,6 @@ std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule
     SelectOptions how = options.select;
     if (!how.profile) return bind_all([&](size_t) { return how; });
 
-    // Equal problems are measured once even when the caller keeps no cache.
-    std::unique_ptr<FastrunCache> own_cache;
-    if (!how.cache) {
-        own_cache = FastrunCache::in_memory();
-        how.cache = own_cache.get();
-    }
     SelectOptions heuristic = how;
     heuristic.profile = false;
     auto limits =

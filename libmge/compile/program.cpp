@@ -5,6 +5,7 @@
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plan_memory.h"
+#include "libmge/kernel/fastrun_cache.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -46,6 +47,12 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
         outputs_.push_back(port_of(graph, graph.outputs()[i], "output", i));
+    // Equal problems are measured once, also when the caller keeps no cache.
+    std::unique_ptr<FastrunCache> own_cache;
+    if (options_.select.profile && !options_.select.cache) {
+        own_cache = FastrunCache::in_memory();
+        options_.select.cache = own_cache.get();
+    }
     graph_ = run_passes(std::move(graph), pass_options(options_));
     schedule_ = schedule(graph_);
     auto choices = bind_algorithms(graph_, schedule_, options_);

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses how the images of a network lie in memory. Convolutions are up to several times faster on blocked
+// or channels-last images than on plain ones, but every change of layout costs a pass over the data. So one
+// layout is spread over as much of the graph as possible: convolutions take and give it where a kernel
+// accepts that, operators behind them follow when they can compute in it (elementwise operators, joins,
+// reductions over pixels by their physical form; pooling by its kernels), and `reorder` nodes stand only at
+// the borders: one per value, however many readers it has. Which layout: the cheapest whole graph, by
+// measured times when kernels are measured anyway (fast-run), else by an estimate of arithmetic and traffic.
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "libmge/passes/node_problem.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+constexpr int image_rank = 4;
+
+// What an estimate needs to know of a layout: the part of the peak that convolutions reach in it (measured
+// with oneDNN on AVX-512: blocked 1, channels last 0.8, plain 0.4).
+struct Candidate {
+    std::string_view layout;
+    double efficiency;
+};
+constexpr std::array candidates{
+    Candidate{"nChw16c", 1.0},
+    Candidate{"nChw8c", 0.9},
+    Candidate{"nhwc", 0.8},
+};
+constexpr double plain_efficiency = 0.4;
+constexpr double peak_flops_per_ms = 1e8, bytes_per_ms = 1e7, launch_ms = 0.002;
+
+bool is_image(const TensorSpec& spec) {
+    return spec.shape.is_known() && spec.shape.rank() == image_rank && spec.dtype != DType::none;
+}
+
+// Multiplications and additions of a convolution, channels rounded up to what the layout stores.
+double convolution_flops(const TensorSpec& weight, const TensorSpec& output) {
+    double padding =
+        double(output.bytes()) / double(std::max<size_t>(1, size_t(output.numel()) * size_of(output.dtype)));
+    double per_output = 1;
+    int channels_at = weight.shape.rank() - 3;  // (OC, IC, kh, kw) or (G, OC/G, IC/G, kh, kw)
+    for (int i = std::max(channels_at, 0); i < weight.shape.rank(); ++i)
+        per_output *= double(weight.shape[i]);
+    return 2 * per_output * double(output.numel()) * padding;
+}
+
+// The graph with one layout spread over it.
+class Spread {
+public:
+    Spread(const Graph& source, const OpInfo& reorder, std::string_view layout, const PassOptions& options)
+        : source_(source),
+          reorder_(reorder),
+          name_(layout),
+          layout_(Layout::named(layout)),
+          options_(options),
+          rewrite_(source) {}
+
+    Graph run() {
+        for (size_t i = 0; i < source_.nodes().size(); ++i) place(NodeId(i));
+        std::vector<ValueId> outputs;
+        for (ValueId id : source_.outputs()) outputs.push_back(in_layout(rewrite_(id), {}));
+        Graph graph = rewrite_.finish();
+        graph.set_outputs(std::move(outputs));
+        return graph;
+    }
+
+private:
+    const TensorSpec& spec(ValueId target) { return rewrite_.target().value(target).spec; }
+
+    // The target's value in the layout: itself, or a reorder of it.
+    ValueId in_layout(ValueId id, const Layout& layout) {
+        if (id == no_value || spec(id).layout == layout) return id;
+        auto key = std::pair(id, layout.name());
+        auto it = reordered_.find(key);
+        if (it != reordered_.end()) return it->second;
+        auto params = with_param(reorder_, reorder_.params.make().get(), "layout",
+                                 layout.is_plain() ? std::string("plain") : std::string(name_));
+        TensorSpecs specs{{spec(id).dtype, spec(id).shape, layout}};
+        NodeId node = rewrite_.target().add_node(reorder_, params, {id}, {}, &specs);
+        ValueId result = rewrite_.target().node(node).outputs[0];
+        reordered_[key] = result;
+        reordered_[{result, spec(id).layout.name()}] = id;
+        return result;
+    }
+
+    // One way to lay out the operands of a node.
+    struct Form {
+        TensorSpecs inputs, outputs;
+    };
+
+    TensorSpecs plain_outputs(const Node& node) const {
+        TensorSpecs specs;
+        for (ValueId id : node.outputs) specs.push_back(source_.value(id).spec);
+        return specs;
+    }
+    TensorSpecs laid_out(TensorSpecs specs) const {
+        for (auto& spec : specs)
+            if (is_image(spec)) spec.layout = layout_;
+        return specs;
+    }
+
+    // Ways worth a try, the best first; plain operands, which always work, are not among them.
+    std::vector<Form> forms(const Node& node, const std::vector<ValueId>& inputs) {
+        TensorSpecs plain, present;
+        bool any_laid_out = false;
+        for (ValueId id : inputs) {
+            present.push_back(id == no_value ? TensorSpec{} : spec(id));
+            any_laid_out = any_laid_out || !present.back().layout.is_plain();
+            plain.push_back(present.back());
+            plain.back().layout = {};
+        }
+        TensorSpecs out = plain_outputs(node);
+        if (node.op->name == "conv2d") {
+            if (!is_image(plain[0]) || !is_image(out[0])) return {};
+            Form from_plain{plain, laid_out(out)}, through{plain, laid_out(out)}, to_plain{plain, out};
+            through.inputs[0].layout = to_plain.inputs[0].layout = layout_;
+            size_t residual = *input_position(*node.op, "residual");
+            if (residual < plain.size() && !plain[residual].is_absent())
+                from_plain.inputs[residual].layout = through.inputs[residual].layout = layout_;
+            // The first convolution reads a few colours from a plain image.
+            bool is_first = present[0].layout.is_plain() && present[0].shape[1] < 8;
+            if (is_first) return {from_plain, through};
+            return {through, to_plain};
+        }
+        if (!any_laid_out) return {};
+        // Inputs that are whole images follow the layout; those of one value per channel stay plain.
+        Form follow{present, laid_out(out)};
+        for (size_t i = 0; i < present.size(); ++i)
+            if (is_image(present[i]) && is_image(out[0]) && present[i].shape[1] > 1 &&
+                (present[i].shape[2] > 1 || present[i].shape[3] > 1))
+                follow.inputs[i].layout = layout_;
+        Form to_plain{present, out};
+        return {follow, to_plain};
+    }
+
+    bool works(const Node& node, const Form& form, const std::vector<ValueId>& inputs) {
+        Operands operands{form.inputs, form.outputs, {}};
+        for (ValueId id : inputs) {
+            Tensor constant = constant_of(rewrite_.target(), id);
+            operands.constants.push_back(constant ? constant.data() : nullptr);
+        }
+        if (physical_form(*node.op, node.params, operands.inputs, operands.outputs)) return true;
+        // An elementwise kernel would take the layout for a shape; only its physical form is right.
+        bool knows_layouts = node.op->name == "conv2d" || node.op->name.find("pool") != std::string::npos;
+        if (!knows_layouts || node.op->traits.elementwise || node.op->traits.view) return false;
+        return NodeProblem(*node.op, node.params, std::move(operands), options_.threads, options_.precision)
+            .is_supported();
+    }
+
+    bool is_settled(const Node& node) const {
+        for (auto* ids : {&node.inputs, &node.outputs})
+            for (ValueId id : *ids)
+                if (id != no_value && !source_.value(id).spec.shape.is_known()) return false;
+        return true;
+    }
+
+    void place(NodeId id) {
+        auto& node = source_.node(id);
+        auto inputs = rewrite_(node.inputs);
+        if (is_settled(node))
+            for (auto& form : forms(node, inputs)) {
+                if (!works(node, form, inputs)) continue;
+                for (size_t i = 0; i < inputs.size(); ++i)
+                    inputs[i] = in_layout(inputs[i], form.inputs[i].layout);
+                return add(node, std::move(inputs), form.outputs);
+            }
+        for (auto& input : inputs) input = in_layout(input, {});
+        add(node, std::move(inputs), plain_outputs(node));
+    }
+
+    void add(const Node& node, std::vector<ValueId> inputs, const TensorSpecs& specs) {
+        NodeId added =
+            rewrite_.target().add_node(*node.op, node.params, std::move(inputs), node.name, &specs);
+        for (size_t i = 0; i < node.outputs.size(); ++i)
+            rewrite_.replace(node.outputs[i], rewrite_.target().node(added).outputs[i]);
+    }
+
+    const Graph& source_;
+    const OpInfo& reorder_;
+    std::string_view name_;
+    Layout layout_;
+    const PassOptions& options_;
+    Rewrite rewrite_;
+    std::map<std::pair<ValueId, std::string>, ValueId> reordered_;
+};
+
+double estimate(const Graph& graph, const OpInfo& reorder) {
+    double total = 0;
+    for (auto& node : graph.nodes()) {
+        auto& output = graph.value(node.outputs[0]).spec;
+        if (node.op == &reorder) total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms;
+        if (node.op->name != "conv2d" || !output.shape.is_known()) continue;
+        double efficiency = plain_efficiency;
+        for (auto& candidate : candidates)
+            if (output.layout == Layout::named(candidate.layout)) efficiency = candidate.efficiency;
+        total +=
+            convolution_flops(graph.value(node.inputs[1]).spec, output) / (peak_flops_per_ms * efficiency);
+    }
+    return total;
+}
+
+// Sum of the measured times of the nodes that depend on the choice; nullopt when one was not measured.
+std::optional<double> measured(const Graph& graph, const PassOptions& options) {
+    double total = 0;
+    for (auto& node : graph.nodes()) {
+        Operands operands = operands_of(graph, node);
+        auto all = operands.inputs;
+        all.insert(all.end(), operands.outputs.begin(), operands.outputs.end());
+        bool is_affected =
+            std::any_of(all.begin(), all.end(), [](auto& s) { return is_image(s); }) && !node.op->traits.view;
+        bool is_known =
+            std::all_of(all.begin(), all.end(), [](auto& s) { return s.is_absent() || s.shape.is_known(); });
+        if (!is_affected || !is_known) continue;
+        Choice choice =
+            NodeProblem(*node.op, node.params, std::move(operands), options.threads, options.precision)
+                .choose(options.select);
+        if (choice.source == ChoiceSource::heuristic) return std::nullopt;
+        total += choice.milliseconds;
+    }
+    return total;
+}
+
+// One cost per graph: measured ones only when every graph could be measured, so that they compare.
+std::vector<double> costs_of(const std::vector<Graph>& graphs, const OpInfo& reorder,
+                             const PassOptions& options) {
+    std::vector<double> costs;
+    if (options.select.profile)
+        for (auto& graph : graphs)
+            if (auto cost = measured(graph, options)) costs.push_back(*cost);
+    if (costs.size() == graphs.size()) return costs;
+    costs.clear();
+    for (auto& graph : graphs) costs.push_back(estimate(graph, reorder));
+    return costs;
+}
+
+}  // namespace
+
+Graph choose_layout(Graph graph, const PassOptions& options) {
+    const OpInfo* reorder = find_op("reorder");
+    bool has_convolution = std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                                       [](auto& node) { return node.op->name == "conv2d"; });
+    if (!reorder || !has_convolution || options.layout == "nchw") return graph;
+    if (options.layout != "auto") return Spread(graph, *reorder, options.layout, options).run();
+    std::vector<Graph> graphs;
+    for (auto& candidate : candidates) {
+        Graph spread = Spread(graph, *reorder, candidate.layout, options).run();
+        if (std::any_of(spread.values().begin(), spread.values().end(),
+                        [](auto& v) { return !v.spec.layout.is_plain(); }))
+            graphs.push_back(std::move(spread));
+    }
+    graphs.push_back(std::move(graph));
+    auto costs = costs_of(graphs, *reorder, options);
+    return std::move(graphs[size_t(std::min_element(costs.begin(), costs.end()) - costs.begin())]);
+}
+
+}  // namespace mge

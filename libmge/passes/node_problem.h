@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A node of a graph as the Problem that kernels are chosen for.
+//
+// Values may lie in other layouts than the plain one. Kernels of convolution and pooling know such layouts;
+// for many other operators a layout is only another shape: an elementwise sum of two nChw16c tensors (N, C,
+// H, W) is the plain sum of two tensors (N, C/16, H, W, 16). Such nodes are rewritten into that physical form
+// here, so their kernels need to know plain row-major tensors only.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "libmge/graph/graph.h"
+#include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/select.h"
+
+namespace mge {
+
+// Operands of a node: specs with layouts, absent ones included, and the constants among the inputs.
+struct Operands {
+    TensorSpecs inputs, outputs;
+    std::vector<const void*> constants;  // per input; null for those that are not constant
+};
+Operands operands_of(const Graph& graph, const Node& node);
+
+// The same computation on plain tensors; nullopt when the operator depends on more than the shape, or when
+// a layout pads.
+struct PhysicalForm {
+    std::shared_ptr<const void> params;
+    TensorSpecs inputs, outputs;
+};
+std::optional<PhysicalForm> physical_form(const OpInfo& op, const std::shared_ptr<const void>& params,
+                                          const TensorSpecs& inputs, const TensorSpecs& outputs);
+
+// Owns what its Problem points to.
+class NodeProblem {
+public:
+    NodeProblem(const OpInfo& op, std::shared_ptr<const void> params, Operands operands, int threads,
+                Precision precision);
+    Problem problem() const;
+    KernelList kernels() const;
+    Choice choose(const SelectOptions& options) const;
+    // Some algorithm that is no mere reference accepts the problem.
+    bool is_supported() const;
+
+private:
+    const OpInfo& op_;
+    std::shared_ptr<const void> params_;
+    Operands operands_;
+    uint32_t constant_mask_ = 0;
+    DeviceId device_;
+    int threads_;
+    Precision precision_;
+};
+
+}  // namespace mge
