@@ -24,8 +24,10 @@
 #include "libmge/ops/index/sort.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
+#include "libmge/ops/nn/softmax.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
@@ -52,6 +54,8 @@ using AllOps = TypeList<     //
     ops::Atan,               //
     ops::Atan2,              //
     ops::Atanh,              //
+    ops::BatchNorm,          //
+    ops::BatchNormBackward,  //
     ops::BroadcastLike,      //
     ops::BroadcastTo,        //
     ops::Ceil,               //
@@ -137,6 +141,7 @@ using AllOps = TypeList<     //
     ops::Sin,                //
     ops::Sinh,               //
     ops::Slice,              //
+    ops::Softmax,            //
     ops::Softplus,           //
     ops::Sort,               //
     ops::Split,              //

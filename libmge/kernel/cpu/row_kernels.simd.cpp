@@ -65,12 +65,12 @@ float largest(const float* x, int64_t n) {
     const Full full;
     const int64_t lanes = int64_t(hn::Lanes(full));
     auto top = hn::Set(full, -std::numeric_limits<float>::infinity());
-    auto unordered = hn::Ne(top, top);
+    auto unordered = hn::IsNaN(top);
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
         auto v = hn::LoadU(full, x + i);
         top = hn::Max(top, v);
-        unordered = hn::Or(unordered, hn::Ne(v, v));
+        unordered = hn::Or(unordered, hn::IsNaN(v));
     }
     bool has_nan = !hn::AllFalse(full, unordered);
     float result = hn::GetLane(hn::MaxOfLanes(full, top));
@@ -110,11 +110,11 @@ void softmax(const float* x, float* y, int64_t n, bool log) {
 template <class D>
 HWY_INLINE void softmax_vector(D d, const float* x, float* y, int64_t n, int64_t stride, bool log) {
     auto top = hn::LoadU(d, x);
-    auto unordered = hn::Ne(top, top);
+    auto unordered = hn::IsNaN(top);
     for (int64_t i = 1; i < n; ++i) {
         auto v = hn::LoadU(d, x + i * stride);
         top = hn::Max(top, v);
-        unordered = hn::Or(unordered, hn::Ne(v, v));
+        unordered = hn::Or(unordered, hn::IsNaN(v));
     }
     auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
     auto bad = hn::Or(unordered, hn::Eq(hn::Abs(top), infinity));

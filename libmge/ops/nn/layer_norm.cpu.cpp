@@ -4,6 +4,7 @@
 
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/row_kernels.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -28,7 +29,8 @@ State rows_of(const TensorSpec& x, int axes) {
 int64_t row_grain(const State& s) { return std::max<int64_t>(1, parallel_grain / (s.n + 1)); }
 
 Support supports_simd(const Problem& problem) {
-    return {problem.inputs[0].dtype == DType::f32 ? nullptr : "only f32"};
+    if (problem.inputs[0].dtype != DType::f32) return {"only f32"};
+    return plain_layouts(problem);
 }
 
 // --- forward: inputs x, weight, bias; outputs y, mean, inv_std ---
@@ -91,7 +93,7 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
 
 constexpr Algorithm forward_algorithms[] = {
     {"simd_rows", supports_simd, prepare, run_simd},
-    {"reference", always, prepare, run_reference, {.naive = true}},
+    {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
 };
 
 // --- backward: inputs x, dy, mean, inv_std, weight; outputs dx, dweight, dbias ---
@@ -182,7 +184,7 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
 
 constexpr Algorithm backward_algorithms[] = {
     {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
-    {"reference", always, prepare_backward, run_backward_reference, {.naive = true}},
+    {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
 };
 
 }  // namespace

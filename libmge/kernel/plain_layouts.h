@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/algorithm.h"
+
+namespace mge {
+
+// `supports` of kernels that know row-major tensors only.
+inline Support plain_layouts(const Problem& problem) {
+    for (auto specs : {problem.inputs, problem.outputs})
+        for (auto& spec : specs)
+            if (!spec.layout.is_plain()) return {"plain layouts only"};
+    return supported;
+}
+
+}  // namespace mge

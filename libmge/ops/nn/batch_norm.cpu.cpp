@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/row_kernels.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+// x seen as (samples, channels, pixels): a channel is one row of pixels per sample.
+struct State {
+    int64_t samples = 1, channels = 1, pixels = 1;
+    bool training = true;
+    double momentum = 0, epsilon = 0;
+    DType dtype = DType::f32;
+
+    int64_t count() const { return samples * pixels; }
+    int64_t row(int64_t sample, int64_t channel) const { return (sample * channels + channel) * pixels; }
+};
+
+State view(const TensorSpec& x) {
+    State state{x.shape[0], x.shape[1]};
+    for (int i = 2; i < x.shape.rank(); ++i) state.pixels *= x.shape[i];
+    state.dtype = x.dtype;
+    return state;
+}
+
+Support supports_simd(const Problem& problem) {
+    if (problem.inputs[0].dtype != DType::f32) return {"only f32"};
+    return plain_layouts(problem);
+}
+
+// Runs fn(channel) for all channels on all threads.
+template <class Fn>
+void for_channels(const State& s, int threads, Fn&& fn) {
+    par_for(threads, s.channels, parallel_grain / (s.count() + 1) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t channel = begin; channel < end; ++channel) fn(channel);
+    });
+}
+
+// --- forward: inputs x, scale, bias, running_mean, running_var;
+//     outputs y, new_mean, new_var, saved_mean, saved_inv_std ---
+
+Prepared prepare(const PrepareContext& context) {
+    auto& params = context.problem.as<BatchNorm::Params>();
+    State state = view(context.problem.inputs[0]);
+    state.training = params.training;
+    state.momentum = params.momentum;
+    state.epsilon = params.epsilon;
+    return Prepared::make(state);
+}
+
+struct ChannelStatistics {
+    double mean, variance;  // the variance divided by n
+};
+
+// Writes the statistics of a channel. They may lie where the running ones do, which are read before.
+void store_statistics(const State& s, const Launch& launch, int64_t channel, ChannelStatistics of_batch) {
+    double running_mean = launch.in<float>(3)[channel], running_var = launch.in<float>(4)[channel];
+    bool takes_batch = s.training && s.count() > 0;  // an empty batch says nothing
+    double mean = takes_batch ? of_batch.mean : running_mean;
+    double variance = takes_batch ? of_batch.variance : running_var;
+    launch.out<float>(3)[channel] = float(mean);
+    launch.out<float>(4)[channel] = float(1 / std::sqrt(variance + s.epsilon));
+    if (takes_batch) {
+        // var·n/(n − 1): of one element the unbiased variance is not known, the biased one is 0
+        double unbiased = variance * double(s.count()) / std::max(1.0, double(s.count()) - 1);
+        running_mean = s.momentum * running_mean + (1 - s.momentum) * mean;
+        running_var = s.momentum * running_var + (1 - s.momentum) * unbiased;
+    }
+    launch.out<float>(1)[channel] = float(running_mean);
+    launch.out<float>(2)[channel] = float(running_var);
+}
+
+template <class T>
+ChannelStatistics measure(const State& s, const T* x, int64_t channel) {
+    double mean = 0, variance = 0;
+    for (int64_t n = 0; n < s.samples; ++n)
+        for (int64_t i = 0; i < s.pixels; ++i) mean += float(x[s.row(n, channel) + i]);
+    mean /= double(s.count());
+    for (int64_t n = 0; n < s.samples; ++n)
+        for (int64_t i = 0; i < s.pixels; ++i) {
+            double deviation = float(x[s.row(n, channel) + i]) - mean;
+            variance += deviation * deviation;
+        }
+    return {mean, variance / double(s.count())};
+}
+
+template <class T>
+void normalize_channel(const State& s, const Launch& launch, int64_t channel) {
+    const T* x = launch.in<T>(0);
+    store_statistics(s, launch, channel, s.training ? measure(s, x, channel) : ChannelStatistics{});
+    double mean = launch.out<float>(3)[channel], inv_std = launch.out<float>(4)[channel];
+    for (int64_t n = 0; n < s.samples; ++n)
+        for (int64_t i = s.row(n, channel); i < s.row(n, channel) + s.pixels; ++i)
+            launch.out<T>(0)[i] = T(float((float(x[i]) - mean) * inv_std * launch.in<float>(1)[channel] +
+                                          launch.in<float>(2)[channel]));
+}
+
+void run_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t channel = 0; channel < s.channels; ++channel) normalize_channel<T>(s, launch, channel);
+    });
+}
+
+// Each sample's row is measured on its own (twice read, from the cache) and the moments are merged:
+// mean = Σ meanᵢ / N,  variance = Σ (varianceᵢ + (meanᵢ − mean)²) / N
+ChannelStatistics measure_simd(const State& s, const float* x, int64_t channel) {
+    auto& kernels = cpu::row_kernels();
+    double mean = 0, variance = 0;
+    for (int64_t n = 0; n < s.samples; ++n) {
+        auto row = kernels.moments(x + s.row(n, channel), s.pixels);
+        double shift = row.mean - mean;
+        mean += shift / double(n + 1);
+        variance +=
+            (row.variance - variance) / double(n + 1) + shift * (shift / double(n + 1)) * n / double(n + 1);
+    }
+    return {mean, variance};
+}
+
+void run_simd(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    auto& kernels = cpu::row_kernels();
+    const float* x = launch.in<float>(0);
+    float* y = launch.out<float>(0);
+    for_channels(s, launch.threads, [&](int64_t channel) {
+        store_statistics(s, launch, channel, s.training ? measure_simd(s, x, channel) : ChannelStatistics{});
+        float scale = launch.in<float>(1)[channel] * launch.out<float>(4)[channel];
+        float shift = launch.in<float>(2)[channel] - launch.out<float>(3)[channel] * scale;
+        for (int64_t n = 0; n < s.samples; ++n)
+            kernels.scale_shift(x + s.row(n, channel), y + s.row(n, channel), s.pixels, scale, shift);
+    });
+}
+
+constexpr Algorithm forward_algorithms[] = {
+    {"simd_rows", supports_simd, prepare, run_simd},
+    {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
+};
+
+// --- backward: inputs x, dy, scale, saved_mean, saved_inv_std; outputs dx, dscale, dbias ---
+
+Prepared prepare_backward(const PrepareContext& context) {
+    State state = view(context.problem.inputs[0]);
+    state.training = context.problem.as<BatchNormBackward::Params>().training;
+    return Prepared::make(state);
+}
+
+// x̂ = (x − mean)·inv_std:  dscale = Σ dy·x̂, dbias = Σ dy,
+// dx = scale·inv_std·(dy − [dbias + x̂·dscale]/n), the bracket only when the statistics were those of x
+template <class T>
+void backward_channel(const State& s, const Launch& launch, int64_t channel) {
+    const T *x = launch.in<T>(0), *dy = launch.in<T>(1);
+    double mean = launch.in<float>(3)[channel], inv_std = launch.in<float>(4)[channel];
+    double dscale = 0, dbias = 0;
+    for (int64_t n = 0; n < s.samples; ++n)
+        for (int64_t i = s.row(n, channel); i < s.row(n, channel) + s.pixels; ++i) {
+            dscale += float(dy[i]) * (float(x[i]) - mean) * inv_std;
+            dbias += float(dy[i]);
+        }
+    for (int64_t n = 0; n < s.samples; ++n)
+        for (int64_t i = s.row(n, channel); i < s.row(n, channel) + s.pixels; ++i) {
+            double grad = float(dy[i]);
+            if (s.training) grad -= (dbias + (float(x[i]) - mean) * inv_std * dscale) / double(s.count());
+            launch.out<T>(0)[i] = T(float(grad * launch.in<float>(2)[channel] * inv_std));
+        }
+    launch.out<float>(1)[channel] = float(dscale);
+    launch.out<float>(2)[channel] = float(dbias);
+}
+
+void run_backward_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t channel = 0; channel < s.channels; ++channel) backward_channel<T>(s, launch, channel);
+    });
+}
+
+void run_backward_simd(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    auto& kernels = cpu::row_kernels();
+    const float *x = launch.in<float>(0), *dy = launch.in<float>(1);
+    for_channels(s, launch.threads, [&](int64_t channel) {
+        float mean = launch.in<float>(3)[channel], inv_std = launch.in<float>(4)[channel];
+        double dscale = 0, dbias = 0;
+        for (int64_t n = 0; n < s.samples; ++n) {
+            int64_t at = s.row(n, channel);
+            auto sums = kernels.gradient_sums(x + at, dy + at, s.pixels, mean, inv_std, nullptr);
+            dscale += sums.grad_normalized;
+            dbias += sums.grad;
+        }
+        // dx = dy·factor + x·slope + offset
+        float factor = launch.in<float>(2)[channel] * inv_std;
+        double correction = s.training ? factor / double(s.count()) : 0;
+        auto slope = float(-correction * dscale * inv_std);
+        auto offset = float(-correction * dbias) - slope * mean;
+        for (int64_t n = 0; n < s.samples; ++n) {
+            int64_t at = s.row(n, channel);
+            kernels.weighted_sum(dy + at, x + at, launch.out<float>(0) + at, s.pixels, factor, slope, offset);
+        }
+        launch.out<float>(1)[channel] = float(dscale);
+        launch.out<float>(2)[channel] = float(dbias);
+    });
+}
+
+constexpr Algorithm backward_algorithms[] = {
+    {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
+    {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
+};
+
+}  // namespace
+
+KernelList kernels(Cpu, BatchNorm) { return forward_algorithms; }
+KernelList kernels(Cpu, BatchNormBackward) { return backward_algorithms; }
+
+}  // namespace mge::ops

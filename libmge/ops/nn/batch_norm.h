@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+// Scale, bias and all statistics are f32 with one element per channel, whatever their shape and the dtype of
+// x. Gradients go through y alone: the statistics are state, not results.
+struct BatchNorm {
+    static constexpr auto name = "batch_norm";
+    static constexpr auto doc =
+        "Normalises each channel (axis 1) of x to mean 0 and variance 1 over all samples and pixels, then "
+        "scales "
+        "and shifts it. Training takes the statistics of x and mixes them into the running ones (the "
+        "variance "
+        "divided by n - 1); otherwise the running ones are used.";
+    static constexpr auto inputs = names("x", unpromoted("scale"), unpromoted("bias"),
+                                         unpromoted("running_mean"), unpromoted("running_var"));
+    static constexpr auto outputs = output_names("y", "new_mean", "new_var", "saved_mean", "saved_inv_std");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{1, 3}, InPlace{2, 4});
+    struct Params {
+        bool training = true;
+        double momentum = 0.9;
+        double epsilon = 1e-5;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::training>("training", "Take the statistics of x and update the running ones."),
+        field<&Params::momentum>("momentum", "Weight of the old running statistics in the new ones."),
+        field<&Params::epsilon>("epsilon", "Added to the variance."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, BatchNorm);
+inline constexpr OpFunction<BatchNorm, false> batch_norm{};
+
+struct BatchNormBackward {
+    static constexpr auto name = "batch_norm_backward";
+    static constexpr auto doc = "Gradients of batch_norm's y with respect to x, scale and bias.";
+    static constexpr auto inputs =
+        names("x", "dy", unpromoted("scale"), unpromoted("saved_mean"), unpromoted("saved_inv_std"));
+    static constexpr auto outputs = output_names("dx", "dscale", "dbias");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    static constexpr auto in_place = in_place_list(InPlace{0, 1});
+    struct Params {
+        bool training = true;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::training>("training", "Whether the statistics were those of x, which depend on it."));
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, BatchNormBackward);
+inline constexpr OpFunction<BatchNormBackward, false> batch_norm_backward{};
+
+}  // namespace mge::ops

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Softmax {
+    static constexpr auto name = "softmax";
+    static constexpr auto doc = "Exponentials normalised to sum to one along an axis, or their logarithm.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    struct Params {
+        int axis = -1;
+        bool log = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::axis>("axis", "Axis that sums to one; negative counts from the end."),
+                   field<&Params::log>("log", "Return the logarithm instead."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Softmax);
+inline constexpr OpFunction<Softmax> softmax{};
+
+}  // namespace mge::ops

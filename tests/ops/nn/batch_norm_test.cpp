@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+
+namespace mge::test {
+namespace {
+
+InputSpec per_channel(int64_t channels, double low = -2, double high = 2) {
+    return {.shape = {1, channels, 1, 1}, .low = low, .high = high, .dtype = DType::f32};
+}
+
+// Statistics over thousands of elements; gradients are tested below, through y alone.
+const CheckOptions options{.dtypes = float_types, .reduction = 4096, .gradient = false};
+
+TEST(BatchNorm, AgreesWithItsReference) {
+    for (Shape x : {Shape{2, 3, 4, 5}, Shape{3, 1, 1, 1}, Shape{1, 5, 7, 1}, Shape{4, 2}, Shape{2, 2, 33, 31},
+                    Shape{0, 3, 2, 2}})
+        for (bool training : {true, false})
+            check_op<ops::BatchNorm>({.training = training, .momentum = 0.75, .epsilon = 1e-2},
+                                     {{.shape = x},
+                                      per_channel(x[1]),
+                                      per_channel(x[1]),
+                                      per_channel(x[1]),
+                                      per_channel(x[1], 0.5, 2)},
+                                     options);
+}
+
+TEST(BatchNormBackward, AgreesWithItsReference) {
+    for (Shape x : {Shape{2, 3, 4, 5}, Shape{1, 5, 7, 1}, Shape{2, 2, 33, 31}})
+        for (bool training : {true, false})
+            check_op<ops::BatchNormBackward>(
+                {.training = training},
+                {{.shape = x}, {.shape = x}, per_channel(x[1]), per_channel(x[1]), per_channel(x[1], 0.5, 2)},
+                options);
+}
+
+TEST(BatchNorm, IsWhatTheFormulaSays) {
+    Tensor x = tensor_of<float>({2, 2}, {1, -2, 3, 2});
+    Tensor scale = tensor_of<float>({2}, {1, 10}), bias = tensor_of<float>({2}, {0, 1});
+    Tensor mean = tensor_of<float>({2}, {1, 0}), var = tensor_of<float>({2}, {4, 1});
+    Tensors trained = ops::batch_norm(x, scale, bias, mean, var, {.momentum = 0.5, .epsilon = 0});
+    EXPECT_THAT(values_of(trained[0]), testing::ElementsAre(-1, -9, 1, 11));
+    EXPECT_THAT(values_of(trained[1]), testing::ElementsAre(1.5, 0));
+    EXPECT_THAT(values_of(trained[2]), testing::ElementsAre(3, 4.5));  // unbiased variances 2 and 8
+    Tensors run = ops::batch_norm(x, scale, bias, mean, var, {.training = false, .epsilon = 0});
+    EXPECT_THAT(values_of(run[0]), testing::ElementsAre(0, -19, 1, 21));
+    EXPECT_THAT(values_of(run[1]), testing::ElementsAre(1, 0));
+}
+
+Tensor random_tensor(const Shape& shape, std::mt19937& random) {
+    std::normal_distribution<double> normal;
+    std::vector<double> values(static_cast<size_t>(shape.numel()));
+    for (double& value : values) value = normal(random);
+    return make_tensor(DType::f32, shape, values);
+}
+
+// Σ weights·y
+double weighted_output(const Tensors& in, const Tensor& weights, bool training) {
+    auto y = values_of(
+        ops::batch_norm(in[0], in[1], in[2], in[3], in[4], {.training = training, .epsilon = 0.1})[0]);
+    auto w = values_of(weights);
+    double sum = 0;
+    for (size_t i = 0; i < y.size(); ++i) sum += y[i] * w[i];
+    return sum;
+}
+
+TEST(BatchNorm, HasTheGradientOfY) {
+    constexpr double step = 1e-2;
+    std::mt19937 random(7);
+    for (bool training : {true, false}) {
+        Tensors in{random_tensor({3, 2, 2, 2}, random), random_tensor({1, 2, 1, 1}, random),
+                   random_tensor({1, 2, 1, 1}, random), random_tensor({1, 2, 1, 1}, random),
+                   tensor_of<float>({1, 2, 1, 1}, {0.5, 2})};
+        Tensor weights = random_tensor({3, 2, 2, 2}, random);
+        ops::BatchNorm::Params params{.training = training, .epsilon = 0.1};
+        Tensors out = ops::batch_norm(in[0], in[1], in[2], in[3], in[4], params);
+        Tensors out_grads{weights, Tensor(), Tensor(), Tensor(), Tensor()};
+        const bool needed[] = {true, true, true, false, false};
+        Tensors grads =
+            ops::BatchNorm::info.gradient({ops::BatchNorm::info, &params, in, out, out_grads, needed});
+        for (size_t i = 0; i < 3; ++i) {
+            auto analytic = values_of(grads[i]), values = values_of(in[i]);
+            ASSERT_EQ(grads[i].shape(), in[i].shape());
+            for (size_t j = 0; j < values.size(); ++j) {
+                auto at = [&](double offset) {
+                    Tensors changed = in;
+                    auto moved = values;
+                    moved[j] += offset;
+                    changed[i] = make_tensor(DType::f32, in[i].shape(), moved);
+                    return weighted_output(changed, weights, training);
+                };
+                EXPECT_NEAR(analytic[j], (at(step) - at(-step)) / (2 * step), 5e-3) << i << ", element " << j;
+            }
+        }
+    }
+}
+
+TEST(BatchNorm, NamesWhatIsWrong) {
+    Tensor x = tensor_of<float>({1, 2}, {1, 2}), two = tensor_of<float>({2}, {1, 1});
+    Tensor one = tensor_of<float>({1}, {1});
+    try {
+        ops::batch_norm(x, two, two, one, two);
+        FAIL();
+    } catch (const UserError& e) {
+        EXPECT_STREQ(e.what(),
+                     "[batch_norm] running_mean must have one element for each of the 2 channels of x, got "
+                     "shape (1,)");
+    }
+}
+
+}  // namespace
+}  // namespace mge::test
