@@ -144,7 +144,7 @@ struct OpInfo {
 };
 
 MGE_API const InputInfo& input_info(const OpInfo& op,
-                            size_t position);  // the variadic one for all positions behind it
+                                    size_t position);  // the variadic one for all positions behind it
 
 template <class P>
 const Tensor& GradientContext<P>::find_input(std::string_view name) const {

@@ -31,8 +31,7 @@ class Call {
 public:
     // `residual`: an input whose values the primitive finds in its destination (post-operation sum). It is
     // copied there unless it is the same memory already.
-    Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands,
-         const Operand* residual = nullptr);
+    Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual = nullptr);
     ~Call();
     Call(Call&&) noexcept;
     Call& operator=(Call&&) noexcept;
