@@ -21,6 +21,9 @@ Tensor random_tensor(const Shape& shape, std::mt19937& random) {
     return tensor_from_host(f32(shape), values.data());
 }
 
+// Keeps sums of products exact.
+Tensor limited(const Tensor& x) { return ops::clip(x, {.lower = -4, .upper = 4}); }
+
 // The same sequence of operators for every call with the same seed.
 Tensors random_body(const Tensors& inputs, uint32_t seed) {
     std::mt19937 random(seed);
@@ -29,12 +32,12 @@ Tensors random_body(const Tensors& inputs, uint32_t seed) {
     for (int i = 0; i < 30; ++i) {
         Tensor x = pick();
         int64_t rows = x.shape()[0], columns = x.shape()[1];
-        switch (random() % 8) {
+        switch (random() % 12) {
             case 0:
                 pool.push_back(ops::add(x, x));
                 break;
             case 1:
-                pool.push_back(ops::add(x, random_tensor(x.shape(), random)));
+                pool.push_back(ops::add(x, random_tensor({1, columns}, random)));
                 break;
             case 2:
                 pool.push_back(ops::transpose(x, {.pattern = {1, 0}}));
@@ -58,6 +61,23 @@ Tensors random_body(const Tensors& inputs, uint32_t seed) {
             case 7:
                 pool.push_back(ops::flip(x, {.axes = {int64_t(random() % 2)}}));
                 break;
+            case 8:
+                pool.push_back(ops::relu(x));
+                break;
+            case 9:
+                pool.push_back(ops::sub(ops::mul(x, random_tensor({rows, 1}, random)), x));
+                break;
+            case 10: {
+                Tensor weight = random_tensor({columns, 3}, random), bounded = limited(x);
+                Tensor y = ops::add(ops::matmul(bounded, weight), random_tensor({3}, random));
+                pool.push_back(random() % 2 ? ops::relu(y) : y);
+                break;
+            }
+            case 11: {
+                Tensor y = ops::matmul(limited(x), random_tensor({columns, columns}, random));
+                pool.push_back(ops::add(x, y));
+                break;
+            }
         }
     }
     Tensors outputs;
