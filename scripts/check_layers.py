@@ -16,7 +16,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
-SUFFIXES = {".h", ".cpp", ".cu"}
+SUFFIXES = {".h", ".cpp", ".cu", ".inc"}
 UMBRELLA = "libmge/mge.h"
 
 
