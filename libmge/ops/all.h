@@ -28,6 +28,9 @@
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/reduce/arg_extreme.h"
+#include "libmge/ops/reduce/cumsum.h"
+#include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
@@ -49,6 +52,8 @@ using AllOps = TypeList<     //
     ops::AddSlice,           //
     ops::AddTake,            //
     ops::Arange,             //
+    ops::Argmax,             //
+    ops::Argmin,             //
     ops::Asin,               //
     ops::Asinh,              //
     ops::Atan,               //
@@ -66,6 +71,7 @@ using AllOps = TypeList<     //
     ops::Copy,               //
     ops::Cos,                //
     ops::Cosh,               //
+    ops::Cumsum,             //
     ops::Div,                //
     ops::Embedding,          //
     ops::EmbeddingBackward,  //
@@ -109,7 +115,10 @@ using AllOps = TypeList<     //
     ops::LogicalXor,         //
     ops::Logsigmoid,         //
     ops::Matmul,             //
+    ops::Max,                //
     ops::Maximum,            //
+    ops::Mean,               //
+    ops::Min,                //
     ops::Minimum,            //
     ops::Mod,                //
     ops::Mul,                //
@@ -120,6 +129,7 @@ using AllOps = TypeList<     //
     ops::PadBackward,        //
     ops::Pow,                //
     ops::Prelu,              //
+    ops::Prod,               //
     ops::Reciprocal,         //
     ops::ReduceToShape,      //
     ops::Relu,               //
@@ -148,6 +158,7 @@ using AllOps = TypeList<     //
     ops::Sqrt,               //
     ops::Square,             //
     ops::Sub,                //
+    ops::Sum,                //
     ops::Take,               //
     ops::Tan,                //
     ops::Tanh,               //

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cpu/reduce.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "libmge/kernel/cpu/half.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::cpu {
+namespace {
+
+constexpr int64_t run_length = 4096;    // elements of a run reduced in one go: a few hundred per f32 lane
+constexpr int64_t piece_length = 8192;  // rows of one piece of a long folding
+constexpr int64_t rows_in_f32 = 64;     // rows that are added in f32 before they go to the f64 totals
+constexpr int64_t tile = 512;           // columns folded at once: totals stay in the first-level cache
+constexpr int64_t grain = 32768;        // elements per thread that are worth a second one
+
+template <Reduction kind, class A>
+A combine(A a, A b) {
+    if constexpr (kind == Reduction::max)
+        return b > a || b != b ? b : a;
+    else if constexpr (kind == Reduction::min)
+        return b < a || b != b ? b : a;
+    else if constexpr (std::is_integral_v<A>) {
+        using W = std::conditional_t<sizeof(A) == 8, uint64_t, uint32_t>;
+        return kind == Reduction::sum ? A(W(a) + W(b)) : A(W(a) * W(b));
+    } else
+        return kind == Reduction::sum ? a + b : a * b;
+}
+template <Reduction kind, class A>
+constexpr A identity() {
+    using L = std::numeric_limits<A>;
+    if constexpr (kind == Reduction::max)
+        return L::has_infinity ? -L::infinity() : L::lowest();
+    else if constexpr (kind == Reduction::min)
+        return L::has_infinity ? L::infinity() : L::max();
+    else
+        return kind == Reduction::prod;
+}
+
+// In what partial results of a T are kept; sums and products of floats join in double.
+template <class T, Reduction kind, bool is_mean>
+struct Partial {
+    static constexpr bool counts = kind == Reduction::sum || kind == Reduction::prod;
+    using Type = std::conditional_t<
+        is_mean || is_float(DTypeOf<T>), float,
+        std::conditional_t<std::is_same_v<T, bool>, std::conditional_t<counts, int32_t, uint8_t>, T>>;
+};
+template <class A, Reduction kind>
+using Joined =
+    std::conditional_t<std::is_same_v<A, float> && (kind == Reduction::sum || kind == Reduction::prod),
+                       double, A>;
+
+// Hands x to fn(values, n) in pieces of the partial type.
+template <class A, class T, class Fn>
+void in_partial_type(const T* x, int64_t n, Fn fn) {
+    constexpr int64_t buffer_length = 1024;
+    if constexpr (std::is_same_v<A, T>) {
+        fn(x, n, int64_t(0));
+    } else {
+        alignas(64) A buffer[buffer_length];
+        for (int64_t i = 0; i < n; i += buffer_length) {
+            int64_t count = std::min(buffer_length, n - i);
+            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+                halves_to_floats(x + i, buffer, count);
+            else
+                for (int64_t j = 0; j < count; ++j) buffer[j] = A(x[i + j]);
+            fn(static_cast<const A*>(buffer), count, i);
+        }
+    }
+}
+
+template <Reduction kind, class A>
+A reduce_values(const A* x, int64_t n) {
+    if constexpr (std::is_same_v<A, float>) {
+        static const auto run = reduce_f32(kind).run;
+        return run(x, n);
+    }
+    A total = x[0];
+    for (int64_t i = 1; i < n; ++i) total = combine<kind>(total, x[i]);
+    return total;
+}
+template <Reduction kind, class A>
+void accumulate_values(A* total, const A* x, int64_t n) {
+    if constexpr (std::is_same_v<A, float>) {
+        static const auto accumulate = reduce_f32(kind).accumulate;
+        return accumulate(total, x, n);
+    }
+    for (int64_t i = 0; i < n; ++i) total[i] = combine<kind>(total[i], x[i]);
+}
+
+// One run of any length into one value.
+template <Reduction kind, class A, class T>
+Joined<A, kind> reduce_run(const T* x, int64_t n) {
+    Joined<A, kind> total = identity<kind, Joined<A, kind>>();
+    for (int64_t begin = 0; begin < n; begin += run_length)
+        in_partial_type<A>(x + begin, std::min(run_length, n - begin),
+                           [&](const A* v, int64_t count, int64_t) {
+                               total = combine<kind>(total, Joined<A, kind>(reduce_values<kind>(v, count)));
+                           });
+    return total;
+}
+
+// `rows` rows of `n` columns, `stride` elements apart, into one row.
+template <Reduction kind, class A, class T, class Y>
+void reduce_tile(const T* x, int64_t rows, int64_t stride, int64_t n, Y* y) {
+    using J = Joined<A, kind>;
+    alignas(64) J totals[tile];
+    alignas(64) A partial[tile];
+    std::fill_n(totals, n, identity<kind, J>());
+    for (int64_t begin = 0; begin < rows; begin += rows_in_f32) {
+        A* target = partial;
+        if constexpr (std::is_same_v<A, J>)
+            target = totals;
+        else
+            std::fill_n(partial, n, identity<kind, A>());
+        for (int64_t row = begin; row < std::min(rows, begin + rows_in_f32); ++row)
+            in_partial_type<A>(x + row * stride, n, [&](const A* v, int64_t count, int64_t at) {
+                accumulate_values<kind>(target + at, v, count);
+            });
+        if constexpr (!std::is_same_v<A, J>)
+            for (int64_t i = 0; i < n; ++i) totals[i] = combine<kind>(totals[i], J(partial[i]));
+    }
+    for (int64_t i = 0; i < n; ++i) y[i] = Y(totals[i]);
+}
+
+int64_t pieces_of(const ReducePass& pass) {
+    return std::max<int64_t>(1, (pass.length + piece_length - 1) / piece_length);
+}
+
+// One pass into y, cut into `pieces` per folding.
+template <Reduction kind, class A, class T, class Y>
+void run_pieces(const T* x, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
+    int64_t tiles = (pass.inner + tile - 1) / tile;
+    auto reduce_unit = [&](int64_t unit) {
+        int64_t column = unit % tiles * tile, piece = unit / tiles % pieces, outer = unit / tiles / pieces;
+        int64_t begin = piece * piece_length;
+        int64_t rows = pieces == 1 ? pass.length : std::min(piece_length, pass.length - begin);
+        const T* from = x + (outer * pass.length + begin) * pass.inner + column;
+        Y* to = y + (outer * pieces + piece) * pass.inner + column;
+        if (pass.inner == 1)
+            *to = Y(reduce_run<kind, A>(from, rows));
+        else
+            reduce_tile<kind, A>(from, rows, pass.inner, std::min(tile, pass.inner - column), to);
+    };
+    int64_t unit_size = std::min(pass.length, piece_length) * std::min(pass.inner, tile);
+    par_for(threads, pass.outer * pieces * tiles,
+            std::max<int64_t>(1, grain / std::max<int64_t>(1, unit_size)), [&](int64_t begin, int64_t end) {
+                for (int64_t unit = begin; unit < end; ++unit) reduce_unit(unit);
+            });
+}
+
+// One pass; `scratch` holds the outer * pieces * inner results of several pieces until they are joined.
+template <Reduction kind, class A, class T>
+void run_pass(const T* x, const ReducePass& pass, A* y, Joined<A, kind>* scratch, int threads) {
+    using J = Joined<A, kind>;
+    int64_t pieces = pieces_of(pass);
+    if (pieces == 1) return run_pieces<kind, A>(x, pass, 1, y, threads);
+    run_pieces<kind, A>(x, pass, pieces, scratch, threads);
+    run_pieces<kind, J>(static_cast<const J*>(scratch), {pass.outer, pieces, pass.inner}, 1, y, threads);
+}
+
+struct ReduceState {
+    std::vector<ReducePass> passes;
+    DType in = DType::f32, out = DType::f32;
+    Reduction kind = Reduction::sum;
+    bool is_mean = false;
+    int64_t outputs = 1, count = 1;
+    size_t scratch = 0, result = 0;  // values of workspace: for pieces; for the result of a pass (twice)
+};
+
+template <class A>
+void finish(const ReduceState& state, const A* values, void* out) {
+    if (state.is_mean) {
+        for (int64_t i = 0; i < state.outputs; ++i)
+            static_cast<float*>(out)[i] = float(double(values[i]) / double(state.count));
+        return;
+    }
+    dispatch_dtype(state.out, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t i = 0; i < state.outputs; ++i) static_cast<T*>(out)[i] = T(values[i]);
+    });
+}
+
+template <Reduction kind, bool is_mean, class T>
+void run_typed(const ReduceState& state, const Launch& launch) {
+    using A = typename Partial<T, kind, is_mean>::Type;
+    auto* scratch = static_cast<Joined<A, kind>*>(launch.workspace);
+    A* results[2] = {reinterpret_cast<A*>(scratch + state.scratch)};
+    results[1] = results[0] + state.result;
+    bool is_direct = !is_mean && size_of(state.out) == sizeof(A);
+    const A* x = nullptr;
+    for (size_t i = 0; i < state.passes.size(); ++i) {
+        bool is_last = i + 1 == state.passes.size();
+        A* y = is_last && is_direct ? launch.out<A>(0) : results[i % 2];
+        if (i == 0)
+            run_pass<kind, A>(launch.in<T>(0), state.passes[i], y, scratch, launch.threads);
+        else
+            run_pass<kind, A>(x, state.passes[i], y, scratch, launch.threads);
+        x = y;
+    }
+    if (!is_direct) finish(state, x, launch.outputs[0]);
+}
+
+template <class Fn>
+void dispatch_reduction(Reduction kind, bool is_mean, Fn fn) {
+    using R = Reduction;
+    if (is_mean) return fn(std::integral_constant<R, R::sum>{}, std::true_type{});
+    switch (kind) {
+        case R::sum:
+            return fn(std::integral_constant<R, R::sum>{}, std::false_type{});
+        case R::prod:
+            return fn(std::integral_constant<R, R::prod>{}, std::false_type{});
+        case R::max:
+            return fn(std::integral_constant<R, R::max>{}, std::false_type{});
+        case R::min:
+            return fn(std::integral_constant<R, R::min>{}, std::false_type{});
+    }
+}
+
+// --- reference ---
+
+struct ReferenceState {
+    TensorSpec x, y;
+    std::array<int64_t, max_rank> stride{};  // in y, per axis of x; 0 where reduced
+    Reduction kind = Reduction::sum;
+    bool is_mean = false;
+    int64_t count = 1;
+};
+
+template <Reduction kind, bool is_mean, class T>
+void run_reference_typed(const ReferenceState& state, const Launch& launch) {
+    using A = typename Partial<T, kind, is_mean>::Type;
+    using J = Joined<A, kind>;
+    std::vector<J> totals(size_t(state.y.numel()), identity<kind, J>());
+    for (int64_t i = 0, n = state.x.numel(); i < n; ++i) {
+        int64_t rest = i, at = 0;
+        for (int axis = state.x.shape.rank() - 1; axis >= 0; --axis) {
+            at += rest % state.x.shape[axis] * state.stride[size_t(axis)];
+            rest /= state.x.shape[axis];
+        }
+        totals[size_t(at)] = combine<kind>(totals[size_t(at)], J(A(launch.in<T>(0)[i])));
+    }
+    dispatch_dtype(state.y.dtype, AllTypes{}, [&](auto type) {
+        using Out = typename decltype(type)::type;
+        for (size_t i = 0; i < totals.size(); ++i) {
+            auto value = is_mean ? J(double(totals[i]) / double(state.count)) : totals[i];
+            if constexpr (is_float(DTypeOf<Out>))
+                launch.out<Out>(0)[i] = Out(float(value));
+            else
+                launch.out<Out>(0)[i] = Out(value);
+        }
+    });
+}
+
+int64_t reduced_count(const Shape& x, const std::array<bool, max_rank>& reduced) {
+    int64_t count = 1;
+    for (int axis = 0; axis < x.rank(); ++axis)
+        if (reduced[size_t(axis)]) count *= x[axis];
+    return count;
+}
+
+}  // namespace
+
+std::vector<ReducePass> plan_reduction(const Shape& x, const std::array<bool, max_rank>& reduced) {
+    struct Group {
+        int64_t extent;
+        bool is_reduced;
+    };
+    std::vector<Group> groups;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+        if (x[axis] == 1) continue;
+        if (!groups.empty() && groups.back().is_reduced == reduced[size_t(axis)])
+            groups.back().extent *= x[axis];
+        else
+            groups.push_back({x[axis], reduced[size_t(axis)]});
+    }
+    std::vector<ReducePass> passes;
+    for (size_t i = groups.size(); i-- > 0;) {
+        if (!groups[i].is_reduced) continue;
+        ReducePass pass{1, groups[i].extent, 1};
+        for (size_t j = 0; j < i; ++j) pass.outer *= groups[j].extent;
+        for (size_t j = i + 1; j < groups.size(); ++j) pass.inner *= groups[j].extent;
+        passes.push_back(pass);
+        groups[i].extent = 1;
+    }
+    if (passes.empty()) passes.push_back({1, 1, x.numel()});
+    return passes;
+}
+
+Prepared prepare_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced, Reduction kind,
+                           bool is_mean) {
+    auto &x = problem.inputs[0], &y = problem.outputs[0];
+    ReduceState state{plan_reduction(x.shape, reduced), x.dtype, y.dtype, kind, is_mean, y.numel(),
+                      reduced_count(x.shape, reduced)};
+    for (auto& pass : state.passes) {
+        if (int64_t pieces = pieces_of(pass); pieces > 1)
+            state.scratch = std::max(state.scratch, size_t(pass.outer * pieces * pass.inner));
+        state.result = std::max(state.result, size_t(pass.outer * pass.inner));
+    }
+    size_t bytes =
+        state.scratch * sizeof(double) + 2 * state.result * std::max(sizeof(float), size_of(x.dtype));
+    return Prepared::make(std::move(state), bytes);
+}
+
+void run_reduction(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<ReduceState>();
+    if (state.outputs == 0) return;
+    dispatch_reduction(state.kind, state.is_mean, [&](auto kind, auto is_mean) {
+        dispatch_dtype(state.in, AllTypes{}, [&](auto type) {
+            run_typed<decltype(kind)::value, decltype(is_mean)::value, typename decltype(type)::type>(state,
+                                                                                                      launch);
+        });
+    });
+}
+
+Prepared prepare_reference_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,
+                                     Reduction kind, bool is_mean) {
+    auto& x = problem.inputs[0];
+    ReferenceState state{x, problem.outputs[0], {}, kind, is_mean, reduced_count(x.shape, reduced)};
+    int64_t step = 1;
+    for (int axis = x.shape.rank() - 1; axis >= 0; --axis) {
+        if (reduced[size_t(axis)]) continue;
+        state.stride[size_t(axis)] = step;
+        step *= x.shape[axis];
+    }
+    return Prepared::make(std::move(state));
+}
+
+void run_reference_reduction(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<ReferenceState>();
+    dispatch_reduction(state.kind, state.is_mean, [&](auto kind, auto is_mean) {
+        dispatch_dtype(state.x.dtype, AllTypes{}, [&](auto type) {
+            run_reference_typed<decltype(kind)::value, decltype(is_mean)::value,
+                                typename decltype(type)::type>(state, launch);
+        });
+    });
+}
+
+}  // namespace mge::cpu

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/reduce/arg_extreme.h"
+
+#include <algorithm>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/reduce_f32.h"
+#include "libmge/kernel/cpu/scalar_rows.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+using cpu::Reduction;
+
+constexpr int64_t tile = 256;  // columns searched at once: their best values stay in the first-level cache
+
+// x seen as (outer, length, inner), to be searched along length.
+struct Search {
+    DType dtype = DType::f32;
+    int64_t outer = 1, length = 1, inner = 1;
+};
+Prepared prepare_search(const PrepareContext& context) {
+    auto& x = context.problem.inputs[0];
+    int axis = normalize_axis(context.problem.op, context.problem.as<ArgParams>().axis, x.shape.rank());
+    Search search{x.dtype, 1, x.shape[axis], 1};
+    for (int i = 0; i < axis; ++i) search.outer *= x.shape[i];
+    for (int i = axis + 1; i < x.shape.rank(); ++i) search.inner *= x.shape[i];
+    return Prepared::make(search);
+}
+
+// Strictly better, or the first NaN.
+template <Reduction kind, class V>
+bool is_better(V candidate, V best) {
+    if (candidate != candidate) return best == best;
+    return kind == Reduction::max ? candidate > best : candidate < best;
+}
+
+template <Reduction kind, class T>
+void search_tile(const T* x, int64_t length, int64_t stride, int64_t n, int32_t* y) {
+    using V = typename cpu::ComputedAs<T>::Type;
+    V best[tile];
+    for (int64_t i = 0; i < n; ++i) {
+        best[i] = V(x[i]);
+        y[i] = 0;
+    }
+    for (int64_t row = 1; row < length; ++row)
+        for (int64_t i = 0; i < n; ++i) {
+            V value = V(x[row * stride + i]);
+            bool better = is_better<kind>(value, best[i]);
+            best[i] = better ? value : best[i];
+            y[i] = better ? int32_t(row) : y[i];
+        }
+}
+
+// The value by vectors first, then its place.
+template <Reduction kind>
+int32_t search_run(const float* x, int64_t length) {
+    static const auto extreme = cpu::reduce_f32(kind).run;
+    float best = extreme(x, length);
+    const float* at = best == best ? std::find(x, x + length, best)
+                                   : std::find_if(x, x + length, [](float v) { return v != v; });
+    return int32_t(at - x);
+}
+
+template <Reduction kind>
+void run_search(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<Search>();
+    dispatch_dtype(s.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        int64_t tiles = (s.inner + tile - 1) / tile;
+        par_for(launch.threads, s.outer * tiles, std::max<int64_t>(1, parallel_grain / s.length),
+                [&](int64_t begin, int64_t end) {
+                    for (int64_t unit = begin; unit < end; ++unit) {
+                        int64_t outer = unit / tiles, column = unit % tiles * tile;
+                        const T* x = launch.in<T>(0) + outer * s.length * s.inner + column;
+                        int32_t* y = launch.out<int32_t>(0) + outer * s.inner + column;
+                        if constexpr (std::is_same_v<T, float>)
+                            if (s.inner == 1) {
+                                *y = search_run<kind>(x, s.length);
+                                continue;
+                            }
+                        search_tile<kind>(x, s.length, s.inner, std::min(tile, s.inner - column), y);
+                    }
+                });
+    });
+}
+
+template <Reduction kind>
+void run_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<Search>();
+    dispatch_dtype(s.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        using V = typename cpu::ComputedAs<T>::Type;
+        for (int64_t i = 0; i < s.outer * s.inner; ++i) {
+            const T* x = launch.in<T>(0) + i / s.inner * s.length * s.inner + i % s.inner;
+            int64_t best = 0;
+            for (int64_t j = 1; j < s.length; ++j)
+                if (is_better<kind>(V(x[j * s.inner]), V(x[best * s.inner]))) best = j;
+            launch.out<int32_t>(0)[i] = int32_t(best);
+        }
+    });
+}
+
+template <Reduction kind>
+constexpr Algorithm algorithms[] = {
+    {"tiles", always, prepare_search, run_search<kind>},
+    {"reference", always, prepare_search, run_reference<kind>, {.naive = true}}};
+
+}  // namespace
+
+KernelList kernels(Cpu, Argmax) { return algorithms<Reduction::max>; }
+KernelList kernels(Cpu, Argmin) { return algorithms<Reduction::min>; }
+
+}  // namespace mge::ops

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where the largest or smallest value along an axis is.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct ArgParams {
+    int axis = -1;
+    bool keepdims = false;
+    bool operator==(const ArgParams&) const = default;
+};
+TensorSpecs infer_arg(std::string_view name, const ArgParams& params, const TensorSpec& x);
+
+template <class O>
+struct ArgExtreme {
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    using Params = ArgParams;
+    static constexpr auto fields =
+        field_list(field<&Params::axis>("axis", "Axis to search along; negative counts from the end."),
+                   field<&Params::keepdims>("keepdims", "Leave the axis with extent 1."));
+    static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
+        return infer_arg(O::name, p, in[0]);
+    }
+};
+
+struct Argmax : ArgExtreme<Argmax> {
+    static constexpr auto name = "argmax";
+    static constexpr auto doc =
+        "Index (int32) of the largest value along an axis: the first among equals, the first NaN if there is "
+        "one.";
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Argmax);
+inline constexpr OpFunction<Argmax> argmax{};
+
+struct Argmin : ArgExtreme<Argmin> {
+    static constexpr auto name = "argmin";
+    static constexpr auto doc =
+        "Index (int32) of the smallest value along an axis: the first among equals, the first NaN if there "
+        "is one.";
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Argmin);
+inline constexpr OpFunction<Argmin> argmin{};
+
+}  // namespace mge::ops

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Cumsum {
+    static constexpr auto name = "cumsum";
+    static constexpr auto doc = "Running sum along an axis; keeps the dtype, integers wrap.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        int axis = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::axis>("axis", "Axis to sum along; negative counts from the end."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Cumsum);
+inline constexpr OpFunction<Cumsum> cumsum{};
+
+}  // namespace mge::ops

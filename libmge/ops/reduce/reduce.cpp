@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/reduce/reduce.h"
+
+#include "libmge/device/device.h"
+#include "libmge/op/define.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/elementwise.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Max::info = define<Max>();
+constinit const OpInfo Mean::info = define<Mean>();
+constinit const OpInfo Min::info = define<Min>();
+constinit const OpInfo Prod::info = define<Prod>();
+constinit const OpInfo Sum::info = define<Sum>();
+
+namespace {
+
+using Gradient = GradientContext<ReduceParams>;
+
+Tensor kept(const Gradient& g, const Tensor& result) {
+    return with_kept_axes(g.op.name, result, g.input("x"), g.params.axes, g.params.keepdims);
+}
+
+// How many elements went into each result. In a graph as a value that follows the shape of x.
+Tensor reduced_count(const Gradient& g) {
+    const Tensor& x = g.input("x");
+    auto reduced = reduced_axes(g.op.name, g.params.axes, x.shape().rank());
+    double count = 1;
+    Tensor product;
+    for (int axis = 0; axis < x.shape().rank(); ++axis) {
+        if (!reduced[size_t(axis)]) continue;
+        count *= double(x.shape()[axis]);
+        if (!x.is_symbolic()) continue;
+        Tensor extent = convert_dtype(shape_of(x, {.axis = axis}), DType::f32);
+        product = product ? mul(product, extent) : extent;
+    }
+    return product ? product : scalar_tensor(count, DType::f32, x.device());
+}
+
+// Max and Min alike: wherever x is the result.
+Tensors extreme_gradient(const Gradient& g) {
+    const Tensor& x = g.input("x");
+    if (!is_float(x.dtype())) return g.result({});
+    Tensor dy = kept(g, g.output_grad());
+    return g.result({{"x", where(equal(x, kept(g, g.output())), dy, constant_like(dy, 0))}});
+}
+
+}  // namespace
+
+std::array<bool, max_rank> reduced_axes(std::string_view name, const IntList& axes, int rank) {
+    std::array<bool, max_rank> reduced{};
+    if (axes.empty()) std::fill_n(reduced.begin(), rank, true);
+    for (int64_t given : axes) {
+        auto& axis = reduced[size_t(normalize_axis(name, given, rank))];
+        if (axis) throw_user(name, text("axis ", given, " is there twice"), ErrorClass::assertion);
+        axis = true;
+    }
+    return reduced;
+}
+
+Shape reduced_shape(const Shape& x, const std::array<bool, max_rank>& reduced, bool keepdims) {
+    Shape y;
+    for (int axis = 0; axis < x.rank(); ++axis)
+        if (!reduced[size_t(axis)])
+            y.push_back(x[axis]);
+        else if (keepdims)
+            y.push_back(1);
+    return y;
+}
+
+Tensor with_kept_axes(std::string_view name, const Tensor& result, const Tensor& x, const IntList& axes,
+                      bool keepdims) {
+    int rank = x.shape().rank();
+    if (keepdims || rank == 0) return result;
+    auto reduced = reduced_axes(name, axes, rank);
+    IntList missing;
+    for (int axis = 0; axis < rank; ++axis)
+        if (reduced[size_t(axis)]) missing.push_back(axis);
+    return add_axis(result, {.axes = missing});
+}
+
+void require_elements(std::string_view name, const Shape& x, const std::array<bool, max_rank>& reduced) {
+    for (int axis = 0; axis < x.rank(); ++axis)
+        if (reduced[size_t(axis)] && x[axis] == 0)
+            throw_user(name,
+                       text("axis ", axis, " of shape ", x, " is empty: there is nothing to choose from"));
+}
+
+Tensors Sum::gradient(const GradientContext<Params>& g) {
+    const Tensor& x = g.input("x");
+    if (!is_float(x.dtype())) return g.result({});
+    return g.result({{"x", broadcast_like(kept(g, g.output_grad()), x)}});
+}
+
+Tensors Mean::gradient(const GradientContext<Params>& g) {
+    const Tensor& x = g.input("x");
+    if (!is_float(x.dtype())) return g.result({});
+    Tensor share = div(kept(g, g.output_grad()), reduced_count(g));
+    return g.result({{"x", convert_dtype(broadcast_like(share, x), x.dtype())}});
+}
+
+// y / x: NaN where x is 0, as recorded from MegEngine.
+Tensors Prod::gradient(const GradientContext<Params>& g) {
+    const Tensor& x = g.input("x");
+    if (!is_float(x.dtype())) return g.result({});
+    return g.result({{"x", mul(kept(g, g.output_grad()), div(kept(g, g.output()), x))}});
+}
+
+Tensors Max::gradient(const GradientContext<Params>& g) { return extreme_gradient(g); }
+Tensors Min::gradient(const GradientContext<Params>& g) { return extreme_gradient(g); }
+
+}  // namespace mge::ops

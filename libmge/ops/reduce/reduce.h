@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Reductions over a list of axes: sum, mean, max, min, prod.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct ReduceParams {
+    IntList axes;
+    bool keepdims = false;
+    bool operator==(const ReduceParams&) const = default;
+};
+
+// Which axes of a tensor of this rank are reduced; an empty list means all. UserError for an axis that is out
+// of range or there twice.
+std::array<bool, max_rank> reduced_axes(std::string_view name, const IntList& axes, int rank);
+Shape reduced_shape(const Shape& x, const std::array<bool, max_rank>& reduced, bool keepdims);
+// A result of reducing x, with the axes of extent 1 that keepdims would have left.
+Tensor with_kept_axes(std::string_view name, const Tensor& result, const Tensor& x, const IntList& axes,
+                      bool keepdims);
+// UserError when there is nothing to take an extreme of.
+void require_elements(std::string_view name, const Shape& x, const std::array<bool, max_rank>& reduced);
+
+// O has `result_dtype(dtype of x)` and `gradient`.
+template <class O>
+struct ReduceOp {
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    using Params = ReduceParams;
+    static constexpr auto fields = field_list(
+        field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; none: all."),
+        field<&Params::keepdims>("keepdims", "Leave the reduced axes with extent 1."));
+
+    static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
+        TensorSpec y{O::result_dtype(in[0].dtype), Shape::unknown(), {}};
+        if (!in[0].shape.is_known()) return {y};
+        auto reduced = reduced_axes(O::name, p.axes, in[0].shape.rank());
+        if constexpr (O::needs_elements) require_elements(O::name, in[0].shape, reduced);
+        y.shape = reduced_shape(in[0].shape, reduced, p.keepdims);
+        return {y};
+    }
+};
+
+struct Sum : ReduceOp<Sum> {
+    static constexpr auto name = "sum";
+    static constexpr auto doc = "Sum over axes. Keeps the dtype, integers wrap; bools are counted as int32.";
+    static constexpr bool needs_elements = false;
+    static DType result_dtype(DType x) { return x == DType::boolean ? DType::i32 : x; }
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Sum);
+inline constexpr OpFunction<Sum> sum{};
+
+struct Mean : ReduceOp<Mean> {
+    static constexpr auto name = "mean";
+    static constexpr auto doc = "Mean over axes, always float32 (bfloat16 and float16 too); NaN of nothing.";
+    static constexpr bool needs_elements = false;
+    static DType result_dtype(DType) { return DType::f32; }
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Mean);
+inline constexpr OpFunction<Mean> mean{};
+
+struct Prod : ReduceOp<Prod> {
+    static constexpr auto name = "prod";
+    static constexpr auto doc = "Product over axes. Keeps the dtype, integers wrap; bools give int32.";
+    static constexpr bool needs_elements = false;
+    static DType result_dtype(DType x) { return x == DType::boolean ? DType::i32 : x; }
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Prod);
+inline constexpr OpFunction<Prod> prod{};
+
+struct Max : ReduceOp<Max> {
+    static constexpr auto name = "max";
+    static constexpr auto doc =
+        "Largest value over axes; NaN where there is one. The gradient goes to all that are equal to it.";
+    static constexpr bool needs_elements = true;
+    static DType result_dtype(DType x) { return x; }
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Max);
+inline constexpr OpFunction<Max> max{};
+
+struct Min : ReduceOp<Min> {
+    static constexpr auto name = "min";
+    static constexpr auto doc =
+        "Smallest value over axes; NaN where there is one. The gradient goes to all that are equal to it.";
+    static constexpr bool needs_elements = true;
+    static DType result_dtype(DType x) { return x; }
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Min);
+inline constexpr OpFunction<Min> min{};
+
+}  // namespace mge::ops
