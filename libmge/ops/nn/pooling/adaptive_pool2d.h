@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+#include "libmge/ops/nn/pooling/geometry.h"
+
+namespace mge::ops {
+
+struct AdaptiveMaxPool2d {
+    static constexpr auto name = "adaptive_max_pool2d";
+    static constexpr auto doc =
+        "Largest value of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        int64_t height = 1;
+        int64_t width = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
+                                              field<&Params::width>("width", "Columns of the result."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AdaptiveMaxPool2d);
+inline constexpr OpFunction<AdaptiveMaxPool2d> adaptive_max_pool2d{};
+
+struct AdaptiveMaxPool2dBackward {
+    static constexpr auto name = "adaptive_max_pool2d_backward";
+    static constexpr auto doc =
+        "Gradient of adaptive_max_pool2d: dy goes to every element that is the largest of its window.";
+    static constexpr auto inputs = names("x", "y", "dy");
+    static constexpr auto outputs = output_names("dx");
+    struct Params {
+        int64_t height = 1;
+        int64_t width = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
+                                              field<&Params::width>("width", "Columns of the result."));
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AdaptiveMaxPool2dBackward);
+inline constexpr OpFunction<AdaptiveMaxPool2dBackward> adaptive_max_pool2d_backward{};
+
+struct AdaptiveAvgPool2d {
+    static constexpr auto name = "adaptive_avg_pool2d";
+    static constexpr auto doc =
+        "Mean of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        int64_t height = 1;
+        int64_t width = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
+                                              field<&Params::width>("width", "Columns of the result."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AdaptiveAvgPool2d);
+inline constexpr OpFunction<AdaptiveAvgPool2d> adaptive_avg_pool2d{};
+
+struct AdaptiveAvgPool2dBackward {
+    static constexpr auto name = "adaptive_avg_pool2d_backward";
+    static constexpr auto doc = "Gradient of adaptive_avg_pool2d, of the shape of x.";
+    static constexpr auto inputs = names(InputInfo("x", InputKind::required, false, false), "dy");
+    static constexpr auto outputs = output_names("dx");
+    struct Params {
+        int64_t height = 1;
+        int64_t width = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
+                                              field<&Params::width>("width", "Columns of the result."));
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AdaptiveAvgPool2dBackward);
+inline constexpr OpFunction<AdaptiveAvgPool2dBackward> adaptive_avg_pool2d_backward{};
+
+}  // namespace mge::ops

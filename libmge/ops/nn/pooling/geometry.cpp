@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/pooling/geometry.h"
+
+#include "libmge/base/error.h"
+
+namespace mge::ops {
+namespace {
+
+std::string text_of(Pair pair) { return text('(', pair[0], ", ", pair[1], ')'); }
+
+void check_images(std::string_view who, const Shape& x) {
+    if (x.rank() != 4) throw_user(who, text("x must have shape (N, C, H, W), got ", x), ErrorClass::runtime);
+}
+
+void check_window(std::string_view who, Pair kernel, Pair stride, Pair padding) {
+    for (size_t i = 0; i < 2; ++i) {
+        if (kernel[i] < 1 || stride[i] < 1)
+            throw_user(who, text("kernel and stride must be positive, got ", text_of(kernel), " and ",
+                                 text_of(stride)));
+        if (padding[i] < 0 || padding[i] >= kernel[i])
+            throw_user(who, text("padding must be at least 0 and smaller than the kernel ", text_of(kernel),
+                                 ", got ", text_of(padding)));
+    }
+}
+
+}  // namespace
+
+PoolGeometry pool_geometry(std::string_view who, const Shape& x, Pair kernel, Pair stride, Pair padding) {
+    check_images(who, x);
+    check_window(who, kernel, stride, padding);
+    PoolGeometry g{x[0], x[1], {x[2], x[3]}, {}, kernel, stride, padding};
+    for (size_t i = 0; i < 2; ++i) {
+        // Huge values would overflow the sums below and are nonsense anyway.
+        constexpr int64_t largest = int64_t(1) << 40;
+        if (kernel[i] > largest || g.in[i] > largest || g.in[i] + 2 * padding[i] < kernel[i])
+            throw_user(who, text("kernel ", text_of(kernel), " is larger than x of shape ", x,
+                                 " with padding ", text_of(padding)));
+        g.out[i] = (g.in[i] + 2 * padding[i] - kernel[i]) / stride[i] + 1;
+    }
+    return g;
+}
+
+PoolGeometry adaptive_pool_geometry(std::string_view who, const Shape& x, Pair out) {
+    check_images(who, x);
+    PoolGeometry g{x[0], x[1], {x[2], x[3]}, out, {}, {}, {0, 0}};
+    for (size_t i = 0; i < 2; ++i) {
+        if (out[i] < 1 || out[i] > g.in[i])
+            throw_user(who, text("the output size must be at least 1 and at most that of x of shape ", x,
+                                 ", got ", text_of(out)));
+        g.stride[i] = g.in[i] / out[i];
+        g.kernel[i] = g.in[i] - (out[i] - 1) * g.stride[i];
+    }
+    return g;
+}
+
+void check_pool_input(std::string_view who, std::string_view input, const TensorSpec& spec,
+                      const Shape& expected) {
+    if (spec.shape != expected)
+        throw_user(who, text(input, " must have shape ", expected, ", got ", spec.shape));
+}
+
+void check_pool_dtype(std::string_view who, const TensorSpec& x) {
+    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// All pooling operators come down to a PoolGeometry and to one of four computations.
+#include <algorithm>
+#include <limits>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/pool_kernels.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/nn/pooling/adaptive_pool2d.h"
+#include "libmge/ops/nn/pooling/pool2d.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+template <class Op>
+PoolGeometry geometry_of(const Problem& problem) {
+    auto& p = problem.as<typename Op::Params>();
+    auto& x = problem.inputs[0].shape;
+    if constexpr (requires { p.height; }) {
+        return adaptive_pool_geometry(Op::name, x, {p.height, p.width});
+    } else {
+        PoolGeometry g = pool_geometry(Op::name, x, p.kernel, p.stride, p.padding);
+        if constexpr (requires { p.count_include_pad; }) g.count_include_pad = p.count_include_pad;
+        return g;
+    }
+}
+
+struct State {
+    PoolGeometry g;
+    DType dtype = DType::f32;
+    // Of the vectorised kernels.
+    int64_t planes = 0;
+    cpu::PoolPlane plane{};
+};
+
+template <class Op>
+Prepared prepare(const PrepareContext& context) {
+    return Prepared::make(State{geometry_of<Op>(context.problem), context.problem.outputs[0].dtype});
+}
+
+// The elements of x under result (oy, ox).
+struct Window {
+    int64_t top, bottom, left, right;
+    double count;
+};
+Window window_at(const PoolGeometry& g, int64_t oy, int64_t ox) {
+    int64_t top = oy * g.stride[0] - g.padding[0], left = ox * g.stride[1] - g.padding[1];
+    Window w{std::max<int64_t>(top, 0), std::min(top + g.kernel[0], g.in[0]), std::max<int64_t>(left, 0),
+             std::min(left + g.kernel[1], g.in[1]), 0};
+    w.count =
+        double(g.count_include_pad ? g.kernel[0] * g.kernel[1] : (w.bottom - w.top) * (w.right - w.left));
+    return w;
+}
+
+// Calls fn(plane of x, plane of y, window, place in the plane of y) for every result of planes [begin, end).
+template <class Fn>
+void for_windows(const PoolGeometry& g, int64_t begin, int64_t end, Fn&& fn) {
+    for (int64_t plane = begin; plane < end; ++plane)
+        for (int64_t oy = 0; oy < g.out[0]; ++oy)
+            for (int64_t ox = 0; ox < g.out[1]; ++ox)
+                fn(plane * g.in[0] * g.in[1], plane * g.out[0] * g.out[1] + oy * g.out[1] + ox,
+                   window_at(g, oy, ox));
+}
+// Calls fn(place in x) for the elements of a window.
+template <class Fn>
+void for_elements(const PoolGeometry& g, int64_t x_plane, const Window& w, Fn&& fn) {
+    for (int64_t y = w.top; y < w.bottom; ++y)
+        for (int64_t x = w.left; x < w.right; ++x) fn(x_plane + y * g.in[1] + x);
+}
+
+// --- forward: x -> y ---
+
+void run_max_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for_windows(s.g, 0, s.g.images * s.g.channels, [&](int64_t plane, int64_t place, const Window& w) {
+            float best = -std::numeric_limits<float>::infinity();
+            for_elements(s.g, plane, w, [&](int64_t i) { best = std::max(best, float(launch.in<T>(0)[i])); });
+            launch.out<T>(0)[place] = T(best);
+        });
+    });
+}
+
+void run_average_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for_windows(s.g, 0, s.g.images * s.g.channels, [&](int64_t plane, int64_t place, const Window& w) {
+            double sum = 0;
+            for_elements(s.g, plane, w, [&](int64_t i) { sum += float(launch.in<T>(0)[i]); });
+            launch.out<T>(0)[place] = T(float(sum / w.count));
+        });
+    });
+}
+
+bool is_layout(const TensorSpec& spec, std::string_view name) { return spec.layout == Layout::named(name); }
+
+// Planes with their channels innermost, at least in blocks, are as good as plain ones.
+Support supports_simd(const Problem& problem) {
+    auto &x = problem.inputs[0], &y = problem.outputs[0];
+    if (x.dtype != DType::f32) return {"only f32"};
+    if (x.layout != y.layout) return {"x and y must have the same layout"};
+    if (!x.layout.is_plain() && !is_layout(x, "nhwc") && !is_layout(x, "nChw16c") && !is_layout(x, "nChw8c"))
+        return {"only the layouts plain, nhwc, nChw8c and nChw16c"};
+    return supported;
+}
+
+template <class Op>
+Prepared prepare_simd(const PrepareContext& context) {
+    auto& x = context.problem.inputs[0];
+    State state{geometry_of<Op>(context.problem), DType::f32};
+    auto& g = state.g;
+    int64_t inner = x.layout.is_plain()      ? 1
+                    : is_layout(x, "nhwc")   ? g.channels
+                    : is_layout(x, "nChw8c") ? 8
+                                             : 16;
+    state.planes = g.images * ((g.channels + inner - 1) / std::max<int64_t>(inner, 1));
+    state.plane = {g.in[0],     g.in[1],     inner,        g.out[1],     g.kernel[0],        g.kernel[1],
+                   g.stride[0], g.stride[1], g.padding[0], g.padding[1], g.count_include_pad};
+    return Prepared::make(state);
+}
+
+template <bool IsMax>
+void run_simd(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    auto& kernels = cpu::pool_kernels();
+    auto* row_kernel = IsMax ? kernels.max_row : kernels.average_row;
+    int64_t rows = s.g.out[0], x_plane = s.plane.h * s.plane.w * s.plane.inner;
+    int64_t y_row = s.plane.out_w * s.plane.inner;
+    // A vector of window elements costs about as much as a plain element.
+    int64_t row_cost = y_row * s.plane.kernel_h * s.plane.kernel_w / 4 + 1;
+    par_for(launch.threads, s.planes * rows, parallel_grain / row_cost + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+            row_kernel(s.plane, launch.in<float>(0) + i / rows * x_plane, launch.out<float>(0) + i * y_row,
+                       i % rows);
+    });
+}
+
+// --- backward of max: x, y, dy -> dx; every element that equals the maximum gets dy ---
+
+// References add up in double where the gradient meets: the result is rounded once.
+template <class T, class Fn>
+void scatter_reference(const State& s, const Launch& launch, Fn&& add) {
+    int64_t size = s.g.in[0] * s.g.in[1];
+    std::vector<double> sums(static_cast<size_t>(size));
+    for (int64_t plane = 0; plane < s.g.images * s.g.channels; ++plane) {
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for_windows(s.g, plane, plane + 1, [&](int64_t x_plane, int64_t place, const Window& w) {
+            for_elements(s.g, x_plane, w, [&](int64_t i) { sums[size_t(i - x_plane)] += add(i, place, w); });
+        });
+        for (int64_t i = 0; i < size; ++i) launch.out<T>(0)[plane * size + i] = T(float(sums[size_t(i)]));
+    }
+}
+
+void run_max_backward_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        scatter_reference<T>(s, launch, [&](int64_t i, int64_t place, const Window&) {
+            bool is_largest = float(launch.in<T>(0)[i]) == float(launch.in<T>(1)[place]);
+            return is_largest ? double(float(launch.in<T>(2)[place])) : 0.0;
+        });
+    });
+}
+
+// --- backward of average: x (its shape only), dy -> dx ---
+
+void run_average_backward_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        scatter_reference<T>(s, launch, [&](int64_t, int64_t place, const Window& w) {
+            return float(launch.in<T>(1)[place]) / w.count;
+        });
+    });
+}
+
+// --- both backward, f32: planes are independent of each other ---
+
+Support supports_planes(const Problem& problem) {
+    if (problem.outputs[0].dtype != DType::f32) return {"only f32"};
+    return plain_layouts(problem);
+}
+
+template <class Fn>
+void scatter_planes(const State& s, const Launch& launch, Fn&& add_window) {
+    int64_t size = s.g.in[0] * s.g.in[1];
+    int64_t cost = size + s.g.out[0] * s.g.out[1] * s.g.kernel[0] * s.g.kernel[1];
+    par_for(launch.threads, s.g.images * s.g.channels, parallel_grain / cost + 1,
+            [&](int64_t begin, int64_t end) {
+                float* dx = launch.out<float>(0);
+                std::fill(dx + begin * size, dx + end * size, 0.0F);
+                for_windows(s.g, begin, end, [&](int64_t x_plane, int64_t place, const Window& w) {
+                    add_window(dx, x_plane, place, w);
+                });
+            });
+}
+
+void run_max_backward_planes(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    const float *x = launch.in<float>(0), *y = launch.in<float>(1), *dy = launch.in<float>(2);
+    scatter_planes(s, launch, [&](float* dx, int64_t x_plane, int64_t place, const Window& w) {
+        for_elements(s.g, x_plane, w, [&](int64_t i) { dx[i] += x[i] == y[place] ? dy[place] : 0.0F; });
+    });
+}
+
+void run_average_backward_planes(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    const float* dy = launch.in<float>(1);
+    scatter_planes(s, launch, [&](float* dx, int64_t x_plane, int64_t place, const Window& w) {
+        float share = dy[place] / float(w.count);
+        for_elements(s.g, x_plane, w, [&](int64_t i) { dx[i] += share; });
+    });
+}
+
+// --- the lists ---
+
+template <class Op>
+constexpr std::array<Algorithm, 2> max_algorithms{
+    {{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<true>},
+     {"reference", plain_layouts, prepare<Op>, run_max_reference, {.naive = true}}}};
+template <class Op>
+constexpr std::array<Algorithm, 2> average_algorithms{
+    {{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<false>},
+     {"reference", plain_layouts, prepare<Op>, run_average_reference, {.naive = true}}}};
+template <class Op>
+constexpr std::array<Algorithm, 2> max_backward_algorithms{
+    {{"planes", supports_planes, prepare<Op>, run_max_backward_planes},
+     {"reference", plain_layouts, prepare<Op>, run_max_backward_reference, {.naive = true}}}};
+template <class Op>
+constexpr std::array<Algorithm, 2> average_backward_algorithms{
+    {{"planes", supports_planes, prepare<Op>, run_average_backward_planes},
+     {"reference", plain_layouts, prepare<Op>, run_average_backward_reference, {.naive = true}}}};
+
+}  // namespace
+
+KernelList kernels(Cpu, MaxPool2d) { return max_algorithms<MaxPool2d>; }
+KernelList kernels(Cpu, MaxPool2dBackward) { return max_backward_algorithms<MaxPool2dBackward>; }
+KernelList kernels(Cpu, AvgPool2d) { return average_algorithms<AvgPool2d>; }
+KernelList kernels(Cpu, AvgPool2dBackward) { return average_backward_algorithms<AvgPool2dBackward>; }
+KernelList kernels(Cpu, AdaptiveMaxPool2d) { return max_algorithms<AdaptiveMaxPool2d>; }
+KernelList kernels(Cpu, AdaptiveMaxPool2dBackward) {
+    return max_backward_algorithms<AdaptiveMaxPool2dBackward>;
+}
+KernelList kernels(Cpu, AdaptiveAvgPool2d) { return average_algorithms<AdaptiveAvgPool2d>; }
+KernelList kernels(Cpu, AdaptiveAvgPool2dBackward) {
+    return average_backward_algorithms<AdaptiveAvgPool2dBackward>;
+}
+
+}  // namespace mge::ops

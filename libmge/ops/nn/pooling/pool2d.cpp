@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/pooling/pool2d.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo MaxPool2d::info = define<MaxPool2d>();
+constinit const OpInfo MaxPool2dBackward::info = define<MaxPool2dBackward>();
+constinit const OpInfo AvgPool2d::info = define<AvgPool2d>();
+constinit const OpInfo AvgPool2dBackward::info = define<AvgPool2dBackward>();
+
+namespace {
+
+template <class Op>
+PoolGeometry geometry_of(const typename Op::Params& p, std::span<const TensorSpec> in) {
+    check_pool_dtype(Op::name, in[0]);
+    return pool_geometry(Op::name, in[0].shape, p.kernel, p.stride, p.padding);
+}
+
+}  // namespace
+
+TensorSpecs MaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+    return {{in[0].dtype, geometry_of<MaxPool2d>(p, in).y_shape(), {}}};
+}
+
+Tensors MaxPool2d::gradient(const GradientContext<Params>& g) {
+    auto& p = g.params;
+    Tensor dx = max_pool2d_backward(g.input("x"), g.output(), g.output_grad(),
+                                    {.kernel = p.kernel, .stride = p.stride, .padding = p.padding});
+    return g.result({{"x", dx}});
+}
+
+TensorSpecs MaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape y = geometry_of<MaxPool2dBackward>(p, in).y_shape();
+    check_pool_input(name, "y", in[1], y);
+    check_pool_input(name, "dy", in[2], y);
+    return {{in[0].dtype, in[0].shape, {}}};
+}
+
+TensorSpecs AvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+    return {{in[0].dtype, geometry_of<AvgPool2d>(p, in).y_shape(), {}}};
+}
+
+Tensors AvgPool2d::gradient(const GradientContext<Params>& g) {
+    auto& p = g.params;
+    Tensor dx = avg_pool2d_backward(g.input("x"), g.output_grad(),
+                                    {.kernel = p.kernel,
+                                     .stride = p.stride,
+                                     .padding = p.padding,
+                                     .count_include_pad = p.count_include_pad});
+    return g.result({{"x", dx}});
+}
+
+TensorSpecs AvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+    check_pool_input(name, "dy", in[1], geometry_of<AvgPool2dBackward>(p, in).y_shape());
+    return {{in[1].dtype, in[0].shape, {}}};
+}
+
+}  // namespace mge::ops

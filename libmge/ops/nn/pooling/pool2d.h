@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+#include "libmge/ops/nn/pooling/geometry.h"
+
+namespace mge::ops {
+
+struct MaxPool2d {
+    static constexpr auto name = "max_pool2d";
+    static constexpr auto doc = "Largest value of each window of images x (N, C, H, W).";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        Pair kernel{1, 1};
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::kernel>("kernel", "Size of the window."),
+                   field<&Params::stride>("stride", "Step of the window along height and width."),
+                   field<&Params::padding>(
+                       "padding", "Border above and below, left and right, that the window may reach into."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, MaxPool2d);
+inline constexpr OpFunction<MaxPool2d> max_pool2d{};
+
+struct MaxPool2dBackward {
+    static constexpr auto name = "max_pool2d_backward";
+    static constexpr auto doc =
+        "Gradient of max_pool2d: dy goes to every element that is the largest of its window.";
+    static constexpr auto inputs = names("x", "y", "dy");
+    static constexpr auto outputs = output_names("dx");
+    struct Params {
+        Pair kernel{1, 1};
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::kernel>("kernel", "Size of the window."),
+                   field<&Params::stride>("stride", "Step of the window along height and width."),
+                   field<&Params::padding>(
+                       "padding", "Border above and below, left and right, that the window may reach into."));
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, MaxPool2dBackward);
+inline constexpr OpFunction<MaxPool2dBackward> max_pool2d_backward{};
+
+struct AvgPool2d {
+    static constexpr auto name = "avg_pool2d";
+    static constexpr auto doc = "Mean of each window of images x (N, C, H, W).";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        Pair kernel{1, 1};
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        bool count_include_pad = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::kernel>("kernel", "Size of the window."),
+                   field<&Params::stride>("stride", "Step of the window along height and width."),
+                   field<&Params::padding>(
+                       "padding", "Border above and below, left and right, that the window may reach into."),
+                   field<&Params::count_include_pad>("count_include_pad",
+                                                     "Divide by the size of the window even at the border."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AvgPool2d);
+inline constexpr OpFunction<AvgPool2d> avg_pool2d{};
+
+struct AvgPool2dBackward {
+    static constexpr auto name = "avg_pool2d_backward";
+    static constexpr auto doc = "Gradient of avg_pool2d, of the shape of x.";
+    static constexpr auto inputs = names(InputInfo("x", InputKind::required, false, false), "dy");
+    static constexpr auto outputs = output_names("dx");
+    struct Params {
+        Pair kernel{1, 1};
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        bool count_include_pad = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::kernel>("kernel", "Size of the window."),
+                   field<&Params::stride>("stride", "Step of the window along height and width."),
+                   field<&Params::padding>(
+                       "padding", "Border above and below, left and right, that the window may reach into."),
+                   field<&Params::count_include_pad>("count_include_pad",
+                                                     "Divide by the size of the window even at the border."));
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AvgPool2dBackward);
+inline constexpr OpFunction<AvgPool2dBackward> avg_pool2d_backward{};
+
+}  // namespace mge::ops
