@@ -219,6 +219,9 @@ DType operand_dtype(PyArray_Descr* descr, DType other) {
     bool is_wide_int = descr->type_num == NPY_LONG || descr->type_num == NPY_LONGLONG;
     if (is_wide_int && is_float(other) && other != DType::bf16) return other;
     if (exact == DType::none) throw_operand_dtype(descr, other);
+    // NumPy's rule for signed beside unsigned, which tensors do not have.
+    if (exact == DType::u8 && other == DType::i8) return DType::i16;
+    if (exact == DType::u8 && (other == DType::i16 || other == DType::i32)) return other;
     if (category_of(exact) >= category_of(other)) return exact;
     return other == DType::bf16 ? DType::f32 : other;
 }

@@ -335,7 +335,10 @@ def dot(inp1: Tensor, inp2: Tensor) -> Tensor:
     for value in (inp1, inp2):
         if np.ndim(value) != 1 and getattr(value, "ndim", 1) != 1:
             raise RuntimeError(f"[dot] both inputs must have rank 1, got {value.ndim}")
-    return _mge.ops.matmul(inp1, inp2)
+    out = _mge.ops.matmul(inp1, inp2)
+    # Unlike a matrix product, a dot product of small integers stays small.
+    kept = inp1.dtype if isinstance(inp1, Tensor) and inp1.dtype == inp2.dtype else out.dtype
+    return out if kept == out.dtype else _mge.ops.convert(out, dtype=kept)
 
 
 def cross(

@@ -56,8 +56,8 @@ def setitem(x, key, value) -> None:
         IndexError: as in ``getitem``.
         ValueError: ``value`` does not broadcast to the shape of ``x[key]``.
     """
-    is_whole = key is Ellipsis or (isinstance(key, slice) and key == slice(None))
-    if is_whole and isinstance(value, _mge.Tensor) and value._tuple_shape == x._tuple_shape:
+    is_whole = key is Ellipsis and isinstance(value, _mge.Tensor)
+    if is_whole and value._tuple_shape == x._tuple_shape:
         x._reset(value)
         return
     value = _value_like(x, value)
