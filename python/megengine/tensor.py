@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _mge
 from .core.tensor import indexing
-from .core.tensor.dtype import checked_dtype
+from .core.tensor.dtype import checked_dtype, is_bfloat16
 from .core.tensor.shape_arguments import shape_of_arguments
 from .core.tracing_state import state
 
@@ -172,9 +172,11 @@ class Tensor(_mge.Tensor):
         self._reset(self * 0)
 
     def __repr__(self) -> str:
+        is_bf16 = is_bfloat16(self.dtype)
         with np.printoptions(precision=4):
-            text = str(self.numpy())
-        dtype = "" if self.dtype == np.float32 else f", dtype={np.dtype(self.dtype).name}"
+            text = str(self.astype("float32").numpy() if is_bf16 else self.numpy())
+        name = "bfloat16" if is_bf16 else np.dtype(self.dtype).name
+        dtype = "" if name == "float32" else f", dtype={name}"
         return f"{type(self).__name__}({text}{dtype}, device={self.device})"
 
     __str__ = __repr__

@@ -91,7 +91,10 @@ def _reduce(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
     axes = axis_list(axis, who)
     if axis is not None and not axes:  # over no axis: every element by itself
         return _mge.ops.copy(inp)
-    return op(inp, axes=axes, keepdims=bool(keepdims))
+    try:
+        return op(inp, axes=axes, keepdims=bool(keepdims))
+    except ValueError as error:
+        raise RuntimeError(f"[{who}] {error}") from None
 
 
 def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -181,9 +184,10 @@ def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
     if axis is None:
         assert not keepdims, f"[{who}] keepdims=True needs an axis"
         return op(_mge.ops.flatten(inp), axis=0, keepdims=False)
-    axes = [normal_axis(a, inp.ndim, who) for a in axis_list(axis, who)]
-    if not axes:
-        raise ValueError(f"[{who}] at least one axis is needed")
+    axes = [a + inp.ndim if a < 0 else a for a in axis_list(axis, who)]
+    assert axes and all(0 <= a < inp.ndim for a in axes), (
+        f"[{who}] axis must lie in rank {inp.ndim}, got {axis}"
+    )
     if len(axes) == 1:
         return op(inp, axis=axes[0], keepdims=bool(keepdims))
     # Several axes: the position is that in the flattened block of these axes.
@@ -204,6 +208,8 @@ def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         keepdims: keep the axis with size 1.
     Returns:
         int32 tensor.
+    Raises:
+        AssertionError: an axis is out of range.
     Example:
         >>> F.argmin(Tensor([[1, 5], [3, 4]]), axis=0)
         Tensor([0 1], dtype=int32, device=xpux:0)

@@ -5,6 +5,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import Operand
+from ..core.tensor.dtype import is_bfloat16
 from ..core.tensor.indexing import unravel
 from ..core.tensor.shape_arguments import normal_axis
 from ..tensor import Tensor
@@ -85,7 +86,8 @@ def where(mask: Tensor, x: Operand | None = None, y: Operand | None = None):
 
     Args:
         mask: bool.
-        x: values for true; without ``x`` and ``y`` the result is ``non_zero(mask, as_tuple=True)``.
+        x: values for true; dtypes that differ meet as in NumPy. Without ``x`` and ``y`` the result
+            is ``non_zero(mask, as_tuple=True)``.
         y: values for false.
     Returns:
         Tensor of the broadcast shape.
@@ -99,7 +101,18 @@ def where(mask: Tensor, x: Operand | None = None, y: Operand | None = None):
     if x is None and y is None:
         return non_zero(mask, as_tuple=True)
     _check_mask(mask, {"x": x, "y": y}, "where")
+    if x.dtype != y.dtype:
+        common = _common_dtype(x.dtype, y.dtype)
+        x, y = (v if v.dtype == common else _mge.ops.convert(v, dtype=common) for v in (x, y))
     return _mge.ops.where(mask, x, y)
+
+
+def _common_dtype(a, b) -> np.dtype:
+    """As NumPy's, but a float beside integers keeps its width; bfloat16 meets others in float32."""
+    if is_bfloat16(a) or is_bfloat16(b):
+        return np.dtype(np.float32)
+    floats = [d for d in (a, b) if np.dtype(d).kind == "f"]
+    return np.result_type(*(floats or (a, b)))
 
 
 def cond_take(mask: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
