@@ -25,6 +25,7 @@
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
@@ -75,6 +76,9 @@ using AllOps = TypeList<             //
     ops::Clip,                       //
     ops::Concat,                     //
     ops::CondTake,                   //
+    ops::Conv2d,                     //
+    ops::Conv2dBackwardData,         //
+    ops::Conv2dBackwardWeight,       //
     ops::Convert,                    //
     ops::Copy,                       //
     ops::Cos,                        //

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/convolution/conv2d.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/shape/reduce_to_shape.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Conv2d::info = define<Conv2d>();
+constinit const OpInfo Conv2dBackwardData::info = define<Conv2dBackwardData>();
+constinit const OpInfo Conv2dBackwardWeight::info = define<Conv2dBackwardWeight>();
+
+namespace {
+
+void check_dtype(std::string_view who, DType dtype) {
+    if (!is_float(dtype))
+        throw_user(who, text("takes float tensors, got ", dtype, "; convert with astype"), ErrorClass::type);
+}
+
+template <class To, class From>
+To with_window_of(const From& from) {
+    To to;
+    to.stride = from.stride;
+    to.padding = from.padding;
+    to.dilation = from.dilation;
+    to.groups = from.groups;
+    return to;
+}
+
+void check_dy(std::string_view who, const ConvGeometry& g, const Shape& dy) {
+    if (!(dy == g.y_shape()))
+        throw_user(who, text("dy has to have the shape ", g.y_shape(), " of the result, got ", dy));
+}
+
+// The extent whose convolution gives `out`, and the smallest one of them.
+int64_t smallest_input(const Conv2dBackwardData::Params& p, const Shape& weight, const Shape& dy, int i) {
+    int64_t kernel = weight[weight.rank() - 2 + i];
+    return (dy[2 + i] - 1) * p.stride[i] + p.dilation[i] * (kernel - 1) + 1 - 2 * p.padding[i];
+}
+
+Shape data_shape(const Conv2dBackwardData::Params& p, const Shape& weight, const Shape& dy) {
+    auto who = Conv2dBackwardData::name;
+    if (dy.rank() != 4 || (weight.rank() != 4 && weight.rank() != 5))
+        throw_user(who,
+                   text("takes a weight of rank 4 or 5 and dy of rank 4, got shapes ", weight, " and ", dy));
+    int64_t height = p.height ? p.height : smallest_input(p, weight, dy, 0);
+    int64_t width = p.width ? p.width : smallest_input(p, weight, dy, 1);
+    if (height < 1 || width < 1)
+        throw_user(who, text("the result would have the size ", height, " x ", width));
+    return {dy[0], p.groups * weight[weight.rank() - 3], height, width};
+}
+
+void check_epilogue(const ConvGeometry& g, std::span<const TensorSpec> in) {
+    if (in.size() > 2 && !in[2].is_absent()) {
+        auto& bias = in[2].shape;
+        int64_t channels = g.groups * g.oc;
+        bool fits = bias.rank() == 4 && bias[0] == 1 && bias[1] == channels && bias[2] == 1 && bias[3] == 1;
+        if (!fits)
+            throw_user(Conv2d::name,
+                       text("its bias has to have the shape ", Shape{1, channels, 1, 1}, ", got ", bias));
+    }
+    if (in.size() > 3 && !in[3].is_absent() && !(in[3].shape == g.y_shape()))
+        throw_user(Conv2d::name,
+                   text("its residual has to have the result's shape ", g.y_shape(), ", got ", in[3].shape));
+}
+
+}  // namespace
+
+TensorSpecs Conv2d::infer(const Params& p, std::span<const TensorSpec> in) {
+    check_dtype(name, in[0].dtype);
+    auto g = conv_geometry(name, window_of(p), in[0].shape, in[1].shape);
+    check_epilogue(g, in);
+    return {{in[0].dtype, g.y_shape(), {}}};
+}
+
+Tensors Conv2d::gradient(const GradientContext<Params>& g) {
+    if (g.params.activation != Activation::none)
+        throw UserError("[conv2d] gradients are taken before an activation is fused into it",
+                        ErrorClass::not_implemented);
+    const Tensor &x = g.input("x"), &weight = g.input("weight"), &dy = g.output_grad();
+    Tensors result(g.inputs.size());
+    if (g.needs("x"))
+        result[0] = conv2d_backward_data(weight, dy, x, with_window_of<Conv2dBackwardData::Params>(g.params));
+    if (g.needs("weight"))
+        result[1] =
+            conv2d_backward_weight(x, dy, weight, with_window_of<Conv2dBackwardWeight::Params>(g.params));
+    if (result.size() > 2 && g.inputs[2]) result[2] = reduce_to_shape(dy, g.inputs[2]);
+    if (result.size() > 3 && g.inputs[3]) result[3] = dy;
+    return result;
+}
+
+TensorSpecs Conv2dBackwardData::infer(const Params& p, std::span<const TensorSpec> in) {
+    check_dtype(name, in[0].dtype);
+    bool has_like = in.size() > 2 && !in[2].is_absent();
+    Shape x = has_like ? in[2].shape : data_shape(p, in[0].shape, in[1].shape);
+    check_dy(name, conv_geometry(name, window_of(p), x, in[0].shape), in[1].shape);
+    return {{in[0].dtype, x, {}}};
+}
+
+Tensors Conv2dBackwardData::gradient(const GradientContext<Params>& g) {
+    const Tensor &weight = g.input("weight"), &dy = g.input("dy"), &ddx = g.output_grad();
+    Tensors result(g.inputs.size());
+    if (g.needs("weight"))
+        result[0] =
+            conv2d_backward_weight(ddx, dy, weight, with_window_of<Conv2dBackwardWeight::Params>(g.params));
+    if (g.needs("dy")) result[1] = conv2d(ddx, weight, with_window_of<Conv2d::Params>(g.params));
+    return result;
+}
+
+TensorSpecs Conv2dBackwardWeight::infer(const Params& p, std::span<const TensorSpec> in) {
+    check_dtype(name, in[0].dtype);
+    check_dy(name, conv_geometry(name, window_of(p), in[0].shape, in[2].shape), in[1].shape);
+    return {{in[0].dtype, in[2].shape, {}}};
+}
+
+Tensors Conv2dBackwardWeight::gradient(const GradientContext<Params>& g) {
+    const Tensor &x = g.input("x"), &dy = g.input("dy"), &ddw = g.output_grad();
+    Tensors result(g.inputs.size());
+    if (g.needs("x"))
+        result[0] = conv2d_backward_data(ddw, dy, x, with_window_of<Conv2dBackwardData::Params>(g.params));
+    if (g.needs("dy")) result[1] = conv2d(x, ddw, with_window_of<Conv2d::Params>(g.params));
+    return result;
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/onednn.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+struct Reference {
+    ConvGeometry g;
+    DType dtype;
+    Activation activation = Activation::none;
+};
+
+// Calls fn(x index, weight index) for all products that make one element of y.
+template <class Fn>
+void for_products(const ConvGeometry& g, int64_t n, int64_t group, int64_t oc, int64_t oh, int64_t ow,
+                  Fn&& fn) {
+    for (int64_t ic = 0; ic < g.ic; ++ic)
+        for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+            for (int64_t kw = 0; kw < g.kernel[1]; ++kw) {
+                int64_t h = oh * g.stride[0] - g.padding[0] + kh * g.dilation[0];
+                int64_t w = ow * g.stride[1] - g.padding[1] + kw * g.dilation[1];
+                if (h < 0 || h >= g.in[0] || w < 0 || w >= g.in[1]) continue;
+                int64_t channel = group * g.ic + ic, filter = group * g.oc + oc;
+                fn(((n * g.groups * g.ic + channel) * g.in[0] + h) * g.in[1] + w,
+                   ((filter * g.ic + ic) * g.kernel[0] + kh) * g.kernel[1] + kw);
+            }
+}
+
+// Calls fn(y index, channel, for_products of that element) in the order of memory.
+template <class Fn>
+void for_outputs(const ConvGeometry& g, Fn&& fn) {
+    int64_t y = 0;
+    for (int64_t n = 0; n < g.n; ++n)
+        for (int64_t group = 0; group < g.groups; ++group)
+            for (int64_t oc = 0; oc < g.oc; ++oc)
+                for (int64_t oh = 0; oh < g.out[0]; ++oh)
+                    for (int64_t ow = 0; ow < g.out[1]; ++ow, ++y)
+                        fn(y, group * g.oc + oc,
+                           [&](auto&& product) { for_products(g, n, group, oc, oh, ow, product); });
+}
+
+template <ConvGeometry (*Geometry)(const Problem&)>
+Prepared prepare_reference(const PrepareContext& context) {
+    Reference state{Geometry(context.problem), context.problem.outputs[0].dtype};
+    if (context.problem.op == Conv2d::name)
+        state.activation = context.problem.as<Conv2d::Params>().activation;
+    return Prepared::make(std::move(state));
+}
+
+// Sums are made in double, bias and activation in float.
+void run_forward(const Prepared& prepared, const Launch& launch) {
+    auto& r = prepared.state<Reference>();
+    dispatch_dtype(r.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        const T *x = launch.in<T>(0), *weight = launch.in<T>(1);
+        const T* bias = launch.inputs.size() > 2 ? launch.in<T>(2) : nullptr;
+        const T* residual = launch.inputs.size() > 3 ? launch.in<T>(3) : nullptr;
+        for_outputs(r.g, [&](int64_t y, int64_t channel, auto&& products) {
+            double sum = 0;
+            products([&](int64_t i, int64_t j) { sum += double(float(x[i])) * double(float(weight[j])); });
+            if (bias) sum += float(bias[channel]);
+            if (residual) sum += float(residual[y]);
+            launch.out<T>(0)[y] = T(apply_activation(r.activation, float(sum)));
+        });
+    });
+}
+
+template <class T>
+void store(const std::vector<double>& sums, T* out) {
+    for (size_t i = 0; i < sums.size(); ++i) out[i] = T(float(sums[i]));
+}
+
+void run_backward_data(const Prepared& prepared, const Launch& launch) {
+    auto& r = prepared.state<Reference>();
+    dispatch_dtype(r.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        const T *weight = launch.in<T>(0), *dy = launch.in<T>(1);
+        std::vector<double> sums(size_t(r.g.x_shape().numel()));
+        for_outputs(r.g, [&](int64_t y, int64_t, auto&& products) {
+            products(
+                [&](int64_t i, int64_t j) { sums[size_t(i)] += double(float(dy[y])) * float(weight[j]); });
+        });
+        store(sums, launch.out<T>(0));
+    });
+}
+
+void run_backward_weight(const Prepared& prepared, const Launch& launch) {
+    auto& r = prepared.state<Reference>();
+    dispatch_dtype(r.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        const T *x = launch.in<T>(0), *dy = launch.in<T>(1);
+        std::vector<double> sums(size_t(r.g.groups * r.g.oc * r.g.ic * r.g.kernel[0] * r.g.kernel[1]));
+        for_outputs(r.g, [&](int64_t y, int64_t, auto&& products) {
+            products([&](int64_t i, int64_t j) { sums[size_t(j)] += double(float(dy[y])) * float(x[i]); });
+        });
+        store(sums, launch.out<T>(0));
+    });
+}
+
+Support supports_reference(const Problem& p) {
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs)
+            if (!spec.layout.is_plain()) return {"plain layouts only"};
+    return supported;
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Conv2d) {
+    static const Algorithm list[] = {
+        onednn_conv2d(),
+        {"reference", supports_reference, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};
+    return list;
+}
+
+KernelList kernels(Cpu, Conv2dBackwardData) {
+    static const Algorithm list[] = {onednn_conv2d_backward_data(),
+                                     {"reference",
+                                      supports_reference,
+                                      prepare_reference<backward_data_geometry>,
+                                      run_backward_data,
+                                      {.naive = true}}};
+    return list;
+}
+
+KernelList kernels(Cpu, Conv2dBackwardWeight) {
+    static const Algorithm list[] = {onednn_conv2d_backward_weight(),
+                                     {"reference",
+                                      supports_reference,
+                                      prepare_reference<backward_weight_geometry>,
+                                      run_backward_weight,
+                                      {.naive = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

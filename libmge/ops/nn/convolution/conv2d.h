@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+
+#include "libmge/kernel/activation.h"
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+using Pair = std::array<int64_t, 2>;  // rows, columns
+
+struct Conv2d {
+    static constexpr auto name = "conv2d";
+    static constexpr auto doc =
+        "Cross-correlation of images x (N, C, H, W) with a weight (OC, C, kh, kw), or (G, OC/G, C/G, kh, kw) "
+        "for several groups; then an optional bias (1, OC, 1, 1), an optional residual (of the result's "
+        "shape) and an activation.";
+    static constexpr auto inputs = names("x", "weight", optional("bias"), optional("residual"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::common};
+    static constexpr auto in_place = in_place_list(InPlace{0, 3});
+    struct Params {
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        Pair dilation{1, 1};
+        int64_t groups = 1;
+        Activation activation = Activation::none;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::stride>("stride", "Step of the window along height and width."),
+                   field<&Params::padding>("padding", "Zeros put around x, above and below, left and right."),
+                   field<&Params::dilation>("dilation", "Distance of neighbouring elements of the window."),
+                   field<&Params::groups>("groups", "Number of groups that channels are divided into."),
+                   field<&Params::activation>("activation",
+                                              "Applied to the result: none, relu, relu6, hswish, silu, "
+                                              "gelu, sigmoid or tanh."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Conv2d);
+inline constexpr OpFunction<Conv2d> conv2d{};
+
+struct Conv2dBackwardData {
+    static constexpr auto name = "conv2d_backward_data";
+    static constexpr auto doc =
+        "The gradient of conv2d for x, which is also the transposed convolution of dy. Its size comes from "
+        "`like`, else from height and width, else it is the smallest one.";
+    static constexpr auto inputs =
+        names("weight", "dy", InputInfo("like", InputKind::optional, false, false));
+    static constexpr auto outputs = output_names("dx");
+    static constexpr OpTraits traits{.promotion = Promotion::common};
+    struct Params {
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        Pair dilation{1, 1};
+        int64_t groups = 1;
+        int64_t height = 0;
+        int64_t width = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::stride>("stride", "As in conv2d."),
+        field<&Params::padding>("padding", "As in conv2d."),
+        field<&Params::dilation>("dilation", "As in conv2d."),
+        field<&Params::groups>("groups", "As in conv2d."),
+        field<&Params::height>("height", "Height of the result when `like` is absent; 0: the smallest."),
+        field<&Params::width>("width", "Width of the result when `like` is absent; 0: the smallest."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Conv2dBackwardData);
+inline constexpr OpFunction<Conv2dBackwardData> conv2d_backward_data{};
+
+struct Conv2dBackwardWeight {
+    static constexpr auto name = "conv2d_backward_weight";
+    static constexpr auto doc = "The gradient of conv2d for its weight, which has the shape of `like`.";
+    static constexpr auto inputs = names("x", "dy", InputInfo("like", InputKind::required, false, false));
+    static constexpr auto outputs = output_names("dweight");
+    static constexpr OpTraits traits{.promotion = Promotion::common};
+    struct Params {
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        Pair dilation{1, 1};
+        int64_t groups = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::stride>("stride", "As in conv2d."),
+                                              field<&Params::padding>("padding", "As in conv2d."),
+                                              field<&Params::dilation>("dilation", "As in conv2d."),
+                                              field<&Params::groups>("groups", "As in conv2d."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Conv2dBackwardWeight);
+inline constexpr OpFunction<Conv2dBackwardWeight> conv2d_backward_weight{};
+
+}  // namespace mge::ops

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/convolution/onednn.h"
+
+#include <algorithm>
+
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/onednn/call.h"
+#include "libmge/kernel/cpu/onednn/implementations.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+
+namespace mge::ops {
+namespace {
+
+using namespace onednn;
+
+// Which of x, weight and y the operator computes, and where the others stand among its inputs.
+struct Forward {
+    static constexpr auto geometry = forward_geometry;
+    static constexpr int x = DNNL_ARG_SRC, weight = DNNL_ARG_WEIGHTS, y = DNNL_ARG_DST;
+    static const TensorSpec& x_spec(const Problem& p) { return p.inputs[0]; }
+    static const TensorSpec& y_spec(const Problem& p) { return p.outputs[0]; }
+    static const TensorSpec& weight_spec(const Problem& p) { return p.inputs[1]; }
+};
+struct BackwardData {
+    static constexpr auto geometry = backward_data_geometry;
+    static constexpr int x = DNNL_ARG_DIFF_SRC, weight = DNNL_ARG_WEIGHTS, y = DNNL_ARG_DIFF_DST;
+    static const TensorSpec& x_spec(const Problem& p) { return p.outputs[0]; }
+    static const TensorSpec& y_spec(const Problem& p) { return p.inputs[1]; }
+    static const TensorSpec& weight_spec(const Problem& p) { return p.inputs[0]; }
+};
+struct BackwardWeight {
+    static constexpr auto geometry = backward_weight_geometry;
+    static constexpr int x = DNNL_ARG_SRC, weight = DNNL_ARG_DIFF_WEIGHTS, y = DNNL_ARG_DIFF_DST;
+    static const TensorSpec& x_spec(const Problem& p) { return p.inputs[0]; }
+    static const TensorSpec& y_spec(const Problem& p) { return p.inputs[1]; }
+    static const TensorSpec& weight_spec(const Problem& p) { return p.outputs[0]; }
+};
+
+enum EpilogueInput : size_t { bias = 2, residual = 3 };
+
+// One question to oneDNN: these layouts of x and y, this kind of algorithm.
+struct Question {
+    MemoryDesc x, y;
+    dnnl_alg_kind_t kind;
+};
+
+struct Way {
+    std::string name;
+    PrimitiveDesc desc;
+    int rank;  // lower: tried first
+    bool locks;
+};
+
+Layout channel_blocks() { return Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"); }
+
+MemoryDesc with_layout(TensorSpec spec, const Layout& layout) {
+    spec.layout = layout;
+    return *memory_desc(spec);
+}
+
+// Weights of one group may be written with or without the axis of groups; oneDNN wants it only when there
+// are several.
+MemoryDesc weight_desc(const ConvGeometry& g) {
+    Shape shape{g.oc, g.ic, g.kernel[0], g.kernel[1]};
+    if (g.groups > 1) shape.insert(0, g.groups);
+    return *memory_desc({DType::f32, shape, {}});
+}
+
+bool suits_winograd(const ConvGeometry& g) {
+    return g.kernel == Pair{3, 3} && g.stride == Pair{1, 1} && g.dilation == Pair{1, 1} && g.groups == 1 &&
+           cpu_isa() >= Isa::avx512;
+}
+
+template <class Op>
+std::vector<Question> questions(const Problem& p, const ConvGeometry& g) {
+    const TensorSpec &x = Op::x_spec(p), &y = Op::y_spec(p);
+    std::vector<Question> result{{*memory_desc(x), *memory_desc(y), dnnl_convolution_direct}};
+    if (x.layout.is_plain() && y.layout.is_plain()) {
+        // The kernels for few input channels (the first layer of a network) read plain images.
+        constexpr int64_t few_channels = 4;
+        bool reads_plain = g.groups == 1 && g.ic < few_channels;
+        result.push_back({with_layout(x, reads_plain ? Layout() : channel_blocks()),
+                          with_layout(y, channel_blocks()), dnnl_convolution_direct});
+    }
+    if (suits_winograd(g)) {
+        Question winograd = result.back();
+        winograd.kind = dnnl_convolution_winograd;
+        result.push_back(winograd);
+    }
+    return result;
+}
+
+struct Paddings {
+    Pair dilation, left, right;
+};
+Paddings paddings(const ConvGeometry& g) {
+    Paddings p{{g.dilation[0] - 1, g.dilation[1] - 1}, g.padding, {}};
+    for (int i : {0, 1})
+        p.right[i] =
+            (g.out[i] - 1) * g.stride[i] + (g.kernel[i] - 1) * g.dilation[i] + 1 - g.in[i] - g.padding[i];
+    return p;
+}
+
+bool init_forward(dnnl_convolution_desc_t& operation, const ConvGeometry& g, const Question& q,
+                  const MemoryDesc& weight, const MemoryDesc* bias_desc) {
+    Paddings p = paddings(g);
+    return dnnl_dilated_convolution_forward_desc_init(
+               &operation, dnnl_forward_inference, q.kind, &q.x, &weight, bias_desc, &q.y, g.stride.data(),
+               p.dilation.data(), p.left.data(), p.right.data()) == dnnl_success;
+}
+
+MemoryDesc bias_desc(const ConvGeometry& g) { return *memory_desc({DType::f32, {g.groups * g.oc}, {}}); }
+
+std::vector<Implementation> ask(Forward, const Problem& p, const ConvGeometry& g, const Question& q) {
+    dnnl_convolution_desc_t operation;
+    MemoryDesc bias_memory = bias_desc(g);
+    if (!init_forward(operation, g, q, any_layout(weight_desc(g)),
+                      p.has_input(bias) ? &bias_memory : nullptr))
+        return {};
+    return implementations(&operation, attributes(p.has_input(residual), p.as<Conv2d::Params>().activation));
+}
+
+// Backward operations are described with the help of some forward one.
+PrimitiveDesc forward_hint(const ConvGeometry& g, const Question& q, const PrimitiveAttr& attr) {
+    dnnl_convolution_desc_t operation;
+    Question any{any_layout(q.x), any_layout(q.y), dnnl_convolution_direct};
+    if (!init_forward(operation, g, any, any_layout(weight_desc(g)), nullptr)) return nullptr;
+    dnnl_primitive_desc_t made = nullptr;
+    if (dnnl_primitive_desc_create(&made, &operation, attr.get(), engine(), nullptr)) return nullptr;
+    return PrimitiveDesc(made);
+}
+
+std::vector<Implementation> ask(BackwardData, const Problem&, const ConvGeometry& g, const Question& q) {
+    dnnl_convolution_desc_t operation;
+    MemoryDesc weight = any_layout(weight_desc(g));
+    Paddings p = paddings(g);
+    auto attr = attributes(false, Activation::none);
+    PrimitiveDesc hint = forward_hint(g, q, attr);
+    if (!hint || dnnl_dilated_convolution_backward_data_desc_init(&operation, q.kind, &q.x, &weight, &q.y,
+                                                                  g.stride.data(), p.dilation.data(),
+                                                                  p.left.data(), p.right.data()))
+        return {};
+    return implementations(&operation, attr, hint.get());
+}
+
+std::vector<Implementation> ask(BackwardWeight, const Problem&, const ConvGeometry& g, const Question& q) {
+    dnnl_convolution_desc_t operation;
+    MemoryDesc weight = any_layout(weight_desc(g));
+    Paddings p = paddings(g);
+    auto attr = attributes(false, Activation::none);
+    PrimitiveDesc hint = forward_hint(g, q, attr);
+    if (!hint || dnnl_dilated_convolution_backward_weights_desc_init(
+                     &operation, q.kind, &q.x, &weight, nullptr, &q.y, g.stride.data(), p.dilation.data(),
+                     p.left.data(), p.right.data()))
+        return {};
+    return implementations(&operation, attr, hint.get());
+}
+
+// The order of preference without measurements, from what was measured on AVX-512 machines: Winograd with
+// weights transformed ahead, F(2,3) where the image is so small that F(4,3) computes mostly borders; then the
+// direct kernels in oneDNN's order; then kernels based on a general matrix product, which also lock.
+int rank_of(const std::string& name, const ConvGeometry& g, bool weight_is_ready, bool reordered) {
+    constexpr int64_t small_image = 64, enough_channels = 32;
+    if (name.find("wino") != std::string::npos) {
+        if (!weight_is_ready || std::min(g.ic, g.oc) < enough_channels) return 6;
+        bool large_tiles = name.find("4x3") != std::string::npos;
+        return large_tiles == (g.out[0] * g.out[1] > small_image) ? 0 : 1;
+    }
+    if (takes_locks(name)) return 5;
+    return reordered ? 4 : 3;
+}
+
+template <class Op>
+std::vector<Way> ways_for(const Problem& p, const ConvGeometry& g, const Question& q) {
+    std::vector<Way> result;
+    bool reordered =
+        !is_equal(q.x, *memory_desc(Op::x_spec(p))) || !is_equal(q.y, *memory_desc(Op::y_spec(p)));
+    bool weight_is_ready = std::is_same_v<Op, Forward> ? p.is_constant(1) : p.is_constant(0);
+    for (auto& i : ask(Op{}, p, g, q)) {
+        auto layout = [&](int argument) {
+            return layout_name(*dnnl_primitive_desc_query_md(i.desc.get(), dnnl_query_exec_arg_md, argument));
+        };
+        std::string name =
+            text("onednn:", i.name, '/', layout(Op::x), ',', layout(Op::weight), ',', layout(Op::y));
+        int rank = rank_of(i.name, g, weight_is_ready, reordered);
+        result.push_back({std::move(name), std::move(i.desc), rank, takes_locks(i.name)});
+    }
+    return result;
+}
+
+template <class Op>
+Support supports(const Problem& p) {
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs) {
+            if (spec.is_absent()) continue;
+            if (spec.dtype != DType::f32) return {"f32 only"};
+            if (spec.numel() == 0) return {"an empty tensor"};
+            if (!memory_desc(spec)) return {"a layout that oneDNN does not have"};
+        }
+    return Op::weight_spec(p).layout.is_plain() ? supported : Support{"weights are given plain"};
+}
+
+template <class Op>
+std::vector<Candidate> candidates(const Problem& p) {
+    ThreadScope scope(p.threads);
+    ConvGeometry g = Op::geometry(p);
+    auto list = questions<Op>(p, g);
+    std::vector<std::pair<int, Candidate>> ranked;
+    for (size_t i = 0; i < list.size(); ++i)
+        for (auto& way : ways_for<Op>(p, g, list[i])) {
+            auto same = [&](auto& other) { return other.second.name == way.name; };
+            if (std::any_of(ranked.begin(), ranked.end(), same)) continue;
+            ranked.push_back({way.rank, {way.name, i, {.locks = way.locks}}});
+        }
+    std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    std::vector<Candidate> result;
+    for (auto& [rank, candidate] : ranked) result.push_back(std::move(candidate));
+    return result;
+}
+
+PrimitiveDesc find_way(std::vector<Way> list, const std::string& name) {
+    auto it = std::find_if(list.begin(), list.end(), [&](const Way& way) { return way.name == name; });
+    MGE_CHECK(it != list.end(), "no implementation named ", name);
+    return std::move(it->desc);
+}
+
+const void* constant(const PrepareContext& context, size_t input) {
+    return input < context.constants.size() ? context.constants[input] : nullptr;
+}
+
+std::vector<Operand> operands(Forward, const PrepareContext& context, const ConvGeometry& g) {
+    auto& p = context.problem;
+    std::vector<Operand> list{input(DNNL_ARG_SRC, 0, *memory_desc(p.inputs[0]), constant(context, 0)),
+                              input(DNNL_ARG_WEIGHTS, 1, weight_desc(g), constant(context, 1)),
+                              output(DNNL_ARG_DST, 0, *memory_desc(p.outputs[0]))};
+    if (p.has_input(bias)) list.push_back(input(DNNL_ARG_BIAS, bias, bias_desc(g)));
+    return list;
+}
+std::vector<Operand> operands(BackwardData, const PrepareContext& context, const ConvGeometry& g) {
+    auto& p = context.problem;
+    return {input(DNNL_ARG_WEIGHTS, 0, weight_desc(g), constant(context, 0)),
+            input(DNNL_ARG_DIFF_DST, 1, *memory_desc(p.inputs[1]), constant(context, 1)),
+            output(DNNL_ARG_DIFF_SRC, 0, *memory_desc(p.outputs[0]))};
+}
+std::vector<Operand> operands(BackwardWeight, const PrepareContext& context, const ConvGeometry& g) {
+    auto& p = context.problem;
+    return {input(DNNL_ARG_SRC, 0, *memory_desc(p.inputs[0]), constant(context, 0)),
+            input(DNNL_ARG_DIFF_DST, 1, *memory_desc(p.inputs[1]), constant(context, 1)),
+            output(DNNL_ARG_DIFF_WEIGHTS, 0, weight_desc(g))};
+}
+
+template <class Op>
+Prepared prepare(const PrepareContext& context) {
+    auto& p = context.problem;
+    ThreadScope scope(p.threads);
+    ConvGeometry g = Op::geometry(p);
+    Question question = questions<Op>(p, g).at(context.candidate.id);
+    PrimitiveDesc desc = find_way(ways_for<Op>(p, g, question), context.candidate.name);
+    if (std::is_same_v<Op, Forward> && p.has_input(residual)) {
+        Operand added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
+        return prepared(Call(desc, operands(Op{}, context, g), &added));
+    }
+    return prepared(Call(desc, operands(Op{}, context, g)));
+}
+
+template <class Op>
+Algorithm family() {
+    return {"onednn", supports<Op>, prepare<Op>, run_call, {}, candidates<Op>};
+}
+
+}  // namespace
+
+Algorithm onednn_conv2d() { return family<Forward>(); }
+Algorithm onednn_conv2d_backward_data() { return family<BackwardData>(); }
+Algorithm onednn_conv2d_backward_weight() { return family<BackwardWeight>(); }
+
+}  // namespace mge::ops
