@@ -63,6 +63,7 @@ __all__ = [
     "zeros_like",
 ]
 
+_AXES = list(range(8))
 _NOT_AVAILABLE = ("polar", "complex", "real", "imag")
 
 
@@ -199,6 +200,10 @@ def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
     """
     inp = _tensor(inp)
     pattern = list(pattern)
+    if (
+        all(type(p) is int for p in pattern) and sorted(pattern) == _AXES[: inp.ndim]
+    ):  # a permutation: nearly always
+        return _mge.ops.transpose(inp, pattern=pattern)
     axes = [int(p) for p in pattern if p != "x"]
     left_out = sorted(set(range(inp.ndim)) - set(axes))
     if len(axes) + len(left_out) != inp.ndim or any(inp._tuple_shape[a] != 1 for a in left_out):
@@ -254,7 +259,7 @@ def reshape(inp: Operand, target_shape: Shape) -> Tensor:
     sizes, target = known_or_symbolic(target_shape, "reshape")
     if target is not None:
         return _mge.ops.reshape(_tensor(inp), target)
-    if sizes.count(-1) > 1 or any(s < -1 for s in sizes):
+    if sizes and min(sizes) < 0 and (min(sizes) < -1 or sizes.count(-1) > 1):
         raise ValueError(f"[reshape] sizes are not negative, except for one -1, got {sizes}")
     return _mge.ops.reshape(_tensor(inp), shape=sizes)
 

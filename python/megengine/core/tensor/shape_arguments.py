@@ -40,6 +40,8 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
     Raises:
         TypeError: an entry is not an integer.
     """
+    if type(shape) in (tuple, list) and all(type(v) is int for v in shape):  # nearly always
+        return list(shape), None
     if isinstance(shape, _mge.Tensor):
         if state.tracing:
             return None, _vector(shape)
