@@ -31,6 +31,11 @@
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
 #include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/optimize/adam_step.h"
+#include "libmge/ops/optimize/sgd_step.h"
+#include "libmge/ops/random/distribution.h"
+#include "libmge/ops/random/dropout.h"
+#include "libmge/ops/random/permutation.h"
 #include "libmge/ops/reduce/arg_extreme.h"
 #include "libmge/ops/reduce/cumsum.h"
 #include "libmge/ops/reduce/reduce.h"
@@ -50,6 +55,7 @@ using AllOps = TypeList<             //
     ops::Abs,                        //
     ops::Acos,                       //
     ops::Acosh,                      //
+    ops::AdamStep,                   //
     ops::AdaptiveAvgPool2d,          //
     ops::AdaptiveAvgPool2dBackward,  //
     ops::AdaptiveMaxPool2d,          //
@@ -85,6 +91,7 @@ using AllOps = TypeList<             //
     ops::Cosh,                       //
     ops::Cumsum,                     //
     ops::Div,                        //
+    ops::Dropout,                    //
     ops::Embedding,                  //
     ops::EmbeddingBackward,          //
     ops::Equal,                      //
@@ -137,10 +144,12 @@ using AllOps = TypeList<             //
     ops::Mod,                        //
     ops::Mul,                        //
     ops::Neg,                        //
+    ops::Normal,                     //
     ops::NotEqual,                   //
     ops::OneHot,                     //
     ops::Pad,                        //
     ops::PadBackward,                //
+    ops::Permutation,                //
     ops::Pow,                        //
     ops::Prelu,                      //
     ops::Prod,                       //
@@ -158,6 +167,7 @@ using AllOps = TypeList<             //
     ops::ScatterAdd,                 //
     ops::SetSlice,                   //
     ops::SetTake,                    //
+    ops::SgdStep,                    //
     ops::ShapeOf,                    //
     ops::Sigmoid,                    //
     ops::Sign,                       //
@@ -178,6 +188,7 @@ using AllOps = TypeList<             //
     ops::Tanh,                       //
     ops::Topk,                       //
     ops::Transpose,                  //
+    ops::Uniform,                    //
     ops::Where>;
 
 }  // namespace mge

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): a function from a
+// counter and a key to four words of random bits, so that every element can be computed on its own.
+
+namespace mge {
+
+struct PhiloxWords {
+    unsigned w0, w1, w2, w3;
+};
+
+constexpr PhiloxWords philox(unsigned long long block, unsigned counter, unsigned stream, unsigned key) {
+    unsigned c0 = unsigned(block), c1 = unsigned(block >> 32), c2 = counter, c3 = stream;
+    unsigned k0 = key, k1 = 0;
+    for (int round = 0; round < 10; ++round) {
+        unsigned long long p0 = 0xD2511F53ull * c0, p1 = 0xCD9E8D57ull * c2;
+        unsigned n0 = unsigned(p1 >> 32) ^ c1 ^ k0, n2 = unsigned(p0 >> 32) ^ c3 ^ k1;
+        c1 = unsigned(p1);
+        c3 = unsigned(p0);
+        c0 = n0;
+        c2 = n2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return {c0, c1, c2, c3};
+}
+
+// [0, 1) in steps of 2^-24, all of them exact.
+constexpr float philox_uniform(unsigned bits) { return float(bits >> 8) * 0x1p-24f; }
+// (0, 1]: safe to take the logarithm of.
+constexpr float philox_positive(unsigned bits) { return (float(bits >> 8) + 1) * 0x1p-24f; }
+
+}  // namespace mge

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct AdamStep {
+    static constexpr auto name = "adam_step";
+    static constexpr auto doc =
+        "One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: "
+        "the "
+        "decay is then added to the step, not to the gradient.";
+    static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
+    static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
+    static constexpr auto in_place =
+        in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3}, InPlace{3, 4});
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+        bool decoupled = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::beta1>("beta1", "Part of the mean of gradients that stays."),
+        field<&Params::beta2>("beta2", "Part of the mean of squared gradients that stays."),
+        field<&Params::epsilon>("epsilon", "Added to the root of the mean square."),
+        field<&Params::weight_decay>("weight_decay", "Factor of the parameter that acts as a gradient."),
+        field<&Params::decoupled>("decoupled", "Decay the parameter itself, past the means (AdamW)."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AdamStep);
+inline constexpr OpFunction<AdamStep, false> adam_step{};
+
+}  // namespace mge::ops

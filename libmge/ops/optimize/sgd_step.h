@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct SgdStep {
+    static constexpr auto name = "sgd_step";
+    static constexpr auto doc =
+        "One step of gradient descent: g = grad + weight_decay * param, v = momentum * velocity + g, "
+        "param - lr * v. An absent velocity is zero; without momentum the velocity that comes out is empty.";
+    static constexpr auto inputs = names("param", "grad", optional("velocity"), "lr");
+    static constexpr auto outputs = output_names("param", "velocity");
+    static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{1, 2});
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double momentum = 0, weight_decay = 0;
+        bool nesterov = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::momentum>("momentum", "Part of the velocity that stays; 0: no velocity."),
+                   field<&Params::weight_decay>("weight_decay",
+                                                "Factor of the parameter that is added to its gradient."),
+                   field<&Params::nesterov>("nesterov", "Step along g + momentum * v instead of v."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, SgdStep);
+inline constexpr OpFunction<SgdStep, false> sgd_step{};
+
+}  // namespace mge::ops

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Uniform {
+    static constexpr auto name = "uniform";
+    static constexpr auto doc = "Independent f32 numbers, evenly distributed over [low, high).";
+    static constexpr auto inputs = names("state", host("target"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        IntList shape;
+        double low = 0, high = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
+                   field<&Params::low>("low", "Smallest value."),
+                   field<&Params::high>("high", "The values stay below it; above low."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Uniform);
+inline constexpr OpFunction<Uniform> uniform{};
+
+struct Normal {
+    static constexpr auto name = "normal";
+    static constexpr auto doc =
+        "Independent f32 numbers with a normal distribution (method of Box and Muller).";
+    static constexpr auto inputs = names("state", host("target"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        IntList shape;
+        double mean = 0, std = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
+                   field<&Params::mean>("mean", "Mean of the distribution."),
+                   field<&Params::std>("std", "Standard deviation; not negative."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Normal);
+inline constexpr OpFunction<Normal> normal{};
+
+}  // namespace mge::ops

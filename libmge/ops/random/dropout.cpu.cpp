@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/random/dropout.h"
+
+#include <algorithm>
+
+#include "libmge/kernel/cpu/philox_blocks.h"
+#include "libmge/ops/random/random_state.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+struct Drop {
+    int64_t count;
+    DType dtype;
+    uint64_t dropped;  // so many of the 2^32 words drop the element
+    float scale;
+};
+
+Prepared prepare_drop(const PrepareContext& context) {
+    double probability = context.problem.as<Dropout::Params>().probability;
+    auto& x = context.problem.inputs[0];
+    return Prepared::make(
+        Drop{x.numel(), x.dtype, uint64_t(probability * 0x1p32), float(1 / (1 - probability))});
+}
+
+void run_drop(const Prepared& prepared, const Launch& launch) {
+    auto& drop = prepared.state<Drop>();
+    PhiloxBlocks blocks(launch.in<int32_t>(1), uint32_t(RandomStream::dropout));
+    dispatch_dtype(drop.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        const T* x = launch.in<T>(0);
+        T *y = launch.out<T>(0), *mask = launch.out<T>(1);
+        par_for(launch.threads, (drop.count + 3) / 4, parallel_grain / PhiloxBlocks::nanoseconds_per_block,
+                [&](int64_t begin, int64_t end) {
+                    for (int64_t b = begin; b < end; ++b) {
+                        PhiloxWords words = blocks[b];
+                        const unsigned bits[4] = {words.w0, words.w1, words.w2, words.w3};
+                        for (int64_t i = 4 * b; i < std::min(4 * b + 4, drop.count); ++i) {
+                            mask[i] = T(bits[i - 4 * b] < drop.dropped ? 0.f : drop.scale);
+                            y[i] = T(float(x[i]) * float(mask[i]));
+                        }
+                    }
+                });
+    });
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Dropout) {
+    static constexpr Algorithm list[] = {{"philox", always, prepare_drop, run_drop}};
+    return list;
+}
+}  // namespace mge::ops

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Dropout {
+    static constexpr auto name = "dropout";
+    static constexpr auto doc =
+        "Sets elements of x to 0 with a probability and scales the others so that the mean stays; the mask "
+        "is "
+        "the factor of each element, in the dtype of x.";
+    static constexpr auto inputs = names("x", "seed");
+    static constexpr auto outputs = output_names("y", "mask");
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    struct Params {
+        double probability = 0.5;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::probability>("probability", "Of an element to be dropped; 0 or more and below 1."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Dropout);
+inline constexpr OpFunction<Dropout, false> dropout{};
+
+}  // namespace mge::ops

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Permutation {
+    static constexpr auto name = "permutation";
+    static constexpr auto doc = "0 … n - 1 in random order, every order equally likely (Fisher and Yates).";
+    static constexpr auto inputs = names("state");
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        int64_t n = 0;
+        DType dtype = DType::i32;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::n>("n", "How many numbers; 0 or more."),
+                   field<&Params::dtype>("dtype", "Dtype of the result; it has to hold n - 1 exactly."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Permutation);
+inline constexpr OpFunction<Permutation> permutation{};
+
+}  // namespace mge::ops

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/random/random_state.h"
+
+#include "libmge/base/error.h"
+
+namespace mge::ops {
+
+void check_random_state(std::string_view who, const TensorSpec& state) {
+    if (state.dtype != DType::i32 || !(state.shape == Shape{2}))
+        throw_user(who, text("the random state has to be int32 of shape (2,), got ", state),
+                   ErrorClass::type);
+}
+
+}  // namespace mge::ops

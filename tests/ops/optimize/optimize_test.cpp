@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
+
+namespace mge::test {
+namespace {
+
+Tensor number(double value) { return make_tensor(DType::f32, {}, {value}); }
+
+// The formulas in double.
+Reference sgd_reference(ops::SgdStep::Params p) {
+    return [p](std::span<const Tensor> in) {
+        auto param = values_of(in[0]), grad = values_of(in[1]);
+        std::vector<double> velocity = in[2] ? values_of(in[2]) : std::vector<double>(param.size());
+        double lr = values_of(in[3])[0];
+        for (size_t i = 0; i < param.size(); ++i) {
+            double g = grad[i] + p.weight_decay * param[i];
+            velocity[i] = p.momentum * velocity[i] + g;
+            param[i] -= lr * (p.nesterov ? g + p.momentum * velocity[i] : velocity[i]);
+        }
+        Tensor out = make_tensor(DType::f32, in[0].shape(), param);
+        if (p.momentum == 0) return Tensors{out, make_tensor(DType::f32, {0}, {})};
+        return Tensors{out, make_tensor(DType::f32, in[0].shape(), velocity)};
+    };
+}
+
+Reference adam_reference(ops::AdamStep::Params p) {
+    return [p](std::span<const Tensor> in) {
+        auto param = values_of(in[0]), grad = values_of(in[1]), mean = values_of(in[2]),
+             square = values_of(in[3]);
+        double step = values_of(in[4])[0] + 1, lr = values_of(in[5])[0];
+        for (size_t i = 0; i < param.size(); ++i) {
+            double g = grad[i] + (p.decoupled ? 0 : p.weight_decay * param[i]);
+            mean[i] = p.beta1 * mean[i] + (1 - p.beta1) * g;
+            square[i] = p.beta2 * square[i] + (1 - p.beta2) * g * g;
+            double delta = mean[i] / (1 - std::pow(p.beta1, step)) /
+                           (std::sqrt(square[i] / (1 - std::pow(p.beta2, step))) + p.epsilon);
+            param[i] -= lr * (delta + (p.decoupled ? p.weight_decay * param[i] : 0));
+        }
+        return Tensors{
+            make_tensor(DType::f32, in[0].shape(), param), make_tensor(DType::f32, in[0].shape(), mean),
+            make_tensor(DType::f32, in[0].shape(), square), make_tensor(DType::f32, in[4].shape(), {step})};
+    };
+}
+
+TEST(SgdStep, FollowsItsFormula) {
+    InputSpec lr{.shape = {}, .values = {0.1}};
+    for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}})
+        for (bool has_velocity : {false, true})
+            for (ops::SgdStep::Params p :
+                 {ops::SgdStep::Params{}, ops::SgdStep::Params{.weight_decay = 0.1},
+                  ops::SgdStep::Params{.momentum = 0.9, .weight_decay = 0.01},
+                  ops::SgdStep::Params{.momentum = 0.5, .weight_decay = 0.01, .nesterov = true}})
+                // A difference of two near numbers: the error goes with them, not with the result.
+                check_op<ops::SgdStep>(
+                    p, {{.shape = shape}, {.shape = shape}, {.shape = shape, .absent = !has_velocity}, lr},
+                    {.looser = 4, .reference = sgd_reference(p)});
+}
+
+TEST(AdamStep, FollowsItsFormula) {
+    InputSpec lr{.shape = {1}, .values = {0.01}};
+    for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}})
+        for (double step : {0.0, 1.0, 1000.0})
+            for (ops::AdamStep::Params p :
+                 {ops::AdamStep::Params{}, ops::AdamStep::Params{.weight_decay = 0.1},
+                  ops::AdamStep::Params{.beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3},
+                  ops::AdamStep::Params{.weight_decay = 0.01, .decoupled = true}})
+                // 1 - beta2 loses ten bits in f32, as in any f32 implementation.
+                check_op<ops::AdamStep>(p,
+                                        {{.shape = shape},
+                                         {.shape = shape},
+                                         {.shape = shape},
+                                         {.shape = shape, .low = 0.1, .high = 1},
+                                         {.shape = {}, .values = {step}},
+                                         lr},
+                                        {.looser = 20, .reference = adam_reference(p)});
+}
+
+TEST(AdamStep, WalksDownASlope) {
+    Tensor param = number(1), mean = number(0), square = number(0), step = number(0);
+    for (int i = 0; i < 5; ++i) {
+        auto next = ops::adam_step(TensorList({param, number(2), mean, square, step, number(0.1)}));
+        param = next[0];
+        mean = next[1];
+        square = next[2];
+        step = next[3];
+    }
+    EXPECT_NEAR(values_of(param)[0], 0.5, 1e-5);  // each step of a constant slope is lr
+    EXPECT_EQ(values_of(step)[0], 5);
+}
+
+TEST(Optimize, SaysWhatDoesNotFit) {
+    Tensor p = ops::full({.shape = IntList{2}}), q = ops::full({.shape = IntList{3}}), none;
+    expect_user_error(ErrorClass::type, "[sgd_step] parameters have to be float32, got float16", [&] {
+        Tensor half = ops::full({.shape = {2}, .dtype = DType::f16});
+        ops::sgd_step(half, half, none, number(1));
+    });
+    expect_user_error(ErrorClass::runtime,
+                      "[sgd_step] grad is float32(3,), expected that of the parameter, float32(2,)",
+                      [&] { ops::sgd_step(p, q, none, number(1)); });
+    expect_user_error(ErrorClass::runtime, "[sgd_step] lr is float32(2,), expected one float32 number",
+                      [&] { ops::sgd_step(p, p, none, p); });
+    expect_user_error(ErrorClass::assertion, "[sgd_step] Nesterov momentum requires a momentum",
+                      [&] { ops::sgd_step(p, p, none, number(1), {.nesterov = true}); });
+    expect_user_error(ErrorClass::runtime,
+                      "[adam_step] exp_avg_sq is float32(3,), expected that of the parameter, float32(2,)",
+                      [&] {
+                          ops::adam_step(TensorList({p, p, p, q, number(1), number(1)}));
+                      });
+}
+
+}  // namespace
+}  // namespace mge::test
