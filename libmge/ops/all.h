@@ -44,6 +44,7 @@
 #include "libmge/ops/shape/flip.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
+#include "libmge/ops/shape/reorder.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/split.h"
@@ -158,6 +159,7 @@ using AllOps = TypeList<             //
     ops::Relu,                       //
     ops::Relu6,                      //
     ops::RemoveAxis,                 //
+    ops::Reorder,                    //
     ops::Reshape,                    //
     ops::ReshapeLike,                //
     ops::RightShift,                 //

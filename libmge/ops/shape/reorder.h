@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+// Inside compiled programs only: elsewhere tensors are row-major. The program's layout pass puts it where
+// values change their layout.
+struct Reorder {
+    static constexpr auto name = "reorder";
+    static constexpr auto doc =
+        "The same tensor in another memory layout; what the layout pads with is zero.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        std::string layout = "plain";
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::layout>("layout", "Name of the layout (nhwc, nChw16c, ...), or plain for row-major."));
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Reorder);
+inline constexpr OpFunction<Reorder> reorder{};
+
+}  // namespace mge::ops
