@@ -6,5 +6,7 @@
 namespace mge::steady_state {
 
 int make_three_system_calls();
+int run_convolution_net();
+int run_own_kernels();
 
 }  // namespace mge::steady_state

@@ -14,6 +14,8 @@ struct ChildTask {
 };
 
 constexpr ChildTask child_tasks[] = {
+    {"convolution_net", &mge::steady_state::run_convolution_net},
+    {"own_kernels", &mge::steady_state::run_own_kernels},
     {"three_calls", &mge::steady_state::make_three_system_calls},
 };
 

@@ -84,7 +84,7 @@ struct Tracer {
         int status = 0;
         waitpid(child, &status, 0);
         if (!WIFSTOPPED(status)) {
-            result.error = "this process may not trace another";
+            result.is_forbidden = true;
             return;
         }
         ptrace(PTRACE_SETOPTIONS, child, nullptr,

@@ -16,7 +16,8 @@ struct SystemCalls {
     long count = 0;                  // without those that the OpenMP runtime makes itself
     long openmp = 0;                 // futex calls from libgomp's own code
     std::map<long, long> by_number;  // number of the call -> how often, libgomp's not included
-    std::string error;               // why nothing could be counted, e.g. tracing is forbidden
+    bool is_forbidden = false;       // tracing is not allowed here: nothing was counted
+    std::string error;               // why the traced program did not come to its end
 };
 
 // Starts this program again with `arguments` and traces all its threads.

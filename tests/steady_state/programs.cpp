@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steady_state/programs.h"
+
+#include <cstring>
+#include <random>
+
+#include "libmge/graph/builder.h"
+#include "libmge/mge.h"
+
+namespace mge::steady_state {
+namespace {
+
+constexpr int warm_up_runs = 5;
+
+Tensor random_tensor(const Shape& shape) {
+    static std::mt19937 random(1);
+    TensorSpec spec{DType::f32, shape, {}};
+    std::vector<float> values(size_t(spec.numel()));
+    std::normal_distribution<float> normal(0, 0.2F);
+    for (float& value : values) value = normal(random);
+    return tensor_from_host(spec, values.data());
+}
+
+std::unique_ptr<Context> warmed_up(const Graph& graph, int threads) {
+    CompileOptions options;
+    options.threads = threads;
+    auto program = Program::compile(graph, options);
+    auto context = Context::create(program);
+    Tensor x = random_tensor(program->inputs().at(0).spec.shape);
+    std::memcpy(context->input(0), x.data(), size_t(x.spec().numel()) * sizeof(float));
+    for (int i = 0; i < warm_up_runs; ++i) context->run();
+    return context;
+}
+
+}  // namespace
+
+std::unique_ptr<Context> own_kernels() {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {64, 1024}, {}}, "x");
+    {
+        InterpreterScope scope(builder);
+        Tensor y = ops::add(x, random_tensor({1024}));
+        y = ops::mul(ops::tanh(y), ops::exp(x));
+        y = ops::sub(y, ops::mean(y, {.axes = {1}, .keepdims = true}));
+        builder.set_outputs({ops::relu(y)});
+    }
+    return warmed_up(builder.take(), 1);
+}
+
+std::unique_ptr<Context> convolution_net() {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {1, 3, 64, 64}, {}}, "x");
+    {
+        InterpreterScope scope(builder);
+        Tensor y = ops::conv2d(x, random_tensor({32, 3, 3, 3}), {.padding = {1, 1}});
+        y = ops::max_pool2d(ops::relu(y), {.kernel = {2, 2}, .stride = {2, 2}});
+        Tensor z = ops::conv2d(y, random_tensor({32, 32, 3, 3}), {.padding = {1, 1}});
+        y = ops::relu(ops::add(y, z));
+        y = ops::mean(y, {.axes = {2, 3}});
+        y = ops::matmul(y, random_tensor({32, 100}));
+        builder.set_outputs({ops::softmax(y, {.axis = 1})});
+    }
+    return warmed_up(builder.take(), 2);
+}
+
+}  // namespace mge::steady_state
