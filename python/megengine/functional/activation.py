@@ -214,7 +214,7 @@ def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) ->
         Tensor.
     Example:
         >>> F.logsumexp(Tensor([0.0, 0.0]), axis=0)
-        Tensor(0.6931, device=xpux:0)
+        Tensor(0.6931472, device=xpux:0)
     """
     top = _max(inp, axis, keepdims=True)
     # An infinite maximum would give inf - inf; the shift may be any finite number.

@@ -6,6 +6,7 @@ Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NC
 
 from .. import _mge
 from ..core.operands import Pair, pair
+from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..tensor import Tensor
 
 
@@ -175,7 +176,9 @@ def conv_transpose2d(
             inp._tuple_shape[2:], stride, padding, dilation, kernel, extra, strict=True
         )
     ]
-    if inp.dtype != weight.dtype:  # the operator that carries the gradient does not promote
+    is_same = is_dtype_equal(inp.dtype, weight.dtype)
+    has_integers = is_same and is_integer(inp.dtype)
+    if has_integers or not is_same:  # the operator takes floats of one dtype
         inp, weight = inp.astype("float32"), weight.astype("float32")
     out = _mge.ops.conv2d_backward_data(
         weight,
@@ -187,6 +190,8 @@ def conv_transpose2d(
         height=sizes[0],
         width=sizes[1],
     )
+    if has_integers:
+        out = out.astype("int32")
     return out if bias is None else _mge.ops.add(out, bias)
 
 

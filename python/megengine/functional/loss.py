@@ -92,7 +92,7 @@ def cross_entropy(
         ValueError: ``reduction`` is unknown.
     Example:
         >>> F.nn.cross_entropy(Tensor([[0.0, 0.0]]), Tensor([0]))
-        Tensor(0.6931, device=xpux:0)
+        Tensor(0.6931472, device=xpux:0)
     """
     assert pred.ndim == label.ndim + 1, (
         f"[cross_entropy] label must have one rank less than pred ({pred.ndim}), got {label.ndim}"
@@ -125,7 +125,7 @@ def binary_cross_entropy(
         ValueError: ``reduction`` is unknown.
     Example:
         >>> F.nn.binary_cross_entropy(Tensor([0.0]), Tensor([1.0]))
-        Tensor(0.6931, device=xpux:0)
+        Tensor(0.6931472, device=xpux:0)
     """
     if with_logits:
         yes, no = logsigmoid(pred), logsigmoid(_mge.ops.neg(pred))

@@ -14,6 +14,7 @@ import numpy as np
 from .. import _mge
 from ..core.not_available import not_available
 from ..core.operands import Operand
+from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.shape_arguments import as_int, axis_list, normal_axis
 from ..tensor import Tensor
 
@@ -343,8 +344,10 @@ def dot(inp1: Tensor, inp2: Tensor) -> Tensor:
             raise RuntimeError(f"[dot] both inputs must have rank 1, got {value.ndim}")
     out = _mge.ops.matmul(inp1, inp2)
     # Unlike a matrix product, a dot product of small integers stays small.
-    kept = inp1.dtype if isinstance(inp1, Tensor) and inp1.dtype == inp2.dtype else out.dtype
-    return out if kept == out.dtype else _mge.ops.convert(out, dtype=kept)
+    is_small = isinstance(inp1, Tensor) and isinstance(inp2, Tensor) and is_integer(inp1.dtype)
+    if is_small and is_dtype_equal(inp1.dtype, inp2.dtype) and inp1.dtype != out.dtype:
+        return _mge.ops.convert(out, dtype=inp1.dtype)
+    return out
 
 
 def cross(
@@ -413,7 +416,7 @@ def norm(
     if order == 1:
         return sum(_mge.ops.abs(inp), axis, keepdims)
     if order == 2:
-        if np.dtype(inp.dtype).kind in "iu":  # the squares may not fit
+        if is_integer(inp.dtype):  # the squares may not fit
             inp = _mge.ops.convert(inp, dtype="float32")
         return _mge.ops.sqrt(sum(_mge.ops.square(inp), axis, keepdims))
     powers = _mge.ops.pow(_mge.ops.abs(inp), float(order))

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.not_available import not_available
+from ..core.tensor.dtype import is_integer
 from ..tensor import Tensor
 from .activation import (  # noqa: F401
     gelu,
@@ -212,7 +213,7 @@ def embedding(
         if value is not None:
             raise ValueError(f"[embedding] {name} is not supported, got {value!r}")
     inp = inp if isinstance(inp, _mge.Tensor) else Tensor(inp)
-    if np.dtype(inp.dtype).kind in "iu" and inp.dtype != np.int32:
+    if is_integer(inp.dtype) and inp.dtype != np.int32:
         inp = inp.astype("int32")
     return _mge.ops.embedding(weight, inp)
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import Operand
-from ..core.tensor.dtype import is_bfloat16
+from ..core.tensor.dtype import is_bfloat16, is_dtype_equal
 from ..core.tensor.indexing import unravel
 from ..core.tensor.shape_arguments import normal_axis
 from ..tensor import Tensor
@@ -101,9 +101,12 @@ def where(mask: Tensor, x: Operand | None = None, y: Operand | None = None):
     if x is None and y is None:
         return non_zero(mask, as_tuple=True)
     _check_mask(mask, {"x": x, "y": y}, "where")
-    if x.dtype != y.dtype:
+    if not is_dtype_equal(x.dtype, y.dtype):
         common = _common_dtype(x.dtype, y.dtype)
-        x, y = (v if v.dtype == common else _mge.ops.convert(v, dtype=common) for v in (x, y))
+        x, y = (
+            v if is_dtype_equal(v.dtype, common) else _mge.ops.convert(v, dtype=common)
+            for v in (x, y)
+        )
     return _mge.ops.where(mask, x, y)
 
 

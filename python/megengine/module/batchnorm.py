@@ -65,7 +65,7 @@ class _BatchNorm(Module):
         if shape is not None:
             inp = F.reshape(inp, (inp.shape[0], self.num_features, -1, 1))
         weight, bias = self.weight, self.bias
-        if self.freeze and self.training and weight is not None:
+        if self.freeze and weight is not None:
             weight, bias = weight.detach(), bias.detach()
         training = (self.training and not self.freeze) or not self.track_running_stats
         out = self._normalise(inp, weight, bias, training)

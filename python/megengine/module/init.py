@@ -5,6 +5,7 @@ import math
 
 from .. import functional as F
 from .. import random
+from ..core.tensor.dtype import is_dtype_equal
 from ..tensor import Tensor
 
 
@@ -58,7 +59,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> None:
 
 
 def _like(drawn: Tensor, tensor: Tensor) -> Tensor:
-    drawn = drawn if drawn.dtype == tensor.dtype else drawn.astype(tensor.dtype)
+    drawn = drawn if is_dtype_equal(drawn.dtype, tensor.dtype) else drawn.astype(tensor.dtype)
     return drawn if drawn.device == tensor.device else drawn.to(tensor.device)
 
 

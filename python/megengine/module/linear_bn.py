@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A linear map and batch normalisation, to be quantised as one."""
 
+import numpy as np
+
 from .. import functional as F
-from ..tensor import Tensor
+from ..tensor import Parameter, Tensor
 from .batchnorm import BatchNorm1d
 from .linear import Linear
 from .module import Module
@@ -24,8 +26,9 @@ class _LinearBnActivation1d(Module):
         super().__init__(**kwargs)
         self.in_features = in_features
         self.out_features = out_features
-        self.bias = bias
         self.linear = Linear(in_features, out_features, bias, compute_mode)
+        # Stands in the state of all such modules; what is added is the bias of ``linear``.
+        self.bias = Parameter(np.zeros(out_features, np.float32)) if bias else None
         self.bn = BatchNorm1d(out_features, eps, momentum, affine, track_running_stats)
 
 

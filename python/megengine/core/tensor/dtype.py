@@ -94,6 +94,16 @@ def is_bfloat16(dtype) -> bool:
     return metadata.get("mgb_dtype", {}).get("name") == "bfloat16"
 
 
+def is_integer(dtype) -> bool:
+    """Whether values of a dtype are integers: bool and bfloat16 are none.
+
+    Example:
+        >>> is_integer("uint8"), is_integer(bfloat16)
+        (True, False)
+    """
+    return not is_bfloat16(dtype) and np.dtype(dtype).kind in "iu"
+
+
 def is_differentible_dtype(dtype) -> bool:
     """Whether gradients flow through values of a dtype: the floating ones.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import _mge
 from ..tracing_state import state
-from .dtype import is_dtype_equal
+from .dtype import is_dtype_equal, is_integer
 
 _ABSENT = -(2**63)  # a slice bound that was not given
 _FROM_INPUT = _ABSENT + 1  # a slice bound that is a Tensor's value
@@ -216,7 +216,7 @@ def _normal_entry(entry):
 def _normal_tensor(entry):
     if entry.dtype == np.bool_:
         return bool(entry.item()) if entry.ndim == 0 else entry
-    if np.dtype(entry.dtype).kind not in "iu":
+    if not is_integer(entry.dtype):
         raise IndexError(f"[index] an index Tensor must be of integers or bools, got {entry.dtype}")
     return entry if entry.dtype == np.int32 else _mge.ops.convert(entry, dtype="int32")
 

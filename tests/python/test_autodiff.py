@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GradManager and Function."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import megengine.functional as F
+from megengine import Tensor
+from megengine.autodiff import Function, GradManager, get_backwarding_grad_manager
+
+
+def test_gradients_accumulate_and_missing_dy_is_ones():
+    x = Tensor([1.0, 2.0])
+    gm = GradManager().attach(x)
+    for _ in range(2):
+        with gm:
+            gm.backward(x * x)
+    np.testing.assert_array_equal(x.grad.numpy(), [4, 8])
+
+
+def test_several_results_and_gradients():
+    x, y, alone = Tensor([2.0]), Tensor([3.0]), Tensor([1.0])
+    with GradManager().attach([x, y, alone]) as gm:
+        gm.backward([x * y, x + y], [Tensor([10.0]), Tensor([1.0])])
+    assert (float(x.grad), float(y.grad), alone.grad) == (31, 21, None)
+    with GradManager().attach(x) as gm:
+        with pytest.raises(AssertionError, match="gradients of results"):
+            gm.backward([x * y], [Tensor([1.0])] * 2)
+
+
+def test_errors_of_order():
+    gm = GradManager().attach(Tensor([1.0]))
+    with pytest.raises(RuntimeError, match="^no computation history"):
+        gm.backward(Tensor([1.0]))
+    with gm:
+        with pytest.raises(RuntimeError, match="^already recording"):
+            gm.record()
+    with pytest.raises(AssertionError, match="floating"):
+        gm.attach(Tensor([1]))
+
+
+def test_attach_while_recording_counts_from_there():
+    x = Tensor([3.0])
+    with GradManager() as gm:
+        y = x * x
+        gm.attach(y)
+        gm.backward(y * y)
+    assert float(y.grad) == 18 and x.grad is None
+
+
+def test_callbacks_run_in_order_and_may_return_a_future():
+    class Future:
+        def __init__(self, value):
+            self.value = value
+
+        def get(self):
+            return self.value
+
+    x = Tensor([1.0])
+    seen = []
+    gm = GradManager().attach(x, callbacks=lambda t, g: seen.append(t) or g + 1)
+    gm.attach(x, callbacks=[lambda t, g: Future(g * 10)])
+    with gm:
+        gm.backward(x * 2)
+    assert seen == [x] or seen[0] is x
+    assert float(x.grad) == 30
+
+
+def test_callback_that_returns_nothing_leaves_no_gradient():
+    x = Tensor([1.0])
+    with GradManager().attach(x, callbacks=lambda t, g: None) as gm:
+        gm.backward(x * 2)
+    assert x.grad is None
+
+
+def test_the_running_manager_is_known_in_callbacks():
+    x, seen = Tensor([1.0]), []
+    gm = GradManager()
+    gm.attach(x, callbacks=lambda t, g: seen.append(get_backwarding_grad_manager()) or g)
+    with gm:
+        gm.backward(x * 2)
+    assert seen == [gm] and get_backwarding_grad_manager() is None
+
+
+def test_attaching_does_not_keep_alive():
+    x = Tensor([1.0])
+    gm = GradManager().attach(x)
+    died = weakref.ref(x)
+    del x
+    gc.collect()
+    assert died() is None and gm.attached_tensors() == []
+
+
+def test_nothing_is_kept_after_leaving():
+    x = Tensor([1.0])
+    with GradManager().attach(x):
+        y = x * 2
+        died = weakref.ref(y)
+        del y
+    gc.collect()
+    assert died() is None
+
+
+def test_second_derivative():
+    x = Tensor([2.0, 3.0])
+    outer, inner = GradManager().attach(x), GradManager().attach(x)
+    with outer:
+        with inner:
+            inner.backward(F.sum(x**3 * F.exp(x)))
+        first, x.grad = x.grad, None
+        outer.backward(first)
+    v = np.array([2.0, 3.0])
+    np.testing.assert_allclose(first.numpy(), (v**3 + 3 * v**2) * np.exp(v), rtol=1e-5)
+    want = (v**3 + 6 * v**2 + 6 * v) * np.exp(v)
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-5)
+
+
+def test_groups_record_together():
+    x, y = Tensor([2.0]), Tensor([3.0])
+    a, b = GradManager().attach(x), GradManager().attach(y)
+    with a | b:
+        z = x * y
+        a.backward(z)
+        b.backward(z)
+    assert (float(x.grad), float(y.grad)) == (3, 2)
+
+
+def test_in_place_change_of_an_attached_tensor():
+    w = Tensor([2.0])
+    with GradManager().attach(w) as gm:
+        y = w * w
+        w += 1
+        gm.backward(y)
+    assert float(w) == 3 and float(w.grad) == 4
+
+
+class Scaled(Function):
+    """Forward times 3, backward times a number that is no derivative."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def forward(self, x):
+        x += 0
+        return x * 3
+
+    def backward(self, dy):
+        return dy * self.factor
+
+
+def test_function_has_its_own_gradient():
+    x = Tensor([1.0, 2.0])
+    with GradManager().attach(x) as gm:
+        y = Scaled(7)(x * 2)
+        gm.backward(y)
+    np.testing.assert_array_equal(y.numpy(), [6, 12])
+    np.testing.assert_array_equal(x.grad.numpy(), [14, 14])
+
+
+def test_function_with_unused_results_and_inputs_without_gradient():
+    seen = []
+
+    class Two(Function):
+        def forward(self, a, b):
+            return a * 2, b * 3
+
+        def backward(self, da, db):
+            seen.append((da is None, db is None))
+            return da * 2, None
+
+    a, b = Tensor([1.0]), Tensor([1.0])
+    with GradManager().attach([a, b]) as gm:
+        first, _ = Two()(a, b)
+        gm.backward(first)
+    assert seen == [(False, True)] and float(a.grad) == 2 and b.grad is None
+
+
+def test_function_wants_tensors():
+    with pytest.raises(TypeError, match="expect type Tensor as inputs"):
+        Scaled(1)(np.ones(2))
+
+
+def test_function_at_second_order():
+    class Cube(Function):
+        def forward(self, x):
+            self.x = x
+            return x**3
+
+        def backward(self, dy):
+            return dy * 3 * self.x * self.x
+
+    x = Tensor([2.0])
+    outer, inner = GradManager().attach(x), GradManager().attach(x)
+    with outer:
+        with inner:
+            inner.backward(Cube()(x))
+        first, x.grad = x.grad, None
+        outer.backward(first)
+    assert float(first) == 12 and float(x.grad) == 12

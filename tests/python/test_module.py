@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Module: what it finds in attributes, hooks, state, representation, pickling."""
+
+import pickle
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine import Parameter, Tensor
+from megengine.autodiff import GradManager
+
+
+class Part(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = Parameter([1.0, 2.0])
+        self.mean = Tensor([3.0])
+
+    def forward(self, x):
+        return x * self.weight
+
+
+class Whole(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.z_first = Part()
+        self.items = [Part(), (Part(), {"deep": Part()})]
+        self.table = {"b": Parameter([5.0]), "a": Part()}
+        self.shared = self.z_first
+
+    def forward(self, x):
+        return self.z_first(x)
+
+
+def names(found):
+    return [name for name, _ in found]
+
+
+def test_finds_tensors_in_order_of_names_and_once():
+    assert names(Whole().named_parameters()) == [
+        "items.0.weight",
+        "items.1.0.weight",
+        "items.1.1.deep.weight",
+        "shared.weight",
+        "table.b",
+        "table.a.weight",
+    ]
+    assert names(Whole().named_buffers(prefix="net"))[0] == "net.items.0.mean"
+    assert len(list(Whole().tensors())) == 11
+    assert names(Whole().named_parameters(recursive=False)) == ["table.b"]
+
+
+def test_named_modules_and_children():
+    whole = Whole()
+    assert names(whole.named_modules())[:2] == ["", "items.0"]
+    assert names(whole.named_children()) == [
+        "items.0",
+        "items.1.0",
+        "items.1.1.deep",
+        "shared",
+        "table.a",
+    ]
+    parents = {name: owner for name, _, owner in whole.named_modules(with_parent=True)}
+    assert parents["items.0"] is whole and parents[""] is None
+    assert [m for m, _ in whole.modules(with_parent=True)] == list(whole.modules())
+
+
+def test_keys_of_a_dict_with_modules_must_be_strings():
+    module = M.Module()
+    with pytest.raises(AssertionError, match="keys for Tensor and Module must be str, error key"):
+        module.table = {1: Part()}
+        list(module.named_parameters())
+
+
+def test_modules_cannot_be_assigned_before_init():
+    class Early(M.Module):
+        def __init__(self):
+            self.part = Part()
+            super().__init__()
+
+    with pytest.raises(AttributeError, match=r"before Module.__init__\(\)"):
+        Early()
+
+
+def test_attributes_of_a_fresh_module():
+    assert set(M.Module().__dict__) == {
+        "_modules",
+        "name",
+        "training",
+        "quantize_disabled",
+        "_forward_pre_hooks",
+        "_forward_hooks",
+        "_name",
+        "_short_name",
+    }
+
+
+def test_hooks_run_in_order_and_can_replace():
+    module = Part()
+    seen = []
+    first = module.register_forward_pre_hook(lambda m, inputs: seen.append("a"))
+    module.register_forward_pre_hook(lambda m, inputs: inputs[0] + 1)
+    module.register_forward_hook(lambda m, inputs, outputs: outputs * inputs[0])
+    np.testing.assert_array_equal(module(Tensor([1.0, 1.0])).numpy(), [4, 8])
+    assert seen == ["a"]
+    first.remove()
+    first.remove()
+    module(Tensor([1.0, 1.0]))
+    assert seen == ["a"]
+
+
+def test_state_dict_round_trip():
+    a, b = Whole(), Whole()
+    for tensor in a.tensors():
+        tensor[...] = tensor * 7
+    b.load_state_dict(a.state_dict())
+    for (name, x), (_, y) in zip(a.named_tensors(), b.named_tensors(), strict=True):
+        np.testing.assert_array_equal(x.numpy(), y.numpy(), name)
+    kept = a.state_dict(keep_var=True)
+    assert kept["shared.weight"] is a.z_first.weight
+    assert list(a.state_dict(prefix="p"))[0] == "p.items.0.mean"
+
+
+def test_state_of_normalisation_is_flat():
+    norm = M.BatchNorm2d(3)
+    state = norm.state_dict()
+    assert {value.shape for value in state.values()} == {(3,)}
+    state["weight"] = np.full((3, 1), 5, np.float32)
+    norm.load_state_dict(state)
+    assert norm.weight.shape == (1, 3, 1, 1) and norm.weight.numpy()[0, 0, 0, 0] == 5
+
+
+def test_loading_is_strict_about_names_and_shapes():
+    module = Part()
+    with pytest.raises(KeyError, match="mean"):
+        module.load_state_dict({"weight": np.array([8.0, 9.0], np.float32)})
+    np.testing.assert_array_equal(module.weight.numpy(), [8, 9])  # loaded before it was refused
+    with pytest.raises(KeyError, match="extra"):
+        module.load_state_dict({**module.state_dict(), "extra": np.zeros(1)})
+    with pytest.raises(ValueError, match="weight"):
+        module.load_state_dict({"weight": np.zeros(3, np.float32)}, strict=False)
+    with pytest.raises(AssertionError, match="numpy"):
+        module.load_state_dict(module.state_dict(keep_var=True))
+    assert module.load_state_dict({"weight": np.zeros(2, np.float32)}, strict=False) is None
+
+
+def test_loading_through_a_function():
+    module = Part()
+    module.load_state_dict(
+        lambda name, tensor: np.zeros(2, np.float32) if name == "weight" else None
+    )
+    np.testing.assert_array_equal(module.weight.numpy(), [0, 0])
+    np.testing.assert_array_equal(module.mean.numpy(), [3])
+
+
+def test_loaded_values_keep_the_class_and_take_the_dtype():
+    module = Part()
+    state = module.state_dict()
+    state["mean"] = state["mean"].astype(np.float16)
+    module.load_state_dict(state)
+    assert module.mean.dtype == np.float16
+    assert isinstance(module.weight, Parameter)
+
+
+def test_train_and_eval_reach_all_parts():
+    whole = Whole()
+    whole.eval()
+    assert not any(m.training for m in whole.modules())
+    whole.train(recursive=False)
+    assert whole.training and not whole.z_first.training
+    whole.disable_quantize()
+    assert all(m.quantize_disabled for m in whole.modules())
+
+
+def test_representation_follows_the_attributes():
+    net = M.Sequential(M.ReLU(), M.Linear(2, 1))
+    del net[0]
+    assert repr(net) == ("Sequential(\n  (1): Linear(in_features=2, out_features=1, bias=True)\n)")
+
+
+def test_pickled_module_works_also_without_new_attributes():
+    module = M.Linear(2, 2)
+    state = {k: v for k, v in module.__dict__.items() if k not in ("_short_name", "_name")}
+    old = M.Linear.__new__(M.Linear)
+    old.__setstate__(state)
+    copy = pickle.loads(pickle.dumps(old))
+    x = F.ones((1, 2))
+    np.testing.assert_array_equal(copy(x).numpy(), module(x).numpy())
+
+
+def test_sequential_is_a_sequence():
+    a, b, c = M.ReLU(), M.Sigmoid(), M.Identity()
+    net = M.Sequential(OrderedDict([("a", a), ("b", b)]))
+    assert len(net) == 2 and net[0] is a and list(net) == [a, b] and net.layer_keys == ["a", "b"]
+    net[1] = c
+    assert net.b is c
+    assert isinstance(net[:1], M.Sequential) and len(net[:1]) == 1
+    with pytest.raises(TypeError, match="Module"):
+        M.Sequential(a, F.relu)
+
+
+def test_wrong_arguments_name_who_and_what():
+    with pytest.raises(ValueError, match="in_channels must be divisible by groups"):
+        M.Conv2d(3, 4, 3, groups=2)
+    with pytest.raises(ValueError, match="padding_mode"):
+        M.Conv2d(3, 4, 3, padding_mode="wrap")
+    with pytest.raises(ValueError, match=r"expected 4D input \(got 2D input\)"):
+        M.BatchNorm2d(3)(F.ones((2, 3)))
+    with pytest.raises(mge.NotAvailableError, match="MultiHeadAttention"):
+        M.MultiHeadAttention(4, 2)
+    with pytest.raises(NotImplementedError, match="forward"):
+        M.Module()(1)
+
+
+def test_gradient_of_lstm_by_finite_differences():
+    mge.random.seed(0)
+    net = M.LSTM(2, 3, num_layers=2, bidirectional=True)
+    x = mge.random.normal(size=(3, 2, 2))
+
+    def total(inputs):
+        output, (h, c) = net(inputs)
+        return F.sum(output * output) + F.sum(h) + 2 * F.sum(c)
+
+    with GradManager().attach(x) as gm:
+        gm.backward(total(x))
+    at, step = x.numpy(), 1e-2
+    for place in np.ndindex(*at.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = at.copy()
+            moved[place] += sign * step
+            ends.append(float(total(Tensor(moved))))
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(x.grad.numpy()[place], slope, atol=2e-3)
+
+
+def test_frozen_batch_norm_changes_nothing():
+    norm = M.BatchNorm2d(2, freeze=True)
+    before = norm.state_dict()
+    norm(F.ones((2, 2, 2, 2)))
+    for name, value in norm.state_dict().items():
+        np.testing.assert_array_equal(value, before[name])
+    with pytest.raises(AssertionError, match="track_running_stats"):
+        M.BatchNorm2d(2, freeze=True, track_running_stats=False)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""save, load, and the settings of the process."""
+
+import io
+import logging
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.module as M
+
+
+def test_round_trip_of_nested_state(tmp_path):
+    net = M.Linear(3, 2)
+    path = tmp_path / "state.pkl"
+    mge.save({"state": net.state_dict(), "step": 3, "t": mge.Parameter([1.0])}, path)
+    found = mge.load(str(path))
+    assert found["step"] == 3 and isinstance(found["t"], mge.Parameter)
+    np.testing.assert_array_equal(found["state"]["weight"], net.weight.numpy())
+    assert [p.name for p in tmp_path.iterdir()] == ["state.pkl"]
+
+
+def test_failed_save_leaves_the_old_file(tmp_path):
+    path = tmp_path / "state.pkl"
+    mge.save(1, path)
+    with pytest.raises(Exception):  # noqa: B017 - which one is pickle's affair
+        mge.save(lambda: None, path)
+    assert mge.load(path) == 1 and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "location, device",
+    [
+        (None, "cpu0:0"),
+        ("cpu1", "cpu1:0"),
+        ({"cpu0": "cpu2"}, "cpu2:0"),
+        ({"gpu0": "cpu2"}, "cpu0:0"),
+        (lambda name: name.replace("cpu0", "cpu3"), "cpu3:0"),
+    ],
+)
+def test_map_location(location, device):
+    file = io.BytesIO()
+    mge.save(mge.Tensor([1.0], device="cpu0"), file)
+    file.seek(0)
+    assert str(mge.load(file, map_location=location).device) == device
+    assert mge.Tensor.dmap_callback is None
+
+
+def test_wrong_map_location():
+    with pytest.raises(TypeError, match="map_location"):
+        mge.load(io.BytesIO(b""), map_location=5)
+
+
+def test_config_is_checked_and_restored():
+    assert mge.config.async_level == 2
+    with pytest.raises(AssertionError, match="async_level"):
+        mge.config.async_level = 3
+    with pytest.raises(KeyError), mge.config._override(async_level=0, compute_mode="float32"):
+        assert (mge.config.async_level, mge.config._compute_mode) == (0, "float32")
+        raise KeyError
+    assert (mge.config.async_level, mge.config._compute_mode) == (2, "default")
+
+
+def test_log_level_and_file(tmp_path):
+    logger = mge.get_logger("megengine.test")
+    before = mge.set_log_level("ERROR")
+    try:
+        assert logger.level == logging.ERROR
+        mge.set_log_file(str(tmp_path / "log"))
+        logger.error("something happened")
+        assert "something happened" in (tmp_path / "log").read_text()
+    finally:
+        mge.set_log_level(before)
+    with pytest.raises(ValueError, match="level"):
+        mge.set_log_level("LOUD")
+
+
+def test_devices_and_their_memory():
+    assert mge.get_device_count("cpu") >= 1 and mge.get_device_count("gpu") == 0
+    assert mge.get_default_device() == "xpux:0" or mge.get_default_device() == "xpux"
+    with pytest.raises(AssertionError, match="device_type"):
+        mge.get_device_count("toaster")
+    total, free = mge.get_mem_status_bytes()
+    assert total >= free > 0
+    before = mge.device.get_allocated_memory()
+    held = mge.Tensor(np.zeros(1 << 20, np.float32))
+    assert mge.device.get_allocated_memory() >= before + (1 << 22)
+    assert mge.device.get_max_allocated_memory() >= mge.device.get_allocated_memory()
+    del held
+    with pytest.raises(RuntimeError):
+        mge.set_default_device("nosuchdevice")

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor: construction, identity and mutation, methods, NumPy, copying."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import megengine as mge
+from megengine import Parameter, Tensor
+from megengine.core.tensor.dtype import bfloat16
+
+
+def test_in_place_operators_keep_the_object_and_touch_no_other():
+    x = Tensor([1.0, 2.0])
+    kept, same = x.detach(), x
+    x += 1
+    x *= 2
+    x -= 1
+    x /= 2
+    assert x is same
+    np.testing.assert_array_equal(x.numpy(), [1.5, 2.5])
+    np.testing.assert_array_equal(kept.numpy(), [1, 2])
+
+
+def test_slices_are_no_views():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    row, flat = x[0], x.reshape(-1)
+    x[0] = 9
+    np.testing.assert_array_equal(row.numpy(), [1, 2])
+    np.testing.assert_array_equal(flat.numpy(), [1, 2, 3, 4])
+    array = x.numpy()
+    x[...] = 0
+    assert array[0, 0] == 9
+
+
+def test_assignment_of_a_whole_tensor_takes_its_dtype_other_keys_cast():
+    x = Tensor([1.0, 2.0])
+    x[...] = Tensor([3, 4])
+    assert x.dtype == np.int32
+    x[0] = 2.7
+    np.testing.assert_array_equal(x.numpy(), [2, 4])
+
+
+def test_reset_converts():
+    x = Tensor([1.0])
+    x._reset([2, 3])
+    assert x.dtype == np.float32 and x.shape == (2,)
+
+
+def test_tensor_of_a_tensor():
+    x = Tensor([1.0], name="x")
+    y = Tensor(x)
+    assert y.name == "" and y.dtype == x.dtype
+    x += 1
+    assert float(y) == 1
+    with pytest.raises(RuntimeError, match="astype"):
+        Tensor(x, dtype="int32")
+
+
+def test_shapes_and_sizes():
+    x = Tensor(np.zeros((2, 3), np.float32))
+    assert (x.shape, x._tuple_shape, x.ndim, x.size, len(x)) == ((2, 3), (2, 3), 2, 6, 2)
+    scalar = Tensor(3.0)
+    assert scalar.shape == () and scalar[None].shape == (1,)
+    for wrong in (len, iter):
+        with pytest.raises(TypeError):
+            wrong(scalar)
+    assert [float(v) for v in Tensor([1.0, 2.0])] == [1, 2]
+
+
+def test_conversion_to_numbers():
+    assert (int(Tensor([2])), float(Tensor(2.5)), bool(Tensor([True]))) == (2, 2.5, True)
+    assert [10, 20, 30][Tensor(1)] == 20
+    with pytest.raises(AssertionError):
+        Tensor([1, 2]).item()
+    assert f"{Tensor(1.234):.2f}" == "1.23"
+
+
+def test_what_is_not_defined_says_so():
+    x = Tensor([1.0])
+    with pytest.raises(NotImplementedError):
+        1.0 in x  # noqa: B015
+    with pytest.raises(NotImplementedError):
+        math.trunc(x)
+    with pytest.raises(AttributeError, match="GradManager"):
+        x.requires_grad = True
+    with pytest.raises(AttributeError):
+        x.argmax()
+
+
+def test_tensors_are_keys_by_identity():
+    a, b = Tensor([1.0]), Tensor([1.0])
+    assert {a: 1, b: 2}[a] == 1 and hash(a) != hash(b)
+
+
+def test_numpy_meets_tensors():
+    x = Tensor([1.0, 2.0])
+    for result in (np.ones(2, np.float32) + x, x + np.ones(2, np.float32), np.exp(x)):
+        assert type(result) is Tensor
+    assert np.asarray(x).tolist() == [1, 2]
+    assert np.asarray(x, dtype=np.int64).dtype == np.int64
+    with pytest.raises(ValueError, match="read-only"):
+        x.numpy()[0] = 5
+
+
+def test_parameter_arithmetic_gives_tensors():
+    p = Parameter([1.0])
+    assert type(p + 1) is Tensor and type(p.reshape(1, 1)) is Tensor
+    p += 1
+    assert type(p) is Parameter
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "uint8", "float16"])
+def test_pickle(dtype):
+    x = Parameter(np.array([0, 1]).astype(dtype))
+    y = pickle.loads(pickle.dumps(x))
+    assert type(y) is Parameter and y.dtype == x.dtype and y.device == x.device
+    np.testing.assert_array_equal(x.numpy(), y.numpy())
+
+
+def test_bfloat16_survives_pickling():
+    x = Tensor([1.5, 2.0], dtype=bfloat16)
+    y = pickle.loads(pickle.dumps(x))
+    assert repr(x) == "Tensor([1.5 2. ], dtype=bfloat16, device=xpux:0)" == repr(y)
+
+
+def test_copy_shares_deepcopy_does_not():
+    x = Tensor([1.0], name="x")
+    shallow, deep = copy.copy(x), copy.deepcopy({"x": x})["x"]
+    x[0] = 5
+    assert float(shallow) == float(deep) == 1
+    assert type(copy.deepcopy(Parameter([1.0]))) is Parameter
+
+
+def test_devices():
+    x = Tensor([1.0])
+    assert x.device == "xpux" and str(x.device) == "xpux:0"
+    y = x.to("cpu1")
+    assert y.device == "cpu1" and float(y) == 1
+    with pytest.raises(RuntimeError):
+        x.to("nosuchdevice0")
+
+
+def test_index_errors():
+    x = Tensor(np.zeros((2, 3), np.float32))
+    for key in ((..., ...), (0, 0, 0), "a", 1.5, Tensor([1.5]), np.zeros((3, 3), bool)):
+        with pytest.raises(IndexError, match="index"):
+            x[key]
+    with pytest.raises(ValueError, match="shape"):
+        x[...] = np.zeros((4, 4), np.float32)
+    with pytest.raises(TypeError):
+        x[0] = "text"
+
+
+INDEX_KEYS = [
+    0,
+    -1,
+    slice(None, None, -1),
+    (slice(None), slice(2, 0, -1)),
+    (None, ..., 1),
+    [1, 0],
+    ([0, 1], slice(None), [1, 2]),
+    (slice(None), [0, 2, 2]),
+    (1, [[0, 1], [2, 3]], 2),
+    np.array([True, False]),
+    (slice(None), np.array([True, False, True, False])),
+    (0, np.arange(20).reshape(4, 5) % 3 == 0),
+    True,
+    False,
+    (..., [1, 1]),
+    (slice(None), None, [0]),
+    (slice(1, 1),),
+    ([], slice(None)),
+]
+
+
+@pytest.mark.parametrize("key", INDEX_KEYS, ids=str)
+@pytest.mark.parametrize("wrap", [False, True], ids=["array", "Tensor"])
+def test_indexing_as_numpy(key, wrap):
+    array = np.arange(40, dtype=np.float32).reshape(2, 4, 5)
+
+    def wrapped(entry):
+        if wrap and isinstance(entry, (list, np.ndarray)) and len(entry):
+            return Tensor(np.asarray(entry))
+        return entry
+
+    ours = tuple(wrapped(e) for e in key) if isinstance(key, tuple) else wrapped(key)
+    np.testing.assert_array_equal(Tensor(array)[ours].numpy(), array[key])
+    x, want = Tensor(array), array.copy()
+    x[ours] = -1
+    want[key] = -1
+    np.testing.assert_array_equal(x.numpy(), want)
+
+
+def test_bounds_of_slices_may_be_tensors():
+    x = Tensor(np.arange(10, dtype=np.float32))
+    np.testing.assert_array_equal(x[Tensor(2) : Tensor([5]) : 2].numpy(), [2, 4])
+    with pytest.raises(ValueError, match="zero"):
+        x[::0]
+
+
+def test_names_that_are_not_there_yet():
+    import megengine.functional as F
+
+    for owner, name in ((mge, "quantization"), (F, "svd"), (F.vision, "nms"), (mge.random, "beta")):
+        with pytest.raises(mge.NotAvailableError, match=name):
+            getattr(owner, name)
+        with pytest.raises(AttributeError, match="nosuchname"):
+            owner.nosuchname  # noqa: B018
