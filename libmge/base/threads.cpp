@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/threads.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -50,6 +51,14 @@ std::atomic<int>& threads_setting() {
     return threads;
 }
 
+std::atomic<bool> had_team{false}, lost_team{false};
+
+void forget_team_in_child() {
+    if (!had_team.load(std::memory_order_relaxed)) return;
+    lost_team.store(true, std::memory_order_relaxed);
+    threads_setting().store(1, std::memory_order_relaxed);
+}
+
 int threads_from_environment() {
     auto value = env_int("MGE_THREADS");
     if (!value) return usable_cpus();
@@ -77,7 +86,19 @@ int default_threads() {
 void set_default_threads(int threads) {
     if (threads < 1 || threads > 1024)
         throw_user("threads", text(threads, " is not between 1 and 1024"), ErrorClass::value);
-    threads_setting().store(threads, std::memory_order_relaxed);
+    if (!is_team_lost()) threads_setting().store(threads, std::memory_order_relaxed);
 }
+
+int team_size(int threads) {
+    if (threads <= 1 || lost_team.load(std::memory_order_relaxed)) return 1;
+    if (!had_team.load(std::memory_order_relaxed)) [[unlikely]] {
+        static const int registered = pthread_atfork(nullptr, nullptr, forget_team_in_child);
+        (void)registered;
+        had_team.store(true, std::memory_order_relaxed);
+    }
+    return threads;
+}
+
+bool is_team_lost() { return lost_team.load(std::memory_order_relaxed); }
 
 }  // namespace mge

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include "libmge/base/error.h"
+#include "libmge/base/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 
 namespace mge::onednn {
@@ -60,6 +61,7 @@ dnnl_stream_t stream() {
 }
 
 ThreadScope::ThreadScope(int threads) : outer_(omp_get_max_threads()) {
+    threads = team_size(threads);
     if (threads != outer_) omp_set_num_threads(threads);
 }
 ThreadScope::~ThreadScope() {
