@@ -118,6 +118,7 @@ private:
 
     void share_in_place(int step) {
         auto& node = graph_.node(result_.steps[size_t(step)].node);
+        std::vector<int> taken;  // no two outputs may take over the same buffer
         for (auto [output, input] : candidates(node)) {
             if (size_t(output) >= node.outputs.size() || size_t(input) >= node.inputs.size()) continue;
             ValueId to = node.outputs[size_t(output)], from = node.inputs[size_t(input)];
@@ -125,6 +126,8 @@ private:
             if (merged < 0 || result_.buffers[size_t(merged)].first != step) continue;
             if (!may_overwrite(node, step, to, from)) continue;
             int kept = result_.buffer_of[size_t(from)];
+            if (std::find(taken.begin(), taken.end(), kept) != taken.end()) continue;
+            taken.push_back(kept);
             auto &a = result_.buffers[size_t(kept)], &b = result_.buffers[size_t(merged)];
             a.last = b.last;
             a.kind = b.kind;

@@ -64,8 +64,8 @@ private:
 
 }  // namespace
 
-std::vector<ValueId> add_gradient(Graph& graph, const std::vector<ValueId>& ys,
-                                  const std::vector<ValueId>& dys, const std::vector<ValueId>& xs) {
+std::vector<ValueId> add_gradient(Graph& graph, std::vector<ValueId> ys, std::vector<ValueId> dys,
+                                  std::vector<ValueId> xs) {
     if (ys.size() != dys.size())
         throw_user("gradient", text(ys.size(), " outputs, but ", dys.size(), " gradients of them"),
                    ErrorClass::value);

@@ -86,7 +86,7 @@ MGE_API std::string to_dot(const Graph& graph);
 
 // Appends the gradient of sum(outputs · dys) with respect to `xs`; returns its values in the order of xs,
 // no_value where a gradient does not exist. `ys` and `dys` are values of the graph.
-MGE_API std::vector<ValueId> add_gradient(Graph& graph, const std::vector<ValueId>& ys,
-                                          const std::vector<ValueId>& dys, const std::vector<ValueId>& xs);
+MGE_API std::vector<ValueId> add_gradient(Graph& graph, std::vector<ValueId> ys, std::vector<ValueId> dys,
+                                          std::vector<ValueId> xs);
 
 }  // namespace mge

@@ -8,6 +8,7 @@
 // that the folded weights are rounded once.
 
 #include <cmath>
+#include <unordered_map>
 
 #include "libmge/device/device.h"
 #include "libmge/passes/epilogue.h"
@@ -102,13 +103,17 @@ Graph fold_batch_norm(Graph graph, const PassOptions&) {
         folded.bias = as_bias(graph, producer, folded.bias.with_shape(along_channels));
         return folded.bias ? std::optional(folded) : std::nullopt;
     };
+    std::unordered_map<const Node*, Folded> results;
     auto producer_of = [&](const Node& node) -> NodeId {
         if (!find_statistics(graph, uses, node)) return -1;
         NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
-        return id >= 0 && fold_into(node, graph.node(id)) ? id : -1;
+        auto folded = id >= 0 ? fold_into(node, graph.node(id)) : std::nullopt;
+        if (!folded) return -1;
+        results.emplace(&node, std::move(*folded));
+        return id;
     };
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
-        Folded folded = *fold_into(node, producer);
+        Folded& folded = results.at(&node);
         std::string_view weights = producer.op->name == "conv2d" ? "weight" : "b";
         auto inputs = with_input(*producer.op, rewrite(producer.inputs), weights,
                                  rewrite.target().add_constant(folded.weights));
