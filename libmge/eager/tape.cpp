@@ -51,9 +51,7 @@ RecorderNumbers& recorder_numbers() {
 }
 
 // A new handle for the same value, unknown to all tapes.
-Tensor fresh_handle(const Tensor& tensor) {
-    return tensor.is_symbolic() ? current_interpreter().alias(tensor) : tensor.alias();
-}
+Tensor fresh_handle(const Tensor& tensor) { return current_interpreter().alias(tensor); }
 
 }  // namespace
 
@@ -74,7 +72,7 @@ struct Recorder final : Interpreter {
     }
     ~Recorder() override { recorder_numbers().give_back(number, nodes.next()); }
 
-    Tensor alias(const Tensor& symbol) override { return below().alias(symbol); }
+    Tensor alias(const Tensor& tensor) override { return below().alias(tensor); }
     Interpreter& below() { return base ? *base : eager_interpreter(); }
 
     void set_active(uint64_t bits) {

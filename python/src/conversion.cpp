@@ -190,8 +190,10 @@ Tensor number_tensor(double value, DType dtype, DeviceId device) {
     uint64_t bits = std::bit_cast<uint64_t>(value);
     Kept& slot = kept[(bits * 0x9e3779b97f4a7c15u >> 52 ^ uint64_t(dtype)) % kept_numbers];
     if (slot.dtype != dtype || slot.bits != bits || !(slot.device == device) ||
-        slot.device.is_default != device.is_default)
+        slot.device.is_default != device.is_default) {
         slot = {bits, dtype, device, scalar_tensor(value, dtype, device)};
+        slot.tensor.impl()->is_literal = true;
+    }
     return slot.tensor;
 }
 

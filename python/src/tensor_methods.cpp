@@ -102,10 +102,7 @@ PyObject* reset(PyObject* self, PyObject* other) {
 
 // The same memory, unknown to all tapes.
 PyObject* detach(PyObject* self, PyObject*) {
-    return guarded([&] {
-        const Tensor& value = value_of(self);
-        return wrap_tensor(value.is_symbolic() ? current_interpreter().alias(value) : value.alias());
-    });
+    return guarded([&] { return wrap_tensor(current_interpreter().alias(value_of(self))); });
 }
 
 PyObject* pickled_arguments(PyObject* self, PyObject*) {

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "libmge/device/device.h"
+#include "libmge/eager/trace.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
@@ -116,7 +117,7 @@ PyTypeObject tensor_type = {
 
 void make_concrete(const Tensor& tensor) {
     if (tensor.is_symbolic()) [[unlikely]]
-        MGE_CHECK(false, "a value without memory");
+        Trace::compute(tensor);
 }
 
 const Tensor& concrete_value(PyObject* object) {

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/eager/trace.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "libmge/device/device.h"
+#include "libmge/eager/tape.h"
+#include "libmge/graph/builder.h"
+
+namespace mge {
+namespace {
+
+thread_local Trace* running_trace = nullptr;
+
+// Owner of tensors whose values an error lost.
+char lost_owner;
+
+// Larger values are data, not shapes.
+constexpr int64_t known_value_limit = 1024;
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+    if (!(a.spec() == b.spec()) || !(a.device() == b.device())) return false;
+    return a.data() == b.data() || std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
+}
+
+bool is_small_int(const Tensor& tensor) {
+    return !tensor.is_symbolic() && is_int(tensor.dtype()) && tensor.spec().numel() <= known_value_limit;
+}
+
+// `ids` maps variables to values of a graph.
+std::vector<ValueId> values_of(const std::vector<int>& variables, const std::vector<ValueId>& ids) {
+    std::vector<ValueId> values;
+    for (int variable : variables) values.push_back(variable < 0 ? no_value : ids[size_t(variable)]);
+    return values;
+}
+
+}  // namespace
+
+Trace::Trace(TraceOptions options) : options_(std::move(options)) {}
+
+Trace::~Trace() {
+    if (running_) abort();
+}
+
+void Trace::fail(const std::string& reason) const { throw UserError("trace error because " + reason); }
+
+void Trace::begin(std::span<const Tensor> arguments) {
+    if (running_trace || running_) throw UserError("a traced function cannot be called inside another one");
+    if (options_.record_only) recorded_ = false;
+    if (!recorded_) {
+        variables_.clear();
+        steps_.clear();
+        segments_.clear();
+        argument_count_ = arguments.size();
+    } else if (arguments.size() != argument_count_) {
+        fail(text("the number of tensor arguments differs: ", arguments.size(), " instead of ",
+                  argument_count_));
+    }
+    position_ = computed_ = 0;
+    present_.assign(variables_.size(), {});
+    running_ = true;
+    running_trace = this;
+    outer_ = exchange_base_interpreter(this);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        if (!recorded_) {
+            variables_.push_back({Kind::argument, arguments[i].spec(), int(i), {}});
+            present_.emplace_back();
+        } else if (variables_[i].spec.dtype != arguments[i].dtype()) {
+            leave();
+            fail(text("dtype mismatch of argument ", i, ": ", arguments[i].dtype(), " instead of ",
+                      variables_[i].spec.dtype));
+        }
+        bind(int(i), arguments[i]);
+    }
+}
+
+void Trace::bind(int variable, const Tensor& handle) {
+    auto& present = present_[size_t(variable)];
+    present.handle = handle;
+    present.bound = true;
+    if (!handle.is_symbolic()) ids_.try_emplace(handle.impl(), variable);
+}
+
+int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
+    variables_.push_back({kind, tensor.spec(), at, {}});
+    present_.emplace_back();
+    bind(int(variables_.size()) - 1, tensor);
+    return int(variables_.size()) - 1;
+}
+
+int Trace::new_external(const Tensor& tensor) {
+    bool literal = tensor.impl()->is_literal;
+    int id = add_variable(literal ? Kind::literal : Kind::external, tensor, 0);
+    if (literal || options_.capture_as_const) variables_[size_t(id)].constant = tensor;
+    return id;
+}
+
+// The recording had a value from outside here; `tensor` takes its place in this call.
+int Trace::match_external(const Tensor& tensor, int expected) {
+    const Variable& variable = variables_[size_t(expected)];
+    if (variable.kind == Kind::computed) fail("a value of the function was expected, an external one came");
+    if (variable.kind == Kind::argument) fail("an argument was expected, an external value came");
+    if (variable.spec.dtype != tensor.dtype())
+        fail(text("dtype mismatch: ", tensor.dtype(), " instead of ", variable.spec.dtype));
+    if (variable.kind == Kind::literal) {
+        if (!same_bytes(variable.constant, tensor)) fail("tensors not equals: a number has changed");
+        bind(expected, tensor);
+        return expected;
+    }
+    auto& present = present_[size_t(expected)];
+    if (present.bound && !present.handle.is_same(tensor) && !same_bytes(present.handle, tensor))
+        fail("input id mismatch: another external tensor was used");
+    if (!present.bound) bind(expected, tensor);
+    return expected;
+}
+
+// The variable that a tensor is; `expected` (-1 while recording) is what the recording has in its place.
+int Trace::identify(const Tensor& tensor, int expected) {
+    if (!tensor) return -1;
+    if (tensor.is_symbolic()) {
+        if (tensor.impl()->symbol_owner != this)
+            throw UserError("a tensor of another trace or graph cannot be used here");
+        return tensor.impl()->symbol;
+    }
+    if (auto it = ids_.find(tensor.impl()); it != ids_.end()) {
+        bool other = expected >= 0 && it->second != expected;
+        // Two variables may hold one tensor in this call: whichever the recording had.
+        bool external = other && variables_[size_t(expected)].kind != Kind::computed &&
+                        variables_[size_t(expected)].kind != Kind::argument &&
+                        variables_[size_t(it->second)].kind != Kind::computed;
+        return external ? match_external(tensor, expected) : it->second;
+    }
+    return recorded_ ? match_external(tensor, expected) : new_external(tensor);
+}
+
+std::vector<int> Trace::identify_all(std::span<const Tensor> inputs) {
+    std::vector<int> ids;
+    for (auto& input : inputs) ids.push_back(identify(input, -1));
+    return ids;
+}
+
+const Trace::Step& Trace::record_step(const OpInfo& op, const void* params, std::vector<int> inputs,
+                                      std::span<const Tensor> outputs) {
+    Step step{&op, op.params.copy(params), std::move(inputs), {}};
+    for (auto& output : outputs)
+        step.outputs.push_back(add_variable(Kind::computed, output, int(steps_.size())));
+    steps_.push_back(std::move(step));
+    ++position_;
+    return steps_.back();
+}
+
+const Trace::Step& Trace::check_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    if (size_t(position_) >= steps_.size())
+        fail(text("mature end: the recording ends before operator ", op.name));
+    const Step& step = steps_[size_t(position_)];
+    if (step.op != &op) fail(text("operators differ: ", op.name, " instead of ", step.op->name));
+    if (!op.params.equal(step.params.get(), params))
+        fail(text("operators differ: ", op.name, '(', params_text(op.fields, params), ") instead of (",
+                  params_text(op.fields, step.params.get()), ')'));
+    if (step.inputs.size() != inputs.size())
+        fail(text("operators differ: ", op.name, " has ", inputs.size(), " inputs instead of ",
+                  step.inputs.size()));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        int expected = step.inputs[i];
+        if ((expected < 0) != !inputs[i] || identify(inputs[i], expected) != expected)
+            fail(text("input id mismatch: input ", i, " of ", op.name, " is another value"));
+    }
+    return step;
+}
+
+Tensor Trace::known_value(const Tensor& tensor, int id) const {
+    if (!tensor) return {};
+    if (!tensor.is_symbolic()) return tensor;
+    return present_[size_t(id)].known;
+}
+
+TensorSpecs Trace::infer_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                              std::span<const int> ids) {
+    TensorSpecs specs;
+    size_t host = inputs.size();
+    for (size_t i = inputs.size(); i-- > 0;)
+        if (op.resolve && input_info(op, i).kind == InputKind::host) host = i;
+    for (auto& input : inputs.first(host)) specs.push_back(input ? input.spec() : TensorSpec{});
+    Tensors values;
+    for (size_t i = host; i < inputs.size(); ++i) {
+        if (inputs[i] && !known_value(inputs[i], ids[i])) compute(inputs[i]);
+        values.push_back(known_value(inputs[i], ids[i]));
+    }
+    bool any = std::ranges::any_of(values, [](auto& value) { return bool(value); });
+    if (!any) return op.infer(params, specs);
+    auto resolved = op.resolve(params, values);
+    return op.infer(resolved.get(), specs);
+}
+
+// Small integers that follow from shapes are computed beside the recording: shapes need them.
+void Trace::compute_known(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                          std::span<const int> ids, std::span<const int> outputs) {
+    for (int output : outputs) {
+        auto& spec = present_[size_t(output)].handle.spec();
+        if (!is_int(spec.dtype) || spec.numel() > known_value_limit) return;
+    }
+    Tensors values;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        Tensor value = known_value(inputs[i], ids[i]);
+        if (inputs[i] && !value && op.traits.reads_only_specs)
+            value = Tensor(inputs[i].spec(), borrow_storage(nullptr, 0, nullptr), 0, inputs[i].device());
+        if (inputs[i] && (!value || (!op.traits.reads_only_specs && !is_small_int(value)))) return;
+        values.push_back(std::move(value));
+    }
+    Tensors results = eager_interpreter().apply(op, params, values);
+    for (size_t i = 0; i < outputs.size(); ++i) present_[size_t(outputs[i])].known = results[i];
+}
+
+Tensors Trace::apply_lazily(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    std::vector<int> ids;
+    if (recorded_)
+        ids = check_step(op, params, inputs).inputs;
+    else
+        ids = identify_all(inputs);
+    TensorSpecs specs = infer_step(op, params, inputs, ids);
+    DeviceId id = inputs.empty() || !inputs[0] ? default_device() : inputs[0].device();
+    if (recorded_ && steps_[size_t(position_)].outputs.size() != specs.size())
+        fail(text("operators differ: ", op.name, " has another number of outputs"));
+    Tensors outputs;
+    for (size_t i = 0; i < specs.size(); ++i) {
+        int variable = recorded_ ? steps_[size_t(position_)].outputs[i] : int(variables_.size() + i);
+        if (op.traits.runtime_shape) specs[i].shape = Shape::unknown();
+        outputs.push_back(Tensor::symbolic(specs[i], this, variable, id));
+    }
+    if (recorded_) {
+        auto& variables = steps_[size_t(position_++)].outputs;
+        for (size_t i = 0; i < outputs.size(); ++i) bind(variables[i], outputs[i]);
+    } else {
+        record_step(op, params, ids, outputs);
+    }
+    // Nothing can be inferred from a shape that only a run tells.
+    if (op.traits.runtime_shape)
+        flush();
+    else
+        compute_known(op, params, inputs, ids, steps_[size_t(position_ - 1)].outputs);
+    return outputs;
+}
+
+Tensors Trace::apply_eagerly(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    auto ids = identify_all(inputs);
+    Tensors outputs = eager_interpreter().apply(op, params, inputs);
+    record_step(op, params, std::move(ids), outputs);
+    computed_ = position_;
+    return outputs;
+}
+
+Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    return is_lazy() ? apply_lazily(op, params, inputs) : apply_eagerly(op, params, inputs);
+}
+
+Tensor Trace::alias(const Tensor& tensor) {
+    Tensor alias = Interpreter::alias(tensor);
+    if (tensor.is_symbolic()) {
+        if (tensor.impl()->symbol_owner == this)
+            present_[size_t(tensor.impl()->symbol)].aliases.push_back(alias);
+    } else if (auto it = ids_.find(tensor.impl()); it != ids_.end()) {
+        ids_.emplace(alias.impl(), it->second);
+        kept_.push_back(alias);
+    }
+    return alias;
+}
+
+// The variables computed by the steps that somebody outside still holds.
+std::vector<int> Trace::wanted(int begin, int end) const {
+    auto is_held = [](const Tensor& tensor) {
+        return tensor && tensor.is_symbolic() && tensor.impl()->users.load(std::memory_order_acquire) > 1;
+    };
+    std::vector<int> result;
+    for (int i = begin; i < end; ++i)
+        for (int output : steps_[size_t(i)].outputs) {
+            auto& present = present_[size_t(output)];
+            if (is_held(present.handle) || std::ranges::any_of(present.aliases, is_held))
+                result.push_back(output);
+        }
+    return result;
+}
+
+Graph Trace::segment_graph(Segment& segment) const {
+    Graph graph;
+    std::vector<ValueId> ids(variables_.size(), no_value);
+    for (int i = segment.begin; i < segment.end; ++i) {
+        const Step& step = steps_[size_t(i)];
+        for (int input : step.inputs) {
+            if (input < 0 || ids[size_t(input)] != no_value) continue;
+            auto& variable = variables_[size_t(input)];
+            if (variable.constant) {
+                ids[size_t(input)] = graph.add_constant(variable.constant);
+            } else {
+                segment.inputs.push_back(input);
+                ids[size_t(input)] =
+                    graph.add_input(present_[size_t(input)].handle.spec(), text("value_", input));
+            }
+        }
+        TensorSpecs specs;
+        for (int output : step.outputs) specs.push_back(present_[size_t(output)].handle.spec());
+        NodeId node = graph.add_node(*step.op, step.params, values_of(step.inputs, ids), {}, &specs);
+        for (size_t k = 0; k < step.outputs.size(); ++k)
+            ids[size_t(step.outputs[k])] = graph.node(node).outputs[k];
+    }
+    graph.set_outputs(values_of(segment.outputs, ids));
+    return graph;
+}
+
+Trace::Segment& Trace::find_segment(int begin, int end, const std::vector<int>& wanted) {
+    for (auto& segment : segments_)
+        if (segment->begin == begin && segment->end == end && std::ranges::includes(segment->outputs, wanted))
+            return *segment;
+    auto segment = std::make_unique<Segment>(Segment{begin, end, {}, wanted, nullptr});
+    segment->executable = std::make_unique<Executable>(segment_graph(*segment), options_.compile);
+    return *segments_.emplace_back(std::move(segment));
+}
+
+void Trace::fill(const Tensor& handle, const Tensor& value, int variable) {
+    if (!handle || !handle.is_symbolic()) return;
+    TensorImpl& impl = *handle.impl();
+    impl.spec = value.spec();
+    impl.storage = value.impl()->storage;
+    impl.offset = value.impl()->offset;
+    impl.device = value.device();
+    impl.symbol_owner = nullptr;
+    impl.symbol = -1;
+    ids_.insert_or_assign(&impl, variable);
+}
+
+void Trace::give_value(int variable, const Tensor& value) {
+    auto& present = present_[size_t(variable)];
+    fill(present.handle, value, variable);
+    for (auto& alias : present.aliases) fill(alias, value, variable);
+}
+
+// Runs the steps whose values do not exist yet, as far as somebody wants them.
+void Trace::flush() {
+    if (computed_ == position_) return;
+    auto held = wanted(computed_, position_);
+    if (!held.empty()) {
+        std::ranges::sort(held);
+        Segment& segment = find_segment(computed_, position_, held);
+        Tensors inputs;
+        for (int input : segment.inputs) {
+            const Tensor& handle = present_[size_t(input)].handle;
+            MGE_CHECK(handle && !handle.is_symbolic(), "variable ", input, " has no value yet");
+            inputs.push_back(handle);
+        }
+        Tensors values = segment.executable->run(inputs);
+        for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
+    }
+    computed_ = position_;
+}
+
+void Trace::compute(const Tensor& tensor) {
+    void* owner = tensor.impl()->symbol_owner;
+    if (!owner) return;
+    if (owner == &lost_owner) throw UserError("this value was lost by an error in a traced function");
+    if (!running_trace || owner != running_trace)
+        throw UserError("a value of a traced function can only be read on the thread that runs it");
+    Trace& trace = *running_trace;
+    int variable = tensor.impl()->symbol;
+    if (Tensor known = trace.present_[size_t(variable)].known)
+        trace.give_value(variable, known);
+    else
+        trace.flush();
+}
+
+void Trace::lose_values() {
+    for (auto& present : present_) {
+        auto lose = [](const Tensor& handle) {
+            if (handle && handle.is_symbolic()) handle.impl()->symbol_owner = &lost_owner;
+        };
+        lose(present.handle);
+        std::ranges::for_each(present.aliases, lose);
+    }
+}
+
+void Trace::leave() {
+    lose_values();
+    present_.clear();
+    ids_.clear();
+    kept_.clear();
+    running_ = false;
+    running_trace = nullptr;
+    exchange_base_interpreter(outer_);
+}
+
+void Trace::end(std::span<const Tensor> outputs) {
+    MGE_CHECK(running_);
+    if (recorded_ && is_lazy() && size_t(position_) != steps_.size()) {
+        abort();
+        fail(text("immature end: the recording goes on with operator ", steps_[size_t(position_)].op->name));
+    }
+    if (!recorded_) {
+        outputs_.clear();
+        for (auto& output : outputs) outputs_.push_back(identify(output, -1));
+    }
+    try {
+        flush();
+    } catch (...) {
+        leave();
+        throw;
+    }
+    leave();
+    recorded_ = true;
+}
+
+void Trace::abort() {
+    if (!running_) return;
+    try {
+        flush();
+    } catch (const Error&) {
+        // The first error is the one to report; its values are marked as lost.
+    }
+    leave();
+}
+
+Graph Trace::graph() const {
+    if (!recorded_) throw UserError("nothing was traced yet: call the function first");
+    GraphBuilder builder;
+    Tensors values(variables_.size());
+    for (size_t i = 0; i < variables_.size(); ++i) {
+        auto& variable = variables_[i];
+        if (variable.kind == Kind::argument)
+            values[i] = builder.input(variable.spec, text("arg_", variable.at));
+        else if (variable.constant)
+            values[i] = variable.constant;
+        else if (variable.kind == Kind::external)
+            throw UserError(
+                "the function used tensors that are no arguments: trace with capture_as_const=True",
+                ErrorClass::value);
+    }
+    auto value_of = [&](int variable) { return variable < 0 ? Tensor() : values[size_t(variable)]; };
+    for (auto& step : steps_) {
+        Tensors inputs;
+        for (int input : step.inputs) inputs.push_back(value_of(input));
+        Tensors outputs = builder.apply(*step.op, step.params.get(), inputs);
+        for (size_t k = 0; k < outputs.size(); ++k) values[size_t(step.outputs[k])] = outputs[k];
+    }
+    Tensors outputs;
+    for (int output : outputs_) outputs.push_back(value_of(output));
+    builder.set_outputs(outputs);
+    return builder.take();
+}
+
+Trace* Trace::pause() {
+    Trace* trace = running_trace;
+    if (!trace) return nullptr;
+    trace->flush();
+    running_trace = nullptr;
+    exchange_base_interpreter(trace->outer_);
+    return trace;
+}
+
+void Trace::resume(Trace* trace) {
+    if (!trace) return;
+    running_trace = trace;
+    exchange_base_interpreter(trace);
+}
+
+}  // namespace mge
