@@ -31,6 +31,8 @@ class MGE_API Trace final : public Interpreter {
 public:
     explicit Trace(TraceOptions options);
     ~Trace() override;
+    Trace(const Trace&) = delete;
+    Trace& operator=(const Trace&) = delete;
 
     // One call of the function on this thread: operators go to this trace until end() or abort(). A
     // recording is complete with end(); `outputs` are what the function returned (null entries allowed).

@@ -8,6 +8,7 @@
 #include "python/src/errors.h"
 #include "python/src/tape_binding.h"
 #include "python/src/tensor_object.h"
+#include "python/src/trace_binding.h"
 
 namespace nb = nanobind;
 
@@ -30,6 +31,7 @@ void define_module(nb::module_& module) {
     add_ops_module(module.ptr());
     add_device_functions(module.ptr());
     add_tape(module.ptr());
+    add_trace(module.ptr());
     module.attr("bfloat16") = nb::borrow(numpy_dtype(mge::DType::bf16));
     module.def(
         "set_tensor_class",

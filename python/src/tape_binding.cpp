@@ -8,28 +8,12 @@
 #include "libmge/eager/tape.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
-#include "python/src/tensor_object.h"
+#include "python/src/tensor_arguments.h"
 
 namespace nb = nanobind;
 
 namespace mge::python {
 namespace {
-
-const Tensor& tensor_argument(nb::handle object, const char* who) {
-    if (!is_tensor(object.ptr()))
-        throw_user(who, text("expected a Tensor, got ", Py_TYPE(object.ptr())->tp_name), ErrorClass::type);
-    return value_of(object.ptr());
-}
-
-// Null for None.
-Tensors tensor_list(nb::handle list, const char* who) {
-    Tensors tensors;
-    for (nb::handle object : list)
-        tensors.push_back(object.is_none() ? Tensor() : tensor_argument(object, who));
-    return tensors;
-}
-
-nb::object wrap_or_none(const Tensor& tensor) { return tensor ? nb::steal(wrap_tensor(tensor)) : nb::none(); }
 
 // A gradient rule written in Python: called with one Tensor or None per output, gives one per input.
 class PythonGradient final : public CustomGradient {
@@ -96,9 +80,7 @@ nb::list backward(Tape& tape, nb::handle ys, nb::handle dys) {
         nb::gil_scoped_release released;
         grads = tape.backward(y_values, dy_values);
     }
-    nb::list result;
-    for (auto& grad : grads) result.append(wrap_or_none(grad));
-    return result;
+    return wrap_list(grads);
 }
 
 void attach(Tape& tape, nb::handle object) {

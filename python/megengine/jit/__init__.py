@@ -5,7 +5,7 @@ from .._mge import TraceError
 from .dtr_config import DTRConfig
 from .graph_opt_config import GraphOptimizationConfig
 from .sublinear_memory_config import SublinearMemoryConfig
-from .tracing import exclude_from_trace, is_tracing
+from .tracing import exclude_from_trace, is_tracing, trace
 
 __all__ = [
     "DTRConfig",
@@ -14,4 +14,5 @@ __all__ = [
     "TraceError",
     "exclude_from_trace",
     "is_tracing",
+    "trace",
 ]

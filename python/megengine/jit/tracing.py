@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """``trace``: a Python function recorded once and run as a compiled graph."""
 
+import functools
+from collections.abc import Callable
 from contextlib import contextmanager
 
 from .. import _mge
 from ..core.tracing_state import state
+from ..tensor import Tensor
+from .dumping import dump
 
 
 def is_tracing() -> bool:
@@ -31,3 +35,165 @@ def exclude_from_trace():
     finally:
         state.tracing, state.symbolic_shape = tracing, symbolic_shape
         _mge.resume_trace(paused)
+
+
+class trace:
+    """A function that is recorded at its first call and compiled. Later calls run the Python code
+    again, check each operator against the recording, and take the values from the compiled graph.
+
+    Args:
+        function: what to trace: a function or a Module. Its positional Tensors are the inputs.
+        symbolic: record without running; values are computed when they are asked for.
+        capture_as_const: Tensors that are no arguments become constants; needed for ``dump``.
+        record_only: record every call anew and compile nothing.
+        sublinear_memory_config: accepted, without effect: memory is planned ahead.
+        dtr_config: accepted, without effect.
+        profiling: keep the profile of each call for ``get_profile``; not available yet.
+        opt_level: 0 none, 1 algebra, 2 fusions and layouts as well.
+        graph_opt_config: accepted, without effect.
+        symbolic_shape: inside the function ``x.shape`` is a Tensor.
+        without_host: run the Python code only at the first call; needs ``capture_as_const``.
+        imperative: accepted, without effect.
+    Raises:
+        TraceError: a later call did something else than the recording.
+    Example:
+        >>> @trace(symbolic=True, capture_as_const=True)
+        ... def double(x):
+        ...     return x * 2
+        >>> double(Tensor([1.0, 2.0]))
+        Tensor([2. 4.], device=xpux:0)
+    """
+
+    def __new__(cls, *args, **kwargs):
+        if not args:
+            return functools.partial(cls, **kwargs)
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        function: Callable,
+        *,
+        symbolic: bool = False,
+        capture_as_const: bool = False,
+        record_only: bool = False,
+        sublinear_memory_config=None,
+        dtr_config=None,
+        profiling: bool = False,
+        opt_level: int = 2,
+        graph_opt_config=None,
+        symbolic_shape: bool = True,
+        without_host: bool = False,
+        imperative: bool = False,
+    ):
+        if profiling:
+            raise NotImplementedError("[trace] profiling is not available in this version")
+        if without_host and not capture_as_const:
+            raise NotImplementedError("[trace] without_host needs capture_as_const in this version")
+        self.__wrapped__ = function
+        functools.update_wrapper(self, function, updated=())
+        self._symbolic_shape = symbolic_shape
+        self._capture_as_const = capture_as_const
+        self._without_host = without_host
+        self._trace = _mge.Trace(symbolic, capture_as_const, record_only, opt_level)
+        self._arguments: list[str] | None = None  # default names of the inputs
+        self._rebuild: Callable | None = None  # the results in their structure, from a flat list
+        self._result_keys: list[str] | None = None  # set when the results are a dict
+        self._has_result = False
+        self._model = None
+
+    @property
+    def without_host(self) -> bool:
+        """Whether the Python code runs only once."""
+        return self._without_host
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        inputs, names = self._inputs_of(args, kwargs)
+        if state.tracing:
+            return self.__wrapped__(*args, **kwargs)
+        if self._without_host and self._trace.is_recorded:
+            return self._run_alone(inputs)
+        if not self._trace.is_recorded:
+            self._arguments = names
+        self._trace.begin(inputs)
+        before = state.tracing, state.symbolic_shape
+        state.tracing, state.symbolic_shape = True, self._symbolic_shape
+        try:
+            result = self.__wrapped__(*args, **kwargs)
+            flat = self._flatten(result)
+        except BaseException:
+            self._trace.abort()
+            raise
+        finally:
+            state.tracing, state.symbolic_shape = before
+        self._has_result = bool(flat)
+        self._trace.end(flat)
+        return result
+
+    def _inputs_of(self, args, kwargs) -> tuple[list, list[str]]:
+        inputs = [arg for arg in args if isinstance(arg, Tensor)]
+        names = [arg.name or f"arg_{i}" for i, arg in enumerate(inputs)]
+        if self._capture_as_const:
+            if len(inputs) != len(args) and not (
+                len(inputs) == len(args) - 1 and self._is_method_call(args)
+            ):
+                raise TypeError("Only support tensor type args when capture_as_const is enabled")
+            for name, value in kwargs.items():
+                if isinstance(value, Tensor):
+                    inputs.append(value)
+                    names.append(name)
+        return inputs, names
+
+    def _is_method_call(self, args) -> bool:
+        """Whether the first argument is the object whose class has this trace as a method."""
+        return any(self in vars(cls).values() for cls in type(args[0]).__mro__)
+
+    def _flatten(self, result) -> list:
+        """The Tensors of a result, remembering how they were put together."""
+        self._result_keys = None
+        if result is None:
+            self._rebuild = lambda tensors: None
+            return []
+        if isinstance(result, Tensor):
+            self._rebuild = lambda tensors: tensors[0]
+            return [result]
+        if isinstance(result, dict):
+            keys = self._result_keys = sorted(result)
+            flat = [result[key] for key in keys]
+            self._rebuild = lambda tensors: dict(zip(keys, tensors, strict=True))
+        elif isinstance(result, (list, tuple)):
+            flat = list(result)
+            self._rebuild = type(result)
+        else:
+            flat = [result]
+        if not all(isinstance(tensor, Tensor) for tensor in flat):
+            if self._capture_as_const:
+                raise TypeError(
+                    "[trace] a traced function returns a Tensor, a list or tuple of Tensors, or a"
+                    " dict of Tensors"
+                )
+            return [tensor for tensor in flat if isinstance(tensor, Tensor)]
+        return flat
+
+    def _run_alone(self, inputs):
+        if self._model is None:
+            self._model = self.to_model(self._arguments, [])
+        return self._rebuild(self._model.run(inputs))
+
+    def to_model(self, input_names, output_names, metadata=None):
+        """The recording as a ``_mge.Model``; no output names: those of the operators."""
+        return self._trace.to_model(list(input_names), list(output_names), metadata or {})
+
+    def dump(self, file, **options):
+        """Write the recorded function as a model file; see ``jit.dumping.dump``."""
+        return dump(self, file, **options)
+
+    def get_profile(self):
+        """The profile of the last call.
+
+        Raises:
+            NotImplementedError: there is none in this version.
+        """
+        raise NotImplementedError("[trace] profiling is not available in this version")

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``trace.dump``: a recorded function as a model file."""
+
+import base64
+import hashlib
+import json
+import os
+import pickle
+from collections import namedtuple
+from pathlib import Path
+
+from ..logger import get_logger
+from ..tensor import Tensor
+from .test_cases import read_test_cases
+
+DumpInfo = namedtuple(
+    "DumpInfo",
+    [
+        "nr_opr",
+        "tot_bytes",
+        "tensor_value_bytes",
+        "content_hash",
+        "inputs",
+        "outputs",
+        "params",
+    ],
+)
+
+# Options of other layouts and precisions: the engine chooses when it compiles, so these are hints.
+OPTIMIZE_OPTIONS = frozenset(
+    f"enable_{name}"
+    for name in (
+        "io16xc32",
+        "ioc16",
+        "hwcd4",
+        "nchw4",
+        "nchw88",
+        "nchw44",
+        "nchw44_dot",
+        "nchw32",
+        "chwn4",
+        "nchw64",
+        "fuse_conv_bias_nonlinearity",
+        "fuse_conv_bias_with_z",
+        "fuse_preprocess",
+        "fuse_grain",
+    )
+)
+
+
+def dump(
+    traced,
+    file,
+    *,
+    arg_names=None,
+    output_names=None,
+    append=False,
+    keep_var_name=1,
+    keep_opr_name=False,
+    keep_param_name=False,
+    keep_opr_priority=False,
+    no_change_graph=False,
+    strip_info_file=None,
+    append_json=False,
+    optimize_for_inference=True,
+    user_info=None,
+    enable_metadata=True,
+    input_data=None,
+    repeat=1,
+    silent=False,
+    no_assert=False,
+    maxerr=1e-4,
+    resize_input=False,
+    input_transform=None,
+    dump_format=None,
+    model_version=2,
+    compat_older_version=None,
+    **kwargs,
+) -> DumpInfo:
+    """Write what was traced as a .mge file, for ``load_and_run`` and ``_mge.load``.
+
+    Args:
+        traced: the ``trace`` object; it has to be traced with ``capture_as_const``.
+        file: path, or a binary file object.
+        arg_names: names of the inputs, a string or a list; default ``arg_0``, ….
+        output_names: names of the outputs; default: those of their operators, or the keys of the
+            dict that the function returned.
+        append: add to the end of an existing file; not available.
+        keep_var_name: accepted; inputs and outputs keep their names.
+        keep_opr_name: accepted, without effect.
+        keep_param_name: accepted, without effect.
+        keep_opr_priority: accepted, without effect.
+        no_change_graph: accepted: a file always holds the graph as it was traced.
+        strip_info_file: path of a JSON file that lists the operators and dtypes used.
+        append_json: merge with what this file has.
+        optimize_for_inference: accepted: optimisation happens when a model is compiled.
+        user_info: any picklable object to keep in the file.
+        enable_metadata: keep metadata at all.
+        input_data: test cases: ``"#rand(min,max[,shape…])"``, ``"x.npy"``, ``"name:…;name2:…"``,
+            ``"@list.txt"``.
+        repeat: how often each test case is written.
+        silent: do not log.
+        no_assert: write the test cases without what the outputs have to be.
+        maxerr: accepted; the tolerance is the reader's.
+        resize_input: accepted for images, which are not available.
+        input_transform: expression over ``data``, applied to every test input.
+        dump_format: None, ``"FBS"`` or ``"FBS_V2"``: accepted; the format is .mge.
+        model_version: accepted, without effect.
+        compat_older_version: accepted, without effect.
+        kwargs: layout options such as ``enable_nchw88``: accepted as hints.
+    Returns:
+        Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
+        parameters.
+    Raises:
+        ValueError: nothing to dump, or wrong names or options.
+    """
+    _check_options(traced, append, dump_format, kwargs)
+    input_names = _names(arg_names, traced._arguments, "arg_names")
+    metadata = {}
+    if enable_metadata and user_info is not None:
+        metadata["user_info"] = base64.b64encode(pickle.dumps(user_info)).decode()
+    model = traced.to_model(input_names, _output_names(traced, output_names), metadata)
+    for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
+        model.add_test_case(name, [Tensor(array) for array in arrays], not no_assert)
+    data = model.to_bytes()
+    _write(file, data)
+    if strip_info_file is not None:
+        _write_strip_info(strip_info_file, model, append_json, data)
+    info = DumpInfo(
+        tot_bytes=len(data), content_hash=hashlib.sha256(data).hexdigest(), **model.statistics()
+    )
+    if not silent:
+        get_logger(__name__).info(
+            "dumped %d operators, %d bytes (weights %d)",
+            info.nr_opr,
+            info.tot_bytes,
+            info.tensor_value_bytes,
+        )
+    return info
+
+
+def _check_options(traced, append, dump_format, kwargs) -> None:
+    if not traced._capture_as_const:
+        raise ValueError("you must specify capture_as_const=True at __init__ to use dump")
+    if not traced._trace.is_recorded:
+        raise ValueError("you should do record first before dump: call the traced function")
+    if not traced._has_result:
+        raise ValueError("the traced function returned nothing to dump")
+    if append:
+        raise NotImplementedError("[dump] append is not available in this version")
+    if dump_format not in (None, "FBS", "FBS_V2"):
+        raise ValueError(f"[dump] dump_format is None, 'FBS' or 'FBS_V2', got {dump_format!r}")
+    unknown = set(kwargs) - OPTIMIZE_OPTIONS
+    if unknown:
+        raise ValueError(f"unknown options: {sorted(unknown)}")
+
+
+def _names(given, default: list[str], what: str) -> list[str]:
+    if given is None:
+        return default
+    names = [given] if isinstance(given, str) else list(given)
+    if len(names) != len(default):
+        raise ValueError(f"[dump] {what}: the function has {len(default)} inputs, got {len(names)}")
+    return names
+
+
+def _output_names(traced, given) -> list[str]:
+    if traced._result_keys is not None:
+        if given is not None:
+            raise TypeError("[dump] the function returns a dict: its keys are the output names")
+        return traced._result_keys
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _write(file, data: bytes) -> None:
+    """To a file object, or to a path: whole or not at all."""
+    if hasattr(file, "write"):
+        file.write(data)
+        return
+    path = Path(file)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_strip_info(path, model, append: bool, data: bytes) -> None:
+    info = {
+        "hash": int.from_bytes(hashlib.sha256(data).digest()[:8], "little"),
+        "dtypes": sorted(model.dtypes),
+        "opr_types": sorted(set(model.operators)),
+        "elemwise_modes": [],
+    }
+    infos = []
+    if append and Path(path).exists():
+        old = json.loads(Path(path).read_text())
+        infos = old if isinstance(old, list) else [old]
+    Path(path).write_text(json.dumps([*infos, info] if append else info))
