@@ -146,6 +146,8 @@ public:
         return output;
     }
 
+    Tensor alias(const Tensor& tensor) override { return tensor.alias(); }
+
 private:
     static bool has_host_values(const OpInfo& op, std::span<const Tensor> inputs) {
         for (size_t i = 0; i < inputs.size(); ++i)

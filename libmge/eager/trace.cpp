@@ -91,7 +91,7 @@ int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
 }
 
 int Trace::new_external(const Tensor& tensor) {
-    bool literal = tensor.impl()->is_literal;
+    bool literal = tensor.impl()->symbol == literal_mark;
     int id = add_variable(literal ? Kind::literal : Kind::external, tensor, 0);
     if (literal || options_.capture_as_const) variables_[size_t(id)].constant = tensor;
     return id;
@@ -256,7 +256,7 @@ Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tenso
 }
 
 Tensor Trace::alias(const Tensor& tensor) {
-    Tensor alias = Interpreter::alias(tensor);
+    Tensor alias = tensor.alias();
     if (tensor.is_symbolic()) {
         if (tensor.impl()->symbol_owner == this)
             present_[size_t(tensor.impl()->symbol)].aliases.push_back(alias);

@@ -20,6 +20,10 @@
 
 namespace mge {
 
+// Marks a concrete tensor (in TensorImpl::symbol, which it has no other use for) as a number written in the
+// program: a trace takes it as a constant and expects the same number in later calls.
+inline constexpr int literal_mark = -2;
+
 struct TraceOptions {
     bool symbolic = false;          // record without running
     bool capture_as_const = false;  // tensors that are no arguments become constants

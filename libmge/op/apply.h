@@ -20,8 +20,11 @@ public:
     virtual Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
         return apply(op, params, inputs).at(0);
     }
-    // Another handle for the same value, with notes of its own.
-    virtual Tensor alias(const Tensor& tensor) { return tensor.alias(); }
+    // Another handle for a symbolic value of this interpreter.
+    virtual Tensor alias(const Tensor& symbol) {
+        const TensorImpl& impl = *symbol.impl();
+        return Tensor::symbolic(impl.spec, impl.symbol_owner, impl.symbol, impl.device);
+    }
 };
 
 // Makes `interpreter` the innermost one of this thread for the life of the scope.

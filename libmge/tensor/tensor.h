@@ -22,9 +22,6 @@ struct TensorImpl {
     StorageRef storage;
     size_t offset = 0;  // bytes from the start of the storage
 
-    // A number written in the program: a trace takes it as a constant.
-    bool is_literal = false;
-
     // A symbolic tensor has no storage: it names a value of the graph that `symbol_owner` is building.
     void* symbol_owner = nullptr;
     int symbol = -1;
@@ -82,7 +79,7 @@ public:
     }
     // The same memory under another shape of equally many elements (no copy).
     Tensor with_shape(const Shape& shape) const;
-    // Another handle for the same value, with notes of its own.
+    // Another handle for the same memory, with notes of its own.
     Tensor alias() const;
 
     TensorImpl* impl() const { return impl_; }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "libmge/device/device.h"
+#include "libmge/eager/trace.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
@@ -192,7 +193,7 @@ Tensor number_tensor(double value, DType dtype, DeviceId device) {
     if (slot.dtype != dtype || slot.bits != bits || !(slot.device == device) ||
         slot.device.is_default != device.is_default) {
         slot = {bits, dtype, device, scalar_tensor(value, dtype, device)};
-        slot.tensor.impl()->is_literal = true;
+        slot.tensor.impl()->symbol = literal_mark;
     }
     return slot.tensor;
 }
