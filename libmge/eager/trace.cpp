@@ -213,7 +213,7 @@ void Trace::compute_known(const OpInfo& op, const void* params, std::span<const 
     for (size_t i = 0; i < outputs.size(); ++i) present_[size_t(outputs[i])].known = results[i];
 }
 
-Tensors Trace::apply_lazily(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     std::vector<int> ids;
     if (recorded_)
         ids = check_step(op, params, inputs).inputs;
@@ -241,18 +241,6 @@ Tensors Trace::apply_lazily(const OpInfo& op, const void* params, std::span<cons
     else
         compute_known(op, params, inputs, ids, steps_[size_t(position_ - 1)].outputs);
     return outputs;
-}
-
-Tensors Trace::apply_eagerly(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
-    auto ids = identify_all(inputs);
-    Tensors outputs = eager_interpreter().apply(op, params, inputs);
-    record_step(op, params, std::move(ids), outputs);
-    computed_ = position_;
-    return outputs;
-}
-
-Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
-    return is_lazy() ? apply_lazily(op, params, inputs) : apply_eagerly(op, params, inputs);
 }
 
 Tensor Trace::alias(const Tensor& tensor) {
@@ -335,22 +323,64 @@ void Trace::give_value(int variable, const Tensor& value) {
     for (auto& alias : present.aliases) fill(alias, value, variable);
 }
 
-// Runs the steps whose values do not exist yet, as far as somebody wants them.
+void Trace::run_compiled(const std::vector<int>& wanted) {
+    Segment& segment = find_segment(computed_, position_, wanted);
+    Tensors inputs;
+    for (int input : segment.inputs) {
+        const Tensor& handle = present_[size_t(input)].handle;
+        MGE_CHECK(handle && !handle.is_symbolic(), "variable ", input, " has no value yet");
+        inputs.push_back(handle);
+    }
+    Tensors values = segment.executable->run(inputs);
+    for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
+}
+
+// Of the steps without values, those that the wanted variables depend on.
+std::vector<bool> Trace::needed_steps(const std::vector<int>& wanted) const {
+    std::vector<bool> variables(variables_.size()), steps(size_t(position_ - computed_));
+    for (int variable : wanted) variables[size_t(variable)] = true;
+    for (int i = position_; i-- > computed_;) {
+        const Step& step = steps_[size_t(i)];
+        if (std::ranges::none_of(step.outputs, [&](int output) { return variables[size_t(output)]; }))
+            continue;
+        steps[size_t(i - computed_)] = true;
+        for (int input : step.inputs)
+            if (input >= 0) variables[size_t(input)] = true;
+    }
+    return steps;
+}
+
+void Trace::run_one_by_one(const std::vector<int>& wanted) {
+    auto needed = needed_steps(wanted);
+    std::vector<int> last_use(variables_.size(), -1);
+    for (int i = computed_; i < position_; ++i)
+        for (int input : steps_[size_t(i)].inputs)
+            if (input >= 0 && needed[size_t(i - computed_)]) last_use[size_t(input)] = i;
+    for (int variable : wanted) last_use[size_t(variable)] = position_;
+    Tensors values(variables_.size());
+    for (int i = computed_; i < position_; ++i) {
+        if (!needed[size_t(i - computed_)]) continue;
+        const Step& step = steps_[size_t(i)];
+        Tensors inputs;
+        for (int input : step.inputs) {
+            Tensor value = input < 0 ? Tensor() : present_[size_t(input)].handle;
+            inputs.push_back(value && value.is_symbolic() ? values[size_t(input)] : value);
+        }
+        Tensors outputs = eager_interpreter().apply(*step.op, step.params.get(), inputs);
+        for (size_t k = 0; k < outputs.size(); ++k)
+            if (last_use[size_t(step.outputs[k])] > i) values[size_t(step.outputs[k])] = outputs[k];
+        for (int input : step.inputs)
+            if (input >= 0 && last_use[size_t(input)] == i) values[size_t(input)] = {};
+    }
+    for (int variable : wanted) give_value(variable, values[size_t(variable)]);
+}
+
+// Computes what is wanted of the steps whose values do not exist yet.
 void Trace::flush() {
     if (computed_ == position_) return;
     auto held = wanted(computed_, position_);
-    if (!held.empty()) {
-        std::ranges::sort(held);
-        Segment& segment = find_segment(computed_, position_, held);
-        Tensors inputs;
-        for (int input : segment.inputs) {
-            const Tensor& handle = present_[size_t(input)].handle;
-            MGE_CHECK(handle && !handle.is_symbolic(), "variable ", input, " has no value yet");
-            inputs.push_back(handle);
-        }
-        Tensors values = segment.executable->run(inputs);
-        for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
-    }
+    std::ranges::sort(held);
+    if (!held.empty()) is_compiled() ? run_compiled(held) : run_one_by_one(held);
     computed_ = position_;
 }
 
@@ -390,7 +420,7 @@ void Trace::leave() {
 
 void Trace::end(std::span<const Tensor> outputs) {
     MGE_CHECK(running_);
-    if (recorded_ && is_lazy() && size_t(position_) != steps_.size()) {
+    if (recorded_ && size_t(position_) != steps_.size()) {
         abort();
         fail(text("immature end: the recording goes on with operator ", steps_[size_t(position_)].op->name));
     }

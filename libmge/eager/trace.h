@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A function recorded once and checked on every later call. Recording notes each operator, either while it
-// runs (eager) or without running it (symbolic). Later calls run the function again, but its operators only
-// hand out tensors without memory; what they stand for is computed by a compiled segment of the recording as
-// soon as somebody asks for a value, and at the end for all values that are still held. So a segment reaches
-// from one place where a value is read to the next; programs are made per segment and set of wanted values.
+// A function recorded once and checked on every later call. Its operators only hand out tensors without
+// memory; what they stand for is computed as soon as somebody asks for a value, and at the end for all values
+// that are still held. So the function falls into segments, from one place where a value is read to the
+// next. Later calls run the function again, and each segment as a compiled program, made per set of wanted
+// values; the first call, the recording, runs the operators one by one unless it is symbolic.
 
 #include <map>
 #include <memory>
@@ -25,7 +25,7 @@ namespace mge {
 inline constexpr int literal_mark = -2;
 
 struct TraceOptions {
-    bool symbolic = false;          // record without running
+    bool symbolic = false;          // compile the first call, too
     bool capture_as_const = false;  // tensors that are no arguments become constants
     bool record_only = false;       // record every call anew, compile nothing
     CompileOptions compile;
@@ -95,7 +95,7 @@ private:
     int add_variable(Kind kind, const Tensor& tensor, int at);
     int new_external(const Tensor& tensor);
     int match_external(const Tensor& tensor, int expected);
-    bool is_lazy() const { return !options_.record_only && (recorded_ || options_.symbolic); }
+    bool is_compiled() const { return !options_.record_only && (recorded_ || options_.symbolic); }
     void bind(int variable, const Tensor& handle);
     const Step& record_step(const OpInfo& op, const void* params, std::vector<int> inputs,
                             std::span<const Tensor> outputs);
@@ -106,10 +106,11 @@ private:
     Tensor known_value(const Tensor& tensor, int id) const;
     void compute_known(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                        std::span<const int> ids, std::span<const int> outputs);
-    Tensors apply_lazily(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
-    Tensors apply_eagerly(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
     void flush();
     std::vector<int> wanted(int begin, int end) const;
+    std::vector<bool> needed_steps(const std::vector<int>& wanted) const;
+    void run_compiled(const std::vector<int>& wanted);
+    void run_one_by_one(const std::vector<int>& wanted);
     Segment& find_segment(int begin, int end, const std::vector<int>& wanted);
     Graph segment_graph(Segment& segment) const;
     void give_value(int variable, const Tensor& value);

@@ -54,7 +54,12 @@ Tensor Tensor::with_shape(const Shape& shape) const {
     return Tensor({dtype(), shape, {}}, impl_->storage, impl_->offset, impl_->device);
 }
 
-Tensor Tensor::alias() const { return Tensor(spec(), impl_->storage, impl_->offset, impl_->device); }
+Tensor Tensor::alias() const {
+    Tensor tensor(spec(), impl_->storage, impl_->offset, impl_->device);
+    tensor.impl_->symbol_owner = impl_->symbol_owner;
+    tensor.impl_->symbol = impl_->symbol;
+    return tensor;
+}
 
 void Tensor::destroy(TensorImpl* impl) {
     std::destroy_at(impl);
