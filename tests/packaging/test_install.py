@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 CONSUMER = Path(__file__).parent / "consumer/CMakeLists.txt"
-EXPECTED = "3 + 3 = 6"
+EXPECTED = "0.0900306 0.244728 0.665241 by mge "
 
 
 @pytest.fixture(scope="module")
