@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only compiled programs ask for: operands in other layouts than the plain one, weights packed ahead.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/select.h"
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+
+namespace mge::test {
+namespace {
+
+Tensor random_tensor(const Shape& shape) {
+    static std::mt19937 random(7);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    std::vector<double> values(size_t(shape.numel()));
+    for (auto& v : values) v = uniform(random);
+    return make_tensor(DType::f32, shape, values);
+}
+
+// Runs one candidate on given operands; outputs have the layouts of `outputs`.
+Tensors run(const NamedCandidate& named, const Problem& problem, const Tensors& inputs,
+            std::span<const void* const> constants) {
+    Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
+    Tensors outputs;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (auto& t : inputs) in.push_back(t ? t.data() : nullptr);
+    for (auto& spec : problem.outputs) out.push_back(outputs.emplace_back(empty_tensor(spec)).data());
+    StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+    for (int repeat = 0; repeat < 2; ++repeat)
+        named.algorithm->run(prepared, {in, out, workspace->data, problem.threads});
+    return outputs;
+}
+
+Tensor in_layout(const Tensor& x, const Layout& layout, size_t algorithm = 0) {
+    ops::Reorder::Params params{layout.name()};
+    TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
+    Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
+    auto candidates = list_candidates(find_kernels(ops::Reorder::info, default_device()), problem);
+    return run(candidates.at(algorithm), problem, {x}, {})[0];
+}
+
+const std::vector<std::string> layout_names{"nchw", "nhwc", "nChw8c", "nChw16c"};
+
+TEST(Reorder, AgreesWithTheReferenceAndComesBack) {
+    for (Shape shape : {Shape{1, 1, 1, 1}, Shape{2, 3, 4, 5}, Shape{1, 16, 3, 3}, Shape{2, 33, 2, 7}})
+        for (auto& from : layout_names)
+            for (auto& to : layout_names) {
+                Tensor plain = random_tensor(shape);
+                Tensor x = in_layout(plain, Layout::named(from));
+                Tensor y = in_layout(x, Layout::named(to)), expected = in_layout(x, Layout::named(to), 1);
+                std::string what = text(shape, ' ', from, " to ", to);
+                EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.spec().bytes()), 0) << what;
+                Tensor back = in_layout(y, {});
+                EXPECT_EQ(std::memcmp(back.data(), plain.data(), plain.spec().bytes()), 0) << what;
+            }
+}
+
+TEST(Reorder, RefusesUnknownLayoutsAndOtherRanks) {
+    EXPECT_THROW(ops::reorder(random_tensor({1, 2, 3, 4}), {.layout = "xyz"}), UserError);
+    EXPECT_THROW(ops::reorder(random_tensor({2, 3}), {.layout = "nhwc"}), UserError);
+}
+
+struct ConvCase {
+    Shape x, weight;
+    ops::Conv2d::Params params;
+};
+
+const ConvCase conv_cases[] = {
+    {{1, 3, 9, 9}, {24, 3, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+    {{1, 32, 8, 8}, {48, 32, 3, 3}, {.padding = {1, 1}}},
+    {{1, 32, 14, 14}, {32, 32, 3, 3}, {.padding = {1, 1}}},
+    {{2, 20, 6, 5}, {18, 20, 1, 1}, {}},
+    {{1, 32, 7, 7}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
+};
+
+// Every candidate for these layouts, with and without constant weights, with bias, residual and relu.
+int check_conv(const ConvCase& c, const Layout& from, const Layout& to) {
+    auto params = c.params;
+    params.activation = Activation::relu;
+    Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+    TensorSpec plain[] = {x.spec(), weight.spec()};
+    Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
+    Tensor bias = random_tensor({1, shape[1], 1, 1}), residual = random_tensor(shape);
+    Tensor expected = in_layout(ops::conv2d(x, weight, bias, residual, params), {});
+    Tensors inputs{in_layout(x, from), weight, bias, in_layout(residual, to)};
+    TensorSpecs specs;
+    for (auto& t : inputs) specs.push_back(t.spec());
+    TensorSpec out{DType::f32, shape, to};
+    int checked = 0;
+    for (uint32_t constant : {0u, 2u | 4u}) {
+        Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, constant};
+        problem.threads = 2;
+        const void* constants[] = {nullptr, constant ? weight.data() : nullptr,
+                                   constant ? bias.data() : nullptr, nullptr};
+        for (auto& named : list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem)) {
+            Tensor y = in_layout(run(named, problem, inputs, constants)[0], {});
+            expect_close(y, expected, c.weight.numel() / c.weight[0], 4,
+                         text(c.x, c.weight, ' ', from, " to ", to, ": ", named.candidate.name));
+            checked += !named.candidate.attributes.naive;
+        }
+    }
+    return checked;
+}
+
+TEST(Conv2d, ComputesInEveryLayout) {
+    for (auto& c : conv_cases)
+        for (auto& from : layout_names)
+            for (auto& to : layout_names) {
+                int checked = check_conv(c, Layout::named(from), Layout::named(to));
+                if (from == "nchw" && to == "nchw") {
+                    EXPECT_GT(checked, 0) << c.x << ' ' << from;
+                }
+            }
+}
+
+TEST(Conv2d, HasKernelsForChannelBlocks) {
+    Layout blocks = Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c");
+    EXPECT_GT(check_conv(conv_cases[0], {}, blocks), 0);
+    // Below AVX2, oneDNN leaves channels that fill no block to its gemm, which reads plain images.
+    for (int i : {1, 2, 3, 4})
+        if (cpu_isa() >= Isa::avx2 || conv_cases[i].x[1] % 8 == 0) {
+            EXPECT_GT(check_conv(conv_cases[i], blocks, blocks), 0) << i;
+        }
+}
+
+TEST(Matmul, PacksConstantWeights) {
+    Tensor a = random_tensor({40, 64}), b = random_tensor({80, 64}), bias = random_tensor({80});
+    ops::Matmul::Params params{.transpose_b = true, .activation = Activation::gelu};
+    Tensor expected = ops::matmul(a, b, bias, {}, params);
+    TensorSpec specs[] = {a.spec(), b.spec(), bias.spec()}, out = expected.spec();
+    Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+    const void* constants[] = {nullptr, b.data(), nullptr};
+    size_t packed = 0;
+    for (auto& named : list_candidates(find_kernels(ops::Matmul::info, default_device()), problem)) {
+        expect_close(run(named, problem, {a, b, bias}, constants)[0], expected, 64, 1, named.candidate.name);
+        packed += named.algorithm->prepare({problem, named.candidate, constants}).packed_bytes();
+    }
+    if (cpu_isa() >= Isa::avx512) {
+        EXPECT_GT(packed, 0u);
+    }
+}
+
+}  // namespace
+}  // namespace mge::test
