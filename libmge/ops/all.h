@@ -14,6 +14,7 @@
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/trigonometric.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/cond_take.h"
@@ -107,6 +108,7 @@ using AllOps = TypeList<             //
     ops::FloorDiv,                   //
     ops::Full,                       //
     ops::FullLike,                   //
+    ops::FusedElementwise,           //
     ops::Gather,                     //
     ops::Gelu,                       //
     ops::GeluSlope,                  //

@@ -162,6 +162,13 @@ void expect_same(const Tensors& got, const Tensors& expected, const CheckOptions
             expect_close(got[i], expected[i], options.reduction, options.looser, text(what, ", output ", i));
 }
 
+// As the scheduler sees it: what the operator lists, else any input of an elementwise one.
+std::vector<InPlace> in_place_pairs(const Bench& bench) {
+    std::vector<InPlace> pairs(bench.op.in_place.begin(), bench.op.in_place.end());
+    if (pairs.empty() && bench.op.traits.elementwise)
+        for (size_t i = 0; i < bench.inputs.size(); ++i) pairs.push_back({0, int(i)});
+    return pairs;
+}
 bool may_share(const Bench& bench, InPlace pair) {
     auto& in = bench.inputs.at(size_t(pair.input));
     auto& out = bench.outputs.at(size_t(pair.output));
@@ -174,7 +181,7 @@ void check_candidates(const Bench& bench, const Tensors& expected, const CheckOp
              list_candidates(find_kernels(bench.op, default_device()), bench.problem(threads))) {
             std::string what = text(named.candidate.name, " with ", threads, " threads");
             expect_same(bench.run(named, threads), expected, options, what);
-            for (auto& pair : bench.op.in_place)
+            for (auto& pair : in_place_pairs(bench))
                 if (size_t(pair.input) < bench.inputs.size() && may_share(bench, pair))
                     expect_same(bench.run(named, threads, &pair), expected, options,
                                 text(what, ", in place of input ", pair.input));

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/fused.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo FusedElementwise::info = define<FusedElementwise>();
+
+namespace {
+
+constexpr auto who = FusedElementwise::name;
+
+// --- text of parameters: bools, integers, floats as hexadecimal (exact), words ---
+
+std::string value_text(const ParamValue& value) {
+    if (auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
+    if (auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
+    if (auto* s = std::get_if<std::string>(&value)) return *s;
+    auto* d = std::get_if<double>(&value);
+    MGE_CHECK(d, "lists are not among the parameters of fusible operators");
+    char buffer[40];
+    std::snprintf(buffer, sizeof buffer, "%a", *d);
+    return buffer;
+}
+
+template <class Number>
+Number parse_number(std::string_view word, Number (*parse)(const char*, char**)) {
+    std::string text(word);
+    char* end = nullptr;
+    Number number = parse(text.c_str(), &end);
+    if (text.empty() || *end) throw_user(who, mge::text("'", text, "' is not a number"), ErrorClass::value);
+    return number;
+}
+double parse_float(std::string_view word) { return parse_number<double>(word, std::strtod); }
+
+// As the kind of value that the field has now.
+ParamValue parse_value(std::string_view word, const ParamValue& like) {
+    if (std::holds_alternative<bool>(like)) return word == "true";
+    if (std::holds_alternative<std::string>(like)) return std::string(word);
+    if (std::holds_alternative<double>(like)) return parse_float(word);
+    return parse_number<int64_t>(word,
+                                 [](const char* s, char** end) { return int64_t(std::strtoll(s, end, 10)); });
+}
+
+std::string params_code(const OpInfo& op, const void* params) {
+    std::string code;
+    for (auto& [name, value] : save_params(op.fields, params))
+        code += text(code.empty() ? "[" : ",", name, '=', value_text(value));
+    return code.empty() ? code : code + "]";
+}
+
+// Splits off what stands before `separator`.
+std::string_view take_until(std::string_view& rest, char separator) {
+    size_t end = rest.find(separator);
+    std::string_view word = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    return word;
+}
+std::string_view trim(std::string_view s) {
+    while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+    while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+    return s;
+}
+std::string_view take_word(std::string_view& rest) {
+    rest = trim(rest);
+    return take_until(rest, ' ');
+}
+
+int parse_register(std::string_view word) {
+    int value = -1;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || value < 0)
+        throw_user(who, text("'", word, "' is not a register"), ErrorClass::value);
+    return value;
+}
+
+std::shared_ptr<const void> parse_params(const OpInfo& op, std::string_view code) {
+    auto params = op.params.make();
+    ParamMap map, present = save_params(op.fields, params.get());
+    while (!code.empty()) {
+        std::string_view value = take_until(code, ',');
+        std::string_view name = take_until(value, '=');
+        for (auto& [known, now] : present)
+            if (known == name) map.emplace_back(std::string(name), parse_value(value, now));
+    }
+    load_params(op.name, op.fields, params.get(), map);
+    return params;
+}
+
+void parse_step(FusedProgram& program, std::string_view line) {
+    std::string_view head = take_word(line);
+    if (head == "const") {
+        auto dtype = dtype_from_name(take_word(line));
+        if (!dtype) throw_user(who, "a constant has no dtype", ErrorClass::value);
+        program.constant(parse_float(trim(line)), *dtype);
+        return;
+    }
+    std::string_view code = head;
+    std::string_view name = take_until(code, '[');
+    if (!code.empty() && code.back() == ']') code.remove_suffix(1);
+    const OpInfo* op = find_op(name);
+    if (!op) throw_user(who, text("there is no operator '", name, "'"), ErrorClass::value);
+    std::vector<int> operands;
+    while (!trim(line).empty()) operands.push_back(parse_register(take_word(line)));
+    program.add(*op, parse_params(*op, code).get(), operands);
+}
+
+}  // namespace
+
+bool is_fusible(const OpInfo& op, const void*) {
+    return op.traits.elementwise && op.outputs.size() == 1 && !op.is_variadic() && op.inputs.size() <= 3;
+}
+
+FusedProgram FusedProgram::parse(std::string_view text) {
+    std::string_view first = take_until(text, ';');
+    if (take_word(first) != "inputs") throw_user(who, "a program starts with 'inputs N;'", ErrorClass::value);
+    FusedProgram program(parse_register(trim(first)));
+    while (!trim(text).empty()) parse_step(program, take_until(text, ';'));
+    return program;
+}
+
+std::string FusedProgram::text() const {
+    std::string result = mge::text("inputs ", inputs_);
+    for (auto& step : steps_) {
+        if (!step.op) {
+            result += mge::text("; const ", step.constant_dtype, ' ', value_text(step.constant));
+            continue;
+        }
+        result += mge::text("; ", step.op->name, params_code(*step.op, step.params.get()));
+        for (int operand : step.operands) result += mge::text(' ', operand);
+    }
+    return result;
+}
+
+int FusedProgram::add_step(Step step) {
+    steps_.push_back(std::move(step));
+    return inputs_ + int(steps_.size()) - 1;
+}
+
+int FusedProgram::add(const OpInfo& op, const void* params, const std::vector<int>& operands) {
+    if (!is_fusible(op, params)) throw_user(who, mge::text(op.name, " cannot be fused"), ErrorClass::value);
+    if (operands.size() != op.inputs.size())
+        throw_user(who, mge::text(op.name, " takes ", op.inputs.size(), " operands, got ", operands.size()),
+                   ErrorClass::value);
+    for (int operand : operands)
+        if (operand < 0 || operand >= inputs_ + int(steps_.size()))
+            throw_user(who, mge::text("register ", operand, " does not exist yet"), ErrorClass::value);
+    return add_step({&op, op.params.copy(params), operands});
+}
+
+int FusedProgram::constant(double value, DType dtype) { return add_step({nullptr, {}, {}, value, dtype}); }
+
+TensorSpecs FusedProgram::infer(std::span<const TensorSpec> inputs) const {
+    if (int(inputs.size()) != inputs_)
+        throw_user(who, mge::text("the program has ", inputs_, " inputs, got ", inputs.size()),
+                   ErrorClass::value);
+    TensorSpecs registers(inputs.begin(), inputs.end());
+    for (auto& step : steps_) {
+        TensorSpecs operands;
+        for (int operand : step.operands) operands.push_back(registers[size_t(operand)]);
+        registers.push_back(step.op ? step.op->infer(step.params.get(), operands).at(0)
+                                    : TensorSpec{step.constant_dtype, {}, {}});
+    }
+    if (steps_.empty() || !steps_.back().op) throw_user(who, "the program has no result", ErrorClass::value);
+    return registers;
+}
+
+TensorSpecs FusedElementwise::infer(const Params& p, std::span<const TensorSpec> in) {
+    return {FusedProgram::parse(p.program).infer(in).back()};
+}
+
+}  // namespace mge::ops
