@@ -31,7 +31,6 @@
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
-#include "libmge/ops/nn/reorder.h"
 #include "libmge/ops/nn/softmax.h"
 #include "libmge/ops/optimize/adam_step.h"
 #include "libmge/ops/optimize/sgd_step.h"

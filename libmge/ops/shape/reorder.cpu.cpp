@@ -5,6 +5,7 @@
 
 #include "libmge/kernel/cpu/strided_copy.h"
 #include "libmge/ops/shape/reorder.h"
+#include "libmge/ops/shape/reorder_onednn.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -150,13 +151,15 @@ void run_strided(const Prepared& prepared, const Launch& launch) {
     for (auto& copy : state.copies) copy.run(launch.inputs[0], launch.outputs[0], launch.threads);
 }
 
-constexpr Algorithm algorithms[] = {
-    {"strided", supports_strided, prepare_strided, run_strided},
-    {"reference", has_places, prepare_reference, run_reference, {.naive = true}},
-};
-
 }  // namespace
 
-KernelList kernels(Cpu, Reorder) { return algorithms; }
+KernelList kernels(Cpu, Reorder) {
+    static const Algorithm list[] = {
+        onednn_reorder(),
+        {"strided", supports_strided, prepare_strided, run_strided},
+        {"reference", has_places, prepare_reference, run_reference, {.naive = true}},
+    };
+    return list;
+}
 
 }  // namespace mge::ops
