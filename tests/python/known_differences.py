@@ -172,6 +172,8 @@ PROMOTION_CELLS = {
     ("F.leaky_relu", "bfloat16"): "bfloat16",
     ("F.vision.interpolate", "uint8"): "float32",
     ("F.vision.interpolate", "int8"): "float32",
+    # Recorded leaves bfloat16 on the way.
+    ("F.norm", "bfloat16"): "bfloat16",
     # Pooling is for floats in this version.
     ("F.max_pool2d", "int8"): "!TypeError",
     ("F.avg_pool2d", "int8"): "!TypeError",
