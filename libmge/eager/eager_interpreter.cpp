@@ -24,13 +24,45 @@ struct Plan {
     DeviceId device;
     int threads = 1;
     Choice choice;
+    Device* memory = nullptr;
+    std::vector<size_t> output_bytes;  // 0 where only a run can tell
 };
 
-uint64_t hash_spec(uint64_t seed, const Tensor& tensor) {
-    if (!tensor) return hash_mix(seed, 0);
-    seed = hash_mix(seed, uint64_t(tensor.dtype()) << 8 | uint64_t(tensor.shape().rank()));
-    for (int64_t d : tensor.shape().dims()) seed = hash_mix(seed, uint64_t(d));
-    return seed;
+using Plans = std::array<std::unique_ptr<Plan>, plan_slots>;
+// A plain pointer at a fixed place: reaching an object with a destructor costs two calls each time.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Plans* thread_plans = nullptr;
+
+constinit thread_local bool are_plans_closed = false;
+
+[[gnu::noinline]] Plans& open_plans() {
+    struct Owner {
+        std::unique_ptr<Plans> plans = std::make_unique<Plans>();
+        ~Owner() {
+            are_plans_closed = true;
+            thread_plans = nullptr;
+        }
+    };
+    if (are_plans_closed) {
+        // Operators applied by destructors of the ending thread: their few plans are never freed.
+        thread_plans = std::make_unique<Plans>().release();
+    } else {
+        thread_local Owner owner;
+        thread_plans = owner.plans.get();
+    }
+    return *thread_plans;
+}
+
+uint64_t hash_call(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    constexpr uint64_t multiplier = 0x9e3779b97f4a7c15;
+    uint64_t hash = reinterpret_cast<uintptr_t>(&op) * multiplier;
+    if (!op.fields.empty()) hash ^= op.params.hash(params);
+    auto mix = [&](uint64_t value) { hash = (hash ^ hash >> 29 ^ value) * multiplier; };
+    for (auto& input : inputs) {
+        mix(input ? uint64_t(input.dtype()) << 8 | uint64_t(input.shape().rank()) : 0);
+        if (!input) continue;
+        for (int64_t extent : input.shape().dims()) mix(uint64_t(extent));
+    }
+    return hash;
 }
 
 bool same_spec(const TensorSpec& spec, const Tensor& tensor) {
@@ -45,7 +77,7 @@ bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<cons
         return false;
     for (size_t i = 0; i < inputs.size(); ++i)
         if (!same_spec(plan.inputs[i], inputs[i])) return false;
-    return op.params.equal(plan.params.get(), params);
+    return op.fields.empty() || op.params.equal(plan.params.get(), params);
 }
 
 std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
@@ -57,8 +89,11 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
     plan->device = id;
     plan->threads = threads;
     plan->outputs = op.infer(plan->params.get(), plan->inputs);
-    for (auto& spec : plan->outputs)
+    plan->memory = &device(id);
+    for (auto& spec : plan->outputs) {
         if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
+        plan->output_bytes.push_back(spec.shape.is_known() ? spec.bytes() : 0);
+    }
     if (!op.traits.view) {
         Problem problem{op.name, plan->params.get(), op.fields, plan->inputs, plan->outputs, 0, id, threads};
         plan->choice = select(find_kernels(op, id), problem, {}, {});
@@ -67,11 +102,9 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
 }
 
 Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id) {
-    thread_local std::array<std::unique_ptr<Plan>, plan_slots> plans;
+    Plans& plans = thread_plans ? *thread_plans : open_plans();
     int threads = default_threads();
-    uint64_t hash = hash_mix(reinterpret_cast<uintptr_t>(&op), op.params.hash(params));
-    for (auto& input : inputs) hash = hash_spec(hash, input);
-    auto& slot = plans[(hash >> 20) % plan_slots];
+    auto& slot = plans[(hash_call(op, params, inputs) >> 32) % plan_slots];
     if (!slot || !fits(*slot, op, params, inputs, id, threads))
         slot = make_plan(op, params, inputs, id, threads);
     return *slot;
@@ -90,6 +123,10 @@ private:
     Tensors& outputs_;
     DeviceId id_;
 };
+
+Tensor make_output(const Plan& plan, size_t i, DeviceId id) {
+    return Tensor(plan.outputs[i], plan.memory->allocate(plan.output_bytes[i]), 0, id);
+}
 
 DeviceId device_of(std::span<const Tensor> inputs) {
     for (auto& input : inputs)
@@ -129,7 +166,7 @@ public:
             return outputs;
         }
         for (size_t i = 0; i < outputs.size(); ++i)
-            if (plan.outputs[i].shape.is_known()) outputs[i] = empty_tensor(plan.outputs[i], id);
+            if (plan.outputs[i].shape.is_known()) outputs[i] = make_output(plan, i, id);
         RuntimeOutputs allocator(outputs, id);
         run_plan(plan, inputs, outputs, op.traits.runtime_shape ? &allocator : nullptr);
         return outputs;
@@ -141,7 +178,7 @@ public:
         DeviceId id = device_of(inputs);
         Plan& plan = find_plan(op, params, inputs, id);
         if (op.traits.view) return inputs[0].with_shape(plan.outputs[0].shape);
-        Tensor output = empty_tensor(plan.outputs[0], id);
+        Tensor output = make_output(plan, 0, id);
         run_plan(plan, inputs, {&output, 1}, nullptr);
         return output;
     }

@@ -6,7 +6,7 @@
 namespace mge {
 namespace {
 
-thread_local Interpreter* innermost = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local Interpreter* innermost = nullptr;
 
 [[noreturn]] void throw_no_common(const OpInfo& op, DType a, DType b) {
     throw_user(op.name,
@@ -77,6 +77,19 @@ void check_devices(const OpInfo& op, std::span<const Tensor> inputs) {
     }
 }
 
+// True for nearly all calls: every input is there, all have one dtype and device, nothing is to be promoted.
+bool is_plain_call(const OpInfo& op, std::span<const Tensor> inputs) {
+    if (inputs.empty() || inputs.size() != op.inputs.size() || op.inputs.back().variadic_host) return false;
+    if (!inputs[0]) return false;
+    const TensorImpl& first = *inputs[0].impl();
+    for (auto& input : inputs.subspan(1)) {
+        if (!input) return false;
+        const TensorImpl& other = *input.impl();
+        if (other.spec.dtype != first.spec.dtype || !(other.device == first.device)) return false;
+    }
+    return op.traits.promotion != Promotion::floating || !is_int(first.spec.dtype);
+}
+
 }  // namespace
 
 InterpreterScope::InterpreterScope(Interpreter& interpreter)
@@ -88,6 +101,8 @@ Interpreter* exchange_interpreter(Interpreter* interpreter) { return std::exchan
 Interpreter& current_interpreter() { return innermost ? *innermost : eager_interpreter(); }
 
 Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    if (is_plain_call(op, inputs)) [[likely]]
+        return current_interpreter().apply(op, params, inputs);
     check_inputs(op, inputs);
     check_devices(op, inputs);
     if (is_promoted(op, inputs)) return current_interpreter().apply(op, params, inputs);
@@ -95,6 +110,8 @@ Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inpu
 }
 
 Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    if (is_plain_call(op, inputs)) [[likely]]
+        return current_interpreter().apply_one(op, params, inputs);
     check_inputs(op, inputs);
     check_devices(op, inputs);
     if (is_promoted(op, inputs)) return current_interpreter().apply_one(op, params, inputs);

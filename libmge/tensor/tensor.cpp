@@ -11,13 +11,11 @@ namespace {
 // Handles come and go with every eager operator: each thread keeps a few of their blocks.
 class BlockCache {
 public:
-    ~BlockCache() {
-        while (count_ > 0) ::operator delete(blocks_[--count_]);
-        closed_ = true;
-    }
+    BlockCache();
+    ~BlockCache();
     void* take() { return count_ > 0 ? blocks_[--count_] : ::operator new(sizeof(TensorImpl)); }
     void give(void* block) {
-        if (count_ < blocks_.size() && !closed_)
+        if (count_ < blocks_.size())
             blocks_[count_++] = block;
         else
             ::operator delete(block);
@@ -26,21 +24,48 @@ public:
 private:
     std::array<void*, 256> blocks_;
     size_t count_ = 0;
-    bool closed_ = false;  // tensors in static storage die after the thread's cache
 };
-thread_local BlockCache block_cache;
 
-TensorImpl* make_impl() { return ::new (block_cache.take()) TensorImpl; }
+// A plain pointer at a fixed place: reaching an object with a destructor costs two calls each time.
+[[gnu::tls_model("initial-exec")]] constinit thread_local BlockCache* block_cache = nullptr;
+// Tensors in static storage die after the thread's cache.
+constinit thread_local bool is_cache_closed = false;
+
+BlockCache::BlockCache() { block_cache = this; }
+BlockCache::~BlockCache() {
+    is_cache_closed = true;
+    block_cache = nullptr;
+    while (count_ > 0) ::operator delete(blocks_[--count_]);
+}
+
+[[gnu::noinline]] BlockCache* open_block_cache() {
+    if (is_cache_closed) return nullptr;
+    // On the heap: the few bytes of static thread memory that a loaded library gets must do for all pointers.
+    thread_local const auto cache = std::make_unique<BlockCache>();
+    return cache.get();
+}
+
+void* take_block() {
+    BlockCache* cache = block_cache;
+    if (!cache) [[unlikely]]
+        cache = open_block_cache();
+    return cache ? cache->take() : ::operator new(sizeof(TensorImpl));
+}
+
+void give_block(void* block) {
+    BlockCache* cache = block_cache;
+    if (!cache) [[unlikely]]
+        cache = open_block_cache();
+    if (cache)
+        cache->give(block);
+    else
+        ::operator delete(block);
+}
 
 }  // namespace
 
 Tensor::Tensor(const TensorSpec& spec, StorageRef storage, size_t offset, DeviceId device)
-    : impl_(make_impl()) {
-    impl_->spec = spec;
-    impl_->storage = std::move(storage);
-    impl_->offset = offset;
-    impl_->device = device;
-}
+    : impl_(::new (take_block()) TensorImpl{1, device, spec, std::move(storage), offset}) {}
 
 Tensor Tensor::symbolic(const TensorSpec& spec, void* owner, int symbol, DeviceId device) {
     Tensor tensor(spec, {}, 0, device);
@@ -63,7 +88,7 @@ Tensor Tensor::alias() const {
 
 void Tensor::destroy(TensorImpl* impl) {
     std::destroy_at(impl);
-    block_cache.give(impl);
+    give_block(impl);
 }
 
 }  // namespace mge

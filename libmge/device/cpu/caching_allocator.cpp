@@ -34,15 +34,32 @@ int class_of(size_t bytes) {
 struct ThreadCache {
     std::array<std::array<Storage*, kept_per_class>, small_classes> blocks;
     std::array<uint8_t, small_classes> count{};
-    bool closed = false;
     void (*give_back)(Storage*) = nullptr;
-    ~ThreadCache() {
-        closed = true;
-        for (int c = 0; c < small_classes; ++c)
-            while (count[c] > 0) give_back(blocks[c][--count[c]]);
-    }
+    ThreadCache();
+    ~ThreadCache();
 };
-thread_local ThreadCache thread_cache;
+
+// A plain pointer at a fixed place: reaching an object with a destructor costs two calls each time.
+[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadCache* thread_cache = nullptr;
+constinit thread_local bool is_cache_closed = false;
+
+ThreadCache::ThreadCache() { thread_cache = this; }
+ThreadCache::~ThreadCache() {
+    is_cache_closed = true;
+    thread_cache = nullptr;
+    for (int c = 0; c < small_classes; ++c)
+        while (count[c] > 0) give_back(blocks[c][--count[c]]);
+}
+
+// Null for large blocks and when the thread is ending.
+ThreadCache* open_thread_cache() {
+    if (thread_cache) [[likely]]
+        return thread_cache;
+    if (is_cache_closed) return nullptr;
+    // On the heap: the few bytes of static thread memory that a loaded library gets must do for all pointers.
+    thread_local const auto cache = std::make_unique<ThreadCache>();
+    return cache.get();
+}
 
 }  // namespace
 
@@ -62,8 +79,9 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
         throw MemoryError(text("cannot allocate ", bytes, " bytes: more than any machine has"));
     int c = class_of(bytes);
     Storage* storage = nullptr;
-    if (c < small_classes && thread_cache.count[c] > 0) [[likely]]
-        storage = thread_cache.blocks[c][--thread_cache.count[c]];
+    ThreadCache* cache = c < small_classes ? open_thread_cache() : nullptr;
+    if (cache && cache->count[c] > 0) [[likely]]
+        storage = cache->blocks[c][--cache->count[c]];
     else if (!(storage = take_shared(c)))
         storage = make_block(c, bytes);
     StorageRef result(storage);
@@ -127,9 +145,10 @@ void CachingAllocator::release(Storage* storage) {
         block->next_free = allocator.free_[block->size_class];
         allocator.free_[block->size_class] = block;
     };
-    if (c < small_classes && !thread_cache.closed && thread_cache.count[c] < kept_per_class) [[likely]] {
-        thread_cache.give_back = give_to_all;
-        thread_cache.blocks[c][thread_cache.count[c]++] = storage;
+    ThreadCache* cache = c < small_classes ? open_thread_cache() : nullptr;
+    if (cache && cache->count[c] < kept_per_class) [[likely]] {
+        cache->give_back = give_to_all;
+        cache->blocks[c][cache->count[c]++] = storage;
         return;
     }
     give_to_all(storage);
