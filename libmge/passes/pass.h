@@ -47,6 +47,7 @@ MGE_API Graph fold_batch_norm(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_bias(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_residual(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_activation(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_elementwise(Graph graph, const PassOptions& options);
 MGE_API Graph choose_layout(Graph graph, const PassOptions& options);
 
 }  // namespace mge

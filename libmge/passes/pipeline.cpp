@@ -22,6 +22,8 @@ constexpr std::array passes{
     Pass{"fuse_bias", 2, fuse_bias},
     Pass{"fuse_residual", 2, fuse_residual},
     Pass{"fuse_activation", 2, fuse_activation},
+    // What no other operator has taken in.
+    Pass{"fuse_elementwise", 2, fuse_elementwise},
     // Last: its cost is that of the operators as they will run, epilogues included.
     Pass{"choose_layout", 2, choose_layout},
 };

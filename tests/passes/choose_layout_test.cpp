@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "libmge/mge.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/passes/node_problem.h"
+#include "tests/passes/same_graph.h"
+
+namespace mge::test {
+namespace {
+
+Tensor ramp(const Shape& shape, int seed = 1) {
+    std::vector<float> values(size_t(shape.numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = float(int((i + size_t(seed)) * 7 % 23) - 11) / 40;
+    return constant(shape, values);
+}
+
+int count(const Graph& graph, std::string_view op) {
+    int n = 0;
+    for (auto& node : graph.nodes()) n += node.op->name == op;
+    return n;
+}
+
+// Every layout has to give what the plain graph gives.
+void expect_same_results(const Graph& graph, const Tensors& inputs) {
+    CompileOptions plain;
+    plain.layout = "nchw";
+    Tensors expected = Executable(graph, plain).run(inputs);
+    for (const char* layout : {"auto", "nhwc", "nChw8c", "nChw16c"}) {
+        SCOPED_TRACE(layout);
+        CompileOptions options;
+        options.layout = layout;
+        options.verify_passes = true;
+        Tensors got = Executable(graph, options).run(inputs);
+        ASSERT_EQ(got.size(), expected.size());
+        for (size_t i = 0; i < got.size(); ++i) {
+            ASSERT_EQ(got[i].spec(), expected[i].spec());
+            for (int64_t k = 0; k < got[i].spec().numel(); ++k)
+                ASSERT_NEAR(got[i].data<float>()[k], expected[i].data<float>()[k],
+                            1e-4 * (1 + std::abs(expected[i].data<float>()[k])))
+                    << "output " << i << " element " << k;
+        }
+    }
+}
+
+// Two blocks of a residual network: a first convolution of few colours, shortcuts, one of them projected.
+Tensors residual_network(const Tensors& x) {
+    Tensor y = ops::relu(ops::conv2d(x[0], ramp({32, 3, 3, 3}), {.stride = {2, 2}, .padding = {1, 1}}));
+    y = ops::max_pool2d(y, {.kernel = {2, 2}, .stride = {2, 2}});
+    Tensor a = ops::relu(ops::conv2d(y, ramp({32, 32, 3, 3}), {.padding = {1, 1}}));
+    y = ops::relu(ops::add(ops::conv2d(a, ramp({32, 32, 3, 3}, 5), {.padding = {1, 1}}), y));
+    Tensor shortcut = ops::conv2d(y, ramp({48, 32, 1, 1}));
+    y = ops::relu(ops::add(ops::conv2d(y, ramp({48, 32, 3, 3}, 3), {.padding = {1, 1}}), shortcut));
+    Tensor pooled = ops::mean(y, {.axes = {2, 3}});
+    return {ops::matmul(pooled, ramp({48, 10})), y};
+}
+
+TEST(ChooseLayout, PutsReordersOnlyAtTheBorders) {
+    PassOptions options;
+    options.layout = "nChw16c";
+    Graph graph = record({f32({1, 3, 32, 32})}, residual_network);
+    for (auto& pass : pipeline()) graph = pass.run(std::move(graph), options);
+    verify(graph);
+    EXPECT_EQ(count(graph, "reorder"), 1) << to_text(graph);  // the image among the outputs
+    EXPECT_EQ(count(graph, "relu"), 0) << to_text(graph);
+    EXPECT_EQ(count(graph, "add"), 0) << to_text(graph);
+}
+
+TEST(ChooseLayout, ComputesTheSameInEveryLayout) {
+    Graph graph = record({f32({2, 3, 32, 32})}, residual_network);
+    expect_same_results(graph, {ramp({2, 3, 32, 32}, 9)});
+}
+
+TEST(ChooseLayout, LeavesGraphsWithoutConvolutions) {
+    Body body = [](const Tensors& x) { return Tensors{ops::relu(x[0])}; };
+    expect_rewrite(choose_layout, {f32({1, 16, 4, 4})}, body, body);
+}
+
+// Channels that fill no blocks, squeeze and excitation, joins, splits and what only plain kernels can do.
+TEST(ChooseLayout, ComputesAroundOperatorsThatCannotFollow) {
+    auto body = [](const Tensors& x) {
+        Tensor y = ops::conv2d(x[0], ramp({24, 3, 3, 3}), {.padding = {1, 1}});
+        Tensor depthwise = ops::conv2d(y, ramp({24, 1, 1, 3, 3}), {.padding = {1, 1}, .groups = 24});
+        Tensor wide = ops::silu(ops::conv2d(depthwise, ramp({32, 24, 1, 1})));
+        Tensor squeezed = ops::mean(wide, {.axes = {2, 3}, .keepdims = true});
+        Tensor excited = ops::mul(wide, ops::sigmoid(ops::conv2d(squeezed, ramp({32, 32, 1, 1}))));
+        Tensor joined = ops::concat({excited, wide}, {.axis = 1});
+        Tensors parts = ops::split(joined, {.axis = 1, .sizes = {16, 48}});
+        Tensor odd = ops::add(y, ramp({1, 24, 1, 1}));
+        Tensor rows = ops::flip(parts[1], {.axes = {2}});
+        return Tensors{parts[0], rows, odd, ops::sum(excited, {.axes = {1}}), ops::mean(wide)};
+    };
+    expect_same_results(record({f32({1, 3, 9, 7})}, body), {ramp({1, 3, 9, 7}, 4)});
+}
+
+TEST(PhysicalForm, IsAnotherShape) {
+    Layout blocked = Layout::named("nChw16c");
+    TensorSpec image{DType::f32, {2, 32, 4, 5}, blocked};
+    auto params = ops::Add::info.params.make();
+    auto form = physical_form(ops::Add::info, params, {image, f32({1, 32, 1, 1})}, {image});
+    ASSERT_TRUE(form);
+    EXPECT_EQ(form->inputs[0], f32({2, 2, 4, 5, 16}));
+    EXPECT_EQ(form->inputs[1], f32({1, 2, 1, 1, 16}));
+    EXPECT_EQ(form->outputs[0], f32({2, 2, 4, 5, 16}));
+    // A plain image lies differently, padded channels would be seen, and the result has to have the layout.
+    EXPECT_FALSE(physical_form(ops::Add::info, params, {image, f32({2, 32, 4, 5})}, {image}));
+    TensorSpec padded{DType::f32, {2, 24, 4, 5}, blocked};
+    EXPECT_FALSE(physical_form(ops::Add::info, params, {padded, padded}, {padded}));
+    EXPECT_FALSE(physical_form(ops::Add::info, params, {image, image}, {f32({2, 32, 4, 5})}));
+}
+
+}  // namespace
+}  // namespace mge::test
