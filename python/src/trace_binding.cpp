@@ -14,6 +14,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/eager/trace.h"
 #include "libmge/model/model.h"
+#include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
 #include "python/src/errors.h"
 #include "python/src/tensor_arguments.h"
@@ -56,6 +57,13 @@ void name_values(Graph& graph, const std::vector<ValueId>& ids, const std::vecto
     for (size_t i = 0; i < ids.size(); ++i) graph.value(ids[i]).name = names[i];
 }
 
+// A file is for inference: a batch norm that still learns would give every batch other results.
+void refuse_training(const Graph& graph) {
+    for (auto& node : graph.nodes())
+        if (node.op == &ops::BatchNorm::info && node.as<ops::BatchNorm::Params>().training)
+            throw_user("dump", "a batch norm is in training mode: call eval() on the module before tracing");
+}
+
 // A value that is an input, a constant, or an output twice over gets a copy of its own, so that every output
 // has its own name.
 void separate_outputs(Graph& graph) {
@@ -91,6 +99,7 @@ std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std:
     model.graph = remove_dead_nodes(trace.graph(), {});
     if (model.graph.outputs().empty())
         throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
+    refuse_training(model.graph);
     separate_outputs(model.graph);
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
     name_values(model.graph, model.graph.outputs(),

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jit.trace: recording, replay with checks, values read on the way, dumping."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine import Tensor, _mge
+from megengine.autodiff import GradManager
+from megengine.jit import TraceError, exclude_from_trace, is_tracing, trace
+from megengine.optimizer import SGD
+
+both_modes = pytest.mark.parametrize("symbolic", [False, True])
+
+
+def floats(*values):
+    return Tensor(np.array(values, np.float32))
+
+
+@both_modes
+def test_runs_again_with_other_values_and_shapes(symbolic):
+    calls = []
+
+    @trace(symbolic=symbolic)
+    def f(x, y):
+        calls.append(is_tracing())
+        return F.relu(x * 2 - y), x + y
+
+    for n in (3, 3, 5):
+        x = np.arange(n, dtype=np.float32)
+        a, b = f(Tensor(x), Tensor(x + 1))
+        np.testing.assert_allclose(a.numpy(), np.maximum(x - 1, 0))
+        np.testing.assert_allclose(b.numpy(), 2 * x + 1)
+    assert calls == [True] * 3
+    assert not is_tracing()
+
+
+@both_modes
+def test_values_can_be_read_on_the_way(symbolic):
+    @trace(symbolic=symbolic)
+    def f(x):
+        y = x + 1
+        seen.append(y.numpy().tolist())
+        z = y * y
+        seen.append(float(z.sum()))
+        return z - y
+
+    for value in (1.0, 2.0, 3.0):
+        seen = []
+        assert f(floats(value)).item() == (value + 1) ** 2 - value - 1
+        assert seen == [[value + 1], (value + 1) ** 2]
+
+
+@both_modes
+def test_tensors_from_outside_are_fed_anew(symbolic):
+    weight = floats(1.0)
+
+    @trace(symbolic=symbolic)
+    def f(x):
+        return x * weight + Tensor(np.float32(bias))
+
+    for value, bias in ((1.0, 5.0), (2.0, 6.0), (3.0, 7.0)):
+        weight._reset(floats(value))
+        assert f(floats(10.0)).item() == 10 * value + bias
+
+
+@both_modes
+def test_captured_tensors_stay_as_they_were(symbolic):
+    weight = floats(2.0)
+
+    @trace(symbolic=symbolic, capture_as_const=True)
+    def f(x):
+        return x * weight
+
+    assert f(floats(3.0)).item() == 6
+    weight._reset(floats(100.0))
+    assert f(floats(3.0)).item() == 6
+
+
+@both_modes
+def test_training_step_is_traced_whole(symbolic):
+    rng = np.random.default_rng(0)
+    batches = [
+        (rng.normal(size=(8, 4)).astype(np.float32), rng.normal(size=(8, 2)).astype(np.float32))
+        for _ in range(5)
+    ]
+
+    def train(wrap):
+        net = M.Linear(4, 2)
+        net.weight._reset(Tensor(np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)))
+        manager = GradManager().attach(net.parameters())
+        optimizer = SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+        def step(x, target):
+            with manager:
+                loss = ((net(x) - target) ** 2).mean()
+                manager.backward(loss)
+            optimizer.step().clear_grad()
+            return loss
+
+        step = wrap(step)
+        losses = [step(Tensor(x), Tensor(target)).item() for x, target in batches]
+        return losses, net.weight.numpy()
+
+    losses, weight = train(trace(symbolic=symbolic))
+    expected_losses, expected_weight = train(lambda step: step)
+    np.testing.assert_allclose(losses, expected_losses, rtol=1e-5)
+    np.testing.assert_allclose(weight, expected_weight, rtol=1e-5, atol=1e-6)
+
+
+@both_modes
+def test_gradients_flow_through_a_traced_function(symbolic):
+    @trace(symbolic=symbolic)
+    def f(x):
+        return x * x
+
+    x = floats(3.0)
+    manager = GradManager().attach(x)
+    for _ in range(3):
+        x.grad = None
+        with manager:
+            manager.backward(f(x))
+        assert x.grad.item() == 6
+
+
+@both_modes
+def test_shapes_are_tensors_inside(symbolic):
+    @trace(symbolic=symbolic)
+    def f(x):
+        assert isinstance(x.shape, Tensor)
+        return x.reshape(x.shape[1], -1), x.shape
+
+    for shape in ((2, 3), (2, 3), (4, 5)):
+        y, seen = f(Tensor(np.zeros(shape, np.float32)))
+        assert y.shape == (shape[1], shape[0])
+        assert tuple(seen.numpy()) == shape
+
+
+@both_modes
+def test_results_with_run_time_shapes(symbolic):
+    @trace(symbolic=symbolic)
+    def f(x):
+        values, indices = F.cond_take(x > 0, x)
+        return values * 2, indices
+
+    for data in ([1, -1, 2], [1, -1, 2], [-1, -1, 3, 4]):
+        x = np.array(data, np.float32)
+        values, indices = f(Tensor(x))
+        np.testing.assert_array_equal(values.numpy(), 2 * x[x > 0])
+        np.testing.assert_array_equal(indices.numpy(), np.nonzero(x > 0)[0])
+
+
+@both_modes
+def test_random_numbers_are_new_each_time(symbolic):
+    @trace(symbolic=symbolic)
+    def f():
+        return mge.random.uniform(size=(16,))
+
+    draws = {tuple(f().numpy().tolist()) for _ in range(4)}
+    assert len(draws) == 4
+
+
+@pytest.mark.parametrize(
+    "other, reason",
+    [
+        (lambda x: x * 2, "operators differ"),
+        (lambda x: x + 3, "tensors not equals"),
+        (lambda x: x, "immature end"),
+        (lambda x: x + 1 + x, "mature end"),
+        (lambda x: F.reshape(x, (1, 1)), "operators differ"),
+    ],
+)
+@both_modes
+def test_another_course_is_an_error(symbolic, other, reason):
+    def usual(x):
+        return x + 1
+
+    course = usual
+
+    @trace(symbolic=symbolic)
+    def f(x):
+        return course(x)
+
+    f(floats(1.0))
+    course = other
+    with pytest.raises(TraceError, match="trace error because .*" + reason):
+        f(floats(1.0))
+    course = usual
+    assert f(floats(4.0)).item() == 5
+
+
+@both_modes
+def test_exceptions_pass_through(symbolic):
+    @trace(symbolic=symbolic)
+    def f(x):
+        y = x + 1
+        if fail:
+            kept.append(y)
+            raise KeyError("mine")
+        return y
+
+    kept = []
+    for fail in (True, False, True, False):
+        if fail:
+            with pytest.raises(KeyError, match="mine"):
+                f(floats(1.0))
+        else:
+            assert f(floats(1.0)).item() == 2
+    assert [t.item() for t in kept] == [2, 2]
+    assert not is_tracing()
+
+
+@both_modes
+def test_excluded_code_runs_every_time(symbolic):
+    @trace(symbolic=symbolic)
+    def f(x):
+        y = x + 1
+        with exclude_from_trace():
+            assert not is_tracing()
+            bonus = Tensor(np.float32(10)) if float(y.numpy()[0]) > 2 else Tensor(np.float32(0)) * 5
+        return y + bonus
+
+    assert [f(floats(v)).item() for v in (1.0, 5.0, 0.0)] == [2, 16, 1]
+
+
+def test_options_as_decorator_and_methods():
+    class Net:
+        scale = 3
+
+        @trace(symbolic=True)
+        def run(self, x):
+            return x * self.scale
+
+    net = Net()
+    assert net.run(floats(2.0)).item() == 6
+    assert net.run(floats(3.0)).item() == 9
+
+
+def test_only_tensors_are_arguments_of_a_captured_function():
+    @trace(symbolic=True, capture_as_const=True)
+    def f(x, y):
+        return x
+
+    with pytest.raises(TypeError, match="Only support tensor type args"):
+        f(floats(1.0), 2)
+
+
+def make_predictor(**options):
+    net = M.Sequential(M.Linear(4, 3), M.ReLU(), M.Linear(3, 2))
+    net.eval()
+
+    @trace(symbolic=True, capture_as_const=True, **options)
+    def predict(x):
+        return F.softmax(net(x), axis=1)
+
+    return predict
+
+
+def test_without_host_runs_the_graph_alone():
+    predict = make_predictor(without_host=True)
+    x = Tensor(np.ones((2, 4), np.float32))
+    np.testing.assert_allclose(predict(x).numpy(), predict(x).numpy(), rtol=1e-6)
+    assert predict(Tensor(np.ones((5, 4), np.float32))).shape == (5, 2)
+
+
+def test_dump_keeps_function_names_and_cases(tmp_path):
+    predict = make_predictor()
+    x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    expected = predict(Tensor(x)).numpy()
+    np.save(tmp_path / "x.npy", x)
+    path = tmp_path / "net.mge"
+    info = predict.dump(
+        str(path),
+        arg_names=["x"],
+        output_names="y",
+        input_data=[f"x:{tmp_path}/x.npy", "#rand(-1,1,2,4)"],
+        strip_info_file=tmp_path / "info.json",
+        user_info={"made": "here"},
+    )
+    assert info.inputs == ["x"] and info.outputs == ["y"]
+    assert info.tot_bytes == path.stat().st_size
+    assert "matmul" in json.loads((tmp_path / "info.json").read_text())["opr_types"]
+    model = _mge.load(str(path))
+    assert model.input_names == ["x"] and model.output_names == ["y"]
+    np.testing.assert_allclose(model.run([Tensor(x)])[0].numpy(), expected, rtol=1e-6)
+    assert model.run([Tensor(np.zeros((7, 4), np.float32))])[0].shape == (7, 2)
+
+
+def test_dump_into_a_file_object_and_default_names():
+    @trace(symbolic=True, capture_as_const=True)
+    def f(x, y):
+        return x + y, x
+
+    f(floats(1.0), Tensor([2.0], name="second"))
+    file = io.BytesIO()
+    info = f.dump(file)
+    assert info.inputs == ["arg_0", "second"]
+    assert len(file.getvalue()) == info.tot_bytes
+    assert info.outputs == ["add", "copy"]
+
+
+def test_dict_keys_become_output_names(tmp_path):
+    @trace(symbolic=True, capture_as_const=True)
+    def f(x):
+        return {"b": x + 1, "a": x * 2}
+
+    f(floats(1.0))
+    with pytest.raises(TypeError, match="dict"):
+        f.dump(io.BytesIO(), output_names=["q", "r"])
+    assert f.dump(io.BytesIO()).outputs == ["a", "b"]
+
+
+def test_dump_refuses_what_it_cannot_write():
+    @trace(symbolic=True)
+    def external(x):
+        return x + 1
+
+    external(floats(1.0))
+    with pytest.raises(ValueError, match="capture_as_const"):
+        external.dump(io.BytesIO())
+
+    @trace(symbolic=True, capture_as_const=True)
+    def f(x):
+        return x + 1
+
+    with pytest.raises(ValueError, match="record first"):
+        f.dump(io.BytesIO())
+    f(floats(1.0))
+    with pytest.raises(ValueError, match="arg_names"):
+        f.dump(io.BytesIO(), arg_names=["a", "b"])
+    with pytest.raises(ValueError, match="unknown options"):
+        f.dump(io.BytesIO(), enable_nothing=True)
+
+
+def test_dump_refuses_batch_norm_in_training():
+    norm = M.BatchNorm2d(2)
+
+    @trace(symbolic=True, capture_as_const=True)
+    def f(x):
+        return norm(x)
+
+    f(Tensor(np.ones((2, 2, 3, 3), np.float32)))
+    with pytest.raises(RuntimeError, match="training"):
+        f.dump(io.BytesIO())
