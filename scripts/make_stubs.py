@@ -11,6 +11,7 @@ With --check nothing is written; the exit code is 1 if the file is not what it s
 
 import argparse
 import inspect
+import math
 import sys
 import textwrap
 from pathlib import Path
@@ -53,6 +54,13 @@ def type_of(default):
     return type(default).__name__
 
 
+def shown_default(default):
+    """The default value as Python source."""
+    if isinstance(default, float) and math.isinf(default):
+        return f'float("{default}")'
+    return repr(default)
+
+
 def operator_parameter(parameter):
     if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
         return f"*{parameter.name}: Operand"
@@ -60,7 +68,7 @@ def operator_parameter(parameter):
         kind = type_of(parameter.default)
         if parameter.name == "dtype":
             kind = "Any"
-        return f"{parameter.name}: {kind} = {parameter.default!r}"
+        return f"{parameter.name}: {kind} = {shown_default(parameter.default)}"
     if parameter.default is None:
         return f"{parameter.name}: Operand | None = None"
     return f"{parameter.name}: Operand"

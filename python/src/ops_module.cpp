@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The submodule `ops`: one Python function per operator, made from its definition alone.
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <string>
@@ -17,7 +18,7 @@ std::string python_text(const ParamValue& value) {
     if (auto* b = std::get_if<bool>(&value)) return *b ? "True" : "False";
     if (auto* s = std::get_if<std::string>(&value)) return '\'' + *s + '\'';
     if (auto* d = std::get_if<double>(&value); d && std::isinf(*d))
-        return *d > 0 ? "float('inf')" : "-float('inf')";
+        return *d > 0 ? "1e999" : "-1e999";  // a literal, as inspect.signature wants
     std::string shown = to_text(value);
     // Tells a float from an int where both print alike.
     if (std::holds_alternative<double>(value) && shown.find_first_of(".en") == std::string::npos)
@@ -33,7 +34,10 @@ std::string make_doc(const OpInfo& op) {
     for (auto& input : op.inputs) {
         bool many = input.kind == InputKind::variadic || input.variadic_host;
         doc += separator + (many ? "*" : "") + std::string(input.name);
-        if (!many && input.kind != InputKind::required) doc += "=None";
+        // Python wants no argument without a default after one that has it.
+        bool may_be_left_out = std::all_of(&input, op.inputs.data() + op.inputs.size(),
+                                           [](auto& later) { return later.kind != InputKind::required; });
+        if (!many && may_be_left_out) doc += "=None";
         separator = ", ";
     }
     if (!op.fields.empty() && !op.is_variadic()) doc += separator + "*", separator = ", ";

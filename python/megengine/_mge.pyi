@@ -1,0 +1,1456 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by scripts/make_stubs.py; do not edit.
+"""MGE's tensors, operators and programs for Python."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .core.operands import Operand
+
+__version__: str
+bfloat16: Any
+
+class Device:
+    """Where a Tensor lies; compares equal with strings such as 'xpux'."""
+    def __eq__(self, arg: Any, /) -> bool:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __init__(self, name: Any | None = None) -> None:
+        ...
+    def __ne__(self, arg: Any, /) -> bool:
+        ...
+    def __reduce__(self) -> tuple:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __str__(self) -> str:
+        ...
+    @property
+    def logical_name(self) -> Any: ...
+    @property
+    def physical_name(self) -> Any: ...
+
+class InternalError(RuntimeError):
+    """A broken promise inside the library, with its place in the source."""
+
+class Model:
+    """A graph with named inputs and outputs, as in a .mge file."""
+    def add_test_case(self, name: str, inputs: Any, with_outputs: bool) -> None:
+        ...
+    @property
+    def dtypes(self) -> Any: ...
+    @property
+    def input_names(self) -> Any: ...
+    @property
+    def metadata(self) -> Any: ...
+    @property
+    def operators(self) -> Any: ...
+    @property
+    def output_names(self) -> Any: ...
+    def run(self, inputs: Any) -> list:
+        """The outputs for a list of Tensors, of any shapes that fit."""
+    def statistics(self) -> dict:
+        ...
+    @property
+    def text(self) -> Any: ...
+    def to_bytes(self) -> bytes:
+        ...
+    def write(self, path: str) -> None:
+        """Write the file whole or not at all."""
+
+class Tape:
+    """Remembers what is applied to tensors, then computes gradients."""
+    def __init__(self) -> None:
+        ...
+    def attach(self, tensor: Any) -> None:
+        """Follow the value that the Tensor has now."""
+    def backward(self, ys: Any, dys: Any | None = None) -> list:
+        """Gradients in the order of attaching, None where independent. Ends the tape."""
+    @property
+    def is_recording(self) -> Any: ...
+    def release(self) -> None:
+        """Forget everything."""
+    def start(self) -> None:
+        """Record from now on."""
+    def stop(self) -> None:
+        """Record no longer; what was recorded stays."""
+
+class Trace:
+    """A function recorded once and checked on every later call."""
+    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2) -> None:
+        ...
+    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2) -> megengine._mge.Trace:
+        ...
+    def abort(self) -> None:
+        """It has failed."""
+    def begin(self, arguments: Any) -> None:
+        """A call begins on this thread."""
+    def end(self, outputs: Any) -> None:
+        """It has ended with these results."""
+    @property
+    def is_recorded(self) -> Any: ...
+    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}) -> megengine._mge.Model:
+        """The recording as a Model; an empty list of output names takes the operators' names."""
+
+class TraceError(RuntimeError):
+    """A traced function did something else than when it was recorded."""
+
+def call_function(forward: Any, backward: Any, args: Any) -> Any:
+    """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
+
+def get_default_device() -> str:
+    ...
+
+def get_threads() -> int:
+    ...
+
+def is_recorded(arg: Any, /) -> bool:
+    """Whether an active tape follows the value."""
+
+def load(path: str) -> megengine._mge.Model:
+    """Read a .mge file."""
+
+def memory_stats(device: Any | None = None) -> dict:
+    """Bytes allocated, reserved, peak, and the limit (0: none)."""
+
+def pause_trace() -> Any:
+    """The running trace steps aside; give what this returns to resume_trace."""
+
+def release_cached_memory(device: Any | None = None) -> None:
+    ...
+
+def reset_peak_memory(device: Any | None = None) -> None:
+    ...
+
+def resume_trace(trace: Any | None) -> None:
+    ...
+
+def set_default_device(arg: Any, /) -> None:
+    ...
+
+def set_memory_limit(bytes: int, device: Any | None = None) -> None:
+    ...
+
+def set_tensor_class(arg: Any, /) -> None:
+    """Results of operators are made as this subclass of _mge.Tensor."""
+
+def set_threads(arg: int, /) -> None:
+    ...
+
+def synchronize(device: Any | None = None) -> None:
+    ...
+
+def usable_cpus() -> int:
+    ...
+
+class Tensor:
+    """A value on a device; megengine.Tensor adds the rest."""
+    def __init__(self, data, dtype=None, device=None, is_const=False, no_cache=False, name=None, format='default'): ...
+    def _reset(other):
+        """Gives this object the value of another one."""
+    _tuple_shape: Any  # Extents as a tuple.
+    def detach():
+        """The same value, cut from the tapes."""
+    device: Any  # Where the value lies.
+    dtype: Any  # The NumPy dtype.
+    format: Any  # 'default', 'nchw' or 'nhwc': a tag.
+    grad: Any  # What backward left here, or None.
+    def item(*args):
+        """The only element as a Python number."""
+    name: Any  # Name shown in dumped graphs.
+    ndim: Any  # Number of axes.
+    def numpy():
+        """A read-only NumPy array on the same memory."""
+    shape: Any  # Extents as a tuple.
+    size: Any  # Number of elements.
+    def tolist():
+        """Nested lists of Python numbers."""
+    def __add__(self, other: Any, /) -> Tensor: ...
+    def __sub__(self, other: Any, /) -> Tensor: ...
+    def __mul__(self, other: Any, /) -> Tensor: ...
+    def __truediv__(self, other: Any, /) -> Tensor: ...
+    def __floordiv__(self, other: Any, /) -> Tensor: ...
+    def __mod__(self, other: Any, /) -> Tensor: ...
+    def __pow__(self, other: Any, /) -> Tensor: ...
+    def __matmul__(self, other: Any, /) -> Tensor: ...
+    def __lshift__(self, other: Any, /) -> Tensor: ...
+    def __rshift__(self, other: Any, /) -> Tensor: ...
+    def __and__(self, other: Any, /) -> Tensor: ...
+    def __or__(self, other: Any, /) -> Tensor: ...
+    def __xor__(self, other: Any, /) -> Tensor: ...
+    def __lt__(self, other: Any, /) -> Tensor: ...
+    def __le__(self, other: Any, /) -> Tensor: ...
+    def __gt__(self, other: Any, /) -> Tensor: ...
+    def __ge__(self, other: Any, /) -> Tensor: ...
+    def __eq__(self, other: Any, /) -> Tensor: ...
+    def __ne__(self, other: Any, /) -> Tensor: ...
+
+class ops:
+    """Every operator."""
+
+    @staticmethod
+    def abs(x: Operand) -> Tensor:
+        """Magnitude. Its gradient at 0 is -1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def acos(x: Operand) -> Tensor:
+        """Arc cosine; NaN outside [-1, 1].
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def acosh(x: Operand) -> Tensor:
+        """Inverse hyperbolic cosine; NaN below 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def adam_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, decoupled: bool = False) -> tuple[Tensor, ...]:
+        """One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: the decay is then added to the step, not to the gradient.
+
+        Args:
+            beta1: Part of the mean of gradients that stays.
+            beta2: Part of the mean of squared gradients that stays.
+            epsilon: Added to the root of the mean square.
+            weight_decay: Factor of the parameter that acts as a gradient.
+            decoupled: Decay the parameter itself, past the means (AdamW).
+        Returns:
+            param, exp_avg, exp_avg_sq, step
+        """
+
+    @staticmethod
+    def adaptive_avg_pool2d(x: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+        """Mean of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).
+
+        Args:
+            height: Rows of the result.
+            width: Columns of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def adaptive_avg_pool2d_backward(x: Operand, dy: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+        """Gradient of adaptive_avg_pool2d, of the shape of x.
+
+        Args:
+            height: Rows of the result.
+            width: Columns of the result.
+        Returns:
+            dx
+        """
+
+    @staticmethod
+    def adaptive_max_pool2d(x: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+        """Largest value of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).
+
+        Args:
+            height: Rows of the result.
+            width: Columns of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def adaptive_max_pool2d_backward(x: Operand, y: Operand, dy: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+        """Gradient of adaptive_max_pool2d: dy goes to every element that is the largest of its window.
+
+        Args:
+            height: Rows of the result.
+            width: Columns of the result.
+        Returns:
+            dx
+        """
+
+    @staticmethod
+    def add(a: Operand, b: Operand) -> Tensor:
+        """Elementwise sum.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def add_axis(x: Operand, *, axes: Sequence[int] = ()) -> Tensor:
+        """Inserts axes of extent 1.
+
+        Args:
+            axes: Places of the new axes in the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def add_slice(x: Operand, value: Operand, *bounds: Operand, items: Sequence[int] = ()) -> Tensor:
+        """x with value, which broadcasts, added to the elements at regular places.
+
+        Args:
+            items: Five integers per indexed axis: axis, begin, end, step, is_index (1: begin is an index and the axis goes away). The smallest int64 means left out; the next smallest takes the next value of `bounds`.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def add_take(x: Operand, value: Operand, *indices: Operand, axes: Sequence[int] = ()) -> Tensor:
+        """x with value, which broadcasts, added at places given by index tensors; several values for one place are all added.
+
+        Args:
+            axes: The axis that each index tensor indexes; rising; negative ones count from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def arange(*, start: float = 0.0, stop: float = 0.0, step: float = 1.0, dtype: Any = 'float32') -> Tensor:
+        """start, start + step, start + 2 step, … up to but without stop.
+
+        Args:
+            start: First value.
+            stop: The values end before it.
+            step: Distance of the values; not 0, may be negative.
+            dtype: Dtype of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def argmax(x: Operand, *, axis: int = -1, keepdims: bool = False) -> Tensor:
+        """Index (int32) of the largest value along an axis: the first among equals, the first NaN if there is one.
+
+        Args:
+            axis: Axis to search along; negative counts from the end.
+            keepdims: Leave the axis with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def argmin(x: Operand, *, axis: int = -1, keepdims: bool = False) -> Tensor:
+        """Index (int32) of the smallest value along an axis: the first among equals, the first NaN if there is one.
+
+        Args:
+            axis: Axis to search along; negative counts from the end.
+            keepdims: Leave the axis with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def asin(x: Operand) -> Tensor:
+        """Arc sine; NaN outside [-1, 1].
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def asinh(x: Operand) -> Tensor:
+        """Inverse hyperbolic sine.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def atan(x: Operand) -> Tensor:
+        """Arc tangent.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def atan2(a: Operand, b: Operand) -> Tensor:
+        """Angle of the point (b, a), from -pi to pi.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def atanh(x: Operand) -> Tensor:
+        """Inverse hyperbolic tangent; NaN outside [-1, 1].
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def avg_pool2d(x: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), count_include_pad: bool = False) -> Tensor:
+        """Mean of each window of images x (N, C, H, W).
+
+        Args:
+            kernel: Size of the window.
+            stride: Step of the window along height and width.
+            padding: Border above and below, left and right, that the window may reach into.
+            count_include_pad: Divide by the size of the window even at the border.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def avg_pool2d_backward(x: Operand, dy: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), count_include_pad: bool = False) -> Tensor:
+        """Gradient of avg_pool2d, of the shape of x.
+
+        Args:
+            kernel: Size of the window.
+            stride: Step of the window along height and width.
+            padding: Border above and below, left and right, that the window may reach into.
+            count_include_pad: Divide by the size of the window even at the border.
+        Returns:
+            dx
+        """
+
+    @staticmethod
+    def batch_norm(x: Operand, scale: Operand, bias: Operand, running_mean: Operand, running_var: Operand, *, training: bool = True, momentum: float = 0.9, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
+        """Normalises each channel (axis 1) of x to mean 0 and variance 1 over all samples and pixels, then scales and shifts it. Training takes the statistics of x and mixes them into the running ones (the variance divided by n - 1); otherwise the running ones are used.
+
+        Args:
+            training: Take the statistics of x and update the running ones.
+            momentum: Weight of the old running statistics in the new ones.
+            epsilon: Added to the variance.
+        Returns:
+            y, new_mean, new_var, saved_mean, saved_inv_std
+        """
+
+    @staticmethod
+    def batch_norm_backward(x: Operand, dy: Operand, scale: Operand, saved_mean: Operand, saved_inv_std: Operand, *, training: bool = True) -> tuple[Tensor, ...]:
+        """Gradients of batch_norm's y with respect to x, scale and bias.
+
+        Args:
+            training: Whether the statistics were those of x, which depend on it.
+        Returns:
+            dx, dscale, dbias
+        """
+
+    @staticmethod
+    def broadcast_like(x: Operand, like: Operand) -> Tensor:
+        """Repeats x until it has the shape of `like`, whose values are not read.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def broadcast_to(x: Operand, target: Operand | None = None, *, shape: Sequence[int] = ()) -> Tensor:
+        """Repeats x along new axes and axes of extent 1 until it has the shape.
+
+        Args:
+            shape: Extents of the result; -1 keeps that of x. The tensor `target`, when given, replaces it.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def ceil(x: Operand) -> Tensor:
+        """Smallest whole number not below x.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def clip(x: Operand, *, lower: float = float("-inf"), upper: float = float("inf")) -> Tensor:
+        """x, but not below lower and not above upper; where the bounds cross, lower is asked first.
+
+        Args:
+            lower: Smallest value of the result.
+            upper: Largest value of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def concat(*xs: Operand, axis: int = 0) -> Tensor:
+        """Joins tensors of equal rank along an axis; all other extents have to be equal.
+
+        Args:
+            axis: Axis to join along; negative counts from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def cond_take(x: Operand, mask: Operand) -> tuple[Tensor, ...]:
+        """The elements of x where the mask holds, as a vector, and their places in the flattened x.
+        Returns:
+            values, indices
+        """
+
+    @staticmethod
+    def conv2d(x: Operand, weight: Operand, bias: Operand | None = None, residual: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none') -> Tensor:
+        """Cross-correlation of images x (N, C, H, W) with a weight (OC, C, kh, kw), or (G, OC/G, C/G, kh, kw) for several groups; then an optional bias (1, OC, 1, 1), an optional residual (of the result's shape) and an activation.
+
+        Args:
+            stride: Step of the window along height and width.
+            padding: Zeros put around x, above and below, left and right.
+            dilation: Distance of neighbouring elements of the window.
+            groups: Number of groups that channels are divided into.
+            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def conv2d_backward_data(weight: Operand, dy: Operand, like: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, height: int = 0, width: int = 0) -> Tensor:
+        """The gradient of conv2d for x, which is also the transposed convolution of dy. Its size comes from `like`, else from height and width, else it is the smallest one.
+
+        Args:
+            stride: As in conv2d.
+            padding: As in conv2d.
+            dilation: As in conv2d.
+            groups: As in conv2d.
+            height: Height of the result when `like` is absent; 0: the smallest.
+            width: Width of the result when `like` is absent; 0: the smallest.
+        Returns:
+            dx
+        """
+
+    @staticmethod
+    def conv2d_backward_weight(x: Operand, dy: Operand, like: Operand, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1) -> Tensor:
+        """The gradient of conv2d for its weight, which has the shape of `like`.
+
+        Args:
+            stride: As in conv2d.
+            padding: As in conv2d.
+            dilation: As in conv2d.
+            groups: As in conv2d.
+        Returns:
+            dweight
+        """
+
+    @staticmethod
+    def convert(x: Operand, *, dtype: Any = 'float32') -> Tensor:
+        """The same values in another dtype. Floats lose their fraction on the way to integers, integers wrap around; NaN and floats beyond int32 become -2^31 first. Everything but 0 is true.
+
+        Args:
+            dtype: Dtype of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def copy(x: Operand) -> Tensor:
+        """The same values in memory of their own.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def cos(x: Operand) -> Tensor:
+        """Cosine; NaN for infinities.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def cosh(x: Operand) -> Tensor:
+        """Hyperbolic cosine.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def cumsum(x: Operand, *, axis: int = 0) -> Tensor:
+        """Running sum along an axis; keeps the dtype, integers wrap.
+
+        Args:
+            axis: Axis to sum along; negative counts from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def div(a: Operand, b: Operand) -> Tensor:
+        """Quotient; integers become float32 first.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def dropout(x: Operand, seed: Operand, *, probability: float = 0.5) -> tuple[Tensor, ...]:
+        """Sets elements of x to 0 with a probability and scales the others so that the mean stays; the mask is the factor of each element, in the dtype of x.
+
+        Args:
+            probability: Of an element to be dropped; 0 or more and below 1.
+        Returns:
+            y, mask
+        """
+
+    @staticmethod
+    def embedding(weight: Operand, index: Operand) -> Tensor:
+        """One row of the weight (rows, width) per index; shape: that of index, then width.
+        Returns:
+            rows
+        """
+
+    @staticmethod
+    def embedding_backward(index: Operand, dy: Operand, *, num_embeddings: int = 0) -> Tensor:
+        """The gradient of an embedding's weight: each row sums those of its uses.
+
+        Args:
+            num_embeddings: Number of rows of the weight.
+        Returns:
+            dweight
+        """
+
+    @staticmethod
+    def equal(a: Operand, b: Operand) -> Tensor:
+        """a == b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def erf(x: Operand) -> Tensor:
+        """Error function.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def exp(x: Operand) -> Tensor:
+        """e to the power x.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def expm1(x: Operand) -> Tensor:
+        """e to the power x, minus 1, exact near 0.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def eye(*, n: int = 0, m: int = -1, dtype: Any = 'float32') -> Tensor:
+        """A matrix with ones on the diagonal and zeros elsewhere.
+
+        Args:
+            n: Number of rows.
+            m: Number of columns; -1: as many as rows.
+            dtype: Dtype of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def flatten(x: Operand, *, start: int = 0, end: int = -1) -> Tensor:
+        """Joins the axes from `start` to `end`, both included, into one.
+
+        Args:
+            start: First axis to join; negative counts from the end.
+            end: Last axis to join; negative counts from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def flip(x: Operand, *, axes: Sequence[int] = ()) -> Tensor:
+        """Reverses the order of the elements along axes.
+
+        Args:
+            axes: Axes to reverse; negative ones count from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def floor(x: Operand) -> Tensor:
+        """Largest whole number not above x.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def floor_div(a: Operand, b: Operand) -> Tensor:
+        """Largest whole number not above the quotient (Python's //); an integer divided by 0 gives 0.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def full(target: Operand | None = None, *, shape: Sequence[int] = (), value: float = 0.0, dtype: Any = 'float32') -> Tensor:
+        """A new tensor with one value everywhere.
+
+        Args:
+            shape: Extents; the tensor `target`, when given, replaces them.
+            value: Value of every element, converted to the dtype.
+            dtype: Dtype of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def full_like(x: Operand, *, value: float = 0.0) -> Tensor:
+        """One value everywhere, in the shape and dtype of x, whose values are not read.
+
+        Args:
+            value: Value of every element, converted to the dtype.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def fused_elementwise(*xs: Operand, program: str = '') -> Tensor:
+        """A program of elementwise operators, computed block by block.
+
+        Args:
+            program: Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def gather(x: Operand, index: Operand, *, axis: int = 0) -> Tensor:
+        """y[i, j, k] = x[i, index[i, j, k], k], for axis 1 of rank 3.
+
+        Args:
+            axis: Axis that the index replaces; negative from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def gelu(x: Operand) -> Tensor:
+        """x times the normal distribution function of x (exact, by erf).
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def gelu_slope(x: Operand) -> Tensor:
+        """Derivative of gelu.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def greater(a: Operand, b: Operand) -> Tensor:
+        """a > b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def greater_equal(a: Operand, b: Operand) -> Tensor:
+        """a >= b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int = 1, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
+        """Normalises each group of neighbouring channels of each sample of x (n, channels, ...) to mean 0 and variance 1; then scales by weight (channels) and adds bias (channels).
+
+        Args:
+            groups: Number of groups; divides the channels.
+            epsilon: Added to the variance.
+        Returns:
+            y, mean, inv_std
+        """
+
+    @staticmethod
+    def group_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, groups: int = 1) -> tuple[Tensor, ...]:
+        """Gradients of group_norm with respect to x, weight and bias.
+
+        Args:
+            groups: Number of groups; divides the channels.
+        Returns:
+            dx, dweight, dbias
+        """
+
+    @staticmethod
+    def hsigmoid(x: Operand) -> Tensor:
+        """relu6(x + 3) / 6.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def hswish(x: Operand) -> Tensor:
+        """x times relu6(x + 3) / 6.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def indexing_one_hot(x: Operand, index: Operand, *, axis: int = 1) -> Tensor:
+        """The element of x that the index names along the axis, which stays with extent 1.
+
+        Args:
+            axis: Axis that the index names an element of; the index has all others.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def indexing_set_one_hot(x: Operand, index: Operand, value: Operand, *, axis: int = 1) -> Tensor:
+        """x with the elements that the index names along the axis replaced by value.
+
+        Args:
+            axis: Axis that the index names an element of; the index has all others.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def isinf(x: Operand) -> Tensor:
+        """True for infinities.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def isnan(x: Operand) -> Tensor:
+        """True for NaN.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
+        """Subtracts the mean of the trailing axes and divides by their standard deviation; then scales by weight and adds bias, which have the shape of those axes.
+
+        Args:
+            axes: How many trailing axes are normalised together.
+            epsilon: Added to the variance.
+        Returns:
+            y, mean, inv_std
+        """
+
+    @staticmethod
+    def layer_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, axes: int = 1) -> tuple[Tensor, ...]:
+        """Gradients of layer_norm with respect to x, weight and bias.
+
+        Args:
+            axes: How many trailing axes were normalised together.
+        Returns:
+            dx, dweight, dbias
+        """
+
+    @staticmethod
+    def leaky_relu(x: Operand, *, slope: float = 0.01) -> Tensor:
+        """x where it is not negative, else slope times x.
+
+        Args:
+            slope: Factor of negative values.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def left_shift(a: Operand, b: Operand) -> Tensor:
+        """a * 2^b, wrapping; shifting by the width or more gives 0.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def less(a: Operand, b: Operand) -> Tensor:
+        """a < b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def less_equal(a: Operand, b: Operand) -> Tensor:
+        """a <= b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def linspace(*, start: float = 0.0, stop: float = 1.0, num: int = 100) -> Tensor:
+        """num evenly spaced values from start to stop, both included.
+
+        Args:
+            start: First value.
+            stop: Last value.
+            num: How many; 0 or more.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def log(x: Operand) -> Tensor:
+        """Natural logarithm.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def log1p(x: Operand) -> Tensor:
+        """Logarithm of 1 + x, exact near 0.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def logaddexp(a: Operand, b: Operand) -> Tensor:
+        """log(e^a + e^b) without overflow.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def logical_and(a: Operand, b: Operand) -> Tensor:
+        """Both are true.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def logical_not(x: Operand) -> Tensor:
+        """True for false.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def logical_or(a: Operand, b: Operand) -> Tensor:
+        """At least one is true.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def logical_xor(a: Operand, b: Operand) -> Tensor:
+        """Exactly one is true.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def logsigmoid(x: Operand) -> Tensor:
+        """log(sigmoid(x)) without overflow.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def matmul(a: Operand, b: Operand, bias: Operand | None = None, residual: Operand | None = None, *, transpose_a: bool = False, transpose_b: bool = False, activation: str = 'none') -> Tensor:
+        """Matrix product of the last two axes, with numpy's rules for vectors and batches; then an optional bias (one value per column), an optional residual (of the result's shape) and an activation.
+
+        Args:
+            transpose_a: Swap the last two axes of a; a vector stays.
+            transpose_b: Swap the last two axes of b; a vector stays.
+            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def max(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+        """Largest value over axes; NaN where there is one. The gradient goes to all that are equal to it.
+
+        Args:
+            axes: Axes to reduce; negative ones count from the end; none: all.
+            keepdims: Leave the reduced axes with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def max_pool2d(x: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> Tensor:
+        """Largest value of each window of images x (N, C, H, W).
+
+        Args:
+            kernel: Size of the window.
+            stride: Step of the window along height and width.
+            padding: Border above and below, left and right, that the window may reach into.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def max_pool2d_backward(x: Operand, y: Operand, dy: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> Tensor:
+        """Gradient of max_pool2d: dy goes to every element that is the largest of its window.
+
+        Args:
+            kernel: Size of the window.
+            stride: Step of the window along height and width.
+            padding: Border above and below, left and right, that the window may reach into.
+        Returns:
+            dx
+        """
+
+    @staticmethod
+    def maximum(a: Operand, b: Operand) -> Tensor:
+        """The larger one; b where one is NaN. Among equals the gradient goes to b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def mean(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+        """Mean over axes, always float32 (bfloat16 and float16 too); NaN of nothing.
+
+        Args:
+            axes: Axes to reduce; negative ones count from the end; none: all.
+            keepdims: Leave the reduced axes with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def min(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+        """Smallest value over axes; NaN where there is one. The gradient goes to all that are equal to it.
+
+        Args:
+            axes: Axes to reduce; negative ones count from the end; none: all.
+            keepdims: Leave the reduced axes with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def minimum(a: Operand, b: Operand) -> Tensor:
+        """The smaller one; b where one is NaN. Among equals the gradient goes to a.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def mod(a: Operand, b: Operand) -> Tensor:
+        """Remainder: of integers with the sign of b (Python's %, 0 where b is 0), of floats with the sign of a (C's fmod).
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def mul(a: Operand, b: Operand) -> Tensor:
+        """Elementwise product.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def neg(x: Operand) -> Tensor:
+        """The negative.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def normal(state: Operand, target: Operand | None = None, *, shape: Sequence[int] = (), mean: float = 0.0, std: float = 1.0) -> Tensor:
+        """Independent f32 numbers with a normal distribution (method of Box and Muller).
+
+        Args:
+            shape: Extents; the tensor `target`, when given, replaces them.
+            mean: Mean of the distribution.
+            std: Standard deviation; not negative.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def not_equal(a: Operand, b: Operand) -> Tensor:
+        """a != b; true for NaN.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def one_hot(index: Operand, *, num_classes: int = 0) -> Tensor:
+        """A new last axis with 1 at the index and 0 elsewhere, in the dtype of the index.
+
+        Args:
+            num_classes: Extent of the new axis; above 0.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def pad(x: Operand, *, before: Sequence[int] = (), after: Sequence[int] = (), mode: str = 'constant', value: float = 0.0) -> Tensor:
+        """Adds margins before and after the elements of each axis.
+
+        Args:
+            before: Number of elements to add in front, one per axis.
+            after: Number of elements to add at the end, one per axis.
+            mode: What the margins hold: a constant, the mirrored inside, the edge.
+            value: The constant.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def pad_backward(dy: Operand, *, before: Sequence[int] = (), after: Sequence[int] = (), mode: str = 'constant', value: float = 0.0) -> Tensor:
+        """The gradient of pad: each element collects those of its copies.
+
+        Args:
+            before: Number of elements to add in front, one per axis.
+            after: Number of elements to add at the end, one per axis.
+            mode: What the margins hold: a constant, the mirrored inside, the edge.
+            value: The constant.
+        Returns:
+            dx
+        """
+
+    @staticmethod
+    def permutation(state: Operand, *, n: int = 0, dtype: Any = 'int32') -> Tensor:
+        """0 … n - 1 in random order, every order equally likely (Fisher and Yates).
+
+        Args:
+            n: How many numbers; 0 or more.
+            dtype: Dtype of the result; it has to hold n - 1 exactly.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def pow(a: Operand, b: Operand) -> Tensor:
+        """a to the power b; integers become float32 first.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def prelu(a: Operand, b: Operand) -> Tensor:
+        """a where it is not negative, else a times b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def prod(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+        """Product over axes. Keeps the dtype, integers wrap; bools give int32.
+
+        Args:
+            axes: Axes to reduce; negative ones count from the end; none: all.
+            keepdims: Leave the reduced axes with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def reciprocal(x: Operand) -> Tensor:
+        """1 / x.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def reduce_to_shape(x: Operand, like: Operand | None = None, *, shape: Sequence[int] = ()) -> Tensor:
+        """Sums x over the axes along which the shape would be broadcast to x's.
+
+        Args:
+            shape: Shape of the result when the tensor `like` is absent.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def relu(x: Operand) -> Tensor:
+        """max(x, 0); 0 for NaN.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def relu6(x: Operand) -> Tensor:
+        """min(max(x, 0), 6).
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def remove_axis(x: Operand, *, axes: Sequence[int] = ()) -> Tensor:
+        """Drops axes of extent 1.
+
+        Args:
+            axes: Axes of the input to drop.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def reorder(x: Operand, *, layout: str = 'plain') -> Tensor:
+        """The same tensor in another memory layout; what the layout pads with is zero.
+
+        Args:
+            layout: Name of the layout (nhwc, nChw16c, ...), or plain for row-major.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def reshape(x: Operand, target: Operand | None = None, *, shape: Sequence[int] = ()) -> Tensor:
+        """The same elements in row-major order under another shape.
+
+        Args:
+            shape: New extents; at most one may be -1 and is then what remains. The tensor `target`, when given, replaces it.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def reshape_like(x: Operand, like: Operand) -> Tensor:
+        """The elements of x under the shape of `like`, whose values are not read.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def right_shift(a: Operand, b: Operand) -> Tensor:
+        """a / 2^b rounded down.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def round(x: Operand) -> Tensor:
+        """Nearest whole number; halves away from zero.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def rsqrt(x: Operand) -> Tensor:
+        """1 / sqrt(x).
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def scatter(x: Operand, index: Operand, source: Operand, *, axis: int = 0) -> Tensor:
+        """x with y[i, index[i, j, k], k] = source[i, j, k]; the last of several stays.
+
+        Args:
+            axis: Axis that the index replaces; negative from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def scatter_add(x: Operand, index: Operand, source: Operand, *, axis: int = 0) -> Tensor:
+        """x with source[i, j, k] added to y[i, index[i, j, k], k].
+
+        Args:
+            axis: Axis that the index replaces; negative from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def set_slice(x: Operand, value: Operand, *bounds: Operand, items: Sequence[int] = ()) -> Tensor:
+        """x with the elements at regular places replaced by value, which broadcasts.
+
+        Args:
+            items: Five integers per indexed axis: axis, begin, end, step, is_index (1: begin is an index and the axis goes away). The smallest int64 means left out; the next smallest takes the next value of `bounds`.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def set_take(x: Operand, value: Operand, *indices: Operand, axes: Sequence[int] = ()) -> Tensor:
+        """x with the elements at places given by index tensors replaced by value, which broadcasts; of several values for one place the last stays.
+
+        Args:
+            axes: The axis that each index tensor indexes; rising; negative ones count from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sgd_step(param: Operand, grad: Operand, velocity: Operand, lr: Operand, *, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> tuple[Tensor, ...]:
+        """One step of gradient descent: g = grad + weight_decay * param, v = momentum * velocity + g, param - lr * v. An absent velocity is zero; without momentum the velocity that comes out is empty.
+
+        Args:
+            momentum: Part of the velocity that stays; 0: no velocity.
+            weight_decay: Factor of the parameter that is added to its gradient.
+            nesterov: Step along g + momentum * v instead of v.
+        Returns:
+            param, velocity
+        """
+
+    @staticmethod
+    def shape_of(x: Operand, *, axis: int = -1) -> Tensor:
+        """The extents of x as an int32 vector; the values of x are not read.
+
+        Args:
+            axis: The axis whose extent is wanted; -1: all of them.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sigmoid(x: Operand) -> Tensor:
+        """1 / (1 + e^-x).
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sign(x: Operand) -> Tensor:
+        """-1, 0 or 1; 0 for NaN.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def silu(x: Operand) -> Tensor:
+        """x times sigmoid(x).
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sin(x: Operand) -> Tensor:
+        """Sine; NaN for infinities.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sinh(x: Operand) -> Tensor:
+        """Hyperbolic sine.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def slice(x: Operand, *bounds: Operand, items: Sequence[int] = ()) -> Tensor:
+        """Elements of x at regular places along each axis.
+
+        Args:
+            items: Five integers per indexed axis: axis, begin, end, step, is_index (1: begin is an index and the axis goes away). The smallest int64 means left out; the next smallest takes the next value of `bounds`.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def softmax(x: Operand, *, axis: int = -1, log: bool = False) -> Tensor:
+        """Exponentials normalised to sum to one along an axis, or their logarithm.
+
+        Args:
+            axis: Axis that sums to one; negative counts from the end.
+            log: Return the logarithm instead.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def softplus(x: Operand) -> Tensor:
+        """log(1 + e^x) without overflow.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sort(x: Operand, *, axis: int = -1, descending: bool = False) -> tuple[Tensor, ...]:
+        """The elements of x in order along an axis, and the places they come from.
+
+        Args:
+            axis: Axis to sort along; negative counts from the end.
+            descending: Largest first.
+        Returns:
+            values, indices
+        """
+
+    @staticmethod
+    def split(x: Operand, *likes: Operand, axis: int = 0, sizes: Sequence[int] = ()) -> Tensor:
+        """Cuts x along an axis into consecutive parts.
+
+        Args:
+            axis: Axis to cut; negative counts from the end.
+            sizes: Extent of each part; they sum to that of x. Tensors given as `likes` replace them by their own extents.
+        Returns:
+            ys
+        """
+
+    @staticmethod
+    def sqrt(x: Operand) -> Tensor:
+        """Square root.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def square(x: Operand) -> Tensor:
+        """x times x.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sub(a: Operand, b: Operand) -> Tensor:
+        """Elementwise difference.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def sum(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+        """Sum over axes. Keeps the dtype, integers wrap; bools are counted as int32.
+
+        Args:
+            axes: Axes to reduce; negative ones count from the end; none: all.
+            keepdims: Leave the reduced axes with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def take(x: Operand, *indices: Operand, axes: Sequence[int] = ()) -> Tensor:
+        """Elements of x at places given by index tensors.
+
+        Args:
+            axes: The axis that each index tensor indexes; rising; negative ones count from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def tan(x: Operand) -> Tensor:
+        """Tangent; NaN for infinities.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def tanh(x: Operand) -> Tensor:
+        """Hyperbolic tangent.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def topk(x: Operand, *, k: int = 1, descending: bool = True, kth_only: bool = False, no_sort: bool = False) -> tuple[Tensor, ...]:
+        """The k first elements of each row (the last axis) in order, and their places.
+
+        Args:
+            k: How many; more than there are means all.
+            descending: Largest first.
+            kth_only: Only the k-th of each row; the axis goes away.
+            no_sort: Any order among the k.
+        Returns:
+            values, indices
+        """
+
+    @staticmethod
+    def transpose(x: Operand, *, pattern: Sequence[int] = ()) -> Tensor:
+        """Reorders the axes: axis i of the result is axis pattern[i] of x.
+
+        Args:
+            pattern: A permutation of 0 … rank - 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def uniform(state: Operand, target: Operand | None = None, *, shape: Sequence[int] = (), low: float = 0.0, high: float = 1.0) -> Tensor:
+        """Independent f32 numbers, evenly distributed over [low, high).
+
+        Args:
+            shape: Extents; the tensor `target`, when given, replaces them.
+            low: Smallest value.
+            high: The values stay below it; above low.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def where(mask: Operand, a: Operand, b: Operand) -> Tensor:
+        """a where the mask is true, else b.
+        Returns:
+            y
+        """

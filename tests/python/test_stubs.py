@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stub of the extension module says what the module is."""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_script():
+    path = ROOT / "scripts" / "make_stubs.py"
+    spec = importlib.util.spec_from_file_location("make_stubs", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_stub_is_up_to_date():
+    script = load_script()
+    assert script.STUB.read_text() == script.make_stub(), "run scripts/make_stubs.py"
+
+
+def test_stub_documents_every_operator():
+    from megengine import _mge
+
+    tree = ast.parse(load_script().make_stub())
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    found = {node.name: ast.get_docstring(node) for node in classes["ops"].body[1:]}
+    assert set(found) == {name for name in dir(_mge.ops) if not name.startswith("_")}
+    assert all(found.values())
