@@ -66,7 +66,7 @@ TEST(SgdStep, FollowsItsFormula) {
 TEST(AdamStep, FollowsItsFormula) {
     InputSpec lr{.shape = {1}, .values = {0.01}};
     for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}})
-        for (double step : {0.0, 1.0, 1000.0})
+        for (double step : shape.numel() > 100 ? std::vector{1000.0} : std::vector{0.0, 1.0, 1000.0})
             for (ops::AdamStep::Params p :
                  {ops::AdamStep::Params{}, ops::AdamStep::Params{.weight_decay = 0.1},
                   ops::AdamStep::Params{.beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3},
