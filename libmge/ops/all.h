@@ -53,146 +53,148 @@
 
 namespace mge {
 
-using AllOps = TypeList<             //
-    ops::Abs,                        //
-    ops::Acos,                       //
-    ops::Acosh,                      //
-    ops::AdamStep,                   //
-    ops::AdaptiveAvgPool2d,          //
-    ops::AdaptiveAvgPool2dBackward,  //
-    ops::AdaptiveMaxPool2d,          //
-    ops::AdaptiveMaxPool2dBackward,  //
-    ops::Add,                        //
-    ops::AddAxis,                    //
-    ops::AddSlice,                   //
-    ops::AddTake,                    //
-    ops::Arange,                     //
-    ops::Argmax,                     //
-    ops::Argmin,                     //
-    ops::Asin,                       //
-    ops::Asinh,                      //
-    ops::Atan,                       //
-    ops::Atan2,                      //
-    ops::Atanh,                      //
-    ops::AvgPool2d,                  //
-    ops::AvgPool2dBackward,          //
-    ops::BatchNorm,                  //
-    ops::BatchNormBackward,          //
-    ops::BroadcastLike,              //
-    ops::BroadcastTo,                //
-    ops::Ceil,                       //
-    ops::Clip,                       //
-    ops::Concat,                     //
-    ops::CondTake,                   //
-    ops::Conv2d,                     //
-    ops::Conv2dBackwardData,         //
-    ops::Conv2dBackwardWeight,       //
-    ops::Convert,                    //
-    ops::Copy,                       //
-    ops::Cos,                        //
-    ops::Cosh,                       //
-    ops::Cumsum,                     //
-    ops::Div,                        //
-    ops::Dropout,                    //
-    ops::Embedding,                  //
-    ops::EmbeddingBackward,          //
-    ops::Equal,                      //
-    ops::Erf,                        //
-    ops::Exp,                        //
-    ops::Expm1,                      //
-    ops::Eye,                        //
-    ops::Flatten,                    //
-    ops::Flip,                       //
-    ops::Floor,                      //
-    ops::FloorDiv,                   //
-    ops::Full,                       //
-    ops::FullLike,                   //
-    ops::FusedElementwise,           //
-    ops::Gather,                     //
-    ops::Gelu,                       //
-    ops::GeluSlope,                  //
-    ops::Greater,                    //
-    ops::GreaterEqual,               //
-    ops::GroupNorm,                  //
-    ops::GroupNormBackward,          //
-    ops::Hsigmoid,                   //
-    ops::Hswish,                     //
-    ops::IndexingOneHot,             //
-    ops::IndexingSetOneHot,          //
-    ops::IsInf,                      //
-    ops::IsNan,                      //
-    ops::LayerNorm,                  //
-    ops::LayerNormBackward,          //
-    ops::LeakyRelu,                  //
-    ops::LeftShift,                  //
-    ops::Less,                       //
-    ops::LessEqual,                  //
-    ops::Linspace,                   //
-    ops::Log,                        //
-    ops::Log1p,                      //
-    ops::Logaddexp,                  //
-    ops::LogicalAnd,                 //
-    ops::LogicalNot,                 //
-    ops::LogicalOr,                  //
-    ops::LogicalXor,                 //
-    ops::Logsigmoid,                 //
-    ops::Matmul,                     //
-    ops::Max,                        //
-    ops::MaxPool2d,                  //
-    ops::MaxPool2dBackward,          //
-    ops::Maximum,                    //
-    ops::Mean,                       //
-    ops::Min,                        //
-    ops::Minimum,                    //
-    ops::Mod,                        //
-    ops::Mul,                        //
-    ops::Neg,                        //
-    ops::Normal,                     //
-    ops::NotEqual,                   //
-    ops::OneHot,                     //
-    ops::Pad,                        //
-    ops::PadBackward,                //
-    ops::Permutation,                //
-    ops::Pow,                        //
-    ops::Prelu,                      //
-    ops::Prod,                       //
-    ops::Reciprocal,                 //
-    ops::ReduceToShape,              //
-    ops::Relu,                       //
-    ops::Relu6,                      //
-    ops::RemoveAxis,                 //
-    ops::Reorder,                    //
-    ops::Reshape,                    //
-    ops::ReshapeLike,                //
-    ops::RightShift,                 //
-    ops::Round,                      //
-    ops::Rsqrt,                      //
-    ops::Scatter,                    //
-    ops::ScatterAdd,                 //
-    ops::SetSlice,                   //
-    ops::SetTake,                    //
-    ops::SgdStep,                    //
-    ops::ShapeOf,                    //
-    ops::Sigmoid,                    //
-    ops::Sign,                       //
-    ops::Silu,                       //
-    ops::Sin,                        //
-    ops::Sinh,                       //
-    ops::Slice,                      //
-    ops::Softmax,                    //
-    ops::Softplus,                   //
-    ops::Sort,                       //
-    ops::Split,                      //
-    ops::Sqrt,                       //
-    ops::Square,                     //
-    ops::Sub,                        //
-    ops::Sum,                        //
-    ops::Take,                       //
-    ops::Tan,                        //
-    ops::Tanh,                       //
-    ops::Topk,                       //
-    ops::Transpose,                  //
-    ops::Uniform,                    //
+// clang-format off
+using AllOps = TypeList<
+    ops::Abs,
+    ops::Acos,
+    ops::Acosh,
+    ops::AdamStep,
+    ops::AdaptiveAvgPool2d,
+    ops::AdaptiveAvgPool2dBackward,
+    ops::AdaptiveMaxPool2d,
+    ops::AdaptiveMaxPool2dBackward,
+    ops::Add,
+    ops::AddAxis,
+    ops::AddSlice,
+    ops::AddTake,
+    ops::Arange,
+    ops::Argmax,
+    ops::Argmin,
+    ops::Asin,
+    ops::Asinh,
+    ops::Atan,
+    ops::Atan2,
+    ops::Atanh,
+    ops::AvgPool2d,
+    ops::AvgPool2dBackward,
+    ops::BatchNorm,
+    ops::BatchNormBackward,
+    ops::BroadcastLike,
+    ops::BroadcastTo,
+    ops::Ceil,
+    ops::Clip,
+    ops::Concat,
+    ops::CondTake,
+    ops::Conv2d,
+    ops::Conv2dBackwardData,
+    ops::Conv2dBackwardWeight,
+    ops::Convert,
+    ops::Copy,
+    ops::Cos,
+    ops::Cosh,
+    ops::Cumsum,
+    ops::Div,
+    ops::Dropout,
+    ops::Embedding,
+    ops::EmbeddingBackward,
+    ops::Equal,
+    ops::Erf,
+    ops::Exp,
+    ops::Expm1,
+    ops::Eye,
+    ops::Flatten,
+    ops::Flip,
+    ops::Floor,
+    ops::FloorDiv,
+    ops::Full,
+    ops::FullLike,
+    ops::FusedElementwise,
+    ops::Gather,
+    ops::Gelu,
+    ops::GeluSlope,
+    ops::Greater,
+    ops::GreaterEqual,
+    ops::GroupNorm,
+    ops::GroupNormBackward,
+    ops::Hsigmoid,
+    ops::Hswish,
+    ops::IndexingOneHot,
+    ops::IndexingSetOneHot,
+    ops::IsInf,
+    ops::IsNan,
+    ops::LayerNorm,
+    ops::LayerNormBackward,
+    ops::LeakyRelu,
+    ops::LeftShift,
+    ops::Less,
+    ops::LessEqual,
+    ops::Linspace,
+    ops::Log,
+    ops::Log1p,
+    ops::Logaddexp,
+    ops::LogicalAnd,
+    ops::LogicalNot,
+    ops::LogicalOr,
+    ops::LogicalXor,
+    ops::Logsigmoid,
+    ops::Matmul,
+    ops::Max,
+    ops::MaxPool2d,
+    ops::MaxPool2dBackward,
+    ops::Maximum,
+    ops::Mean,
+    ops::Min,
+    ops::Minimum,
+    ops::Mod,
+    ops::Mul,
+    ops::Neg,
+    ops::Normal,
+    ops::NotEqual,
+    ops::OneHot,
+    ops::Pad,
+    ops::PadBackward,
+    ops::Permutation,
+    ops::Pow,
+    ops::Prelu,
+    ops::Prod,
+    ops::Reciprocal,
+    ops::ReduceToShape,
+    ops::Relu,
+    ops::Relu6,
+    ops::RemoveAxis,
+    ops::Reorder,
+    ops::Reshape,
+    ops::ReshapeLike,
+    ops::RightShift,
+    ops::Round,
+    ops::Rsqrt,
+    ops::Scatter,
+    ops::ScatterAdd,
+    ops::SetSlice,
+    ops::SetTake,
+    ops::SgdStep,
+    ops::ShapeOf,
+    ops::Sigmoid,
+    ops::Sign,
+    ops::Silu,
+    ops::Sin,
+    ops::Sinh,
+    ops::Slice,
+    ops::Softmax,
+    ops::Softplus,
+    ops::Sort,
+    ops::Split,
+    ops::Sqrt,
+    ops::Square,
+    ops::Sub,
+    ops::Sum,
+    ops::Take,
+    ops::Tan,
+    ops::Tanh,
+    ops::Topk,
+    ops::Transpose,
+    ops::Uniform,
     ops::Where>;
+// clang-format on
 
 }  // namespace mge
