@@ -111,6 +111,8 @@ TEST(Conv2d, ComputesInEveryLayout) {
     for (auto& c : conv_cases)
         for (auto& from : layout_names)
             for (auto& to : layout_names) {
+                // Mixed ones on the first three; each costs an enumeration of all kernels.
+                if (from != to && &c > &conv_cases[2]) continue;
                 int checked = check_conv(c, Layout::named(from), Layout::named(to));
                 if (from == "nchw" && to == "nchw") {
                     EXPECT_GT(checked, 0) << c.x << ' ' << from;

@@ -2,6 +2,7 @@
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/onednn.h"
+#include "libmge/ops/nn/convolution/small.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -111,6 +112,7 @@ Support supports_reference(const Problem& p) {
 
 KernelList kernels(Cpu, Conv2d) {
     static const Algorithm list[] = {
+        small_conv2d(),
         onednn_conv2d(),
         {"reference", supports_reference, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};
     return list;
