@@ -58,8 +58,10 @@ private:
     };
     template <class T>
     List<T> list(const Vector<T>* vector) const {
-        // The verifier checks where a vector's length lies, not its elements.
-        if (vector && reinterpret_cast<uintptr_t>(vector->Data()) % flatbuffers::AlignOf<T>())
+        // The verifier checks where a vector's length lies, not its elements; an empty one (the shape of a
+        // scalar) has none.
+        if (vector && vector->size() &&
+            reinterpret_cast<uintptr_t>(vector->Data()) % flatbuffers::AlignOf<T>())
             fail("a list of the graph is not aligned");
         return {vector};
     }
