@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <memory>
+#include <sstream>
+
 #include "libmge/compile/program.h"
-#include "libmge/graph/builder.h"
+#include "libmge/model/model.h"
 
 namespace mge::test {
 namespace {
@@ -17,24 +21,39 @@ void expect_all_close(const Tensors& got, const Tensors& expected, const CheckOp
             expect_close(got[i], expected[i], options.reduction, options.looser, text(mode, ", output ", i));
 }
 
-// The operator as a graph of one node. Host values stay constants; of the other inputs, the first
-// `variable_inputs` are inputs of the graph and the rest are constants too, so that kernels may pack them.
-Tensors run_compiled(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
-                     size_t variable_inputs) {
-    GraphBuilder builder;
-    Tensors operands, fed;
+// The operator as a graph of one node, and the tensors that go in.
+struct OneNode {
+    Graph graph;
+    Tensors inputs;
+};
+OneNode make_graph(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    OneNode result;
+    auto resolved = op.params.copy(params);
+    std::vector<ValueId> values;
     for (size_t i = 0; i < inputs.size(); ++i) {
-        bool is_variable =
-            inputs[i] && input_info(op, i).kind != InputKind::host && fed.size() < variable_inputs;
-        operands.push_back(is_variable ? builder.input(inputs[i].spec(), text("x", i)) : inputs[i]);
-        if (is_variable) fed.push_back(inputs[i]);
+        if (inputs[i] && input_info(op, i).kind == InputKind::host) {
+            resolved = op.resolve(params, inputs.subspan(i));
+            break;
+        }
+        if (inputs[i]) result.inputs.push_back(inputs[i]);
+        values.push_back(inputs[i] ? result.graph.add_input(inputs[i].spec(), text("x", i)) : no_value);
     }
-    builder.set_outputs(builder.apply(op, params, operands));
-    Graph graph = builder.take();
-    verify(graph);
-    Executable executable(std::move(graph), {});
-    executable.run(fed);  // a second run must not see the traces of the first
-    return executable.run(fed);
+    NodeId node = result.graph.add_node(op, resolved, values, "node");
+    result.graph.set_outputs(result.graph.node(node).outputs);
+    return result;
+}
+
+Graph written_and_read(const Graph& graph) {
+    std::ostringstream stream;
+    Model model;
+    model.graph = graph;
+    write_model(stream, model);
+    // Weights are used in place, so the bytes have to lie as in a file that was mapped.
+    std::string bytes = std::move(stream).str();
+    std::shared_ptr<std::byte[]> memory(
+        static_cast<std::byte*>(std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64)), std::free);
+    std::memcpy(memory.get(), bytes.data(), bytes.size());
+    return read_model({memory.get(), bytes.size()}, memory, "written by the harness").graph;
 }
 
 }  // namespace
@@ -42,9 +61,13 @@ Tensors run_compiled(const OpInfo& op, const void* params, std::span<const Tenso
 void check_execution_modes(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                            const Tensors& expected, const CheckOptions& options) {
     expect_all_close(eager_interpreter().apply(op, params, inputs), expected, options, "eager");
-    expect_all_close(run_compiled(op, params, inputs, inputs.size()), expected, options, "compiled");
-    if (inputs.size() > 1)
-        expect_all_close(run_compiled(op, params, inputs, 1), expected, options, "compiled with constants");
+    auto [graph, graph_inputs] = make_graph(op, params, inputs);
+    verify(graph);
+    CompileOptions compile;
+    compile.verify_passes = true;
+    expect_all_close(Executable(graph, compile).run(graph_inputs), expected, options, "compiled");
+    expect_all_close(Executable(written_and_read(graph), compile).run(graph_inputs), expected, options,
+                     "reloaded");
 }
 
 }  // namespace mge::test
