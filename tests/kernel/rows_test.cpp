@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cpu/rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "libmge/kernel/cpu/elementwise/tables.h"
+
+namespace mge::cpu {
+namespace {
+
+TensorSpec f32(Shape shape) { return {DType::f32, shape, {}}; }
+LoopNest nest_of(const Shape& a, const Shape& b, const Shape& y) {
+    TensorSpecs inputs{f32(a), f32(b)};
+    return make_loop_nest(inputs, f32(y));
+}
+
+TEST(LoopNest, JoinsWhatAllOperandsTreatAlike) {
+    EXPECT_EQ(nest_of({2, 3, 4}, {2, 3, 4}, {2, 3, 4}).loops, 1);
+    EXPECT_EQ(nest_of({2, 3, 4}, {}, {2, 3, 4}).loops, 1);
+    EXPECT_EQ(nest_of({2, 3, 4}, {4}, {2, 3, 4}).loops, 2);        // a row, for all rows
+    EXPECT_EQ(nest_of({2, 3, 4}, {3, 1}, {2, 3, 4}).loops, 3);     // a value per row, again for each block
+    EXPECT_EQ(nest_of({2, 3, 4}, {2, 1, 1}, {2, 3, 4}).loops, 2);  // a value per block
+    EXPECT_EQ(nest_of({1, 1}, {1}, {1, 1}).loops, 1);
+    LoopNest nest = nest_of({5, 1}, {1, 7}, {5, 7});
+    EXPECT_EQ(nest.loops, 2);
+    EXPECT_EQ(nest.in_stride[0][1], 0);
+    EXPECT_EQ(nest.in_stride[1][0], 0);
+    EXPECT_EQ(nest.out_stride[0], 7 * 4);
+}
+
+// --- accuracy of the vector functions, against the C library in double ---
+
+struct Function {
+    const char* name;
+    double (*exact)(double);
+    float low, high;
+    double ulps;  // of the largest error accepted: Highway's documentation plus ours
+};
+const Function functions[] = {{"exp", std::exp, -87, 88.7f, 2},
+                              {"expm1", std::expm1, -80, 88.7f, 5},
+                              {"log", std::log, 1e-37f, 3e38f, 4},
+                              {"log1p", std::log1p, -0.999f, 1e30f, 4},
+                              {"erf", std::erf, -5, 5, 4},
+                              {"tanh", std::tanh, -10, 10, 5},
+                              {"sin", std::sin, -3, 3, 4},
+                              {"cos", std::cos, -1.5f, 1.5f, 4},
+                              {"tan", std::tan, -1.4f, 1.4f, 8},
+                              {"asin", std::asin, -1, 1, 3},
+                              {"acos", std::acos, -0.99f, 0.99f, 4},
+                              {"atan", std::atan, -1e6f, 1e6f, 4},
+                              {"sinh", std::sinh, -88, 88, 8},
+                              {"cosh", std::cosh, -88, 88, 8},
+                              {"asinh", std::asinh, -1e10f, 1e10f, 5},
+                              {"acosh", std::acosh, 1.001f, 1e10f, 5},
+                              {"atanh", std::atanh, -0.999f, 0.999f, 5}};
+
+// Points dense near zero and near the ends.
+std::vector<float> points(float low, float high) {
+    std::vector<float> x;
+    for (int i = 0; i <= 20000; ++i) {
+        float t = float(i) / 20000;
+        x.push_back(low + (high - low) * t);
+        float fine = t * t * t * t;
+        x.push_back(high > 0 ? fine * high : high);
+        x.push_back(low < 0 ? fine * low : low);
+    }
+    return x;
+}
+
+TEST(VectorFunctions, AreAccurate) {
+    for (auto& f : functions) {
+        auto x = points(f.low, f.high);
+        std::vector<float> y(x.size());
+        Rows rows;
+        rows.n = int64_t(x.size());
+        rows.in[0] = reinterpret_cast<const char*>(x.data());
+        rows.out = reinterpret_cast<char*>(y.data());
+        rows.functor = x.data();  // these functors have no parameters
+        RowsFn run = find_simd_rows(f.name);
+        ASSERT_TRUE(run) << f.name;
+        run(rows);
+        double worst = 0;
+        float where = 0;
+        for (size_t i = 0; i < x.size(); ++i) {
+            double exact = f.exact(double(x[i]));
+            double unit = std::max(std::abs(exact) * 0x1p-23, 0x1p-149);
+            double error = std::abs(double(y[i]) - exact) / unit;
+            if (std::abs(exact) > 1e-37 && !(error <= worst)) worst = error, where = x[i];
+        }
+        EXPECT_LE(worst, f.ulps) << f.name << " at " << where;
+    }
+}
+
+}  // namespace
+}  // namespace mge::cpu
