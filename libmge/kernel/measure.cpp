@@ -17,7 +17,8 @@ namespace {
 constexpr size_t eviction_bytes = size_t(4) << 20;
 constexpr int finalists_runs = 7;
 constexpr double finalist_factor = 1.5;  // survivors of the first stage: within this factor of the best
-constexpr double hopeless_factor = 4;    // one run this much slower than the best: no second run
+constexpr double hopeless_factor = 4;    // two runs this much slower than the best: no more
+constexpr double absurd_factor = 40;     // one run this much slower: no second one
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -77,10 +78,12 @@ struct Contestant {
     const NamedCandidate* named;
     Prepared prepared;
     std::vector<double> times;
-    double median() const {
+    // The lower quartile: what else runs on the machine only ever makes a run slower.
+    double typical() const {
         auto sorted = times;
-        std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
-        return sorted[sorted.size() / 2];
+        size_t quarter = sorted.size() / 4;
+        std::nth_element(sorted.begin(), sorted.begin() + long(quarter), sorted.end());
+        return sorted[quarter];
     }
 };
 
@@ -89,9 +92,11 @@ CostSource cold_cost(Scratch& scratch) {
                       double best) -> std::optional<double> {
         scratch.evict();
         double first = scratch.time(algorithm, prepared, problem);
-        if (first > hopeless_factor * best) return std::nullopt;
+        if (first > absurd_factor * best) return std::nullopt;
         scratch.evict();
-        return std::min(first, scratch.time(algorithm, prepared, problem));
+        double faster = std::min(first, scratch.time(algorithm, prepared, problem));
+        if (faster > hopeless_factor * best) return std::nullopt;
+        return faster;
     };
 }
 
@@ -126,7 +131,7 @@ std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& c
         }
     std::erase_if(contestants, [&](auto& c) { return c.times.empty(); });
     bool injected = bool(options.measure);
-    for (int run = 0; run < finalists_runs && !injected && contestants.size() > 1; ++run)
+    for (int run = 0; run < finalists_runs && !injected; ++run)
         for (auto& c : contestants) {
             if (c.times.front() > finalist_factor * best) continue;
             scratch.evict();
@@ -136,7 +141,7 @@ std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& c
     std::vector<Measurement> result;
     for (auto& c : contestants)
         result.push_back(
-            {c.named->candidate.name, c.median(), c.prepared.workspace(), c.named->candidate.attributes});
+            {c.named->candidate.name, c.typical(), c.prepared.workspace(), c.named->candidate.attributes});
     std::stable_sort(result.begin(), result.end(),
                      [](auto& a, auto& b) { return a.milliseconds < b.milliseconds; });
     if (log_enabled(LogChannel::fastrun))
