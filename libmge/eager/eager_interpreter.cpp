@@ -134,6 +134,11 @@ DeviceId device_of(std::span<const Tensor> inputs) {
     return default_device();
 }
 
+// A tensor without memory may only stand for its shape.
+void check_is_not_read(const Plan& plan, size_t i) {
+    MGE_CHECK(plan.op->traits.reads_only_specs, "input ", i, " of ", plan.op->name, " has no memory");
+}
+
 void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
               OutputAllocator* allocator) {
     std::array<const void*, max_inline_inputs> few_in;
@@ -142,7 +147,11 @@ void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor
     std::vector<void*> many_out(outputs.size() > few_out.size() ? outputs.size() : 0);
     const void** in = many_in.empty() ? few_in.data() : many_in.data();
     void** out = many_out.empty() ? few_out.data() : many_out.data();
-    for (size_t i = 0; i < inputs.size(); ++i) in[i] = inputs[i] ? inputs[i].data() : nullptr;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        in[i] = inputs[i] ? inputs[i].data() : nullptr;
+        if (inputs[i] && !inputs[i].impl()->storage) [[unlikely]]
+            check_is_not_read(plan, i);
+    }
     for (size_t i = 0; i < outputs.size(); ++i) out[i] = outputs[i] ? outputs[i].data() : nullptr;
     StorageRef workspace;
     if (size_t bytes = plan.choice.prepared.workspace()) workspace = device(plan.device).allocate(bytes);

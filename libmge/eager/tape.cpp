@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "libmge/eager/gradient_reads.h"
 #include "libmge/eager/tape_nodes.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -48,6 +49,39 @@ struct RecorderNumbers {
 RecorderNumbers& recorder_numbers() {
     static auto& numbers = *std::make_unique<RecorderNumbers>().release();
     return numbers;
+}
+
+// Below this many bytes a value costs less than finding out whether the gradient rule reads it.
+constexpr size_t bytes_worth_dropping = 16 << 10;
+
+// False as soon as one of the tensors has no memory: a trace knows itself what it keeps.
+bool is_worth_dropping(TapeNode& node) {
+    size_t bytes = 0;
+    for (auto& tensor : node.tensors()) {
+        if (!tensor) continue;
+        if (tensor.is_symbolic() || !tensor.shape().is_known()) return false;
+        bytes += tensor.spec().bytes();
+    }
+    return bytes >= bytes_worth_dropping;
+}
+
+// The tensor without its memory, but with its notes.
+Tensor without_memory(const Tensor& tensor) {
+    Tensor result(tensor.spec(), {}, 0, tensor.device());
+    result.impl()->tracked_by = tensor.impl()->tracked_by;
+    result.impl()->tape_node = tensor.impl()->tape_node;
+    return result;
+}
+
+// Lets go of what the gradient rule will not read.
+void drop_unread(const OpInfo& op, const void* params, TapeNode& node) {
+    GradientReads reads = gradient_reads(op, params, node.inputs(), node.outputs());
+    auto drop = [](std::span<Tensor> tensors, uint64_t read) {
+        for (size_t i = 0; i < tensors.size() && i < 64; ++i)
+            if (tensors[i] && !(read >> i & 1)) tensors[i] = without_memory(tensors[i]);
+    };
+    drop(node.inputs(), reads.inputs);
+    drop(node.outputs(), reads.outputs);
 }
 
 // A new handle for the same value, unknown to all tapes.
@@ -147,6 +181,7 @@ struct Recorder final : Interpreter {
         if (!op.fields.empty()) node.params = op.params.copy(params);
         node.set_tensors(inputs, outputs);
         node.grad_count = uint16_t(outputs.size());
+        if (is_worth_dropping(node)) drop_unread(op, params, node);
     }
 
     void forget(int bit, uint64_t from) {

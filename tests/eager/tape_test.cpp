@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -149,6 +150,45 @@ TEST(Tape, FreesMemoryOnBackwardAndOnRelease) {
     EXPECT_GT(device({}).memory().allocated, before);
     tape.release();
     EXPECT_EQ(device({}).memory().allocated, before);
+}
+
+TEST(Tape, KeepsOnlyWhatGradientRulesRead) {
+    constexpr int64_t n = 100'000;
+    constexpr size_t bytes = n * sizeof(float);
+    Tensor start = ops::full({.shape = {n}, .value = 2}), factor = ops::full({.shape = {n}, .value = 3});
+    auto in_use = [] { return device({}).memory().allocated; };
+    size_t before = in_use();
+    Tape tape;
+    Tensor x = tape.attach(start);
+    tape.start();
+    for (int i = 0; i < 10; ++i) x = ops::neg(ops::add(x, factor));
+    EXPECT_LT(in_use(), before + 2 * bytes);
+    // A product's rule reads both factors.
+    for (int i = 0; i < 10; ++i) x = ops::mul(x, factor);
+    Tensor y = ops::mul(x, x);
+    Tensors grads = tape.backward({&y, 1}, {});
+    float last = 2;
+    for (int i = 0; i < 10; ++i) last = -(last + 3);
+    float power = 59049;  // 3^10
+    EXPECT_FLOAT_EQ(grads[0].data<float>()[n - 1], 2 * last * power * power);
+}
+
+TEST(Tape, GivesDerivativesOfSecondOrder) {
+    Tape outer;
+    Tensor x = outer.attach(vector_of({0.5F, -2}));
+    outer.start();
+    Tape inner;
+    x = inner.attach(x);
+    inner.start();
+    Tensor y = ops::mul(ops::mul(x, x), ops::exp(x));
+    Tensor first = inner.backward({&y, 1}, {})[0];
+    Tensor second = outer.backward({&first, 1}, {})[0];
+    for (int i = 0; i < 2; ++i) {
+        float v = i ? -2 : 0.5F;
+        // (x² eˣ)' = (x² + 2x) eˣ, its derivative is (x² + 4x + 2) eˣ
+        EXPECT_FLOAT_EQ(first.data<float>()[i], (v * v + 2 * v) * std::exp(v));
+        EXPECT_NEAR(second.data<float>()[i], (v * v + 4 * v + 2) * std::exp(v), 1e-5);
+    }
 }
 
 TEST(Tape, HoldsManyNodes) {
