@@ -186,9 +186,7 @@ class trace:
         """The recording as a ``_mge.Model``; no output names: those of the operators."""
         return self._trace.to_model(list(input_names), list(output_names), metadata or {})
 
-    def dump(self, file, **options):
-        """Write the recorded function as a model file; see ``jit.dumping.dump``."""
-        return dump(self, file, **options)
+    dump = dump
 
     def get_profile(self):
         """The profile of the last call.

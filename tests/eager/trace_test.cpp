@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/eager/trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "libmge/mge.h"
+
+namespace mge {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Tensor vector_of(std::vector<float> values) {
+    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data());
+}
+std::vector<float> values_of(const Tensor& t) {
+    return {t.data<float>(), t.data<float>() + t.spec().numel()};
+}
+
+using Function = std::function<Tensor(const Tensor&)>;
+
+Tensor call(Trace& trace, const Function& function, const Tensor& x) {
+    trace.begin({&x, 1});
+    Tensor y;
+    try {
+        y = function(x);
+    } catch (...) {
+        trace.abort();
+        throw;
+    }
+    trace.end({&y, 1});
+    return y;
+}
+
+class TraceModes : public testing::TestWithParam<bool> {
+protected:
+    Trace trace_{TraceOptions{.symbolic = GetParam()}};
+};
+INSTANTIATE_TEST_SUITE_P(Symbolic, TraceModes, testing::Bool());
+
+TEST_P(TraceModes, ComputesOnlyWhenAskedAndAtTheEnd) {
+    for (float value : {1.0F, 2.0F, 3.0F}) {
+        Tensor kept;
+        Tensor y = call(
+            trace_,
+            [&](const Tensor& x) {
+                Tensor a = ops::add(x, x);
+                EXPECT_EQ(a.data(), nullptr);
+                Trace::compute(a);
+                EXPECT_THAT(values_of(a), ElementsAre(2 * value));
+                kept = ops::mul(a, a);
+                return ops::neg(kept);
+            },
+            vector_of({value}));
+        EXPECT_THAT(values_of(kept), ElementsAre(4 * value * value));
+        EXPECT_THAT(values_of(y), ElementsAre(-4 * value * value));
+    }
+}
+
+TEST_P(TraceModes, FollowsAliases) {
+    for (float value : {1.0F, 2.0F}) {
+        Tensor y = call(
+            trace_,
+            [&](const Tensor& x) {
+                Tensor other = current_interpreter().alias(ops::neg(x));
+                return ops::add(current_interpreter().alias(x), other);
+            },
+            vector_of({value, 5}));
+        EXPECT_THAT(values_of(y), ElementsAre(0, 0));
+    }
+}
+
+TEST_P(TraceModes, SaysWhatDiffers) {
+    bool other = false;
+    Function function = [&](const Tensor& x) { return other ? ops::exp(x) : ops::neg(x); };
+    call(trace_, function, vector_of({1}));
+    other = true;
+    try {
+        call(trace_, function, vector_of({1}));
+        FAIL();
+    } catch (const UserError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("trace error because operators differ: exp instead of neg"));
+    }
+    other = false;
+    EXPECT_THAT(values_of(call(trace_, function, vector_of({4}))), ElementsAre(-4));
+}
+
+TEST_P(TraceModes, MarksValuesThatAnErrorLost) {
+    Tensor kept;
+    Function function = [&](const Tensor& x) {
+        // The kernel's work fails: an index out of range shows only when it runs.
+        int32_t index[] = {7};
+        Tensor far = tensor_from_host({DType::i32, {1}, {}}, index);
+        kept = ops::take({x, far}, {.axes = {0}});
+        return kept;
+    };
+    EXPECT_THROW(call(trace_, function, vector_of({1, 2})), Error);
+    ASSERT_TRUE(kept);
+    EXPECT_THROW(Trace::compute(kept), UserError);
+}
+
+TEST(Trace, GivesTheWholeGraph) {
+    Trace trace(TraceOptions{.capture_as_const = true});
+    Tensor factor = vector_of({2, 3});
+    call(
+        trace, [&](const Tensor& x) { return ops::mul(x, factor); }, vector_of({1, 1}));
+    Graph graph = trace.graph();
+    verify(graph);
+    ASSERT_EQ(graph.inputs().size(), 1U);
+    Tensor x = vector_of({5, 6});
+    EXPECT_THAT(values_of(Executable(graph, {}).run({&x, 1})[0]), ElementsAre(10, 18));
+}
+
+TEST(Trace, RefusesAGraphWithUnknownTensors) {
+    Trace trace{TraceOptions{}};
+    EXPECT_THROW(trace.graph(), UserError);
+    Tensor factor = vector_of({2});
+    call(
+        trace, [&](const Tensor& x) { return ops::mul(x, factor); }, vector_of({1}));
+    EXPECT_THROW(trace.graph(), UserError);
+}
+
+}  // namespace
+}  // namespace mge
