@@ -6,6 +6,7 @@
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/plain_layouts.h"
 
 namespace mge {
 
@@ -22,8 +23,8 @@ inline void run_strided_reference(const Prepared& prepared, const Launch& launch
 
 template <StridedCopy (*Plan)(const Problem&)>
 constexpr std::array<Algorithm, 2> copy_algorithms() {
-    return {{{"strided", always, prepare_strided<Plan>, run_strided},
-             {"reference", always, prepare_strided<Plan>, run_strided_reference, {.naive = true}}}};
+    return {{{"strided", plain_layouts, prepare_strided<Plan>, run_strided},
+             {"reference", plain_layouts, prepare_strided<Plan>, run_strided_reference, {.naive = true}}}};
 }
 
 }  // namespace mge

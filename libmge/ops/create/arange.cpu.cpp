@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/create/arange.h"
 
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -41,11 +42,11 @@ void run_line(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Arange) {
-    static constexpr Algorithm list[] = {{"reference", always, prepare_arange, run_line}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_arange, run_line}};
     return list;
 }
 KernelList kernels(Cpu, Linspace) {
-    static constexpr Algorithm list[] = {{"reference", always, prepare_linspace, run_line}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_linspace, run_line}};
     return list;
 }
 

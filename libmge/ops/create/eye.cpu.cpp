@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -21,7 +22,8 @@ void run_diagonal(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Eye) {
-    static constexpr Algorithm list[] = {{"reference", always, copy_problem<Eye::Params>, run_diagonal}};
+    static constexpr Algorithm list[] = {
+        {"reference", plain_layouts, copy_problem<Eye::Params>, run_diagonal}};
     return list;
 }
 

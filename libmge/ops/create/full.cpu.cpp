@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -52,11 +53,11 @@ void run_fill(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Full) {
-    static constexpr Algorithm list[] = {{"fill", always, prepare_fill<Full::Params>, run_fill}};
+    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<Full::Params>, run_fill}};
     return list;
 }
 KernelList kernels(Cpu, FullLike) {
-    static constexpr Algorithm list[] = {{"fill", always, prepare_fill<FullLike::Params>, run_fill}};
+    static constexpr Algorithm list[] = {{"fill", plain_layouts, prepare_fill<FullLike::Params>, run_fill}};
     return list;
 }
 

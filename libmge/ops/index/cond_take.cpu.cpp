@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -31,7 +32,8 @@ void run_scan(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, CondTake) {
-    static constexpr Algorithm list[] = {{"reference", always, copy_problem<CondTake::Params>, run_scan}};
+    static constexpr Algorithm list[] = {
+        {"reference", plain_layouts, copy_problem<CondTake::Params>, run_scan}};
     return list;
 }
 

@@ -6,6 +6,7 @@
 
 #include "libmge/kernel/cpu/check_indices.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -58,12 +59,12 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Embedding) {
-    static constexpr Algorithm list[] = {{"rows", always, copy_problem<Embedding::Params>, run_rows}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, copy_problem<Embedding::Params>, run_rows}};
     return list;
 }
 KernelList kernels(Cpu, EmbeddingBackward) {
     static constexpr Algorithm list[] = {
-        {"columns", always, copy_problem<EmbeddingBackward::Params>, run_sums}};
+        {"columns", plain_layouts, copy_problem<EmbeddingBackward::Params>, run_sums}};
     return list;
 }
 

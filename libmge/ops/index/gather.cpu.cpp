@@ -7,6 +7,7 @@
 #include "libmge/kernel/cpu/check_indices.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -105,15 +106,15 @@ void run_scatter_add(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Gather) {
-    static constexpr Algorithm list[] = {{"rows", always, prepare_places, run_gather}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_places, run_gather}};
     return list;
 }
 KernelList kernels(Cpu, Scatter) {
-    static constexpr Algorithm list[] = {{"rows", always, prepare_places, run_scatter}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_places, run_scatter}};
     return list;
 }
 KernelList kernels(Cpu, ScatterAdd) {
-    static constexpr Algorithm list[] = {{"rows", always, prepare_places, run_scatter_add}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_places, run_scatter_add}};
     return list;
 }
 

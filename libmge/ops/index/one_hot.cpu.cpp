@@ -6,6 +6,7 @@
 
 #include "libmge/kernel/cpu/check_indices.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -80,15 +81,16 @@ void run_set(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, OneHot) {
-    static constexpr Algorithm list[] = {{"reference", always, copy_problem<OneHot::Params>, run_one_hot}};
+    static constexpr Algorithm list[] = {
+        {"reference", plain_layouts, copy_problem<OneHot::Params>, run_one_hot}};
     return list;
 }
 KernelList kernels(Cpu, IndexingOneHot) {
-    static constexpr Algorithm list[] = {{"reference", always, prepare_picks, run_pick}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_picks, run_pick}};
     return list;
 }
 KernelList kernels(Cpu, IndexingSetOneHot) {
-    static constexpr Algorithm list[] = {{"reference", always, prepare_picks, run_set}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_picks, run_set}};
     return list;
 }
 

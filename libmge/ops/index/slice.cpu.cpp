@@ -5,6 +5,7 @@
 
 #include "libmge/kernel/cpu/copy_algorithms.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/index/assigned_value.h"
 #include "libmge/ops/index/slice_items.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -19,7 +20,9 @@ StridedSide places_in(const Shape& x, const std::vector<AxisRange>& ranges) {
     size_t kept = 0;
     for (size_t i = 0; i < ranges.size(); ++i) {
         side.offset += ranges[i].first * strides[i];
-        if (!ranges[i].dropped) side.strides[kept++] = ranges[i].step * strides[i];
+        if (ranges[i].dropped) continue;
+        // A single element needs no stride; a huge step times a stride may not even fit.
+        side.strides[kept++] = ranges[i].count > 1 ? ranges[i].step * strides[i] : 0;
     }
     return side;
 }
@@ -113,13 +116,13 @@ KernelList kernels(Cpu, Slice) {
 
 KernelList kernels(Cpu, SetSlice) {
     static constexpr Algorithm list[] = {
-        {"strided", always, prepare_change, run_set},
-        {"reference", always, prepare_change, run_set_reference, {.naive = true}}};
+        {"strided", plain_layouts, prepare_change, run_set},
+        {"reference", plain_layouts, prepare_change, run_set_reference, {.naive = true}}};
     return list;
 }
 
 KernelList kernels(Cpu, AddSlice) {
-    static constexpr Algorithm list[] = {{"reference", always, prepare_change, run_add}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_change, run_add}};
     return list;
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -139,11 +140,11 @@ void run_topk(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Sort) {
-    static constexpr Algorithm list[] = {{"rows", always, copy_problem<Sort::Params>, run_sort}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, copy_problem<Sort::Params>, run_sort}};
     return list;
 }
 KernelList kernels(Cpu, Topk) {
-    static constexpr Algorithm list[] = {{"rows", always, copy_problem<Topk::Params>, run_topk}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, copy_problem<Topk::Params>, run_topk}};
     return list;
 }
 

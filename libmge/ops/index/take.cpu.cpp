@@ -11,6 +11,7 @@
 #include "libmge/kernel/cpu/check_indices.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/index/assigned_value.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -230,15 +231,15 @@ void run_add(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Take) {
-    static constexpr Algorithm list[] = {{"rows", always, prepare_take, run_take}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_take, run_take}};
     return list;
 }
 KernelList kernels(Cpu, SetTake) {
-    static constexpr Algorithm list[] = {{"rows", always, prepare_change, run_set}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_change, run_set}};
     return list;
 }
 KernelList kernels(Cpu, AddTake) {
-    static constexpr Algorithm list[] = {{"rows", always, prepare_change, run_add}};
+    static constexpr Algorithm list[] = {{"rows", plain_layouts, prepare_change, run_add}};
     return list;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 
 namespace mge::ops {
 namespace {
@@ -51,7 +52,8 @@ void run_step(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, AdamStep) {
-    static constexpr Algorithm list[] = {{"one_pass", always, copy_problem<AdamStep::Params>, run_step}};
+    static constexpr Algorithm list[] = {
+        {"one_pass", plain_layouts, copy_problem<AdamStep::Params>, run_step}};
     return list;
 }
 

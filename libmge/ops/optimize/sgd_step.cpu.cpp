@@ -2,6 +2,7 @@
 #include "libmge/ops/optimize/sgd_step.h"
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 
 namespace mge::ops {
 namespace {
@@ -51,7 +52,7 @@ void run_step(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, SgdStep) {
-    static constexpr Algorithm list[] = {{"one_pass", always, prepare_step, run_step}};
+    static constexpr Algorithm list[] = {{"one_pass", plain_layouts, prepare_step, run_step}};
     return list;
 }
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "libmge/kernel/cpu/philox_blocks.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
@@ -56,11 +57,11 @@ void run_normal(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Uniform) {
-    static constexpr Algorithm list[] = {{"philox", always, prepare_uniform, run_uniform}};
+    static constexpr Algorithm list[] = {{"philox", plain_layouts, prepare_uniform, run_uniform}};
     return list;
 }
 KernelList kernels(Cpu, Normal) {
-    static constexpr Algorithm list[] = {{"philox", always, prepare_normal, run_normal}};
+    static constexpr Algorithm list[] = {{"philox", plain_layouts, prepare_normal, run_normal}};
     return list;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/kernel/cpu/philox_blocks.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/random/random_state.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -48,7 +49,7 @@ void run_drop(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Dropout) {
-    static constexpr Algorithm list[] = {{"philox", always, prepare_drop, run_drop}};
+    static constexpr Algorithm list[] = {{"philox", plain_layouts, prepare_drop, run_drop}};
     return list;
 }
 }  // namespace mge::ops

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libmge/kernel/cpu/philox_blocks.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/random/random_state.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -36,7 +37,8 @@ void run_shuffle(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Permutation) {
-    static constexpr Algorithm list[] = {{"philox", always, copy_problem<Permutation::Params>, run_shuffle}};
+    static constexpr Algorithm list[] = {
+        {"philox", plain_layouts, copy_problem<Permutation::Params>, run_shuffle}};
     return list;
 }
 

@@ -6,6 +6,7 @@
 
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -162,13 +163,14 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, Pad) {
-    static constexpr Algorithm list[] = {{"rows", always, prepare_pad, run_rows},
-                                         {"reference", always, prepare_pad, run_reference, {.naive = true}}};
+    static constexpr Algorithm list[] = {
+        {"rows", plain_layouts, prepare_pad, run_rows},
+        {"reference", plain_layouts, prepare_pad, run_reference, {.naive = true}}};
     return list;
 }
 
 KernelList kernels(Cpu, PadBackward) {
-    static constexpr Algorithm list[] = {{"reference", always, prepare_backward, run_backward}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_backward, run_backward}};
     return list;
 }
 

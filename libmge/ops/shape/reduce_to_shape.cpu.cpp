@@ -11,6 +11,7 @@
 
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -184,8 +185,8 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cpu, ReduceToShape) {
     static constexpr Algorithm list[] = {
-        {"blocks", always, prepare_sums, run_sums},
-        {"reference", always, copy_problem<ReduceToShape::Params>, run_reference, {.naive = true}}};
+        {"blocks", plain_layouts, prepare_sums, run_sums},
+        {"reference", plain_layouts, copy_problem<ReduceToShape::Params>, run_reference, {.naive = true}}};
     return list;
 }
 

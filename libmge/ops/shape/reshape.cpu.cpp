@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
 
 namespace mge::ops {
 namespace {
@@ -22,7 +23,7 @@ void run_copy(const Prepared& prepared, const Launch& launch) {
             [&](int64_t begin, int64_t end) { std::memcpy(y + begin, x + begin, size_t(end - begin)); });
 }
 
-constexpr Algorithm list[] = {{"copy", always, prepare_copy, run_copy}};
+constexpr Algorithm list[] = {{"copy", plain_layouts, prepare_copy, run_copy}};
 
 }  // namespace
 

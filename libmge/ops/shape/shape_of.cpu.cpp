@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libmge/kernel/plain_layouts.h"
+
 namespace mge::ops {
 namespace {
 
@@ -23,7 +25,7 @@ void run_extents(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, ShapeOf) {
-    static constexpr Algorithm list[] = {{"reference", always, prepare_extents, run_extents}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_extents, run_extents}};
     return list;
 }
 

@@ -2,6 +2,7 @@
 #include "libmge/ops/shape/split.h"
 
 #include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/plain_layouts.h"
 
 namespace mge::ops {
 namespace {
@@ -32,8 +33,8 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cpu, Split) {
     static constexpr Algorithm list[] = {
-        {"strided", always, prepare_parts, run_parts},
-        {"reference", always, prepare_parts, run_reference, {.naive = true}}};
+        {"strided", plain_layouts, prepare_parts, run_parts},
+        {"reference", plain_layouts, prepare_parts, run_reference, {.naive = true}}};
     return list;
 }
 
