@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only compiled programs ask for: operands in other layouts than the plain one, weights packed ahead.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <random>
@@ -128,6 +130,36 @@ TEST(Conv2d, HasKernelsForChannelBlocks) {
         if (cpu_isa() >= Isa::avx2 || conv_cases[i].x[1] % 8 == 0) {
             EXPECT_GT(check_conv(conv_cases[i], blocks, blocks), 0) << i;
         }
+}
+
+TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
+    ops::Conv2d::Params params{.padding = {1, 1}};
+    Tensor x = random_tensor({1, 32, 28, 28}), weight = random_tensor({32, 32, 3, 3});
+    TensorSpec specs[] = {x.spec(), weight.spec()}, out = x.spec();
+    Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
+    problem.threads = 2;
+    auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+    std::erase_if(list, [](auto& named) { return named.candidate.attributes.naive; });
+    ASSERT_FALSE(list.empty());
+    for (auto& named : list) {
+        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
+        StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+        Tensor y = empty_tensor(out), again = empty_tensor(out);
+        const void* in[] = {x.data(), weight.data()};
+        void* first[] = {y.data()};
+        named.algorithm->run(prepared, {in, first, workspace->data, 2});
+        pid_t child = fork();
+        if (child == 0) {
+            constexpr unsigned patience_s = 30;
+            alarm(patience_s);
+            void* second[] = {again.data()};
+            named.algorithm->run(prepared, {in, second, workspace->data, 2});
+            _exit(std::memcmp(y.data(), again.data(), out.bytes()) ? 1 : 0);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0) << named.candidate.name;
+    }
 }
 
 TEST(Matmul, PacksConstantWeights) {

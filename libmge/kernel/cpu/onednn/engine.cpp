@@ -62,6 +62,10 @@ dnnl_stream_t stream() {
 
 ThreadScope::ThreadScope(int threads) : outer_(omp_get_max_threads()) {
     threads = team_size(threads);
+    // A primitive made before the fork asks for as many threads as it was made for: there, no region may have
+    // more than one.
+    if (is_team_lost()) [[unlikely]]
+        omp_set_max_active_levels(0);
     if (threads != outer_) omp_set_num_threads(threads);
 }
 ThreadScope::~ThreadScope() {
