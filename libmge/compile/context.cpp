@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstring>
+#include <map>
 
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/plan_memory.h"
@@ -11,6 +12,22 @@ namespace {
 
 [[noreturn]] void throw_no_port(std::string_view kind, size_t i, size_t count) {
     throw_user("context", text("there is no ", kind, ' ', i, "; the program has ", count), ErrorClass::index);
+}
+
+// By step: the dynamic values that are read there for the last time, or made there and never read.
+std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program) {
+    auto& steps = program.compiled_steps();
+    std::map<ValueId, size_t> last;
+    for (size_t i = 0; i < steps.size(); ++i) {
+        if (!steps[i].is_dynamic) continue;
+        for (auto* locations : {&steps[i].inputs, &steps[i].outputs})
+            for (auto& location : *locations)
+                if (location.kind == Location::Kind::dynamic) last[ValueId(location.at)] = i;
+    }
+    for (ValueId id : program.graph().outputs()) last.erase(id);
+    std::vector<std::vector<ValueId>> released(steps.size());
+    for (auto [id, step] : last) released[step].push_back(id);
+    return released;
 }
 
 }  // namespace
@@ -87,6 +104,7 @@ void CompiledContext::make_instructions() {
     size_t count = 0;
     for (auto& step : steps) count += step.inputs.size() + step.outputs.size();
     addresses_.resize(count);
+    auto released = released_values(*program_);
     auto& options = program_->options();
     void** next = addresses_.data();
     for (auto& step : steps) {
@@ -96,6 +114,7 @@ void CompiledContext::make_instructions() {
                 program_->graph().node(step.node), options, may_view,
                 [this](ValueId id) { return tensor_at(id); },
                 [this](ValueId id, Tensor value) { dynamic_values_[size_t(id)] = std::move(value); }));
+            dynamic_steps_.back()->release_after(released[instructions_.size()]);
             Launch launch;
             launch.allocator = dynamic_steps_.back().get();
             instructions_.push_back({DynamicStep::run_instruction, &nothing_, launch});

@@ -52,6 +52,7 @@ void DynamicStep::run() {
     }
     for (size_t i = 0; i < outputs_.size(); ++i) write_(node_.outputs[i], std::move(outputs_[i]));
     outputs_.clear();
+    for (ValueId id : released_) write_(id, {});
 }
 
 void* DynamicStep::allocate(size_t output, const TensorSpec& spec) {

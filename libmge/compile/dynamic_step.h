@@ -20,6 +20,8 @@ public:
                 std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write);
 
     void run();
+    // Values that nobody reads after this step: their memory is given back then.
+    void release_after(std::vector<ValueId> values) { released_ = std::move(values); }
     void* allocate(size_t output, const TensorSpec& spec) override;
 
     // As an instruction's function: the step itself stands in launch.allocator.
@@ -47,6 +49,7 @@ private:
     std::vector<Plan> plans_;
     size_t oldest_ = 0;
     Tensors outputs_;
+    std::vector<ValueId> released_;
 };
 
 }  // namespace mge

@@ -53,6 +53,32 @@ TEST(DynamicShapes, ViewsDoNotKeepPlannedMemory) {
     EXPECT_EQ(outputs[0].shape(), (Shape{4, 1}));
 }
 
+TEST(DynamicShapes, ComeFromOperatorsThatFindThem) {
+    Graph graph = record({f32({6}), {DType::boolean, {6}, {}}}, [](const Tensors& x) {
+        Tensors taken = ops::cond_take(ops::add(x[0], x[0]), x[1]);
+        Tensor y = ops::mul(taken[0], taken[0]);
+        return Tensors{ops::sum(y), ops::relu(taken[0]), taken[1], ops::relu(x[0])};
+    });
+    Executable executable(graph, {});
+    Tensor x = constant({6}, {1, -2, 3, -4, 5, -6});
+    auto run = [&](std::vector<uint8_t> mask) {
+        Tensor chosen = tensor_from_host({DType::boolean, {6}, {}}, mask.data());
+        return executable.run(std::vector{x, chosen});
+    };
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        Tensors some = run({1, 1, 0, 0, 1, 0});
+        EXPECT_THAT(floats_of(some[0]), ElementsAre(4 + 16 + 100));
+        EXPECT_THAT(floats_of(some[1]), ElementsAre(2, 0, 10));
+        EXPECT_EQ(some[2].shape(), (Shape{3}));
+        EXPECT_EQ(some[2].data<int32_t>()[2], 4);
+        EXPECT_THAT(floats_of(some[3]), ElementsAre(1, 0, 3, 0, 5, 0));
+        Tensors none = run({0, 0, 0, 0, 0, 0});
+        EXPECT_EQ(none[1].shape(), (Shape{0}));
+        EXPECT_THAT(floats_of(none[0]), ElementsAre(0));
+        EXPECT_THAT(floats_of(some[1]), ElementsAre(2, 0, 10)) << "results outlive the next run";
+    }
+}
+
 TEST(DynamicShapes, ErrorsArriveAtTheCaller) {
     Graph graph =
         record({f32({6}), i32({2})}, [](const Tensors& x) { return Tensors{ops::reshape(x[0], x[1])}; });
