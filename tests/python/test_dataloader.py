@@ -188,3 +188,17 @@ def test_sampler_must_fit_the_data_set():
         DataLoader(DATA, StreamSampler(1))
     with pytest.raises(TypeError, match="Dataset"):
         DataLoader([1, 2])
+
+
+def test_workers_can_compute_with_tensors():
+    weight = mge.Tensor(np.ones((64, 64), np.float32))
+    mge.functional.matmul(weight, weight)  # the parent's threads are running
+
+    class Multiply(Transform):
+        def apply(self, input):
+            x = mge.Tensor(np.full((64, 64), input[1], np.float32))
+            return mge.functional.matmul(x, weight).numpy()
+
+    loader = DataLoader(DATA, SequentialSampler(DATA, 2), Multiply(), num_workers=2, timeout=60)
+    for k, batch in enumerate(loader):
+        np.testing.assert_array_equal(batch[:, 0, 0], [64 * 2 * k, 64 * (2 * k + 1)])

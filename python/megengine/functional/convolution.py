@@ -169,6 +169,12 @@ def conv_transpose2d(
     for e, s in zip(extra, stride, strict=True):
         assert e < s or e == 0, f"[{who}] output_padding {e} must be less than the stride {s}"
     assert inp.ndim == 4, f"[{who}] the input must have rank 4, got {inp.ndim}"
+    channels = weight._tuple_shape[-4] * (groups if weight.ndim == 5 else 1)
+    if inp._tuple_shape[1] != channels:
+        raise RuntimeError(
+            f"[{who}] the input {inp._tuple_shape} has {inp._tuple_shape[1]} channels,"
+            f" the weight {weight._tuple_shape} takes {channels}"
+        )
     kernel = weight._tuple_shape[-2:]
     sizes = [
         (i - 1) * s - 2 * p + d * (k - 1) + 1 + e

@@ -89,6 +89,7 @@ def cross_entropy(
         Tensor.
     Raises:
         AssertionError: the ranks do not fit.
+        IndexError: a class number is out of range.
         ValueError: ``reduction`` is unknown.
     Example:
         >>> F.nn.cross_entropy(Tensor([[0.0, 0.0]]), Tensor([0]))

@@ -95,7 +95,7 @@ def _reduce(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
     try:
         return op(inp, axes=axes, keepdims=bool(keepdims))
     except ValueError as error:
-        raise RuntimeError(f"[{who}] {error}") from None
+        raise RuntimeError(str(error)) from None
 
 
 def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:

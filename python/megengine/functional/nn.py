@@ -176,7 +176,8 @@ def one_hot(inp: Tensor, num_classes: int) -> Tensor:
     Returns:
         Tensor of the shape (*inp.shape, num_classes) and the dtype of ``inp``.
     Raises:
-        RuntimeError: ``inp`` is not of integers.
+        TypeError: ``inp`` is not of integers.
+        IndexError: a place is out of range.
     Example:
         >>> F.one_hot(Tensor([0, 2]), 3)
         Tensor([[1 0 0]
@@ -202,7 +203,7 @@ def embedding(
         (*inp.shape, width).
     Raises:
         ValueError: one of the last three is given.
-        RuntimeError: a row number is out of range.
+        IndexError: a row number is out of range.
     Example:
         >>> F.embedding(Tensor([1, 0]), Tensor([[1.0], [2.0]]))
         Tensor([[2.]
@@ -230,7 +231,7 @@ def indexing_one_hot(src: Tensor, index: Tensor, axis: int = 1, keepdims: bool =
         Tensor.
     Raises:
         AssertionError: ``src`` is not a Tensor.
-        RuntimeError: an index is out of range.
+        IndexError: an index is out of range.
     Example:
         >>> F.indexing_one_hot(Tensor([[1, 2], [3, 4]]), Tensor([1, 0]))
         Tensor([2 3], dtype=int32, device=xpux:0)

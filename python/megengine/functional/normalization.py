@@ -40,6 +40,7 @@ def batch_norm(
     Raises:
         NotImplementedError: the rank of ``inp`` is not 4.
         AssertionError: not training, and a running statistic is missing.
+        RuntimeError: a weight or statistic does not have one element per channel.
     Example:
         >>> x = F.ones((1, 1, 1, 1))
         >>> F.batch_norm(x, F.zeros_like(x), F.ones_like(x)).shape
@@ -52,17 +53,21 @@ def batch_norm(
     )
     shape = (1, inp._tuple_shape[1], 1, 1)
 
-    def given(value, default: float) -> Tensor:
+    def given(name: str, value, default: float) -> Tensor:
         if value is None:
             return Tensor(np.full(shape, default, np.float32), device=inp.device)
+        if value.size != shape[1]:
+            raise RuntimeError(
+                f"[batch_norm] {name} has {value.size} elements, the input {shape[1]} channels"
+            )
         return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
 
     y, mean, var, _, _ = _mge.ops.batch_norm(
         inp,
-        given(weight, 1.0),
-        given(bias, 0.0),
-        given(running_mean, 0.0),
-        given(running_var, 1.0),
+        given("weight", weight, 1.0),
+        given("bias", bias, 0.0),
+        given("running_mean", running_mean, 0.0),
+        given("running_var", running_var, 1.0),
         training=bool(training),
         momentum=momentum,
         epsilon=eps,
