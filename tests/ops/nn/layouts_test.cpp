@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -130,6 +131,31 @@ TEST(Conv2d, HasKernelsForChannelBlocks) {
         if (cpu_isa() >= Isa::avx2 || conv_cases[i].x[1] % 8 == 0) {
             EXPECT_GT(check_conv(conv_cases[i], blocks, blocks), 0) << i;
         }
+}
+
+// The bound under which the strict tier may use them: relative to the root mean square of the result.
+TEST(Conv2d, WinogradKeepsStrictPrecision) {
+    constexpr double strict_rms_error = 2e-6;
+    ops::Conv2d::Params params{.padding = {1, 1}};
+    Tensor x = random_tensor({1, 256, 14, 14}), weight = random_tensor({16, 256, 3, 3});
+    TensorSpec specs[] = {x.spec(), weight.spec()}, out{DType::f32, {1, 16, 14, 14}, {}};
+    Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
+    auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+    auto expected = values_of(run(list.back(), problem, {x, weight}, {})[0]);
+    int checked = 0;
+    for (auto& named : list) {
+        if (named.candidate.name.find("wino") == std::string::npos) continue;
+        auto got = values_of(run(named, problem, {x, weight}, {})[0]);
+        double error = 0, size = 0;
+        for (size_t i = 0; i < got.size(); ++i) {
+            error += (got[i] - expected[i]) * (got[i] - expected[i]);
+            size += expected[i] * expected[i];
+        }
+        EXPECT_LT(std::sqrt(error / size), strict_rms_error) << named.candidate.name;
+        RecordProperty(named.candidate.name, text(std::sqrt(error / size)));
+        ++checked;
+    }
+    EXPECT_EQ(checked > 0, cpu_isa() >= Isa::avx512);
 }
 
 TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
