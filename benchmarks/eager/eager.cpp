@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "libmge/eager/tape.h"
 #include "libmge/mge.h"
 
 namespace {
@@ -25,6 +26,25 @@ void reshape(benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(mge::ops::reshape(x, {.shape = {16}}));
 }
 BENCHMARK(reshape);
+
+// Records a chain of adds, sums it up and goes back; the counter says the time of one operator, forward and
+// backward.
+void add_and_backward(benchmark::State& state) {
+    constexpr int chain = 16;
+    mge::Tensor b = ones({4, 4}), value = ones({4, 4});
+    for (auto _ : state) {
+        mge::Tape tape;
+        mge::Tensor x = tape.attach(value);
+        tape.start();
+        for (int i = 0; i < chain; ++i) x = mge::ops::add(x, b);
+        mge::Tensor y = mge::ops::sum(x);
+        mge::Tensor dy;
+        benchmark::DoNotOptimize(tape.backward({&y, 1}, {&dy, 1}));
+    }
+    state.counters["per_operator"] = benchmark::Counter(
+        double(state.iterations()) * (chain + 1), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(add_and_backward);
 
 }  // namespace
 
