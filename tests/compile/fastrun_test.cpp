@@ -24,6 +24,7 @@ Graph convolutions() {
 CompileOptions profiling(FastrunCache* cache) {
     CompileOptions options;
     options.layout = "nchw";
+    options.threads = 1;
     options.select.profile = true;
     options.select.heuristic = false;
     options.select.cache = cache;
@@ -64,6 +65,7 @@ TEST(FastRun, KeepsTheArenaWithinTheFactor) {
     };
     CompileOptions heuristic;
     heuristic.layout = "nchw";
+    heuristic.threads = 1;
     size_t base = Program::compile(convolutions(), heuristic)->memory().plan_lower_bound;
     for (double factor : {1.0, 1.5, 2.0, 4.0}) {
         auto memory = plan_for(factor);
