@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t run_length = 4096;    // elements of a run reduced in one go: a few hundred per f32 lane
 constexpr int64_t piece_length = 8192;  // rows of one piece of a long folding
 constexpr int64_t rows_in_f32 = 64;     // rows that are added in f32 before they go to the f64 totals
-constexpr int64_t tile = 512;           // columns folded at once: totals stay in the first-level cache
+constexpr int64_t tile = 2048;          // columns folded at once: whole pages are read, totals stay near
 constexpr int64_t grain = 32768;        // elements per thread that are worth a second one
 
 template <Reduction kind, class A>

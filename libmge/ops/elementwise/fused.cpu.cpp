@@ -14,8 +14,9 @@
 namespace mge::ops {
 namespace {
 
-constexpr int64_t block = 1024;                 // elements; 4 KB per f32 register
-constexpr int64_t slot_bytes = block * 8;       // room for the widest dtype
+constexpr int64_t block = 1024;  // elements; 4 KB per f32 register
+// Room for the widest dtype, and some cache lines, so that slots do not lie at equal places of pages.
+constexpr int64_t slot_bytes = block * 8 + 320;
 constexpr int64_t elements_per_thread = 65536;  // steps * elements that are worth a second thread
 
 // Where a register's values are while a block is computed.
