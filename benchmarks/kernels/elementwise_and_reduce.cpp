@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators and reductions on f32 of 1 MB and 64 MB, and how long a 4 x 4 addition takes inside
-// the kernel. Prints one line per case: name, bytes, microseconds (median), gigabytes per second counted as
-// input plus output. Usage: benchmark_elementwise [THREADS]; elementwise_and_reduce.py prints the same for
-// NumPy and PyTorch.
+// the kernel. Prints one line per case: name, bytes, microseconds of CPU time (the least of several rounds,
+// so that other work on the machine disturbs little), gigabytes per second counted as input plus output.
+// Usage: benchmark_elementwise [THREADS]; elementwise_and_reduce.py prints the same for NumPy and PyTorch.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,24 +17,29 @@
 namespace {
 
 using namespace mge;
-using Clock = std::chrono::steady_clock;
 
-constexpr int rounds = 15;
+constexpr int rounds = 25;
+constexpr double round_us = 4000;
 
-double median_us(const std::function<void()>& run) {
-    std::vector<double> times;
+double cpu_us() {
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return double(now.tv_sec) * 1e6 + double(now.tv_nsec) * 1e-3;
+}
+
+double least_us(const std::function<void()>& run) {
+    double least = 1e300;
     run();
     for (int i = 0; i < rounds; ++i) {
-        auto begin = Clock::now();
+        double begin = cpu_us();
         int repeats = 0;
         do {
             run();
             ++repeats;
-        } while (Clock::now() - begin < std::chrono::milliseconds(10));
-        times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / repeats);
+        } while (cpu_us() - begin < round_us);
+        least = std::min(least, (cpu_us() - begin) / repeats);
     }
-    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
-    return times[rounds / 2];
+    return least;
 }
 
 Tensor filled(const Shape& shape) {
@@ -79,7 +84,7 @@ private:
 
 void report(const std::string& name, const OpInfo& op, const void* params, Tensors inputs) {
     Kernel kernel(op, params, std::move(inputs));
-    double us = median_us([&] { kernel.run(); });
+    double us = least_us([&] { kernel.run(); });
     std::printf("%-22s %10zu B %10.2f us %8.1f GB/s\n", name.c_str(), kernel.bytes(), us,
                 double(kernel.bytes()) / us / 1e3);
 }
@@ -109,7 +114,7 @@ int main(int argc, char** argv) {
     set_default_threads(argc > 1 ? std::stoi(argv[1]) : 1);
     NoParams none;
     Kernel tiny(ops::Add::info, &none, {filled({4, 4}), filled({4, 4})});
-    std::printf("threads %d\nadd 4x4: run() %.1f ns\n", default_threads(), 1e3 / 1000 * median_us([&] {
+    std::printf("threads %d\nadd 4x4: run() %.1f ns\n", default_threads(), 1e3 / 1000 * least_us([&] {
                                                                                for (int i = 0; i < 1000; ++i)
                                                                                    tiny.run();
                                                                            }));
