@@ -124,7 +124,7 @@ Prepared prepare_elementwise(const Problem& problem, RowsFn run, RowsFn inner, c
     state.nest = make_loop_nest(problem.inputs, problem.outputs[0]);
     state.rows = innermost_rows(state.nest, state.inputs);
     state.rows.inner = inner;
-    std::memcpy(state.functor.data(), functor, functor_bytes);
+    if (functor_bytes) std::memcpy(state.functor.data(), functor, functor_bytes);
     return Prepared::make(std::move(state));
 }
 

@@ -22,7 +22,7 @@ const void* broadcast_address(const void* data, const TensorSpec& input, const S
 Prepared prepare_elements(const Problem& problem, ElementFn run, const void* functor, size_t functor_bytes) {
     MGE_CHECK(functor_bytes <= max_functor_bytes);
     ElementState state{run, {problem.inputs.begin(), problem.inputs.end()}, problem.outputs[0], {}};
-    std::memcpy(state.functor.data(), functor, functor_bytes);
+    if (functor_bytes) std::memcpy(state.functor.data(), functor, functor_bytes);
     return Prepared::make(std::move(state));
 }
 
