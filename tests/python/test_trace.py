@@ -347,3 +347,33 @@ def test_dump_refuses_batch_norm_in_training():
     f(Tensor(np.ones((2, 2, 3, 3), np.float32)))
     with pytest.raises(RuntimeError, match="training"):
         f.dump(io.BytesIO())
+
+
+@both_modes
+def test_traced_training_takes_batches_of_any_size(symbolic):
+    def train(wrap):
+        mge.random.seed(1)
+        net = M.Sequential(M.Conv2d(1, 4, 3, padding=1), M.BatchNorm2d(4), M.ReLU(), M.MaxPool2d(2))
+        manager = GradManager().attach(net.parameters())
+        optimizer = SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+        def step(x, label):
+            with manager:
+                loss = F.nn.cross_entropy(F.flatten(net(x), 1), label)
+                manager.backward(loss)
+            optimizer.step().clear_grad()
+            return loss
+
+        step = wrap(step)
+        losses = []
+        for seed, n in enumerate((4, 4, 6, 3)):
+            rng = np.random.default_rng(seed)
+            x = rng.normal(size=(n, 1, 4, 4)).astype(np.float32)
+            label = rng.integers(0, 16, n).astype(np.int32)
+            losses.append(step(Tensor(x), Tensor(label)).item())
+        return losses, net[1].running_mean.numpy()
+
+    losses, mean = train(trace(symbolic=symbolic))
+    expected_losses, expected_mean = train(lambda step: step)
+    np.testing.assert_allclose(losses, expected_losses, rtol=1e-4)
+    np.testing.assert_allclose(mean, expected_mean, rtol=1e-4, atol=1e-6)

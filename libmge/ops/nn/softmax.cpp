@@ -4,7 +4,7 @@
 #include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/exponential.h"
-#include "libmge/ops/shape/reduce_to_shape.h"
+#include "libmge/ops/reduce/reduce.h"
 
 namespace mge::ops {
 
@@ -19,15 +19,12 @@ TensorSpecs Softmax::infer(const Params& p, std::span<const TensorSpec> in) {
 
 Tensors Softmax::gradient(const GradientContext<Params>& g) {
     const Tensor &y = g.output(), &dy = g.output_grad();
-    Shape shape = y.shape();
-    shape[normalize_axis(name, g.params.axis, shape.rank())] = 1;
-    auto sum = [&](const Tensor& t) {
-        return reduce_to_shape(t, {.shape = IntList(shape.begin(), shape.end())});
-    };
+    // A sum over the axis, not to a shape: a recorded gradient has to fit other batch sizes.
+    auto total = [&](const Tensor& t) { return sum(t, {.axes = {g.params.axis}, .keepdims = true}); };
     if (g.params.log)  // dx = dy − exp(y)·Σdy
-        return g.result({{"x", sub(dy, mul(exp(y), sum(dy)))}});
+        return g.result({{"x", sub(dy, mul(exp(y), total(dy)))}});
     // dx = y·(dy − Σ y·dy)
-    return g.result({{"x", mul(y, sub(dy, sum(mul(y, dy))))}});
+    return g.result({{"x", mul(y, sub(dy, total(mul(y, dy))))}});
 }
 
 }  // namespace mge::ops
