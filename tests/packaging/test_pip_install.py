@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`pip install .` gives a package that works alone, away from the source and build trees."""
+
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# As deep as build/release, so that relative paths agree and ccache answers nearly everything.
+SETTINGS = ("cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON", f"build-dir={ROOT}/build/wheel")
+
+
+@pytest.fixture(scope="module")
+def site(run, tmp_path_factory):
+    """A folder with the package in it, installed by pip."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+    command += ["--no-build-isolation", "--no-deps", "--target", folder]
+    for setting in SETTINGS:
+        command += ["--config-settings", setting]
+    # The compiler under the name the build tree uses: ccache tells names apart.
+    run(*command, ROOT, env={**os.environ, "CXX": "c++"})
+    return folder
+
+
+@pytest.fixture
+def python(site, run, tmp_path):
+    """Runs a program with the installed package, in an empty folder."""
+
+    def run_python(program):
+        environment = {**os.environ, "PYTHONPATH": str(site)}
+        return run(sys.executable, "-c", program, cwd=tmp_path, env=environment)
+
+    return run_python
+
+
+def test_package_is_the_installed_one(site, python):
+    files = python(
+        "import megengine as m, megengine._mge as x; print(m.__file__); print(x.__file__)"
+    )
+    assert [Path(line).parent for line in files.splitlines()[-2:]] == [site / "megengine"] * 2
+
+
+def test_version_stands_in_one_place(site, python):
+    (metadata,) = site.glob("megengine-*.dist-info")
+    version = python("import megengine._mge; print(megengine._mge.__version__)").strip()
+    assert metadata.name == f"megengine-{version}.dist-info"
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        assert "version" not in tomllib.load(file)["project"]
+
+
+def test_library_is_inside_once(site):
+    assert len(list(site.rglob("libmge.so*"))) == 1
+
+
+def test_readme_example(readme_example, python, tmp_path):
+    output = python(readme_example("python"))
+    assert float(output.splitlines()[-1].removeprefix("loss ")) < 0.01
+    assert (tmp_path / "sum.mge").stat().st_size > 0
