@@ -124,6 +124,23 @@ TEST(Model, DamageIsNamed) {
     EXPECT_THAT(damaged(good.size() - 1), HasSubstr("is damaged (checksum)"));
 }
 
+// A small file must not make the reader read the same bytes over and over.
+TEST(Model, TensorsThatOverlapAreRefused) {
+    Image image(written(sample_models()[0]));
+    auto bytes = image.bytes();
+    int patched = 0;
+    for (size_t at = sizeof(ModelHeader); at + 8 <= bytes.size(); at += 8) {
+        uint64_t value;
+        std::memcpy(&value, bytes.data() + at, 8);
+        if (value != model_alignment) continue;  // where the second tensor begins
+        std::memset(bytes.data() + at, 0, 8);
+        ++patched;
+    }
+    ASSERT_EQ(patched, 1);
+    reseal(bytes);
+    EXPECT_THAT(message_of(image), HasSubstr("overlaps the tensor before it"));
+}
+
 // 20,000 truncations, flips and splices of three models: a typed error or a model, never anything else.
 TEST(Model, MutationsNeverCrash) {
     constexpr int mutations = 20000;
