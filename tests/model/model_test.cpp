@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
 #include "libmge/base/hash.h"
+#include "libmge/compile/program.h"
 #include "libmge/device/device.h"
 #include "libmge/model/container.h"
 #include "libmge/ops/all.h"
@@ -141,7 +143,7 @@ TEST(Model, TensorsThatOverlapAreRefused) {
     EXPECT_THAT(message_of(image), HasSubstr("overlaps the tensor before it"));
 }
 
-// 20,000 truncations, flips and splices of three models: a typed error or a model, never anything else.
+// 20,000 truncations, flips and splices of small models: a typed error or a model, never anything else.
 TEST(Model, MutationsNeverCrash) {
     constexpr int mutations = 20000;
     std::vector<std::string> images;
@@ -174,6 +176,64 @@ TEST(Model, MutationsNeverCrash) {
         }
     }
     EXPECT_GT(refused, mutations / 2);
+}
+
+// What a parameter may be turned into by somebody who means harm.
+std::vector<ParamValue> hostile_values(const ParamValue& value) {
+    constexpr int64_t extremes[] = {0, -1, 7, INT32_MAX, int64_t(1) << 40, INT64_MIN, INT64_MAX};
+    std::vector<ParamValue> result;
+    for (int64_t extreme : extremes) {
+        if (std::holds_alternative<int64_t>(value)) result.push_back(extreme);
+        if (auto* list = std::get_if<IntList>(&value))
+            for (size_t i = 0; i <= list->size(); ++i) {
+                IntList changed = *list;
+                i < changed.size() ? void(changed[i] = extreme) : changed.push_back(extreme);
+                result.push_back(changed);
+            }
+    }
+    if (std::holds_alternative<double>(value)) result.insert(result.end(), {-1e300, 1e300, double(NAN)});
+    if (std::holds_alternative<std::string>(value))
+        result.insert(result.end(), {std::string(), std::string("x\0y", 3)});
+    return result;
+}
+
+// The model with one parameter changed; its other parts stay, so that the reader meets exactly this fault.
+Model with_param(const Model& model, NodeId id, const std::string& name, const ParamValue& value) {
+    Model changed = model;
+    Node& node = changed.graph.node(id);
+    auto params = node.op->params.make();
+    load_params("test", node.op->fields, params.get(), save_params(node.op->fields, node.params.get()));
+    load_params("test", node.op->fields, params.get(), {{name, value}});
+    node.params = params;
+    return changed;
+}
+
+// Every parameter of every node at its extremes: refused when read, or read and then refused or run. Memory
+// is limited, so that a giant tensor is a typed error as well.
+TEST(Model, HostileParametersNeverCrash) {
+    device({}).set_memory_limit(device({}).memory().allocated + (size_t(256) << 20));
+    int read = 0, refused = 0;
+    for (auto& model : sample_models())
+        for (size_t id = 0; id < model.graph.nodes().size(); ++id) {
+            auto& node = model.graph.nodes()[id];
+            for (auto& [name, value] : save_params(node.op->fields, node.params.get()))
+                for (auto& hostile : hostile_values(value)) {
+                    SCOPED_TRACE(text(node.op->name, '.', name, " = ", to_text(hostile)));
+                    try {
+                        Image image(written(with_param(model, NodeId(id), name, hostile)));
+                        Model again = image.read();
+                        ++read;
+                        Context::create(Program::compile(again.graph, {}))->run();
+                    } catch (const InternalError& e) {
+                        ADD_FAILURE() << e.what();
+                    } catch (const Error&) {
+                        ++refused;
+                    }
+                }
+        }
+    device({}).set_memory_limit(0);
+    EXPECT_GT(read, 10);
+    EXPECT_GT(refused, 100);
 }
 
 }  // namespace

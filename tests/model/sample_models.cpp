@@ -45,8 +45,48 @@ Model converted() {
     return model;
 }
 
+// A convolution net in small, with what takes parameters by the handful.
+Model convolved() {
+    Model model;
+    Graph& g = model.graph;
+    ValueId x = g.add_input({DType::f32, {2, 3, 8, 8}, {}}, "image");
+    ValueId w = g.add_constant(filled({4, 3, 3, 3}, 0.1f), "weight");
+    ValueId b = g.add_constant(filled({1, 4, 1, 1}, 0.2f), "bias");
+    ValueId y = add<ops::Conv2d>(g, {.stride = {2, 1}, .padding = {1, 1}, .activation = Activation::relu},
+                                 {x, w, b}, "conv");
+    y = add<ops::MaxPool2d>(g, {.kernel = {2, 2}, .stride = {2, 2}}, {y}, "pool");
+    y = add<ops::Transpose>(g, {.pattern = {0, 2, 3, 1}}, {y}, "nhwc");
+    y = add<ops::Mean>(g, {.axes = {1}, .keepdims = false}, {y}, "mean");
+    y = add<ops::Flatten>(g, {.start = 1, .end = -1}, {y}, "flat");
+    ValueId m = g.add_constant(filled({16, 5}, 0.3f), "matrix");
+    y = add<ops::Matmul>(g, {}, {y, m}, "classify");
+    g.set_outputs({add<ops::Softmax>(g, {.axis = 1}, {y}, "probability")});
+    return model;
+}
+
+// Several outputs, lists of numbers, values of inputs that inference needs, a shape only a run can tell.
+Model indexed() {
+    Model model;
+    Graph& g = model.graph;
+    ValueId x = g.add_input({DType::f32, {6, 4}, {}}, "x");
+    ValueId zero = g.add_constant(filled({}, 0), "zero");
+    NodeId halves = g.add_node(
+        ops::Split::info,
+        std::make_shared<ops::Split::Params>(ops::Split::Params{.axis = 0, .sizes = {2, 4}}), {x}, "halves");
+    ValueId tail = g.node(halves).outputs[1];
+    ValueId part = add<ops::Slice>(g, {.items = {1, 3, INT64_MIN, -1, 0}}, {tail}, "backwards");
+    ValueId mask = add<ops::Greater>(g, {}, {part, zero}, "positive");
+    NodeId taken =
+        g.add_node(ops::CondTake::info, std::make_shared<ops::CondTake::Params>(), {part, mask}, "taken");
+    ValueId padded = add<ops::Pad>(g, {.before = {1, 0}, .after = {0, 2}}, {part}, "padded");
+    g.set_outputs({g.node(taken).outputs[0], padded,
+                   add<ops::OneHot>(g, {.num_classes = 3}, {add<ops::Argmax>(g, {.axis = 1}, {part}, "best")},
+                                    "classes")});
+    return model;
+}
+
 }  // namespace
 
-std::vector<Model> sample_models() { return {joined(), sum(), converted()}; }
+std::vector<Model> sample_models() { return {joined(), sum(), converted(), convolved(), indexed()}; }
 
 }  // namespace mge
