@@ -4,15 +4,13 @@
 
 #include <flatbuffers/flatbuffers.h>
 
-#include <atomic>
 #include <cstring>
 
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
-#include "libmge/base/threads.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
+#include "libmge/model/tensor_checksum.h"
 #include "mge_generated.h"
 
 namespace mge {
@@ -132,28 +130,10 @@ private:
             if (t->offset() < end) fail(where, ": overlaps the tensor before it");
             end = t->offset() + t->bytes();
             const std::byte* data = bytes_.data() + header_.data_offset + t->offset();
+            if (tensor_checksum(data, t->bytes()) != t->checksum())
+                fail(where, " (", spec, ") is damaged (checksum)");
             tensors_.emplace_back(spec, borrow_storage(data, t->bytes(), owner_));
         }
-        verify_checksums(end);
-    }
-
-    // At the speed of memory, on all threads: each takes the tensors that begin in its share of the bytes.
-    void verify_checksums(size_t bytes) const {
-        constexpr int64_t worth_a_thread = 1 << 20;
-        std::atomic<size_t> damaged{SIZE_MAX};
-        auto base = bytes_.data() + header_.data_offset;
-        par_for(default_threads(), int64_t(bytes), worth_a_thread, [&](int64_t begin, int64_t end) {
-            for (size_t i = 0; i < tensors_.size(); ++i) {
-                auto at = static_cast<const std::byte*>(tensors_[i].data()) - base;
-                auto* stored = table_->tensors()->Get(flatbuffers::uoffset_t(i));
-                if (at < begin || at >= end || checksum(base + at, stored->bytes()) == stored->checksum())
-                    continue;
-                damaged.store(i);
-            }
-        });
-        // An empty tensor at the very end begins in nobody's share, and has nothing that could be damaged.
-        if (size_t i = damaged.load(); i != SIZE_MAX)
-            fail("tensor ", i, " (", tensors_[i].spec(), ") is damaged (checksum)");
     }
 
     const Tensor& tensor(int index, const std::string& where) const {
