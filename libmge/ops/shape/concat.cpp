@@ -18,7 +18,8 @@ TensorSpecs Concat::infer(const Params& p, std::span<const TensorSpec> in) {
         if (!(got == expected))
             throw_user(name,
                        text("shapes ", in[0].shape, " and ", x.shape, " differ outside of axis ", axis));
-        out.shape[axis] += x.shape[axis];
+        if (__builtin_add_overflow(out.shape[axis], x.shape[axis], &out.shape[axis]))
+            throw_user(name, text("extents of axis ", axis, " sum to more than 63 bits hold"));
     }
     return {out};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/pad.h"
 
+#include <cstdint>
+
 #include <algorithm>
 
 #include "libmge/op/define.h"
@@ -15,8 +17,11 @@ void check_margins(const char* who, const Pad::Params& p, int rank) {
                         p.after.size(), " after"),
                    ErrorClass::value);
     for (auto& margins : {p.before, p.after})
-        for (int64_t margin : margins)
+        for (int64_t margin : margins) {
             if (margin < 0) throw_user(who, text("margin ", margin, " is negative"), ErrorClass::value);
+            if (margin > INT32_MAX)
+                throw_user(who, text("margin ", margin, " is above ", INT32_MAX), ErrorClass::value);
+        }
 }
 
 void check_mode(const Pad::Params& p, const Shape& x) {

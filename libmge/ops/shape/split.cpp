@@ -28,7 +28,8 @@ TensorSpecs Split::infer(const Params& p, std::span<const TensorSpec> in) {
     int64_t total = 0;
     for (int64_t size : sizes) {
         if (size < 0) throw_user(name, text("size ", size, " is negative"), ErrorClass::value);
-        total += size;
+        // Once above the extent it stays there: a sum of hostile sizes must not overflow.
+        total = size > x.shape[axis] - total ? x.shape[axis] + 1 : total + size;
         parts.push_back(x);
         parts.back().shape[axis] = size;
     }

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/geometry.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace mge::ops {
 namespace {
+
+// No window is larger: below it, sums and products of extents fit in 63 bits.
+constexpr int64_t largest_extent = INT32_MAX;
 
 void check_window(std::string_view who, const ConvWindow& w) {
     for (int i : {0, 1}) {
@@ -48,6 +54,8 @@ ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const
     g.padding = window.padding;
     g.dilation = window.dilation;
     for (int i : {0, 1}) {
+        if (std::max({g.stride[i], g.padding[i], g.dilation[i], g.kernel[i], g.in[i]}) > largest_extent)
+            throw_user(who, text("extents, stride, padding and dilation may be at most ", largest_extent));
         int64_t reach = g.dilation[i] * (g.kernel[i] - 1) + 1, available = g.in[i] + 2 * g.padding[i];
         if (g.kernel[i] < 1 || available < reach)
             throw_user(who, text("the window reaches over ", reach, i ? " columns" : " rows",
