@@ -10,7 +10,6 @@
 #include "libmge/base/hash.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
-#include "libmge/model/tensor_checksum.h"
 #include "mge_generated.h"
 
 namespace mge {
@@ -130,7 +129,7 @@ private:
             if (t->offset() < end) fail(where, ": overlaps the tensor before it");
             end = t->offset() + t->bytes();
             const std::byte* data = bytes_.data() + header_.data_offset + t->offset();
-            if (tensor_checksum(data, t->bytes()) != t->checksum())
+            if (checksum(data, t->bytes()) != t->checksum())
                 fail(where, " (", spec, ") is damaged (checksum)");
             tensors_.emplace_back(spec, borrow_storage(data, t->bytes(), owner_));
         }

@@ -6,7 +6,6 @@
 #include "libmge/base/version.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
-#include "libmge/model/tensor_checksum.h"
 #include "mge_generated.h"
 
 namespace mge {
@@ -34,9 +33,9 @@ public:
         for (size_t i = 0; i < tensors_.size(); ++i) {
             auto& t = tensors_[i];
             auto dims = t.shape().dims();
-            result.push_back(file::CreateTensor(
-                b, b.CreateString(std::string(name_of(t.dtype()))), b.CreateVector(dims.data(), dims.size()),
-                offsets_[i], t.spec().bytes(), tensor_checksum(t.data(), t.spec().bytes())));
+            result.push_back(file::CreateTensor(b, b.CreateString(std::string(name_of(t.dtype()))),
+                                                b.CreateVector(dims.data(), dims.size()), offsets_[i],
+                                                t.spec().bytes(), checksum(t.data(), t.spec().bytes())));
         }
         return result;
     }
