@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -93,17 +94,23 @@ Session::Session(const Options& options) : options_(options) {
     compile_options_.select.optimized = options.fast_run;
 }
 
-std::unique_ptr<Context> Session::make_context(const Tensors& inputs,
-                                               std::shared_ptr<const Program>& program) {
-    program = Program::compile(infer_shapes(model_.graph, specs_of(inputs)), compile_options_);
-    auto context = Context::create(program);
+std::shared_ptr<const Program> Session::program_for(const TensorSpecs& inputs) {
+    auto has_spec = [](const PortInfo& port, const TensorSpec& spec) { return port.spec == spec; };
+    if (program_ && std::ranges::equal(program_->inputs(), inputs, has_spec)) return program_;
+    return Program::compile(infer_shapes(model_.graph, inputs), compile_options_);
+}
+
+std::unique_ptr<Context> Session::make_context(std::shared_ptr<const Program> program,
+                                               const Tensors& inputs) {
+    auto context = Context::create(std::move(program));
     load_inputs(*context, inputs);
     return context;
 }
 
 void Session::start(const Tensors& inputs) {
     auto start = Clock::now();
-    context_ = make_context(inputs, program_);
+    program_ = program_for(specs_of(inputs));
+    context_ = make_context(program_, inputs);
     compile_ms = milliseconds_since(start);
     start = Clock::now();
     context_->run();
@@ -114,8 +121,8 @@ std::vector<TestCaseResult> Session::check_test_cases() {
     std::vector<TestCaseResult> results;
     for (auto& test : model_.test_cases) {
         TestCaseResult result{test.name, !test.outputs.empty(), 0, {}};
-        std::shared_ptr<const Program> program;
-        auto context = make_context(test.inputs, program);
+        auto program = program_for(specs_of(test.inputs));
+        auto context = make_context(program, test.inputs);
         context->run();
         for (size_t i = 0; i < test.outputs.size(); ++i)
             compare(context->copy_output(i), test.outputs[i], program->outputs()[i].name, result);

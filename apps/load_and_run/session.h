@@ -43,7 +43,11 @@ public:
     double load_ms = 0, compile_ms = 0, first_run_ms = 0;
 
 private:
-    std::unique_ptr<Context> make_context(const Tensors& inputs, std::shared_ptr<const Program>& program);
+    // The program at hand when the specs are its own: compiling packs the weights, which takes seconds for a
+    // large net.
+    std::shared_ptr<const Program> program_for(const TensorSpecs& inputs);
+    static std::unique_ptr<Context> make_context(std::shared_ptr<const Program> program,
+                                                 const Tensors& inputs);
 
     const Options& options_;
     Model model_;
