@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a profiled run was: the steps of the program, the values between them, and when each step of each run
+// began and ended. Profiler (profiler.h) makes it; a file holds it as docs/schemas/profile.schema.json says;
+// MegEngine's graph profiles are read into the same form.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+using Extents = std::vector<int64_t>;
+
+struct ProfileValue {
+    std::string id;  // unique; as the file names it
+    std::string name, dtype, layout, device;
+    std::optional<Extents> shape;  // none: not even the run told
+    Extents strides;               // of MegEngine's values; empty: not given
+    std::string place;             // arena, input, output, constant, dynamic
+    std::string chunk;             // of MegEngine's values: the memory that they are in
+    int64_t offset = 0, bytes = 0;
+    int first_step = -1, last_step = -1;  // positions in the order of execution; -1: not told
+};
+
+struct ProfileStep {
+    std::string id;
+    std::string name, type, algorithm;
+    std::string choice;                // how the algorithm was chosen
+    std::vector<std::string> sources;  // nodes of the model that the step computes
+    std::vector<int> inputs, outputs;  // indices into Profile::values; -1: an absent optional input
+    std::optional<double> operations, bytes;
+    int64_t workspace = 0;
+    // As the file tells them; else those of the values.
+    std::optional<std::vector<Extents>> in_shapes, out_shapes, in_strides;
+};
+
+// Seconds. `kern` is when the work itself began, behind waiting and dispatching.
+struct ProfileSpan {
+    double start = 0, kern = 0, end = 0;
+    double seconds() const { return end - start; }
+};
+
+enum class ProfileSide : uint8_t { device, host };
+
+struct ProfileTrack {
+    ProfileSide side = ProfileSide::device;
+    std::string name;
+};
+
+// One execution of one step, where they do not come in whole runs.
+struct ProfileEvent {
+    int step = 0, track = 0;
+    ProfileSpan span;
+};
+
+// All steps of one run, one behind the other, in nanoseconds since the run's start. Step i ended at ends[i];
+// its kernel began at begins[i], or, when that was not recorded, where the step before it ended.
+struct ProfileRun {
+    int thread = 0;
+    int64_t start = 0;  // since the first recorded run
+    std::vector<int64_t> begins, ends;
+    int64_t begin(size_t step) const { return begins.empty() ? dispatched(step) : begins[step]; }
+    int64_t dispatched(size_t step) const { return step ? ends[step - 1] : 0; }
+    int64_t duration() const { return ends.empty() ? 0 : ends.back(); }
+};
+
+// What a machine can do at best, measured.
+struct Peak {
+    double operations_per_s = 0, bytes_per_s = 0;
+};
+
+struct ProfileMemory {
+    int64_t weights = 0, packed_weights = 0, plan = 0, plan_lower_bound = 0, inputs_outputs = 0;
+};
+
+struct Profile {
+    enum class Format : uint8_t { mge, megengine };
+    Format format = Format::mge;
+    std::string model, version, cpu, isa;
+    int threads = 0;
+    std::optional<Peak> peak;
+    std::optional<ProfileMemory> memory;
+    int64_t runs_total = 0;  // the latest of which are in `runs`
+
+    std::vector<ProfileStep> steps;
+    std::vector<int> order;  // of execution: indices into steps
+    std::vector<ProfileValue> values;
+    std::vector<ProfileTrack> tracks;
+    std::vector<ProfileRun> runs;      // of our own profiles; spans of all steps
+    std::vector<ProfileEvent> events;  // of MegEngine's
+
+    // Shapes of a step's inputs and outputs, from the file or the values.
+    std::vector<Extents> input_shapes(const ProfileStep& step) const;
+    std::vector<Extents> output_shapes(const ProfileStep& step) const;
+    bool has_side(ProfileSide side) const;
+};
+
+// Writes the file whole or not at all. UserError when the path cannot be written.
+MGE_API void write_profile(const std::string& path, const Profile& profile);
+
+// Reads our own profiles and MegEngine's, recognised by content, and verifies them: ids exist, no step needs
+// its own result, times are finite and do not run backwards. ModelError that names the file and the fault.
+MGE_API Profile read_profile(const std::string& path);
+MGE_API Profile read_profile(std::span<const std::byte> bytes, const std::string& label);
+
+}  // namespace mge

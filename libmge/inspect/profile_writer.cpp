@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ostream>
+
+#include "libmge/base/file.h"
+#include "libmge/base/json_writer.h"
+#include "libmge/inspect/profile.h"
+#include "libmge/inspect/profile_json.h"
+
+namespace mge {
+namespace {
+
+void write_step(JsonWriter& json, const ProfileStep& step) {
+    json.line();
+    json.object([&] {
+        json.member("op", step.type);
+        json.member("name", step.name);
+        json.member("algorithm", step.algorithm);
+        json.member("choice", step.choice);
+        json.member("sources", step.sources);
+        json.member("inputs", step.inputs);
+        json.member("outputs", step.outputs);
+        json.member("operations", step.operations);
+        json.member("bytes", step.bytes);
+        json.member("workspace", step.workspace);
+    });
+}
+
+void write_value(JsonWriter& json, const ProfileValue& value) {
+    json.line();
+    json.object([&] {
+        json.member("name", value.name);
+        json.member("dtype", value.dtype);
+        json.member("shape", value.shape);
+        json.member("layout", value.layout);
+        json.member("place", value.place);
+        json.member("offset", value.offset);
+        json.member("bytes", value.bytes);
+        json.member("first_step", value.first_step);
+        json.member("last_step", value.last_step);
+    });
+}
+
+void write_run(JsonWriter& json, const ProfileRun& run) {
+    json.line();
+    json.object([&] {
+        json.member("thread", run.thread);
+        json.member("start_ns", run.start);
+        if (!run.begins.empty()) json.member("begins_ns", run.begins);
+        json.member("ends_ns", run.ends);
+    });
+}
+
+void write_host(JsonWriter& json, const Profile& profile) {
+    json.key("host");
+    json.object([&] {
+        json.member("cpu", profile.cpu);
+        json.member("isa", profile.isa);
+        json.member("threads", profile.threads);
+        if (!profile.peak) return;
+        json.key("peak");
+        json.object([&] {
+            json.member("operations_per_s", profile.peak->operations_per_s);
+            json.member("bytes_per_s", profile.peak->bytes_per_s);
+        });
+    });
+}
+
+void write_memory(JsonWriter& json, const ProfileMemory& memory) {
+    json.key("memory");
+    json.object([&] {
+        json.member("weights", memory.weights);
+        json.member("packed_weights", memory.packed_weights);
+        json.member("plan", memory.plan);
+        json.member("plan_lower_bound", memory.plan_lower_bound);
+        json.member("inputs_outputs", memory.inputs_outputs);
+    });
+}
+
+}  // namespace
+
+void write_profile(const std::string& path, const Profile& profile) {
+    write_file_atomically(path, [&](std::ostream& stream) {
+        JsonWriter json(stream);
+        json.object([&] {
+            json.member("schema_version", profile_schema_version);
+            json.member("format", profile_format);
+            json.member("version", profile.version);
+            json.member("model", profile.model);
+            write_host(json, profile);
+            if (profile.memory) write_memory(json, *profile.memory);
+            json.key("steps");
+            json.list(profile.steps, [&](auto& step) { write_step(json, step); });
+            json.key("values");
+            json.list(profile.values, [&](auto& value) { write_value(json, value); });
+            json.key("threads");
+            json.list(profile.tracks, [&](auto& track) { json.value(track.name); });
+            json.member("runs_total", profile.runs_total);
+            json.key("runs");
+            json.list(profile.runs, [&](auto& run) { write_run(json, run); });
+        });
+        json.line();
+    });
+}
+
+}  // namespace mge
