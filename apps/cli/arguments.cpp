@@ -3,9 +3,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <fstream>
+
+#include "apps/cli/tool.h"
+#include "libmge/base/error.h"
 
 namespace mge::cli {
 namespace {
+
+using Strings = std::vector<std::string>;
 
 std::string normalize_option(std::string argument) {
     size_t equals = std::min(argument.find('='), argument.size());
@@ -19,18 +26,119 @@ bool is_option(const std::string& argument) {
            (argument[1] == '-' || std::isalpha(uint8_t(argument[1])));
 }
 
+std::string trimmed(const std::string& line) {
+    constexpr auto blanks = " \t\r\n";
+    size_t begin = line.find_first_not_of(blanks);
+    return begin == line.npos ? "" : line.substr(begin, line.find_last_not_of(blanks) - begin + 1);
+}
+
+class FlagFiles {
+public:
+    Strings expand(const Strings& arguments) {
+        Strings result;
+        for (size_t i = 0; i < arguments.size(); ++i) {
+            constexpr std::string_view name = "--flagfile";
+            const std::string& argument = arguments[i];
+            if (argument == "--") {
+                result.insert(result.end(), arguments.begin() + std::ptrdiff_t(i), arguments.end());
+                break;
+            }
+            if (argument.starts_with("--flagfile="))
+                read_all(argument.substr(name.size() + 1), result);
+            else if (argument != name)
+                result.push_back(argument);
+            else if (i + 1 < arguments.size())
+                read_all(arguments[++i], result);
+            else
+                throw UsageError("--flagfile needs a value", "give it the path of a file with flags");
+        }
+        return result;
+    }
+
+private:
+    void read_all(const std::string& paths, Strings& result) {
+        for (size_t begin = 0; begin <= paths.size();) {
+            size_t end = std::min(paths.find(',', begin), paths.size());
+            for (auto& flag : read(paths.substr(begin, end - begin))) result.push_back(flag);
+            begin = end + 1;
+        }
+    }
+
+    Strings read(const std::string& path) {
+        std::error_code error;
+        std::string file = std::filesystem::weakly_canonical(path, error).string();
+        if (std::ranges::find(open_, file) != open_.end())
+            throw UsageError(text("--flagfile: '", path, "' reads itself"), "take that line out of the file");
+        std::ifstream stream(path);
+        if (!stream || std::filesystem::is_directory(path, error))
+            throw UsageError(text("--flagfile: '", path, "' cannot be read"),
+                             "give the path of a text file with one flag per line");
+        open_.push_back(file);
+        Strings flags = expand(parse(stream, path));
+        open_.pop_back();
+        return flags;
+    }
+
+    static Strings parse(std::istream& stream, const std::string& path) {
+        Strings flags;
+        std::string line;
+        for (int number = 1; std::getline(stream, line); ++number) {
+            line = trimmed(line);
+            if (line.empty() || line[0] == '#') continue;
+            if (!is_option(line) || line == "--")
+                throw UsageError(text("--flagfile: line ", number, " of '", path, "' is '", line, "'"),
+                                 "a line is one flag (--name, --name=value), a comment (#) or blank");
+            size_t end = line.find_first_of("= \t");
+            if (end != line.npos && line[end] != '=')
+                line = line.substr(0, end) + '=' + trimmed(line.substr(end));
+            flags.push_back(normalize_option(line));
+        }
+        return flags;
+    }
+
+    Strings open_;  // the files being read, outermost first
+};
+
 }  // namespace
 
-std::vector<std::string> normalize_arguments(int argc, const char* const* argv) {
-    std::vector<std::string> result;
+Strings normalize_arguments(const Strings& arguments) {
+    Strings result;
     bool options = true;
-    for (int i = 1; i < argc; ++i) {
-        std::string argument = argv[i];
+    for (auto& argument : arguments) {
         if (argument == "--") options = false;
         result.push_back(options && is_option(argument) && argument != "--" ? normalize_option(argument)
                                                                             : argument);
     }
     return result;
+}
+
+Strings normalize_arguments(int argc, const char* const* argv) {
+    return normalize_arguments(argc > 1 ? Strings(argv + 1, argv + argc) : Strings());
+}
+
+Strings expand_flag_files(const Strings& arguments) { return FlagFiles().expand(arguments); }
+
+void rewrite_negated_flags(Strings& arguments, const std::set<std::string>& flags,
+                           const std::set<std::string>& options) {
+    for (auto& argument : arguments) {
+        if (argument == "--") return;
+        if (!argument.starts_with("--no")) continue;
+        if (options.contains(argument.substr(2))) continue;
+        std::string name = argument.substr(4);
+        if (name.starts_with('-') && !flags.contains(name)) name.erase(0, 1);
+        if (flags.contains(name)) argument = "--" + name + "=false";
+    }
+}
+
+std::string value_of(const std::string& name, const Strings& arguments) {
+    std::string value;
+    for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+        if (arguments[i].starts_with(name + "="))
+            value = arguments[i].substr(name.size() + 1);
+        else if (arguments[i] == name && i + 1 < arguments.size())
+            value = arguments[++i];
+    }
+    return value;
 }
 
 }  // namespace mge::cli

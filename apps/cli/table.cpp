@@ -35,4 +35,11 @@ std::string format_bytes(double bytes) {
     return format_number(bytes, unit ? 2 : 0) + ' ' + units[unit];
 }
 
+std::string format_count(double count) {
+    constexpr const char* units[] = {"", " K", " M", " G", " T", " P"};
+    int unit = 0;
+    while (count >= 1000 && unit < 5) count /= 1000, ++unit;
+    return format_number(count, unit ? 3 : 0) + units[unit];
+}
+
 }  // namespace mge::cli

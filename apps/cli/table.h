@@ -11,5 +11,6 @@ void print_table(std::ostream& stream, const std::vector<std::vector<std::string
 
 std::string format_number(double value, int decimals);
 std::string format_bytes(double bytes);  // 1.50 MiB
+std::string format_count(double count);  // 4.134 G, 999
 
 }  // namespace mge::cli

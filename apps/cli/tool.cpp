@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli/tool.h"
 
+#include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/arguments.h"
-#include "libmge/base/error.h"
+#include "apps/cli/terminal.h"
 #include "libmge/base/file.h"
 #include "libmge/base/threads.h"
 #include "libmge/base/version.h"
@@ -16,29 +19,83 @@
 namespace mge::cli {
 namespace {
 
-int report_error(const Invocation& invocation, ErrorCode code, const std::string& message) {
-    std::fprintf(stderr, "%s: error: %s\n", invocation.tool.c_str(), message.c_str());
-    if (!invocation.json.empty()) {
-        try {
-            Json report = make_report(invocation);
-            report["error"] = {{"code", int(code)}, {"message", message}};
-            write_report(invocation, report);
-        } catch (const std::exception& e) {
-            std::fprintf(stderr, "%s: the report cannot be written: %s\n", invocation.tool.c_str(), e.what());
-        }
+constexpr std::array codes{
+    ExitCode{ErrorCode::internal, "internal", "internal error: a fault of the program itself"},
+    ExitCode{ErrorCode::usage, "usage", "usage: an unknown flag, a bad value, an unreadable input"},
+    ExitCode{ErrorCode::regression, "regression", "a measured figure is worse than the one to compare with"},
+    ExitCode{ErrorCode::device, "device", "a device, library or feature is missing or failed"},
+    ExitCode{ErrorCode::model, "model", "a model or data file is damaged, of another kind or too new"},
+    ExitCode{ErrorCode::crypto, "crypto", "a wrong key, or data that was changed"},
+    ExitCode{ErrorCode::accuracy, "accuracy", "a result differs from the expected one by more than allowed"},
+    ExitCode{ErrorCode::memory, "memory", "an allocation failed or went over a limit"},
+};
+
+class NullBuffer : public std::streambuf {
+    int overflow(int c) override { return traits_type::not_eof(c); }
+    std::streamsize xsputn(const char*, std::streamsize n) override { return n; }
+};
+
+// While a tool works std::cout may point elsewhere; the guard of run_tool puts it back.
+struct TextGuard {
+    std::streambuf* original = std::cout.rdbuf();
+    ~TextGuard() {
+        std::cout.flush();
+        std::cout.rdbuf(original);
+    }
+};
+
+void print_error(const Invocation& invocation, const std::string& message) {
+    std::fprintf(stderr, "%s: %s %s\n", invocation.tool.c_str(), paint(2, Paint::red, "error:").c_str(),
+                 message.c_str());
+}
+
+Json error_json(ErrorCode code, const std::string& message, const std::string& hint = {}) {
+    Json error{{"code", int(code)}, {"kind", kind_of(code)}, {"message", message}};
+    if (!hint.empty()) error["hint"] = hint;
+    return error;
+}
+
+int report_error(const Invocation& invocation, ErrorCode code, const std::string& message,
+                 const std::string& hint = {}) {
+    print_error(invocation, hint.empty() ? message : message + "; " + hint);
+    if (invocation.json.empty()) return int(code);
+    try {
+        Json report = make_report(invocation);
+        report["error"] = error_json(code, message, hint);
+        write_report(invocation, report);
+    } catch (const std::exception& e) {
+        print_error(invocation, std::string("the report cannot be written: ") + e.what());
     }
     return int(code);
 }
 
+void write_stdout(const std::string& data) {
+    if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size() || std::fflush(stdout) != 0)
+        throw UserError(text("stdout cannot be written: ", std::strerror(errno)));
+}
+
 }  // namespace
+
+std::span<const ExitCode> exit_codes() { return codes; }
+
+std::string_view kind_of(ErrorCode code) {
+    for (auto& known : codes)
+        if (known.code == code) return known.kind;
+    return "internal";
+}
 
 int run_tool(const char* tool, int argc, const char* const* argv,
              const std::function<int(Invocation&)>& body) {
+    TextGuard guard;
     Invocation invocation{tool, normalize_arguments(argc, argv), {}};
+    // An error of the command line is reported too.
+    invocation.json = value_of("--json", invocation.arguments);
     try {
         return body(invocation);
     } catch (const Exit& exit) {
         return exit.code;
+    } catch (const UsageError& e) {
+        return report_error(invocation, e.code(), e.what(), e.hint());
     } catch (const Error& e) {
         return report_error(invocation, e.code(), e.what());
     } catch (const std::bad_alloc&) {
@@ -46,6 +103,14 @@ int run_tool(const char* tool, int argc, const char* const* argv,
     } catch (const std::exception& e) {
         return report_error(invocation, ErrorCode::internal, e.what());
     }
+}
+
+void direct_text(const Invocation& invocation) {
+    static NullBuffer nowhere;
+    if (invocation.quiet)
+        std::cout.rdbuf(&nowhere);
+    else if (invocation.json == "-")
+        std::cout.rdbuf(std::cerr.rdbuf());
 }
 
 Json make_report(const Invocation& invocation) {
@@ -60,11 +125,44 @@ Json make_report(const Invocation& invocation) {
 
 void write_report(const Invocation& invocation, const Json& report) {
     // Names from a hostile model may not be UTF-8: shown with replacement characters, never an exception.
-    std::string text = report.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    std::string data = report.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
     if (invocation.json == "-")
-        std::cout << text << std::flush;
+        write_stdout(data);
     else
-        write_file_atomically(invocation.json, [&](std::ostream& stream) { stream << text; });
+        write_file_atomically(invocation.json, [&](std::ostream& stream) { stream << data; });
+}
+
+int finish(const Invocation& invocation, const Json& result) {
+    if (invocation.json.empty()) return 0;
+    Json report = make_report(invocation);
+    report["result"] = result;
+    write_report(invocation, report);
+    return 0;
+}
+
+int finish(const Invocation& invocation, const Json& result, ErrorCode code, const std::string& message) {
+    Json report = make_report(invocation);
+    report["result"] = result;
+    return finish_report(invocation, std::move(report), code, message);
+}
+
+int finish_report(const Invocation& invocation, Json report, ErrorCode code, const std::string& message) {
+    std::cout.flush();
+    print_error(invocation, message);
+    if (invocation.json.empty()) return int(code);
+    report["error"] = error_json(code, message);
+    write_report(invocation, report);
+    return int(code);
+}
+
+void write_output(const Invocation& invocation, const std::string& path,
+                  const std::function<void(std::ostream&)>& write) {
+    if (path != "-") return write_file_atomically(path, write);
+    if (invocation.json == "-")
+        throw UsageError("the report and the output cannot both go to stdout", "give one of them a file");
+    std::ostringstream data;
+    write(data);
+    write_stdout(data.str());
 }
 
 }  // namespace mge::cli

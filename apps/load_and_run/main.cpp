@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -33,27 +32,12 @@ void print_finished(const cli::Statistics& s, size_t runs) {
         s.mean * double(runs), s.mean, s.deviation, s.min, s.max);
 }
 
-// With the report on stdout, the text for people goes to stderr.
-class OutputToStderr {
-public:
-    explicit OutputToStderr(bool redirect)
-        : original_(redirect ? std::cout.rdbuf(std::cerr.rdbuf()) : nullptr) {}
-    ~OutputToStderr() { end(); }
-    void end() {
-        if (original_) std::cout.rdbuf(std::exchange(original_, nullptr));
-    }
-
-private:
-    std::streambuf* original_;
-};
-
 double samples_per_run(const Tensors& inputs) {
     return inputs.empty() || inputs[0].shape().rank() == 0 ? 1 : double(inputs[0].shape()[0]);
 }
 
 int run(cli::Invocation& invocation) {
     Options options = parse_options(invocation);
-    OutputToStderr quiet(invocation.json == "-");
     Session session(options);
     Tensors inputs = prepare_inputs(session.model(), options);
     session.start(inputs);
@@ -69,18 +53,14 @@ int run(cli::Invocation& invocation) {
         results.throughput_per_s = samples_per_run(inputs) * 1000 / results.latency.mean;
     print_finished(results.latency, results.runs);
     print_results(session, results, options);
-    quiet.end();
     if (!options.dump_outputs.empty()) cli::write_npz(options.dump_outputs, results.outputs);
-    if (!invocation.json.empty())
-        cli::write_report(invocation, to_json(session, results, invocation, options));
-
+    auto report = to_json(session, results, invocation, options);
     for (auto& test : results.test_cases)
-        if (!test.mismatches.empty()) {
-            std::fprintf(stderr,
-                         "load_and_run: error: test case '%s' of '%s' differs from its stored outputs\n",
-                         test.name.c_str(), options.model.c_str());
-            return int(ErrorCode::accuracy);
-        }
+        if (!test.mismatches.empty())
+            return cli::finish_report(
+                invocation, report, ErrorCode::accuracy,
+                text("test case '", test.name, "' of '", options.model, "' differs from its stored outputs"));
+    if (!invocation.json.empty()) cli::write_report(invocation, report);
     return 0;
 }
 

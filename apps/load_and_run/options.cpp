@@ -3,8 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "libmge/base/error.h"
-#include "libmge/base/version.h"
+#include "apps/cli/app.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -19,7 +18,7 @@ constexpr const char* footer = R"(Inputs (--input "name:value;name:value"; witho
 Option names may be written with underscores, as in --fast_run.
 Exit codes: 0 ok, 1 internal error, 2 usage, 4 device, 5 bad model or data file, 7 a test case differs, 8 memory.)";
 
-void add_options(CLI::App& app, Options& o, std::string& json) {
+void add_options(CLI::App& app, Options& o) {
     app.add_option("model", o.model, "Model file (.mge)")->required();
     app.add_option("--input", o.input, "Values of the inputs, see below")->type_name("NAME:VALUE;...");
     app.add_option("--batch-size", o.batch_size,
@@ -46,29 +45,16 @@ void add_options(CLI::App& app, Options& o, std::string& json) {
         ->type_name("FILE");
     app.add_flag("--model-info", o.model_info, "Print the table of inputs and outputs");
     app.add_option("--dump-outputs", o.dump_outputs, "Write the outputs, by name")->type_name("FILE.npz");
-    app.add_option("--json", json, "Write the report as JSON to a file, or to stdout with -")
-        ->type_name("FILE|-");
-    app.add_flag("--verbose", o.verbose,
-                 "Print every step with its algorithm and where the choice came from");
-    app.set_version_flag("--version", std::string("load_and_run ") + version);
 }
 
 }  // namespace
 
 Options parse_options(cli::Invocation& invocation) {
     Options options;
-    CLI::App app(description, invocation.tool);
-    app.footer(footer);
-    add_options(app, options, invocation.json);
-    try {
-        std::vector<std::string> reversed(invocation.arguments.rbegin(), invocation.arguments.rend());
-        app.parse(reversed);
-    } catch (const CLI::Success& e) {  // --help, --version
-        throw cli::Exit{app.exit(e)};
-    } catch (const CLI::ParseError& e) {
-        app.exit(e, std::cerr, std::cerr);
-        throw cli::Exit{int(ErrorCode::usage)};
-    }
+    cli::App app(invocation, description, footer);
+    add_options(app.root(), options);
+    app.parse();
+    options.verbose = invocation.verbose;
     return options;
 }
 

@@ -133,6 +133,19 @@ Json memory_json(const Session& session) {
             {"process_peak", peak_resident_bytes()}};
 }
 
+// Readers of the first reports look for these fields at the top level; new fields stand in the result only.
+constexpr const char* top_level_fields[] = {"model",      "load_ms",    "compile_ms",       "first_run_ms",
+                                            "runs",       "latency_ms", "throughput_per_s", "memory_bytes",
+                                            "algorithms", "testcases",  "outputs"};
+
+Json with_envelope(const Json& result, const cli::Invocation& invocation) {
+    Json report = cli::make_report(invocation);
+    for (auto* field : top_level_fields)
+        if (result.contains(field)) report[field] = result[field];
+    report["result"] = result;
+    return report;
+}
+
 }  // namespace
 
 void print_model_info(const Session& session) {
@@ -154,7 +167,7 @@ void print_results(const Session& session, const Results& results, const Options
 
 cli::Json to_json(const Session& session, const Results& r, const cli::Invocation& invocation,
                   const Options& options) {
-    Json report = cli::make_report(invocation);
+    Json report;
     report["model"] = options.model;
     report["load_ms"] = session.load_ms;
     report["compile_ms"] = session.compile_ms;
@@ -178,7 +191,7 @@ cli::Json to_json(const Session& session, const Results& r, const cli::Invocatio
     for (auto& [name, tensor] : r.outputs)
         report["outputs"].push_back(
             {{"name", name}, {"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape().dims()}});
-    return report;
+    return with_envelope(report, invocation);
 }
 
 }  // namespace mge::load_and_run

@@ -10,9 +10,10 @@ build_packages=(
     libdnnl-dev
     libflatbuffers-dev
     libhwy-dev
+    libpng-dev
     libsqlite3-dev
+    libturbojpeg0-dev
     libxxhash-dev
-    libzip-dev
     libzip-dev
     ninja-build
     nlohmann-json3-dev
@@ -26,6 +27,8 @@ test_packages=(
     libbenchmark-dev
     libgmock-dev
     libgtest-dev
+    man-db
+    zsh
 )
 
 lint_packages=(

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/app.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <set>
+
+#include "apps/cli/arguments.h"
+#include "apps/cli/completion.h"
+#include "apps/cli/man_page.h"
+#include "apps/cli/terminal.h"
+#include "libmge/base/error.h"
+#include "libmge/base/version.h"
+
+namespace mge::cli {
+namespace {
+
+// Changes of one letter that make b of a (Levenshtein).
+size_t distance(const std::string& a, const std::string& b) {
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (size_t i = 1; i <= a.size(); ++i) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size(); ++j) {
+            size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
+    }
+    return row.back();
+}
+
+// The name that was probably meant; empty when none is close.
+std::string nearest(const std::string& given, const std::set<std::string>& names) {
+    std::string best;
+    size_t least = std::max<size_t>(1, given.size() / 3) + 1;
+    for (auto& name : names)
+        if (size_t d = distance(given, name); d < least) least = d, best = name;
+    return best;
+}
+
+struct OptionNames {
+    std::set<std::string> all, flags;  // without dashes
+    void add(const CLI::App& app) {
+        for (auto* option : app.get_options())
+            for (auto& name : option->get_lnames()) {
+                if (!option->get_group().empty()) all.insert(name);
+                if (option->get_items_expected_max() == 0) flags.insert(name);
+            }
+    }
+};
+
+std::string on_one_line(std::string message) {
+    std::ranges::replace(message, '\n', ' ');
+    while (!message.empty() && message.back() == ' ') message.pop_back();
+    return message;
+}
+
+}  // namespace
+
+App::App(Invocation& invocation, const std::string& description, const std::string& footer)
+    : invocation_(invocation), root_(std::make_unique<CLI::App>(description, invocation.tool)) {
+    root_->footer(footer);
+    // As in MegEngine's tools the last of several values counts. Inherited by commands and their options.
+    root_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    add_global_flags();
+}
+
+App::~App() = default;
+
+void App::add_global_flags() {
+    constexpr auto group = "Global options";
+    auto& app = *root_;
+    app.set_help_flag("-h,--help", "Print this help and exit")->group(group);
+    app.add_option("--json", invocation_.json, "Write the report as JSON to a file, or to stdout with -")
+        ->type_name("FILE|-")
+        ->group(group);
+    app.add_flag("--quiet", invocation_.quiet, "Print errors only")->group(group);
+    app.add_flag("--verbose", invocation_.verbose, "Print more about what is done")->group(group);
+    app.add_flag("--no-color", invocation_.no_color, "No colours (as with the environment variable NO_COLOR)")
+        ->group(group);
+    // For the help only: rewrite_arguments has read the files before CLI11 sees the arguments.
+    app.add_option("--flagfile", flag_file_, "Read flags from a file, one per line; # starts a comment")
+        ->type_name("FILE")
+        ->group(group);
+    app.set_version_flag("--version", invocation_.tool + ' ' + version)->group(group);
+    app.add_flag("--print-man", wants_man_)->group("");
+    app.add_option("--print-completion", completion_for_)->group("")->check(CLI::IsMember({"bash", "zsh"}));
+}
+
+CLI::App& App::command(const std::string& name, const std::string& description, std::function<int()> body) {
+    auto* command = root_->add_subcommand(name, description);
+    command->fallthrough();
+    command->footer("Global options (" + invocation_.tool + " --help) may stand here too.");
+    root_->require_subcommand(1, 1);
+    commands_.push_back({command, std::move(body)});
+    return *command;
+}
+
+void App::rewrite_arguments() {
+    auto& arguments = invocation_.arguments;
+    arguments = expand_flag_files(arguments);
+    OptionNames names;
+    names.add(*root_);
+    for (auto& command : commands_) names.add(*command.app);
+    rewrite_negated_flags(arguments, names.flags, names.all);
+    // Known before the rest is parsed, for errors there.
+    invocation_.json = value_of("--json", arguments);
+    allow_terminal(true, std::ranges::find(arguments, "--no-color") == arguments.end());
+}
+
+void App::fail_on_unknown() {
+    std::string given = root_->remaining(true).at(0), help = invocation_.tool + " --help lists all";
+    bool is_option = given.size() > 1 && given[0] == '-';
+    OptionNames names;
+    names.add(*root_);
+    for (auto* command : root_->get_subcommands()) names.add(*command);
+    bool in_command = !root_->get_subcommands().empty();
+    if (!is_option) {
+        names.all.clear();
+        for (auto& command : commands_) names.all.insert(command.app->get_name());
+    }
+    std::string what = is_option                         ? "option"
+                       : commands_.empty() || in_command ? "further argument"
+                                                         : "command";
+    std::string bare = is_option ? given.substr(given.find_first_not_of('-')) : given;
+    std::string meant = what == "further argument" ? "" : nearest(bare.substr(0, bare.find('=')), names.all);
+    if (!meant.empty()) help = text("did you mean '", is_option ? "--" : "", meant, "'? ", help);
+    throw UsageError(text("there is no ", what, " '", given, "'"), help);
+}
+
+void App::fail_without_command() {
+    std::string names;
+    for (auto& command : commands_) names += (names.empty() ? "" : ", ") + command.app->get_name();
+    throw UsageError("a command is missing", text("give one of ", names, ", or --help"));
+}
+
+void App::parse_arguments() {
+    auto& arguments = invocation_.arguments;
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    try {
+        root_->parse(reversed);
+    } catch (const CLI::Success& e) {  // --help, --version
+        throw Exit{root_->exit(e)};
+    } catch (const CLI::ExtrasError&) {
+        fail_on_unknown();
+    } catch (const CLI::ParseError& e) {
+        if (wants_man_ || !completion_for_.empty()) return;  // these need nothing else
+        // A missing argument is often a mistyped one.
+        bool is_missing = dynamic_cast<const CLI::RequiredError*>(&e);
+        if (is_missing && !root_->remaining(true).empty()) fail_on_unknown();
+        if (!commands_.empty() && root_->get_subcommands().empty()) fail_without_command();
+        throw UsageError(on_one_line(e.what()), invocation_.tool + " --help says what is expected");
+    }
+}
+
+void App::print_on_request() {
+    if (wants_man_)
+        std::cout << man_page(*root_);
+    else if (completion_for_ == "bash")
+        std::cout << bash_completion(*root_);
+    else if (completion_for_ == "zsh")
+        std::cout << zsh_completion(*root_);
+    else
+        return;
+    throw Exit{0};
+}
+
+void App::parse() {
+    rewrite_arguments();
+    parse_arguments();
+    allow_terminal(!invocation_.quiet, !invocation_.no_color);
+    print_on_request();
+    direct_text(invocation_);
+}
+
+int App::run() {
+    parse();
+    for (auto& command : commands_)
+        if (command.app->parsed()) return command.body();
+    throw InternalError("no command was parsed");
+}
+
+}  // namespace mge::cli

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace mge::cli {
+
+// Scripts by which a shell completes the commands, options and values of a tool.
+std::string bash_completion(const CLI::App& app);
+std::string zsh_completion(const CLI::App& app);
+
+}  // namespace mge::cli

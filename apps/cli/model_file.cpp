@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/model_file.h"
+
+#include <CLI/CLI.hpp>
+
+namespace mge::cli {
+
+Model ModelFile::read() const { return read_model(path); }
+
+void add_model_file(CLI::App& command, ModelFile& file, const std::string& name) {
+    command.add_option(name, file.path, "Model file, of any kind that can be read")
+        ->required()
+        ->type_name("FILE");
+}
+
+}  // namespace mge::cli

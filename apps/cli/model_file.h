@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The model that a tool works on: its argument, and the options that opening it may need.
+
+#include <string>
+
+#include "libmge/model/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mge::cli {
+
+struct ModelFile {
+    std::string path;
+
+    Model read() const;
+};
+
+// Defines the argument MODEL; required.
+void add_model_file(CLI::App& command, ModelFile& file, const std::string& name = "model");
+
+}  // namespace mge::cli

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# mge_tool(NAME source… LIBRARIES target…): a command-line tool. Once linked, the program writes its own manual page and shell
+# completions into share/ of the build tree, from where they are installed.
+function(mge_tool name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LIBRARIES")
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+  install(TARGETS ${name})
+
+  set(share ${PROJECT_BINARY_DIR}/share)
+  set(man ${share}/man/man1/${name}.1)
+  set(bash ${share}/bash-completion/completions/${name})
+  set(zsh ${share}/zsh/site-functions/_${name})
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${share}/man/man1 ${share}/bash-completion/completions ${share}/zsh/site-functions
+    COMMAND ${name} --print-man > ${man}
+    COMMAND ${name} --print-completion bash > ${bash}
+    COMMAND ${name} --print-completion zsh > ${zsh}
+    COMMENT "Manual page and shell completions of ${name}" VERBATIM)
+  install(FILES ${man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${bash} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${zsh} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+endfunction()

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manual pages and shell completions that the build makes from the tools' own definitions."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+
+import pytest
+
+TOOLS = ["load_and_run"]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_manual_page_has_no_warning(tool, build_dir):
+    page = build_dir / f"share/man/man1/{tool}.1"
+    ran = subprocess.run(
+        ["man", "--warnings", "-l", str(page)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8"},
+    )
+    assert ran.returncode == 0 and ran.stderr == ""
+    for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS"):
+        assert section in ran.stdout
+
+
+def long_options(tool_path, tool, *command):
+    help_text = subprocess.run(
+        [tool_path(tool), *command, "--help"], capture_output=True, text=True
+    ).stdout
+    return set(re.findall(r"^ +(?:-\w,)?(--[a-z0-9-]+)", help_text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_manual_page_and_completions_have_every_option(tool, build_dir, tool_path):
+    options = long_options(tool_path, tool)
+    assert "--json" in options
+    page = (build_dir / f"share/man/man1/{tool}.1").read_text().replace("\\-", "-")
+    bash = (build_dir / f"share/bash-completion/completions/{tool}").read_text()
+    zsh = (build_dir / f"share/zsh/site-functions/_{tool}").read_text()
+    for option in options:
+        assert option in page and option in bash and option in zsh
+
+
+def type_into(command, setup, line, expected, env=None):
+    """What a shell on a terminal shows after the keys of `line`, until it has `expected`."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, {**os.environ, "TERM": "dumb", "PS1": "$ ", **(env or {})})
+    shown = b""
+    try:
+        os.write(terminal, f"{setup}; echo rea''dy\n".encode())
+        deadline = time.monotonic() + 20
+        sent = False
+        while time.monotonic() < deadline and expected.encode() not in shown:
+            if select.select([terminal], [], [], 0.2)[0]:
+                shown += os.read(terminal, 10000)
+            if not sent and b"\nready" in shown:
+                os.write(terminal, line.encode())
+                sent = True
+                shown = b""
+    finally:
+        os.write(terminal, b"\x03exit\n")
+        os.close(terminal)
+        os.waitpid(pid, 0)
+    return shown.decode(errors="replace").replace("\a", "")
+
+
+def complete_in_bash(build_dir, tool, words):
+    """The candidates that the script gives for the last of the words."""
+    script = build_dir / f"share/bash-completion/completions/{tool}"
+    quoted = " ".join(f"'{w}'" for w in words)
+    function = "_" + tool.replace("-", "_")
+    ran = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; {function};"
+            'printf "%s\\n" "${COMPREPLY[@]}"',
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stderr == ""
+    return ran.stdout.split()
+
+
+def test_bash_completes_an_option_on_a_terminal(build_dir):
+    script = build_dir / "share/bash-completion/completions/load_and_run"
+    shown = type_into(
+        ["bash", "--norc", "--noprofile", "-i"],
+        f"source {script}",
+        "load_and_run --fast\t",
+        "--fast-run",
+    )
+    assert "load_and_run --fast-run" in shown
+
+
+def test_bash_candidates(build_dir, tmp_path, monkeypatch):
+    assert "--fast-run" in complete_in_bash(
+        build_dir, "load_and_run", ["load_and_run", "x.mge", "--fast"]
+    )
+    (tmp_path / "a model.mge").touch()
+    (tmp_path / "b.mge").touch()
+    monkeypatch.chdir(tmp_path)
+    assert complete_in_bash(build_dir, "load_and_run", ["load_and_run", "b"]) == ["b.mge"]
+    words = ["load_and_run", "--json", "=", "b"]
+    assert complete_in_bash(build_dir, "load_and_run", words) == ["b.mge"]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
+def test_zsh_completes_an_option_on_a_terminal(build_dir):
+    folder = build_dir / "share/zsh/site-functions"
+    shown = type_into(
+        ["zsh", "-f", "-i"],
+        f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D",
+        "load_and_run --model-i\t",
+        "--model-info",
+    )
+    assert "--model-info" in shown
+
+
+def test_unknown_shell_is_a_usage_error(run_tool):
+    ran = run_tool("load_and_run", "--print-completion", "fish")
+    assert ran.code == 2 and "fish" in ran.err
