@@ -34,6 +34,8 @@ public:
     void wait() override;
     Tensor output(size_t i) override;
     Tensor copy_output(size_t i) override;
+    void observe(StepObserver* observer) override { observer_ = observer; }
+    Tensor value(ValueId id) override;
     std::vector<double> time_steps() override;
 
     // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next
@@ -52,6 +54,7 @@ private:
     void make_instructions();
     void* address(const Location& location, void** follower);
     void point(Port& port, void* data);
+    void run_observed(StepObserver& observer);
     void work();
     Tensor tensor_at(ValueId id);
 
@@ -63,6 +66,7 @@ private:
     Tensors dynamic_values_;  // by value id
     std::vector<std::unique_ptr<DynamicStep>> dynamic_steps_;
     const Prepared nothing_;
+    StepObserver* observer_ = nullptr;
 
     std::thread worker_;
     std::mutex mutex_;

@@ -33,6 +33,7 @@ public:
     const std::vector<PortInfo>& inputs() const override { return inputs_; }
     const std::vector<PortInfo>& outputs() const override { return outputs_; }
     const std::vector<StepReport>& steps() const override { return reports_; }
+    const std::vector<ValueReport>& values() const override { return values_; }
     MemoryReport memory() const override { return memory_; }
 
     const Graph& graph() const { return graph_; }
@@ -48,7 +49,8 @@ public:
 private:
     void place_buffers(const std::vector<Choice>& choices);
     void make_steps(std::vector<Choice> choices);
-    void make_reports();
+    void make_step_reports(const std::vector<SourceNode>& sources);
+    void make_value_reports();
 
     Graph graph_;
     CompileOptions options_;
@@ -58,6 +60,7 @@ private:
     std::vector<size_t> input_bytes_, output_bytes_;
     std::vector<PortInfo> inputs_, outputs_;
     std::vector<StepReport> reports_;
+    std::vector<ValueReport> values_;
     MemoryReport memory_;
 };
 

@@ -158,7 +158,16 @@ void CompiledContext::renew_outputs() {
 }
 
 void CompiledContext::run() {
+    if (observer_) return run_observed(*observer_);
     for (auto& instruction : instructions_) instruction.run(*instruction.prepared, instruction.launch);
+}
+
+void CompiledContext::run_observed(StepObserver& observer) {
+    for (size_t i = 0; i < instructions_.size(); ++i) {
+        observer.before_step(i, *this);
+        instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
+        observer.after_step(i, *this);
+    }
 }
 
 void CompiledContext::start() {
@@ -217,6 +226,15 @@ Tensor CompiledContext::tensor_at(ValueId id) {
             break;
     }
     return dynamic_values_[size_t(id)];
+}
+
+Tensor CompiledContext::value(ValueId id) {
+    auto& values = program_->values();
+    if (id < 0 || size_t(id) >= values.size())
+        throw_user("context", text("there is no value ", id, "; the program has ", values.size()),
+                   ErrorClass::index);
+    if (values[size_t(id)].place == ValueReport::Place::none) return {};
+    return tensor_at(id);
 }
 
 Tensor CompiledContext::output(size_t i) {

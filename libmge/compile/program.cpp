@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/program.h"
 
+#include <array>
+
 #include "libmge/base/log.h"
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
@@ -26,7 +28,32 @@ PassOptions pass_options(const CompileOptions& options) {
             .precision = options.precision};
 }
 
+SourceNode describe(const Graph& graph, NodeId id) {
+    auto& node = graph.node(id);
+    std::string name = node.name.empty() ? graph.value(node.outputs.at(0)).name : node.name;
+    return {id, std::string(node.op->name), std::move(name)};
+}
+
+ValueReport::Place place_of(Buffer::Kind kind) {
+    switch (kind) {
+        case Buffer::Kind::arena:
+            return ValueReport::Place::arena;
+        case Buffer::Kind::input:
+            return ValueReport::Place::input;
+        case Buffer::Kind::output:
+            return ValueReport::Place::output;
+        case Buffer::Kind::constant:
+            return ValueReport::Place::constant;
+    }
+    return ValueReport::Place::none;
+}
+
 }  // namespace
+
+std::string_view name_of(ValueReport::Place place) {
+    constexpr std::array names{"none", "arena", "input", "output", "constant", "dynamic"};
+    return names.at(size_t(place));
+}
 
 std::shared_ptr<const Program> Program::compile(const Graph& graph, const CompileOptions& options) {
     TensorSpecs specs;
@@ -53,12 +80,15 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         own_cache = FastrunCache::in_memory();
         options_.select.cache = own_cache.get();
     }
+    std::vector<SourceNode> sources;
+    for (size_t i = 0; i < graph.nodes().size(); ++i) sources.push_back(describe(graph, NodeId(i)));
     graph_ = run_passes(std::move(graph), pass_options(options_));
     schedule_ = schedule(graph_);
     auto choices = bind_algorithms(graph_, schedule_, options_);
     place_buffers(choices);
     make_steps(std::move(choices));
-    make_reports();
+    make_step_reports(sources);
+    make_value_reports();
     // Neither outlives the compilation: the cache belongs to the caller.
     options_.select.cache = nullptr;
     options_.select.profile = false;
@@ -121,12 +151,14 @@ void CompiledProgram::make_steps(std::vector<Choice> choices) {
     }
 }
 
-void CompiledProgram::make_reports() {
+void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) {
     for (auto& step : steps_) {
         auto& node = graph_.node(step.node);
-        std::string name = node.name;
-        if (name.empty()) name = graph_.value(node.outputs.at(0)).name;
-        StepReport report{std::string(node.op->name), std::move(name), "chosen at run time"};
+        auto [id, op, name] = describe(graph_, step.node);
+        StepReport report{std::move(op), std::move(name), "chosen at run time"};
+        for (NodeId source : node.sources) report.sources.push_back(sources.at(size_t(source)));
+        report.inputs = node.inputs;
+        report.outputs = node.outputs;
         if (step.choice.algorithm) {
             report.algorithm = step.choice.candidate.name;
             report.source = step.choice.source;
@@ -135,6 +167,27 @@ void CompiledProgram::make_reports() {
             memory_.packed_weights += step.choice.prepared.packed_bytes();
         }
         reports_.push_back(std::move(report));
+    }
+}
+
+void CompiledProgram::make_value_reports() {
+    for (size_t id = 0; id < graph_.values().size(); ++id) {
+        auto& value = graph_.value(ValueId(id));
+        ValueReport report{value.name, value.spec};
+        int buffer = schedule_.buffer_of[id];
+        if (schedule_.is_dynamic[id]) {
+            report.place = ValueReport::Place::dynamic;
+        } else if (buffer >= 0) {
+            auto& memory = schedule_.buffers[size_t(buffer)];
+            report.place = place_of(memory.kind);
+            report.offset = buffer_locations_[size_t(buffer)].at;
+            report.bytes = memory.bytes;
+            if (memory.kind != Buffer::Kind::constant) {
+                report.first = memory.first;
+                report.last = memory.last;
+            }
+        }
+        values_.push_back(std::move(report));
     }
 }
 

@@ -13,12 +13,35 @@
 
 namespace mge {
 
+// A node of the graph that was compiled.
+struct SourceNode {
+    NodeId id = -1;
+    std::string op, name;  // the name of its first output when it has none itself
+};
+
 struct StepReport {
     std::string op, name, algorithm;
     ChoiceSource source = ChoiceSource::heuristic;
     double milliseconds = 0;  // as measured by fast-run; 0 when it was not
     size_t workspace = 0;
+    // The nodes whose work the step does: several for a fusion, none for what the passes added (a reorder).
+    std::vector<SourceNode> sources;
+    // Ids into values(); no_value for an absent optional input. A view has an id of its own but no step.
+    std::vector<ValueId> inputs, outputs;
 };
+
+// A value of the compiled graph and where it lies while the program runs.
+struct ValueReport {
+    enum class Place : uint8_t { none, arena, input, output, constant, dynamic };
+    std::string name;
+    TensorSpec spec;
+    Place place = Place::none;  // none: never computed; dynamic: its memory is found during the run
+    size_t offset = 0;          // in the arena; else the index of the input's or output's memory
+    size_t bytes = 0;           // of the memory it lies in, which views share
+    int first = -1,
+        last = -1;  // steps between which that memory is in use; -1 for constants and dynamic values
+};
+MGE_API std::string_view name_of(ValueReport::Place place);
 
 struct MemoryReport {
     size_t weights = 0;           // constants as they came
@@ -42,7 +65,20 @@ public:
     virtual const std::vector<PortInfo>& inputs() const = 0;
     virtual const std::vector<PortInfo>& outputs() const = 0;  // shapes may be unknown until run
     virtual const std::vector<StepReport>& steps() const = 0;
+    // By value id.
+    virtual const std::vector<ValueReport>& values() const = 0;
     virtual MemoryReport memory() const = 0;
+};
+
+class Context;
+
+// Is told about every step of a run, on the thread that runs; steps are indices into Program::steps(). What
+// it throws ends the run.
+class MGE_API StepObserver {
+public:
+    virtual ~StepObserver() = default;
+    virtual void before_step(size_t, Context&) {}
+    virtual void after_step(size_t, Context&) {}
 };
 
 class MGE_API Context {
@@ -60,6 +96,12 @@ public:
     // The result of the last run; shares the context's memory until the next run. `copy_output` does not.
     virtual Tensor output(size_t i) = 0;
     virtual Tensor copy_output(size_t i) = 0;
+    // From the next run on; null ends it. The observer has to outlive its runs; without one a step costs
+    // nothing more.
+    virtual void observe(StepObserver* observer) = 0;
+    // A value as it is now, sharing memory that later steps overwrite; an observer may read what the step it
+    // is told about reads or writes. An absent tensor when it has no memory yet.
+    virtual Tensor value(ValueId id) = 0;
     // Milliseconds of each step in one run, timed one by one.
     virtual std::vector<double> time_steps() = 0;
 };

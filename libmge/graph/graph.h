@@ -35,6 +35,9 @@ struct Node {
     std::vector<ValueId> inputs;  // no_value: an absent optional input
     std::vector<ValueId> outputs;
     std::string name;
+    // The nodes whose work this one does, by their ids in the graph that compilation began with; ascending.
+    // Filled in by the passes, empty in a graph that has seen none and for nodes that they made up.
+    std::vector<NodeId> sources;
     template <class P>
     const P& as() const {
         return *static_cast<const P*>(params.get());

@@ -98,6 +98,7 @@ Graph absorb_producers(const Graph& graph, const std::function<NodeId(const Node
         auto fused = fuse(rewrite, graph.node(NodeId(i)), producer);
         rewrite.emit(NodeId(i), *producer.op, std::move(fused.params), std::move(fused.inputs),
                      producer.name);
+        rewrite.absorb(taken_in[i], rewrite(graph.node(NodeId(i)).outputs[0]));
     }
     return rewrite.finish();
 }

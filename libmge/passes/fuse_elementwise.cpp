@@ -122,6 +122,7 @@ private:
             return;
         }
         rewrite_.emit(last, ops::FusedElementwise::info, params, rewrite_(inputs), graph_.node(last).name);
+        for (NodeId id : group) rewrite_.absorb(id, rewrite_(graph_.node(last).outputs[0]));
     }
 
     const Graph& graph_;

@@ -76,6 +76,7 @@ std::span<const Pass> pipeline() { return passes; }
 
 Graph run_passes(Graph graph, const PassOptions& options) {
     check_names(options);
+    for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).sources = {NodeId(i)};
     for (auto& pass : passes)
         if (is_on(pass, options)) graph = run_pass(pass, std::move(graph), options);
     return graph;

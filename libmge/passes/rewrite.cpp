@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/passes/rewrite.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace mge {
 
 Rewrite::Rewrite(const Graph& source) : source_(source), moved_(source.values().size(), no_value) {
@@ -47,6 +50,16 @@ void Rewrite::replace(ValueId source, ValueId target) {
     moved_[size_t(source)] = target;
     auto& name = target_.value(target).name;
     if (name.empty()) name = source_.value(source).name;
+    if (NodeId producer = source_.value(source).producer; producer >= 0) absorb(producer, target);
+}
+
+void Rewrite::absorb(NodeId source, ValueId target) {
+    NodeId producer = target_.value(target).producer;
+    if (producer < 0) return;
+    std::vector<NodeId> both;
+    auto& sources = target_.node(producer).sources;
+    std::ranges::set_union(sources, source_.node(source).sources, std::back_inserter(both));
+    sources = std::move(both);
 }
 
 Graph Rewrite::finish() {

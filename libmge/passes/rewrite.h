@@ -28,8 +28,11 @@ public:
     // One output, inferred anew: stands for output 0 of the source's node.
     void emit(NodeId node, const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
               std::string name);
-    // Readers of the source's value will read the target's.
+    // Readers of the source's value will read the target's, whose node does the work of the source's from now
+    // on.
     void replace(ValueId source, ValueId target);
+    // Work of another node of the source that the target's value stands for as well: for fusions.
+    void absorb(NodeId source, ValueId target);
 
     Graph finish();
 
