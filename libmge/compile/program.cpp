@@ -159,6 +159,7 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
         for (NodeId source : node.sources) report.sources.push_back(sources.at(size_t(source)));
         report.inputs = node.inputs;
         report.outputs = node.outputs;
+        report.footprint = footprint(graph_, node);
         if (step.choice.algorithm) {
             report.algorithm = step.choice.candidate.name;
             report.source = step.choice.source;

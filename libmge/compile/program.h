@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libmge/compile/options.h"
+#include "libmge/graph/footprint.h"
 #include "libmge/graph/graph.h"
 #include "libmge/tensor/tensor.h"
 
@@ -28,6 +29,7 @@ struct StepReport {
     std::vector<SourceNode> sources;
     // Ids into values(); no_value for an absent optional input. A view has an id of its own but no step.
     std::vector<ValueId> inputs, outputs;
+    Footprint footprint;
 };
 
 // A value of the compiled graph and where it lies while the program runs.

@@ -44,6 +44,7 @@ TEST(Steps, NameTheNodesTheyCompute) {
     ASSERT_EQ(program->steps().size(), 2u);
     EXPECT_THAT(source_ops(program->steps()[0]), ElementsAre("matmul", "add", "relu"));
     EXPECT_THAT(source_ops(program->steps()[1]), ElementsAre("exp", "mul"));
+    EXPECT_GE(program->steps()[0].footprint.operations.value_or(0), 8);
     CompileOptions plain;
     plain.level = 0;
     auto unfused = Program::compile(dense_graph(), plain);
