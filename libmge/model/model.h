@@ -22,6 +22,7 @@ struct Model {
     Graph graph;
     std::vector<TestCase> test_cases;
     std::map<std::string, std::string> metadata;
+    std::string format = "mge";  // of the file it was read from: "mge", "MegEngine V1", …
 };
 
 // True when the bytes start like a .mge file.

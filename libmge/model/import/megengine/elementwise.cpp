@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators. MegEngine computes in the dtype of the inputs, comparisons too (1 for true); only
+// ElemwiseMultiType gives bool.
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/megengine/families.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/elementwise/where.h"
+
+namespace mge::megengine {
+namespace {
+
+using Args = const Tensors&;
+
+Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype()); }
+Tensor only_where(const Tensor& condition, const Tensor& x) { return ops::where(condition, x, number(x, 0)); }
+
+Tensor fast_tanh(const Tensor& x) {  // x * (27 + x^2) / (27 + 9 x^2)
+    Tensor square = ops::square(x), n27 = number(x, 27), n9 = number(x, 9);
+    return ops::div(ops::mul(x, ops::add(square, n27)), ops::add(ops::mul(square, n9), n27));
+}
+
+struct Mode {
+    std::string_view name;
+    size_t arity = 0;
+    Tensor (*apply)(Args) = nullptr;  // null: no counterpart (gradients and the like)
+};
+
+// In the order of MegEngine's enumeration: the index is what files hold.
+constexpr Mode modes[] = {
+    {"RELU", 1, [](Args x) { return ops::relu(x[0]); }},
+    {"ABS", 1, [](Args x) { return ops::abs(x[0]); }},
+    {"ACOS", 1, [](Args x) { return ops::acos(x[0]); }},
+    {"ASIN", 1, [](Args x) { return ops::asin(x[0]); }},
+    {"CEIL", 1, [](Args x) { return ops::ceil(x[0]); }},
+    {"COS", 1, [](Args x) { return ops::cos(x[0]); }},
+    {"EXP", 1, [](Args x) { return ops::exp(x[0]); }},
+    {"EXPM1", 1, [](Args x) { return ops::expm1(x[0]); }},
+    {"FLOOR", 1, [](Args x) { return ops::floor(x[0]); }},
+    {"LOG", 1, [](Args x) { return ops::log(x[0]); }},
+    {"LOG1P", 1, [](Args x) { return ops::log1p(x[0]); }},
+    {"NEGATE", 1, [](Args x) { return ops::neg(x[0]); }},
+    {"SIGMOID", 1, [](Args x) { return ops::sigmoid(x[0]); }},
+    {"SIN", 1, [](Args x) { return ops::sin(x[0]); }},
+    {"TANH", 1, [](Args x) { return ops::tanh(x[0]); }},
+    {"ABS_GRAD"},
+    {"ADD", 2, [](Args x) { return ops::add(x[0], x[1]); }},
+    {"FLOOR_DIV", 2, [](Args x) { return ops::floor_div(x[0], x[1]); }},
+    {"MAX", 2, [](Args x) { return ops::maximum(x[0], x[1]); }},
+    {"MIN", 2, [](Args x) { return ops::minimum(x[0], x[1]); }},
+    {"MOD", 2, [](Args x) { return ops::mod(x[0], x[1]); }},
+    {"MUL", 2, [](Args x) { return ops::mul(x[0], x[1]); }},
+    {"POW", 2, [](Args x) { return ops::pow(x[0], x[1]); }},
+    {"SIGMOID_GRAD"},
+    {"SUB", 2, [](Args x) { return ops::sub(x[0], x[1]); }},
+    {"SWITCH_GT0", 2, [](Args x) { return only_where(ops::greater(x[0], number(x[0], 0)), x[1]); }},
+    {"TANH_GRAD"},
+    {"TRUE_DIV", 2, [](Args x) { return ops::div(x[0], x[1]); }},
+    {"LOG_SUM_EXP", 2, [](Args x) { return ops::logaddexp(x[0], x[1]); }},
+    {"LT", 2, [](Args x) { return ops::less(x[0], x[1]); }},
+    {"LEQ", 2, [](Args x) { return ops::less_equal(x[0], x[1]); }},
+    {"EQ", 2, [](Args x) { return ops::equal(x[0], x[1]); }},
+    {"SHL", 2, [](Args x) { return ops::left_shift(x[0], x[1]); }},
+    {"SHR", 2, [](Args x) { return ops::right_shift(x[0], x[1]); }},
+    {"COND_LEQ_MOV", 3, [](Args x) { return only_where(ops::less_equal(x[0], x[1]), x[2]); }},
+    {"FUSE_MUL_ADD3", 3, [](Args x) { return ops::add(ops::mul(x[0], x[1]), x[2]); }},
+    {"FUSE_MUL_ADD4", 4, [](Args x) { return ops::add(ops::mul(x[0], x[1]), ops::mul(x[2], x[3])); }},
+    {"FUSE_ADD_RELU", 2, [](Args x) { return ops::relu(ops::add(x[0], x[1])); }},
+    {"FUSE_ADD_SIGMOID", 2, [](Args x) { return ops::sigmoid(ops::add(x[0], x[1])); }},
+    {"FUSE_ADD_TANH", 2, [](Args x) { return ops::tanh(ops::add(x[0], x[1])); }},
+    {"FAST_TANH", 1, [](Args x) { return fast_tanh(x[0]); }},
+    {"FAST_TANH_GRAD"},
+    {"ROUND", 1, [](Args x) { return ops::round(x[0]); }},
+    {"RMULH"},
+    {"ATAN2", 2, [](Args x) { return ops::atan2(x[0], x[1]); }},
+    {"ERF", 1, [](Args x) { return ops::erf(x[0]); }},
+    {"ERFINV"},
+    {"ERFC", 1, [](Args x) { return ops::sub(number(x[0], 1), ops::erf(x[0])); }},
+    {"ERFCINV"},
+    {"H_SWISH", 1, [](Args x) { return ops::hswish(x[0]); }},
+    {"H_SWISH_GRAD"},
+    {"FUSE_ADD_H_SWISH", 2, [](Args x) { return ops::hswish(ops::add(x[0], x[1])); }},
+    {"NOT", 1, [](Args x) { return ops::logical_not(x[0]); }},
+    {"AND", 2, [](Args x) { return ops::logical_and(x[0], x[1]); }},
+    {"OR", 2, [](Args x) { return ops::logical_or(x[0], x[1]); }},
+    {"XOR", 2, [](Args x) { return ops::logical_xor(x[0], x[1]); }},
+    {"SILU", 1, [](Args x) { return ops::silu(x[0]); }},
+    {"SILU_GRAD"},
+    {"GELU", 1, [](Args x) { return ops::gelu(x[0]); }},
+    {"GELU_GRAD"},
+    {"COND_LT_MOV", 3, [](Args x) { return only_where(ops::less(x[0], x[1]), x[2]); }},
+    {"NEQ", 2, [](Args x) { return ops::not_equal(x[0], x[1]); }},
+    {"ISNAN", 1, [](Args x) { return ops::isnan(x[0]); }},
+    {"ISINF", 1, [](Args x) { return ops::isinf(x[0]); }},
+    {"SINH", 1, [](Args x) { return ops::sinh(x[0]); }},
+    {"COSH", 1, [](Args x) { return ops::cosh(x[0]); }},
+    {"ASINH", 1, [](Args x) { return ops::asinh(x[0]); }},
+    {"ACOSH", 1, [](Args x) { return ops::acosh(x[0]); }},
+    {"ATANH", 1, [](Args x) { return ops::atanh(x[0]); }},
+    {"TAN", 1, [](Args x) { return ops::tan(x[0]); }},
+    {"ASINH_GRAD"},
+    {"ACOSH_GRAD"},
+    {"ATANH_GRAD"},
+    {"PRELU", 2, [](Args x) { return ops::prelu(x[0], x[1]); }},
+    {"CLIP", 3, [](Args x) { return ops::minimum(ops::maximum(x[0], x[1]), x[2]); }},
+    {"PRELU_GRAD"},
+    {"SOFTPLUS", 1, [](Args x) { return ops::softplus(x[0]); }},
+    {"SOFTPLUS_GRAD"},
+    {"RELU6", 1, [](Args x) { return ops::relu6(x[0]); }},
+    {"RELU6_GRAD"},
+    {"HSIGMOID", 1, [](Args x) { return ops::hsigmoid(x[0]); }},
+    {"HSIGMOID_GRAD"},
+    {"LOGSIGMOID", 1, [](Args x) { return ops::logsigmoid(x[0]); }},
+    {"SQRT", 1, [](Args x) { return ops::sqrt(x[0]); }},
+    {"SQUARE", 1, [](Args x) { return ops::square(x[0]); }},
+    {"SIGN", 1, [](Args x) { return ops::sign(x[0]); }},
+};
+static_assert(std::size(modes) == 86);
+
+// The modes of ElemwiseMultiType that are not about quantised numbers; they give bool.
+constexpr uint32_t first_comparison = 58;
+constexpr std::string_view comparisons[] = {"EQ", "NEQ", "LT", "LEQ", "ISNAN", "ISINF"};
+
+Tensor apply_mode(const Mode& mode, const Site& site) {
+    if (!mode.apply) unsupported("mode ", mode.name);
+    if (site.size() != mode.arity)
+        invalid("mode ", mode.name, " takes ", mode.arity, " inputs, it has ", site.size());
+    return mode.apply(site.from(0));
+}
+
+Tensor to_power(const Tensor& x, float exponent) {
+    if (exponent == 1) return x;
+    if (exponent == 2) return ops::square(x);
+    if (exponent == 0.5f) return ops::sqrt(x);
+    return ops::pow(x, number(x, exponent));
+}
+
+}  // namespace
+
+Tensors import_elemwise(const Site& site) {
+    uint32_t mode = site.params<file::Elemwise>().mode();
+    if (mode >= std::size(modes)) unsupported("mode ", mode);
+    Tensor y = apply_mode(modes[mode], site);
+    DType dtype = site.in(mode == 34 || mode == 60 ? 2 : 0).dtype();  // the moved value
+    return {y.dtype() == dtype ? y : convert_dtype(y, dtype)};
+}
+
+Tensors import_elemwise_multi_type(const Site& site) {
+    uint32_t number = site.params<file::ElemwiseMultiType>().mode();
+    if (number < first_comparison || number - first_comparison >= std::size(comparisons))
+        unsupported("quantised arithmetic (mode ", number, ")");
+    auto name = comparisons[number - first_comparison];
+    for (auto& mode : modes)
+        if (mode.name == name) return {apply_mode(mode, site)};
+    return {};
+}
+
+Tensors import_power(const Site& site) { return {to_power(site.in(0), site.params<file::PowC>().exp())}; }
+
+Tensors import_convert(const Site& site) {
+    FileDType to = file_dtype(&site.params<file::DType>());
+    if (to.dtype == DType::none) unsupported("conversion to ", name_of(to.type));
+    const Tensor& x = site.in(0);
+    return {x.dtype() == to.dtype ? x : convert_dtype(x, to.dtype)};
+}
+
+Tensors import_where(const Site& site) {
+    Tensor mask = site.in(0);
+    if (mask.dtype() != DType::boolean) mask = convert_dtype(mask, DType::boolean);
+    return {ops::where(mask, site.in(1), site.in(2))};
+}
+
+Tensors import_masked_fill(const Site& site) {
+    const Tensor& x = site.in(0);
+    return {ops::where(site.in(1), number(x, site.params<file::Fill>().value()), x)};
+}
+
+Tensors import_same(const Site& site) { return {site.in(0)}; }
+
+}  // namespace mge::megengine

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing parts of tensors. A mask says for each indexed axis which of begin, end, step and index
+// are given; their values are further inputs, in that order.
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/megengine/families.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/index/cond_take.h"
+#include "libmge/ops/index/one_hot.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::megengine {
+namespace {
+
+// x[...] as slices along some axes and index tensors along others.
+struct Places {
+    IntList items;   // of ops::Slice
+    Tensors bounds;  // those of its host inputs that are computed
+    IntList axes;    // of ops::Take
+    Tensors indices;
+};
+
+class PlaceReader {
+public:
+    PlaceReader(const Site& site, size_t first, bool indices_are_tensors)
+        : site_(site), next_(first), indices_are_tensors_(indices_are_tensors) {}
+
+    Places read() {
+        auto* items = site_.params<file::IndexDescMaskDump>().items();
+        for (flatbuffers::uoffset_t i = 0; items && i < items->size(); ++i) read_item(*items->Get(i));
+        if (next_ != site_.size()) invalid("it has ", site_.size(), " inputs, its indices name ", next_);
+        return std::move(places_);
+    }
+
+private:
+    void read_item(const file::IndexDescMaskItem& item) {
+        if (item.idx() && indices_are_tensors_) {
+            if (item.begin() || item.end() || item.step()) invalid("an axis is both sliced and indexed");
+            int axis = item.axis() < 0 ? item.axis() + rank_of(site_.in(0)) : item.axis();
+            places_.axes.push_back(axis);
+            places_.indices.push_back(as_index(site_.in(next_++)));
+            return;
+        }
+        int64_t begin = bound(item.begin()), end = bound(item.end()), step = bound(item.step());
+        if (item.idx()) begin = bound(true);
+        places_.items.insert(places_.items.end(), {item.axis(), begin, end, step, item.idx()});
+    }
+
+    int64_t bound(bool given) {
+        if (!given) return ops::absent_bound;
+        const Tensor& value = site_.in(next_++);
+        if (as_constant(value)) {
+            auto numbers = constant_values(value, "an index");
+            if (numbers.size() != 1) invalid("a bound of ", numbers.size(), " numbers");
+            return numbers[0];
+        }
+        places_.bounds.push_back(as_index(value));
+        return ops::bound_from_input;
+    }
+
+    const Site& site_;
+    size_t next_;
+    bool indices_are_tensors_;
+    Places places_;
+};
+
+Tensors joined(Tensors first, const Tensors& more) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+}
+
+Tensor read_slices(const Tensor& x, const Places& places) {
+    if (places.items.empty()) return x;
+    return at_least_vector(ops::slice(joined({x}, places.bounds), {.items = places.items}));
+}
+
+// The value for places of a lower rank than its own (1, …) loses leading axes by itself; a scalar place
+// takes a vector of one.
+template <class O, class Function>
+Tensors change_slices(const Site& site, const Function& function) {
+    Places places = PlaceReader(site, 2, false).read();
+    Tensor value = site.in(1);
+    if (value.dtype() != site.in(0).dtype()) value = convert_dtype(value, site.in(0).dtype());
+    return {function(joined({site.in(0), value}, places.bounds), typename O::Params{places.items})};
+}
+
+template <class O, class Function>
+Tensors change_taken(const Site& site, const Function& function) {
+    Places places = PlaceReader(site, 2, true).read();
+    if (!places.items.empty()) unsupported("writing to places that are sliced and indexed at once");
+    return {function(joined({site.in(0), site.in(1)}, places.indices), typename O::Params{places.axes})};
+}
+
+enum Compare : uint32_t { eq, neq, lt, leq, gt, geq };
+
+Tensor compared(const Tensor& mask, const file::CondTake& p) {
+    if (mask.dtype() == DType::boolean && p.mode() == eq && p.val() == 1) return mask;
+    Tensor x = convert_dtype(mask, DType::f32);
+    Tensor value = scalar_tensor(p.val(), DType::f32), eps = scalar_tensor(p.eps(), DType::f32);
+    switch (p.mode()) {
+        case eq:
+            return ops::less(ops::abs(ops::sub(x, value)), eps);
+        case neq:
+            return ops::greater_equal(ops::abs(ops::sub(x, value)), eps);
+        case lt:
+            return ops::less(x, value);
+        case leq:
+            return ops::less_equal(x, value);
+        case gt:
+            return ops::greater(x, value);
+        case geq:
+            return ops::greater_equal(x, value);
+        default:
+            unsupported("comparison ", p.mode());
+    }
+}
+
+}  // namespace
+
+Tensors import_subtensor(const Site& site) {
+    return {read_slices(site.in(0), PlaceReader(site, 1, false).read())};
+}
+
+Tensors import_set_subtensor(const Site& site) {
+    return change_slices<ops::SetSlice>(
+        site, [](const Tensors& in, const ops::SetSlice::Params& p) { return ops::set_slice(in, p); });
+}
+
+Tensors import_incr_subtensor(const Site& site) {
+    return change_slices<ops::AddSlice>(
+        site, [](const Tensors& in, const ops::AddSlice::Params& p) { return ops::add_slice(in, p); });
+}
+
+// Slices keep their axes, so they may come first.
+Tensors import_take(const Site& site) {
+    Places places = PlaceReader(site, 1, true).read();
+    Tensor x = read_slices(site.in(0), places);
+    if (places.axes.empty()) return {x};
+    return {at_least_vector(ops::take(joined({x}, places.indices), {.axes = places.axes}))};
+}
+
+Tensors import_set_take(const Site& site) {
+    return change_taken<ops::SetTake>(
+        site, [](const Tensors& in, const ops::SetTake::Params& p) { return ops::set_take(in, p); });
+}
+
+Tensors import_incr_take(const Site& site) {
+    return change_taken<ops::AddTake>(
+        site, [](const Tensors& in, const ops::AddTake::Params& p) { return ops::add_take(in, p); });
+}
+
+Tensors import_one_hot(const Site& site) {
+    return {ops::indexing_one_hot(site.in(0), site.in(1), {.axis = site.params<file::Axis>().axis()})};
+}
+
+Tensors import_set_one_hot(const Site& site) {
+    return {ops::indexing_set_one_hot(site.in(0), site.in(1), site.in(2),
+                                      {.axis = site.params<file::Axis>().axis()})};
+}
+
+Tensors import_cond_take(const Site& site) {
+    return ops::cond_take(site.in(0), compared(site.in(1), site.params<file::CondTake>()));
+}
+
+}  // namespace mge::megengine

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Model files that MegEngine writes: version 2 (one flatbuffer), version 1 ("FBS") and either of them inside
+// a test-case container. docs/formats/megengine.md says what is read and what is not.
+
+#include <cstddef>
+#include <span>
+
+#include "libmge/model/open.h"
+
+namespace mge::megengine {
+
+// True when the bytes start like a model of any version, those included that cannot be read.
+bool is_model(std::span<const std::byte> bytes);
+
+// Verifies everything before it believes anything. ModelError names the file, the place and the reason, and
+// lists every operator that has no counterpart here.
+Model read_model(const ModelBytes& file);
+
+}  // namespace mge::megengine

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/megengine/operators.h"
+
+#include <algorithm>
+
+#include "libmge/model/import/megengine/families.h"
+
+namespace mge::megengine {
+namespace {
+
+// Sorted by type. Host2DeviceCopy (an input) and AssertEqual (a test) are part of the graph's outside:
+// build_graph.cpp.
+constexpr OperatorRow rows[] = {
+    {"AdaptivePooling", import_adaptive_pooling},
+    {"Alloc", import_alloc},
+    {"Argmax", import_argmax},
+    {"Argmin", import_argmin},
+    {"Argsort", import_argsort, 2},
+    {"AxisAddRemove", import_axis_add_remove},
+    {"BatchNorm", import_batch_norm, 0, count_batch_norm},
+    {"BatchedMatrixMul", import_batched_matmul},
+    {"Broadcast", import_broadcast},
+    {"Concat", import_concat},
+    {"CondTake", import_cond_take, 2},
+    {"ConvBiasForward", import_conv_bias},
+    {"Convolution", import_convolution},
+    {"ConvolutionBackwardData", import_deconvolution},
+    {"Copy", import_same},
+    {"Cumsum", import_cumsum},
+    {"Dimshuffle", import_dimshuffle},
+    {"Dot", import_dot},
+    {"Dropout", import_dropout, 2},
+    {"Elemwise", import_elemwise},
+    {"ElemwiseMultiType", import_elemwise_multi_type},
+    {"Eye", import_eye},
+    {"GeneralNorm", import_general_norm, 3},
+    {"GetVarShape", import_get_var_shape},
+    {"GroupNorm", import_group_norm, 3},
+    {"Identity", import_same},
+    {"ImmutableTensor", import_constants, 0, count_constants},
+    {"IncrSubtensor", import_incr_subtensor},
+    {"IndexingIncrMultiAxisVec", import_incr_take},
+    {"IndexingMultiAxisVec", import_take},
+    {"IndexingOneHot", import_one_hot},
+    {"IndexingSetMultiAxisVec", import_set_take},
+    {"IndexingSetOneHot", import_set_one_hot},
+    {"InstanceNorm", import_instance_norm, 3},
+    {"LRN", import_local_response_norm},
+    {"LSTMCellForward", import_lstm_cell, 3},
+    {"LSTMForward", import_lstm, 4},
+    {"LayerNorm", import_layer_norm, 3},
+    {"Linspace", import_linspace},
+    {"MarkDynamicVar", import_same},
+    {"MarkNoBroadcastElemwise", import_same},
+    {"MaskedFill", import_masked_fill},
+    {"MatrixMul", import_matmul},
+    {"MultipleDeviceTensorHolder", import_constants, 0, count_constants},
+    {"MultipleDeviceTensorWithFormatHolder", import_constants, 0, count_constants},
+    {"Padding", import_padding},
+    {"Pooling", import_pooling},
+    {"PowC", import_power},
+    {"RNNCellForward", import_rnn_cell},
+    {"RNNForward", import_rnn, 3},
+    {"Reduce", import_reduce},
+    {"Reshape", import_reshape},
+    {"Resize", import_resize},
+    {"SetSubtensor", import_set_subtensor},
+    {"SharedDeviceTensor", import_constants, 0, count_constants},
+    {"SharedDeviceTensorWithFormat", import_constants, 0, count_constants},
+    {"Softmax", import_softmax},
+    {"Split", import_split, 0, count_split},
+    {"Subtensor", import_subtensor},
+    {"TopK", import_topk, 0, count_topk},
+    {"TypeCvt", import_convert},
+    {"VirtualDep", import_same},
+    {"VolatileSharedDeviceTensor", import_constants, 0, count_constants},
+    {"Where", import_where},
+};
+
+// Sorted: types without a counterpart, so that an error can name them.
+constexpr std::string_view other_types[] = {
+    "AddUpdate",
+    "AssertEqual",
+    "BatchConvBiasForward",
+    "BatchedMeshIndexing",
+    "BatchedSetMeshIndexing",
+    "CheckNonFinite",
+    "CollectiveComm",
+    "CondExecMark",
+    "CondExecMerge",
+    "CondExecPred",
+    "CondExecPredLogical",
+    "Conv3DBias",
+    "Convolution3D",
+    "Convolution3DBackwardData",
+    "Convolution3DBackwardFilter",
+    "ConvolutionBackwardFilter",
+    "CorrelationForward",
+    "Cross",
+    "CvtColor",
+    "DctChannelSelectForward",
+    "DeformableConvForward",
+    "DeformablePSROIPoolingForward",
+    "Diag",
+    "ExternCOprRunner",
+    "FakeQuant",
+    "Flip",
+    "GammaRNG",
+    "GaussianBlur",
+    "GaussianRNG",
+    "GroupLocal",
+    "Host2DeviceCopy",
+    "Images2Neibs",
+    "IndexingRemap",
+    "LSQ",
+    "Local",
+    "LocalShareForward",
+    "Loop",
+    "MatrixInverse",
+    "MeshIndexing",
+    "MultiHeadAttn",
+    "NMSKeepMGB",
+    "NonZero",
+    "NvOf",
+    "PermutationRNG",
+    "PoissonRNG",
+    "ROIAlign",
+    "ROIPooling",
+    "RelayoutFormat",
+    "Remap",
+    "Resize3D",
+    "Rotate",
+    "SVD",
+    "SeparableConv",
+    "SeparableFilter",
+    "SetMeshIndexing",
+    "ShuffleRNGForward",
+    "Sleep",
+    "SlidingWindowTranspose",
+    "TQT",
+    "TensorRTRuntimeOpr",
+    "UniformRNG",
+    "WarpAffine",
+    "WarpPerspective",
+};
+
+}  // namespace
+
+const OperatorRow* find_operator(std::string_view type) {
+    auto row = std::ranges::lower_bound(rows, type, {}, &OperatorRow::type);
+    return row != std::end(rows) && row->type == type ? row : nullptr;
+}
+
+size_t stored_outputs(const OperatorRecord& op) {
+    auto* row = find_operator(op.type);
+    if (!row) return 1;
+    return row->count_outputs ? row->count_outputs(op) : row->outputs;
+}
+
+std::vector<std::string_view> known_types() {
+    std::vector<std::string_view> types(std::begin(other_types), std::end(other_types));
+    for (auto& row : rows) types.push_back(row.type);
+    return types;
+}
+
+}  // namespace mge::megengine

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// MegEngine's operators in terms of ours: one row per operator in `operators.cpp`, one small function each in
+// the file of its family. A function applies our operators to symbolic tensors, so whatever it builds also
+// works for other input shapes.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "libmge/base/error.h"
+#include "libmge/model/import/megengine/record.h"
+#include "libmge/tensor/tensor.h"
+
+namespace mge::megengine {
+
+// What this program has no counterpart for. Collected, so that one error can name all of them.
+struct Unsupported {
+    std::string what;
+};
+template <class... Args>
+[[noreturn]] void unsupported(const Args&... what) {
+    throw Unsupported{text(what...)};
+}
+// For what no program could read.
+template <class... Args>
+[[noreturn]] void invalid(const Args&... what) {
+    throw UserError(text(what...));
+}
+
+// An operator that is being translated.
+class Site {
+public:
+    Site(const OperatorRecord& op, std::span<const Tensor> inputs) : op(op), inputs_(inputs) {}
+    const OperatorRecord& op;
+
+    size_t size() const { return inputs_.size(); }
+    const Tensor& in(size_t i) const {
+        if (i >= inputs_.size()) invalid("input ", i, " is missing, it has ", inputs_.size());
+        return inputs_[i];
+    }
+    Tensors from(size_t i) const {
+        if (i > inputs_.size()) invalid("input ", i, " is missing, it has ", inputs_.size());
+        return {inputs_.begin() + ptrdiff_t(i), inputs_.end()};
+    }
+    template <class P>
+    const P& params() const {
+        // The union names its members after their tables.
+        std::string_view kind = file::EnumNameOperatorParam(op.param_type);
+        if (!op.param || kind.empty() ||
+            !std::string_view(P::GetFullyQualifiedName()).ends_with(text('.', kind)))
+            invalid("its parameters are of another kind: ", kind);
+        return *static_cast<const P*>(op.param);
+    }
+
+private:
+    std::span<const Tensor> inputs_;
+};
+
+using ImportFunction = Tensors (*)(const Site&);
+
+struct OperatorRow {
+    std::string_view type;
+    ImportFunction import;
+    // How many of its outputs files count; the function where that depends on the operator.
+    size_t outputs = 1;
+    size_t (*count_outputs)(const OperatorRecord&) = nullptr;
+};
+
+// What makes an input of the model, and what compares two values; neither is translated.
+inline constexpr std::string_view input_type = "Host2DeviceCopy", assert_type = "AssertEqual";
+
+// Null when there is no counterpart.
+const OperatorRow* find_operator(std::string_view type);
+// 1 for unknown types.
+size_t stored_outputs(const OperatorRecord& op);
+// Every type name of MegEngine, those without a counterpart included.
+std::vector<std::string_view> known_types();
+
+}  // namespace mge::megengine

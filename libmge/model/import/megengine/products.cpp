@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/megengine/families.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/reduce/reduce.h"
+
+namespace mge::megengine {
+namespace {
+
+Tensor product(const Site& site) {
+    auto& p = site.params<file::MatrixMul>();
+    if (p.format()) unsupported("matrices in the blocked format ", p.format());
+    return ops::matmul(site.in(0), site.in(1),
+                       {.transpose_a = p.transpose_a(), .transpose_b = p.transpose_b()});
+}
+
+}  // namespace
+
+Tensors import_matmul(const Site& site) { return {product(site)}; }
+Tensors import_batched_matmul(const Site& site) { return {product(site)}; }
+
+Tensors import_dot(const Site& site) {
+    return {ops::sum(ops::mul(site.in(0), site.in(1)), {.axes = {-1}, .keepdims = true})};
+}
+
+}  // namespace mge::megengine
