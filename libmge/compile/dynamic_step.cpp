@@ -33,6 +33,15 @@ DynamicStep::DynamicStep(const Node& node, const CompileOptions& options, bool m
 }
 
 void DynamicStep::run() {
+    try {
+        compute();
+    } catch (const MemoryError& e) {
+        throw MemoryError(
+            text(node_.op->name, node_.name.empty() ? "" : " '" + node_.name + "'", ": ", e.what()));
+    }
+}
+
+void DynamicStep::compute() {
     Tensors inputs;
     for (ValueId id : node_.inputs) inputs.push_back(id == no_value ? Tensor{} : read_(id));
     auto params = node_.params;

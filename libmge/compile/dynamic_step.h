@@ -35,6 +35,7 @@ private:
         TensorSpecs inputs, outputs;
         Choice choice;
     };
+    void compute();
     Plan& find_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs);
     Plan make_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs) const;
     void launch(const Plan& plan, std::span<const Tensor> inputs);

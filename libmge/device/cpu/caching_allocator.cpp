@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <memory>
@@ -15,20 +16,29 @@ namespace mge {
 namespace {
 
 constexpr size_t alignment = 64, huge_page = size_t(2) << 20;
-constexpr int small_classes = 4 * 8;  // up to 16 KiB: kept per thread
+constexpr int small_classes = CachingAllocator::small_classes;  // kept per thread
 constexpr int kept_per_class = 16;
 
-// Class c holds blocks of 64 · 2^(c/4) · (1 + (c%4)/4) bytes.
+// Small class c holds blocks of 64 · 2^(c/4) · (1 + (c%4)/4) bytes.
 constexpr size_t class_bytes(int size_class) {
     size_t base = alignment << (size_class / 4);
     return base + base / 4 * size_t(size_class % 4);
 }
 int class_of(size_t bytes) {
     if (bytes <= alignment) return 0;
+    if (bytes > class_bytes(small_classes - 1)) return small_classes;
     int power = std::bit_width((bytes - 1) / alignment);  // bytes ≤ 64 · 2^power
     for (int c = 4 * (power - 1) + 1; c < 4 * power; ++c)
         if (class_bytes(c) >= bytes) return c;
     return 4 * power;
+}
+
+// Steps of 1/32 of the power of two below: what is rounded up stays under 3.2 %, which matters for weights
+// and arenas.
+size_t rounded_bytes(int size_class, size_t bytes) {
+    if (size_class < small_classes) return class_bytes(size_class);
+    size_t step = std::max(alignment, std::bit_floor(bytes) / 32);
+    return (bytes + step - 1) / step * step;
 }
 
 struct ThreadCache {
@@ -78,15 +88,17 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
     if (bytes > largest)
         throw MemoryError(text("cannot allocate ", bytes, " bytes: more than any machine has"));
     int c = class_of(bytes);
+    size_t rounded = rounded_bytes(c, bytes);
     Storage* storage = nullptr;
     ThreadCache* cache = c < small_classes ? open_thread_cache() : nullptr;
     if (cache && cache->count[c] > 0) [[likely]]
         storage = cache->blocks[c][--cache->count[c]];
-    else if (!(storage = take_shared(c)))
-        storage = make_block(c, bytes);
-    StorageRef result(storage);
-    note_allocated(class_bytes(c), bytes);
+    else if (!(storage = take_shared(c, rounded)))
+        storage = make_block(c, rounded, bytes);
+    // Before anything can throw: the reference gives the block back then.
     storage->users.store(1, std::memory_order_relaxed);
+    StorageRef result(storage);
+    note_allocated(rounded, bytes);
     return result;
 }
 
@@ -102,15 +114,19 @@ void CachingAllocator::note_allocated(size_t bytes, size_t requested) {
     }
 }
 
-Storage* CachingAllocator::take_shared(int size_class) {
+Storage*& CachingAllocator::free_list(int size_class, size_t bytes) {
+    return size_class < small_classes ? free_[size_t(size_class)] : free_large_[bytes];
+}
+
+Storage* CachingAllocator::take_shared(int size_class, size_t bytes) {
     std::lock_guard lock(mutex_);
-    Storage* storage = free_[size_class];
-    if (storage) free_[size_class] = storage->next_free;
+    Storage*& list = free_list(size_class, bytes);
+    Storage* storage = list;
+    if (storage) list = storage->next_free;
     return storage;
 }
 
-Storage* CachingAllocator::make_block(int size_class, size_t requested) {
-    size_t bytes = class_bytes(size_class);
+Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t requested) {
     size_t aligned = bytes >= huge_page ? huge_page : alignment;
     size_t rounded = (bytes + aligned - 1) / aligned * aligned;
     void* data = std::aligned_alloc(aligned, rounded);
@@ -142,8 +158,9 @@ void CachingAllocator::release(Storage* storage) {
     auto give_to_all = [](Storage* block) {
         auto& allocator = cpu_allocator();
         std::lock_guard lock(allocator.mutex_);
-        block->next_free = allocator.free_[block->size_class];
-        allocator.free_[block->size_class] = block;
+        Storage*& list = allocator.free_list(block->size_class, block->bytes);
+        block->next_free = list;
+        list = block;
     };
     ThreadCache* cache = c < small_classes ? open_thread_cache() : nullptr;
     if (cache && cache->count[c] < kept_per_class) [[likely]] {
@@ -161,13 +178,18 @@ MemoryStats CachingAllocator::stats() const {
 void CachingAllocator::reset_peak() { peak_.store(allocated_.load()); }
 
 void CachingAllocator::release_cached() {
-    std::array<Storage*, class_count> taken{};
+    std::array<Storage*, small_classes> small{};
+    std::map<size_t, Storage*> large;
     {
         std::lock_guard lock(mutex_);
-        std::swap(taken, free_);
+        std::swap(small, free_);
+        std::swap(large, free_large_);
     }
-    for (Storage* block : taken)
+    auto free_all = [this](Storage* block) {
         while (block) free_block(std::exchange(block, block->next_free));
+    };
+    for (Storage* block : small) free_all(block);
+    for (auto& [bytes, block] : large) free_all(block);
 }
 
 }  // namespace mge

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include "libmge/device/device.h"
@@ -9,9 +10,9 @@
 
 namespace mge {
 
-// Host memory in size classes (four per power of two). A freed block stays in its class for the next request;
-// each thread keeps a few small ones for itself, so that eager operators take no lock. Blocks of 2 MB and
-// more sit in huge pages.
+// Host memory in size classes, four per power of two up to 16 KiB, 32 above it. A freed block stays in its
+// class for the next request; each thread keeps a few small ones for itself, so that eager operators take no
+// lock. Blocks of 2 MB and more sit in huge pages.
 class CachingAllocator {
 public:
     StorageRef allocate(size_t bytes);
@@ -25,17 +26,20 @@ public:
     void lock_for_fork() { mutex_.lock(); }
     void unlock_after_fork() { mutex_.unlock(); }
 
-    static constexpr int class_count = 4 * 42;
+    // Up to 16 KiB; a larger block is of the class behind them.
+    static constexpr int small_classes = 4 * 8;
 
 private:
     static void release(Storage* storage);
-    Storage* take_shared(int size_class);
-    Storage* make_block(int size_class, size_t requested);
+    Storage* take_shared(int size_class, size_t bytes);
+    Storage* make_block(int size_class, size_t bytes, size_t requested);
+    Storage*& free_list(int size_class, size_t bytes);
     void free_block(Storage* storage);
     void note_allocated(size_t bytes, size_t requested);
 
     std::mutex mutex_;
-    std::array<Storage*, class_count> free_{};
+    std::array<Storage*, small_classes> free_{};
+    std::map<size_t, Storage*> free_large_;  // by their bytes
     std::atomic<size_t> allocated_{0}, reserved_{0}, peak_{0}, limit_{0};
 };
 

@@ -3,11 +3,10 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "libmge/base/error.h"
+#include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"
 
 namespace mge::onednn {
@@ -15,17 +14,6 @@ namespace {
 
 constexpr size_t alignment = 64;
 size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-struct FreeBuffer {
-    void operator()(void* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<void, FreeBuffer>;
-
-Buffer allocate(size_t size) {
-    Buffer buffer(std::aligned_alloc(alignment, aligned(std::max<size_t>(size, 1))));
-    if (!buffer) throw std::bad_alloc();
-    return buffer;
-}
 
 Primitive create(const_dnnl_primitive_desc_t desc) {
     dnnl_primitive_t made;
@@ -65,7 +53,7 @@ struct ArgumentSet {
 struct Call::Plan {
     std::vector<Slot> slots;
     std::vector<Step> steps;
-    std::vector<Buffer> buffers;
+    std::vector<StorageRef> buffers;
     size_t workspace = 0, packed_bytes = 0;
     // Sets waiting for their next run; a run that finds none makes one.
     static constexpr size_t kept_sets = 8;
@@ -112,17 +100,17 @@ void Call::Plan::add_reorder(size_t from, size_t to) {
 }
 
 size_t Call::Plan::add_constant(const MemoryDesc& given, const MemoryDesc& used, const void* data) {
-    buffers.push_back(allocate(bytes(used)));
+    buffers.push_back(device(DeviceId{}).allocate(bytes(used)));
     packed_bytes += bytes(used);
     dnnl_memory_t from, to;
     check(dnnl_memory_create(&from, &given, engine(), const_cast<void*>(data)), "dnnl_memory_create");
     Memory source(from);
-    check(dnnl_memory_create(&to, &used, engine(), buffers.back().get()), "dnnl_memory_create");
+    check(dnnl_memory_create(&to, &used, engine(), buffers.back()->data), "dnnl_memory_create");
     Memory target(to);
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
     Primitive reorder = make_reorder(given, used);
     check(dnnl_primitive_execute(reorder.get(), stream(), 2, arguments), "dnnl_primitive_execute");
-    return add_slot(Slot::fixed, used, 0, buffers.back().get());
+    return add_slot(Slot::fixed, used, 0, buffers.back()->data);
 }
 
 size_t Call::Plan::add_input(const Operand& operand, const MemoryDesc& used) {
