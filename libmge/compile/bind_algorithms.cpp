@@ -8,9 +8,40 @@
 namespace mge {
 namespace {
 
+std::string label_of(const Graph& graph, const Node& node) {
+    std::string name = node.name.empty() ? graph.value(node.outputs.at(0)).name : node.name;
+    return text(node.op->name, name.empty() ? "" : " '" + name + "'");
+}
+
 Choice bind(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
-    return NodeProblem(*node.op, node.params, operands_of(graph, node), options.threads, options.precision)
-        .choose(how);
+    try {
+        return NodeProblem(*node.op, node.params, operands_of(graph, node), options.threads,
+                           options.precision)
+            .choose(how);
+    } catch (const MemoryError& e) {
+        throw MemoryError(text(label_of(graph, node), ": ", e.what()));
+    }
+}
+
+// Exactly the named algorithms; a step without a name chooses by itself.
+std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, const CompileOptions& options) {
+    if (options.algorithms.size() != schedule.steps.size())
+        throw DeviceError(text("algorithms for ", options.algorithms.size(),
+                               " steps are given, the program here has ", schedule.steps.size()));
+    std::vector<Choice> choices;
+    for (size_t i = 0; i < schedule.steps.size(); ++i) {
+        auto& node = graph.node(schedule.steps[i].node);
+        SelectOptions how = options.select;
+        how.forced = options.algorithms[i];
+        try {
+            choices.push_back(schedule.steps[i].is_dynamic ? Choice{} : bind(graph, node, options, how));
+        } catch (const MemoryError&) {
+            throw;
+        } catch (const DeviceError& e) {
+            throw DeviceError(text("step ", i, " (", label_of(graph, node), "): ", e.what()));
+        }
+    }
+    return choices;
 }
 
 // What is left for a step's workspace when the arena may not grow beyond `limit`.
@@ -42,6 +73,7 @@ std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule
         }
         return choices;
     };
+    if (!options.algorithms.empty()) return bind_named(graph, schedule, options);
     SelectOptions how = options.select;
     if (!how.profile) return bind_all([&](size_t) { return how; });
 

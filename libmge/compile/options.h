@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "libmge/base/threads.h"
 #include "libmge/kernel/select.h"
@@ -24,6 +25,13 @@ struct CompileOptions {
     Precision precision = Precision::strict;
     // How far fast-run may raise the arena above the heuristic plan.
     double workspace_factor = 2.0;
+    // By step, the name of the algorithm to take; an empty name leaves the choice open. Empty: all choices
+    // are open. DeviceError names the step whose algorithm is missing, and why.
+    std::vector<std::string> algorithms;
 };
+
+struct PassOptions;
+// What of them concerns the passes.
+PassOptions pass_options(const CompileOptions& options);
 
 }  // namespace mge

@@ -2,6 +2,7 @@
 #include "libmge/compile/program.h"
 
 #include <array>
+#include <set>
 
 #include "libmge/base/log.h"
 #include "libmge/compile/bind_algorithms.h"
@@ -18,6 +19,8 @@ PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t i
     return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec};
 }
 
+}  // namespace
+
 PassOptions pass_options(const CompileOptions& options) {
     return {.passes = options.passes,
             .level = options.level,
@@ -27,6 +30,8 @@ PassOptions pass_options(const CompileOptions& options) {
             .threads = options.threads,
             .precision = options.precision};
 }
+
+namespace {
 
 SourceNode describe(const Graph& graph, NodeId id) {
     auto& node = graph.node(id);
@@ -68,8 +73,10 @@ std::shared_ptr<const Program> Program::compile(const Graph& graph, const Compil
 }
 
 CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : options_(options) {
+    std::set<const void*> weights;
     for (auto& value : graph.values())
-        if (value.is_constant()) memory_.weights += value.spec.bytes();
+        if (value.is_constant() && weights.insert(value.constant.data()).second)
+            memory_.weights += value.spec.bytes();
     for (size_t i = 0; i < graph.inputs().size(); ++i)
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
@@ -83,6 +90,11 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     std::vector<SourceNode> sources;
     for (size_t i = 0; i < graph.nodes().size(); ++i) sources.push_back(describe(graph, NodeId(i)));
     graph_ = run_passes(std::move(graph), pass_options(options_));
+    for (auto& value : graph_.values())
+        if (value.is_constant() && weights.insert(value.constant.data()).second)
+            memory_.made_weights += value.spec.bytes();
+    for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
+    for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
     schedule_ = schedule(graph_);
     auto choices = bind_algorithms(graph_, schedule_, options_);
     place_buffers(choices);
@@ -165,6 +177,7 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
             report.source = step.choice.source;
             report.milliseconds = step.choice.milliseconds;
             report.workspace = step.choice.prepared.workspace();
+            report.workspace_offset = step.workspace.at;
             memory_.packed_weights += step.choice.prepared.packed_bytes();
         }
         reports_.push_back(std::move(report));
@@ -190,6 +203,9 @@ void CompiledProgram::make_value_reports() {
         }
         values_.push_back(std::move(report));
     }
+    for (auto& node : graph_.nodes())
+        if (node.op->traits.view && !schedule_.is_dynamic[size_t(node.outputs[0])])
+            values_[size_t(node.outputs[0])].view_of = node.inputs[0];
 }
 
 }  // namespace mge

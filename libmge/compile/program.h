@@ -23,8 +23,8 @@ struct SourceNode {
 struct StepReport {
     std::string op, name, algorithm;
     ChoiceSource source = ChoiceSource::heuristic;
-    double milliseconds = 0;  // as measured by fast-run; 0 when it was not
-    size_t workspace = 0;
+    double milliseconds = 0;                     // as measured by fast-run; 0 when it was not
+    size_t workspace = 0, workspace_offset = 0;  // bytes, and where they lie in the arena
     // The nodes whose work the step does: several for a fusion, none for what the passes added (a reorder).
     std::vector<SourceNode> sources;
     // Ids into values(); no_value for an absent optional input. A view has an id of its own but no step.
@@ -37,9 +37,10 @@ struct ValueReport {
     enum class Place : uint8_t { none, arena, input, output, constant, dynamic };
     std::string name;
     TensorSpec spec;
-    Place place = Place::none;  // none: never computed; dynamic: its memory is found during the run
-    size_t offset = 0;          // in the arena; else the index of the input's or output's memory
-    size_t bytes = 0;           // of the memory it lies in, which views share
+    Place place = Place::none;   // none: never computed; dynamic: its memory is found during the run
+    size_t offset = 0;           // in the arena; else the index of the input's or output's memory
+    size_t bytes = 0;            // of the memory it lies in, which views share
+    ValueId view_of = no_value;  // the value whose memory this is under another shape
     int first = -1,
         last = -1;  // steps between which that memory is in use; -1 for constants and dynamic values
 };
@@ -47,6 +48,7 @@ MGE_API std::string_view name_of(ValueReport::Place place);
 
 struct MemoryReport {
     size_t weights = 0;           // constants as they came
+    size_t made_weights = 0;      // constants that the passes computed from them
     size_t packed_weights = 0;    // further copies made by prepared algorithms
     size_t plan = 0;              // the arena: activations and workspaces
     size_t plan_lower_bound = 0;  // no plan for the chosen algorithms can be smaller
@@ -56,6 +58,7 @@ struct MemoryReport {
 struct PortInfo {
     std::string name;
     TensorSpec spec;
+    ValueId value = no_value;  // its id in values()
 };
 
 class MGE_API Program {

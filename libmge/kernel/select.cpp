@@ -27,6 +27,18 @@ bool matches(const Attributes& attributes, const SelectOptions& options) {
         text("[", problem.op, "] no algorithm can compute ", problem.key(), " (", reasons, ")"));
 }
 
+// Why there is no such candidate: the one entry that could have offered it knows best.
+std::string why_missing(KernelList list, const std::vector<NamedCandidate>& candidates,
+                        const Problem& problem, const std::string& name) {
+    for (auto& algorithm : list) {
+        if (!name.starts_with(algorithm.name)) continue;
+        if (Support support = algorithm.supports(problem); !support) return support.reason;
+    }
+    std::string offered;
+    for (auto& named : candidates) offered += (offered.empty() ? "" : ", ") + named.candidate.name;
+    return text("it is not offered here; there are: ", offered.empty() ? "none" : offered);
+}
+
 Choice finish(const NamedCandidate& named, const Problem& problem, std::span<const void* const> constants,
               ChoiceSource source, double milliseconds) {
     Choice choice{named.algorithm, named.candidate, {}, source, milliseconds};
@@ -76,10 +88,20 @@ std::optional<Choice> choose_profiled(const std::vector<NamedCandidate>& candida
     return choose_measured(measured, candidates, problem, constants, options, ChoiceSource::measured);
 }
 
+Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                     std::span<const void* const> constants, const std::string& name) {
+    auto it = std::find_if(candidates.begin(), candidates.end(),
+                           [&](const NamedCandidate& c) { return c.candidate.name == name; });
+    if (it == candidates.end())
+        throw DeviceError(text("algorithm '", name, "' cannot compute ", problem.key(), ": ",
+                               why_missing(list, candidates, problem, name)));
+    return finish(*it, problem, constants, ChoiceSource::plan, 0);
+}
+
 }  // namespace
 
 std::string_view name_of(ChoiceSource source) {
-    constexpr std::string_view names[] = {"heuristic", "cache", "measured"};
+    constexpr std::string_view names[] = {"heuristic", "cache", "measured", "plan"};
     return names[size_t(source)];
 }
 
@@ -105,7 +127,12 @@ std::vector<NamedCandidate> list_candidates(KernelList list, const Problem& prob
 Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
               const SelectOptions& wanted) {
     auto candidates = list_candidates(list, problem);
+    if (!wanted.forced.empty()) return choose_forced(list, candidates, problem, constants, wanted.forced);
     SelectOptions options = wanted;
+    if (options.reference) {
+        options.profile = options.optimized = false;
+        std::reverse(candidates.begin(), candidates.end());
+    }
     // "Optimized" is a preference: an operator that has nothing but its reference still runs.
     options.optimized &= !std::all_of(candidates.begin(), candidates.end(),
                                       [](auto& c) { return c.candidate.attributes.naive; });

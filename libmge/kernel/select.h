@@ -14,7 +14,7 @@ namespace mge {
 class FastrunCache;
 
 // Where a choice came from; the words of load_and_run's report.
-enum class ChoiceSource { heuristic, cache, measured };
+enum class ChoiceSource { heuristic, cache, measured, plan };
 MGE_API std::string_view name_of(ChoiceSource source);
 
 // One measured candidate.
@@ -37,6 +37,8 @@ struct SelectOptions {
     bool reproducible = false;          // only algorithms with that attribute
     bool optimized = false;             // never a naive one
     bool same_between_batches = false;  // excludes accuracy_depends_on_batch
+    bool reference = false;  // the last of the list, which defines the meaning; comes before profile
+    std::string forced;      // exactly this algorithm, by name; comes before all others
     size_t workspace_limit = SIZE_MAX;
     FastrunCache* cache = nullptr;
     CostSource measure;  // empty: the built-in cold measurement
@@ -50,8 +52,8 @@ struct Choice {
     double milliseconds = 0;  // as measured now or once; 0 for a heuristic choice
 };
 
-// Chooses and prepares. DeviceError when no algorithm of the list accepts the problem: it names each with its
-// reason.
+// Chooses and prepares. DeviceError when no algorithm of the list accepts the problem, or the forced one does
+// not: it names each with its reason.
 MGE_API Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
                       const SelectOptions& options);
 
