@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "libmge/inspect/elements.h"
+
+namespace mge {
+namespace {
+
+constexpr std::array<std::string_view, metric_count> names{"max-abs", "max-rel", "l1",       "l2",
+                                                           "rms",     "cosine",  "megengine"};
+constexpr double default_rtol = 1e-4, default_half_rtol = 1e-2;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool is_half(DType dtype) { return is_float(dtype) && size_of(dtype) == 2; }
+
+bool same_kind(DType a, DType b) {
+    return a == b || (is_float(a) && is_float(b)) || (is_int(a) && is_int(b));
+}
+
+bool same_shape(const Shape& a, const Shape& b) {
+    return a == b || (a.numel() == 1 && b.numel() == 1 && std::min(a.rank(), b.rank()) == 0);
+}
+
+// |a − b|: 0 for equal infinities and for two NaNs, infinite when only one is NaN.
+double distance(double a, double b) {
+    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+    double d = std::abs(a - b);
+    return std::isnan(d) ? infinity : d;
+}
+double quotient(double d, double size) {
+    if (d == 0) return 0;
+    return size == 0 || std::isinf(d) ? infinity : d / size;
+}
+
+// Sizes and sums over all elements; `got` and `expected` go in step.
+struct Sums {
+    double largest_d = 0, largest_relative = 0, largest_megengine = 0, d = 0, squared_d = 0;
+    double largest_expected = 0, expected = 0, squared_expected = 0, squared_got = 0, product = 0;
+    int64_t unequal = 0;
+
+    void add(double a, double b) {
+        double error = distance(a, b), size = std::abs(b);
+        unequal += error != 0;
+        largest_d = std::max(largest_d, error);
+        largest_relative = std::max(largest_relative, quotient(error, size));
+        largest_megengine = std::max(largest_megengine, quotient(error, std::max({std::abs(a), size, 1.0})));
+        d += error;
+        squared_d += error * error;
+        if (std::isfinite(b)) {
+            largest_expected = std::max(largest_expected, size);
+            expected += size;
+            squared_expected += b * b;
+        }
+        if (!std::isfinite(a) || !std::isfinite(b)) return;
+        squared_got += a * a;
+        product += a * b;
+    }
+    double cosine_distance() const {
+        if (unequal == 0) return 0;
+        if (std::isinf(largest_d)) return infinity;
+        double sizes = std::sqrt(squared_got) * std::sqrt(squared_expected);
+        return sizes == 0 ? 1 : std::max(0.0, 1 - product / sizes);
+    }
+};
+
+// What the limit grows with, by metric.
+double size_for(Metric metric, const Sums& sums, int64_t count) {
+    switch (metric) {
+        case Metric::max_abs:
+            return sums.largest_expected;
+        case Metric::l1:
+            return sums.expected;
+        case Metric::l2:
+            return std::sqrt(sums.squared_expected);
+        case Metric::rms:
+            return count ? std::sqrt(sums.squared_expected / double(count)) : 0;
+        case Metric::max_rel:
+        case Metric::cosine:
+        case Metric::megengine:
+            break;
+    }
+    return 1;
+}
+
+// The error of one element in the terms of the metric.
+double element_error(Metric metric, double a, double b) {
+    double d = distance(a, b);
+    if (metric == Metric::max_rel) return quotient(d, std::abs(b));
+    if (metric != Metric::megengine) return d;
+    return quotient(d, std::max({std::abs(a), std::abs(b), 1.0}));
+}
+bool is_per_element(Metric metric) {
+    return metric == Metric::max_abs || metric == Metric::max_rel || metric == Metric::megengine;
+}
+
+template <class Fn>
+void for_each_pair(const Tensor& got, const Tensor& expected, Fn&& fn) {
+    // The second one is read at an index: both may have any dtype.
+    dispatch_dtype(expected.dtype(), AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        auto* data = static_cast<const T*>(expected.data());
+        for_each_element(got, [&](int64_t i, double a) {
+            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+                fn(i, a, double(float(data[i])));
+            else
+                fn(i, a, double(data[i]));
+        });
+    });
+}
+
+double rtol_for(const Tolerance& tolerance, const Tensor& got, const Tensor& expected) {
+    if (tolerance.rtol) return *tolerance.rtol;
+    if (!is_float(expected.dtype())) return 0;
+    return is_half(got.dtype()) || is_half(expected.dtype()) ? default_half_rtol : default_rtol;
+}
+
+void find_elements(const Tensor& got, const Tensor& expected, Metric metric, Comparison& result) {
+    // For metrics over all elements no single one is beyond: the largest stand for them.
+    double bound = is_per_element(metric) ? result.limit : result.error_of(Metric::max_abs);
+    for_each_pair(got, expected, [&](int64_t i, double a, double b) {
+        double error = element_error(metric, a, b);
+        if (error == 0) return;
+        if (is_per_element(metric) ? error > bound : error >= bound) {
+            ++result.beyond;
+            if (!result.first_beyond) result.first_beyond = {i, a, b, error};
+        }
+        if (!result.largest || error > result.largest->error) result.largest = {i, a, b, error};
+    });
+}
+
+}  // namespace
+
+std::span<const std::string_view> metric_names() { return names; }
+
+std::optional<Metric> metric_from_name(std::string_view name) {
+    for (size_t i = 0; i < names.size(); ++i)
+        if (names[i] == name) return Metric(i);
+    return std::nullopt;
+}
+
+Comparison compare_tensors(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
+    Comparison result;
+    if (!same_kind(got.dtype(), expected.dtype()) || !same_shape(got.shape(), expected.shape())) {
+        result.mismatch = text("it is ", got.spec(), ", expected ", expected.spec());
+        return result;
+    }
+    Sums sums;
+    for_each_pair(got, expected, [&](int64_t, double a, double b) { sums.add(a, b); });
+    result.count = expected.spec().numel();
+    result.unequal = sums.unequal;
+    auto set = [&](Metric metric, double value) { result.errors[size_t(metric)] = value; };
+    set(Metric::max_abs, sums.largest_d);
+    set(Metric::max_rel, sums.largest_relative);
+    set(Metric::l1, sums.d);
+    set(Metric::l2, std::sqrt(sums.squared_d));
+    set(Metric::rms, result.count ? std::sqrt(sums.squared_d / double(result.count)) : 0);
+    set(Metric::cosine, sums.cosine_distance());
+    set(Metric::megengine, sums.largest_megengine);
+    result.error = result.error_of(tolerance.metric);
+    double size = size_for(tolerance.metric, sums, result.count);
+    result.limit = tolerance.atol + rtol_for(tolerance, got, expected) * size;
+    if (result.unequal) find_elements(got, expected, tolerance.metric, result);
+    return result;
+}
+
+std::string explain(const Comparison& c, const Shape& shape, const Tolerance& tolerance) {
+    if (!c.mismatch.empty()) return c.mismatch;
+    std::string result =
+        text(name_of(tolerance.metric), ' ', c.error, c.passed() ? " is within " : " is above ", c.limit);
+    auto& shown = c.first_beyond ? c.first_beyond : c.largest;
+    if (!c.passed() && shown)
+        result += text(": element ", shown->index, ' ', index_text(shape, shown->index), " is ",
+                       element_text(shown->got), ", expected ", element_text(shown->expected), " (", c.beyond,
+                       " of ", c.count, " differ)");
+    return result;
+}
+
+}  // namespace mge

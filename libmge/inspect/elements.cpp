@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/elements.h"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "libmge/device/device.h"
+#include "libmge/ops/shape/reorder.h"
+#include "libmge/passes/node_problem.h"
+
+namespace mge {
+
+double element_at(const Tensor& tensor, int64_t index) {
+    double result = 0;
+    dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        T value = static_cast<const T*>(tensor.data())[index];
+        if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+            result = double(float(value));
+        else
+            result = double(value);
+    });
+    return result;
+}
+
+std::string element_text(double value) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.9g", value);
+    return buffer;
+}
+
+std::string index_text(const Shape& shape, int64_t index) {
+    std::string result;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        int64_t extent = std::max<int64_t>(shape[axis], 1);
+        result = std::to_string(index % extent) + (result.empty() ? "" : ", ") + result;
+        index /= extent;
+    }
+    return "[" + result + "]";
+}
+
+TensorFigures figures_of(const Tensor& tensor) {
+    TensorFigures f;
+    f.min = std::numeric_limits<double>::infinity();
+    f.max = -f.min;
+    // Shifted by the first finite element, so that the variance of large equal numbers is not lost.
+    double shift = 0, sum = 0, squares = 0, plain_squares = 0;
+    int64_t finite = 0;
+    for_each_element(tensor, [&](int64_t, double value) {
+        ++f.count;
+        if (std::isnan(value)) {
+            ++f.not_a_number;
+            return;
+        }
+        if (std::isinf(value)) {
+            ++f.infinite;
+            return;
+        }
+        if (finite++ == 0) shift = value;
+        f.min = std::min(f.min, value);
+        f.max = std::max(f.max, value);
+        sum += value - shift;
+        squares += (value - shift) * (value - shift);
+        plain_squares += value * value;
+    });
+    if (!finite) {
+        f.min = f.max = f.mean = f.rms = f.deviation = std::numeric_limits<double>::quiet_NaN();
+        return f;
+    }
+    auto n = double(finite);
+    f.mean = shift + sum / n;
+    f.rms = std::sqrt(plain_squares / n);
+    f.deviation = finite < 2 ? std::numeric_limits<double>::quiet_NaN()
+                             : std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1)));
+    return f;
+}
+
+Tensor to_plain(const Tensor& tensor) {
+    if (tensor.spec().layout.is_plain()) return tensor;
+    TensorSpec spec{tensor.dtype(), tensor.shape(), {}};
+    auto params = std::make_shared<ops::Reorder::Params>();
+    Operands operands{{tensor.spec()}, {spec}, {nullptr}};
+    Choice choice =
+        NodeProblem(ops::Reorder::info, params, std::move(operands), 1, Precision::strict).choose({});
+    Tensor result = empty_tensor(spec);
+    StorageRef workspace;
+    if (size_t bytes = choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
+    const void* in[] = {tensor.data()};
+    void* out[] = {result.data()};
+    choice.algorithm->run(choice.prepared, {in, out, workspace ? workspace->data : nullptr, 1, nullptr});
+    return result;
+}
+
+Tensor copy_plain(const Tensor& tensor) {
+    Tensor plain = to_plain(tensor);
+    if (!tensor.spec().layout.is_plain()) return plain;
+    return tensor_from_host(plain.spec(), plain.data(), plain.device());
+}
+
+}  // namespace mge

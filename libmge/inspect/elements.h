@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The elements of a tensor as numbers, whatever its dtype, and figures of all of them.
+
+#include <cstdint>
+#include <string>
+
+#include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/tensor.h"
+
+namespace mge {
+
+// Calls fn(flat index, value as double) for each element of a plain tensor.
+template <class Fn>
+void for_each_element(const Tensor& tensor, Fn&& fn) {
+    dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        auto* data = static_cast<const T*>(tensor.data());
+        for (int64_t i = 0, n = tensor.spec().numel(); i < n; ++i) {
+            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+                fn(i, double(float(data[i])));
+            else
+                fn(i, double(data[i]));
+        }
+    });
+}
+
+// One element of a plain tensor.
+MGE_API double element_at(const Tensor& tensor, int64_t index);
+// As a person writes it: nine digits, which tell any two float32 apart.
+MGE_API std::string element_text(double value);
+// "[1, 2, 0]": the place of flat element `index`.
+MGE_API std::string index_text(const Shape& shape, int64_t index);
+
+// min, max, mean, rms (root of the mean square) and deviation (n − 1 in the divisor, NaN for less than two)
+// are those of the finite elements.
+struct TensorFigures {
+    int64_t count = 0, not_a_number = 0, infinite = 0;
+    double min = 0, max = 0, mean = 0, rms = 0, deviation = 0;
+};
+MGE_API TensorFigures figures_of(const Tensor& tensor);
+
+// The same values, row-major. Inside programs images may lie in other layouts; a plain tensor is given back
+// as it is, memory and all.
+MGE_API Tensor to_plain(const Tensor& tensor);
+// The same in memory of its own.
+MGE_API Tensor copy_plain(const Tensor& tensor);
+
+}  // namespace mge

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Observers that end a run when a value is not as it should be. The error has the exit code for accuracy and
+// names operator, output, element and value.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libmge/base/error.h"
+#include "libmge/compile/program.h"
+#include "libmge/inspect/elements.h"
+
+namespace mge {
+
+struct GuardFinding {
+    std::string guard, op, name, algorithm, output;
+    size_t step = 0;
+    int64_t index = 0;  // flat, of the plain tensor
+    Shape shape;
+    double value = 0;
+    std::string why;  // "is not below 100"
+};
+
+class MGE_API GuardError : public Error {
+public:
+    explicit GuardError(GuardFinding finding);
+    const GuardFinding& finding() const { return finding_; }
+
+private:
+    GuardFinding finding_;
+};
+
+// Several observers as one.
+class MGE_API ObserverList final : public StepObserver {
+public:
+    void add(StepObserver& observer) { observers_.push_back(&observer); }
+    bool is_empty() const { return observers_.empty(); }
+    void before_step(size_t step, Context& context) override;
+    void after_step(size_t step, Context& context) override;
+
+private:
+    std::vector<StepObserver*> observers_;
+};
+
+// Every element of every real-valued tensor has to be finite, and of a magnitude below `range` if that is
+// given: results of all steps, and inputs and weights when they are first read.
+class MGE_API ValueGuard final : public StepObserver {
+public:
+    ValueGuard(std::shared_ptr<const Program> program, std::optional<double> range);
+    void before_step(size_t step, Context& context) override;
+    void after_step(size_t step, Context& context) override;
+
+private:
+    void check(size_t step, ValueId id, Context& context);
+
+    std::shared_ptr<const Program> program_;
+    std::optional<double> range_;
+    std::vector<std::string> labels_;
+    std::vector<bool> was_read_;  // by value: inputs and constants are looked at once
+};
+
+// The first run's results are kept; each later run compares one value with its own, bit by bit, and goes on
+// to the next, in the order of the steps, after `interval` runs. Starts with the value of number `start`.
+class MGE_API RepeatGuard final : public StepObserver {
+public:
+    // UserError when there are no `start` + 1 values.
+    RepeatGuard(std::shared_ptr<const Program> program, int interval, size_t start);
+    void after_step(size_t step, Context& context) override;
+    size_t value_count() const { return values_.size(); }
+
+private:
+    struct Watched {
+        size_t step;
+        ValueId id;
+    };
+    std::shared_ptr<const Program> program_;
+    size_t interval_, at_;
+    size_t runs_ = 0;  // finished ones
+    std::vector<std::string> labels_;
+    std::vector<Watched> values_;
+    Tensors first_;  // by position in values_
+};
+
+// Finds results that their operator never wrote, or wrote only a part of: their memory is filled with one
+// pattern before the step in odd runs, with another in even ones; an element that holds both was not written.
+// Results that take over the memory of an input, and those whose memory is found during the run, are left
+// out.
+class MGE_API WriteGuard final : public StepObserver {
+public:
+    explicit WriteGuard(std::shared_ptr<const Program> program);
+    void before_step(size_t step, Context& context) override;
+    void after_step(size_t step, Context& context) override;
+
+private:
+    bool may_fill(size_t step, const Tensor& output, Context& context) const;
+
+    std::shared_ptr<const Program> program_;
+    std::vector<std::string> labels_;
+    std::vector<bool> is_filled_;                   // by value, of the step at hand
+    std::vector<std::vector<int64_t>> suspicious_;  // by value, of the run before
+    size_t runs_ = 0;
+};
+
+}  // namespace mge

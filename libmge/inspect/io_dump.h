@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Dumps of what flows between operators, in MegEngine's formats: one text for people, or a folder with one
+// binary file per value. Both can be read back, MegEngine's own dumps too.
+//
+// Text, per value:
+//     var11 produced: name=y layout={4(24),24(1) Float32} owner_opr=matmul{matmul} opr10
+//      deps:
+//       [i0]var7: [-0.2812, -0.9688, ...] s
+//      val: [0.188, -0.4158, ...]min=-0.733 max=0.818 mean=-0.0501 l2=0.302 sd=0.3 s
+// (l2 is the root of the mean square; s: planned ahead, d: found while running.)
+// Binary: u32 length of the name, u32 dtype, u32 7, u32 shape[7], the name, the elements. The file is called
+// by the value's number, six hexadecimal digits.
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libmge/tensor/tensor.h"
+
+namespace mge {
+
+// Who a value is.
+struct DumpedName {
+    int id = -1;
+    std::string name;
+    int owner_id = -1, slot = 0;
+    std::string owner_name, owner_type;
+    bool is_static = true, is_constant = false, is_input = false;
+    TensorSpec spec;
+};
+
+struct DumpedDependency {
+    DumpedName value;
+    std::string head;  // its first elements when the operator read it: "[1, 2, ...]"
+};
+
+// A value that was just produced.
+struct DumpedValue {
+    DumpedName self;
+    std::vector<DumpedDependency> inputs;  // of the operator that made it
+    Tensor value;                          // plain
+};
+
+class MGE_API IoDumpSink {
+public:
+    virtual ~IoDumpSink() = default;
+    virtual void write(const DumpedValue& value) = 0;
+};
+
+// The stream has to live as long as the sink.
+MGE_API std::unique_ptr<IoDumpSink> text_dump(std::ostream& stream);
+// `folder` has to exist; UserError when a file cannot be written. `file_name` gives the name of each file;
+// empty: the number of the value.
+MGE_API std::unique_ptr<IoDumpSink> binary_dump(
+    std::string folder, std::function<std::string(const DumpedValue&)> file_name = {});
+
+// "[1, 2, 0.3333, ...]": the first elements as a dump shows them.
+MGE_API std::string dump_head(const Tensor& plain);
+
+// One value of a dump.
+struct DumpRecord {
+    std::string file;  // binary dumps: the file's name in its folder
+    std::string path;  // of that file
+    int id = -1;       // −1: not told
+    std::string name, owner_name, owner_type;
+    std::vector<int> inputs;  // numbers of the values that its operator read
+    Shape shape;
+    std::string dtype;  // as MegEngine writes it: "Float32"
+
+    Tensor value;  // binary dumps: all elements. 16-bit and truth values keep their type, quantised ones
+                   // are their integers.
+
+    // Text dumps: what they tell of the elements. A figure is NaN when it is not told ("N/A", "nan").
+    std::vector<double> head;
+    double min = 0, max = 0, mean = 0, rms = 0, deviation = 0;
+    bool has_figures = false;
+};
+
+struct IoDump {
+    bool is_text = false;
+    std::vector<DumpRecord> records;  // in the order of the text; binary: by file name
+    // The last record of that name; null when there is none.
+    const DumpRecord* find(const std::string& name) const;
+};
+
+// What `path` is, judged by its content.
+MGE_API bool is_io_dump(const std::string& path);
+// A text dump, a folder of binary files or one such file. Without `with_values` only what the files say about
+// the values is read; read_binary_record gives them one by one. ModelError names the file and what is wrong
+// with it; UserError when it cannot be read at all.
+MGE_API IoDump read_io_dump(const std::string& path, bool with_values = true);
+// One file of a binary dump.
+MGE_API DumpRecord read_binary_record(const std::string& path, bool with_value = true);
+
+}  // namespace mge

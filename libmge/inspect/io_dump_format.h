@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What writer and reader of io dumps share: MegEngine's names and numbers of dtypes.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "libmge/tensor/dtype.h"
+
+namespace mge {
+
+struct DumpDType {
+    uint32_t number;
+    std::string_view name;
+    DType stored;  // what its elements are here
+};
+
+// Of the number in a file; nullopt for one that does not exist, or whose elements are smaller than a byte.
+std::optional<DumpDType> dump_dtype(uint32_t number);
+// MegEngine's name of a dtype; "Int64", which it does not have, for i64.
+std::string_view dump_name(DType dtype);
+
+// The dtype in which a value is written: MegEngine's own reader of dumps knows neither truth values, bfloat16
+// nor 64-bit integers, so they are widened or narrowed to what it reads.
+DType written_dtype(DType dtype);
+uint32_t dump_number(DType written);
+
+inline constexpr uint32_t dump_rank = 7;
+inline constexpr size_t dump_header_bytes = 40;
+
+}  // namespace mge

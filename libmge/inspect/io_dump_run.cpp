@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/io_dump_run.h"
+
+#include "libmge/inspect/elements.h"
+#include "libmge/inspect/value_names.h"
+
+namespace mge {
+namespace {
+
+// Enough for the head of a dump; the rest of a large value need not be converted for it.
+std::string head_of(const Tensor& tensor) {
+    return tensor.spec().layout.is_plain() ? dump_head(tensor) : dump_head(to_plain(tensor));
+}
+
+}  // namespace
+
+IoDumpRun::IoDumpRun(std::shared_ptr<const Program> program, IoDumpSink& sink)
+    : program_(std::move(program)),
+      sink_(sink),
+      labels_(value_labels(*program_)),
+      owners_(labels_.size()),
+      is_written_(labels_.size()) {
+    for (size_t step = 0; step < program_->steps().size(); ++step) {
+        auto& outputs = program_->steps()[step].outputs;
+        for (size_t slot = 0; slot < outputs.size(); ++slot)
+            owners_[size_t(outputs[slot])] = {int(step), int(slot)};
+    }
+}
+
+DumpedName IoDumpRun::describe(ValueId id) const {
+    auto& value = program_->values()[size_t(id)];
+    auto [step, slot] = owners_[size_t(id)];
+    DumpedName result;
+    result.id = id;
+    result.name = labels_[size_t(id)];
+    result.slot = slot;
+    result.spec = {value.spec.dtype, value.spec.shape, {}};
+    result.is_static = value.place != ValueReport::Place::dynamic;
+    result.is_constant = value.place == ValueReport::Place::constant;
+    result.is_input = value.place == ValueReport::Place::input;
+    if (step >= 0) {
+        auto& report = program_->steps()[size_t(step)];
+        result.owner_id = step;
+        result.owner_type = report.op;
+        result.owner_name = report.name.empty() ? report.op : report.name;
+        return result;
+    }
+    if (value.view_of != no_value) result.is_constant = result.is_input = false;
+    // Numbers behind those of the steps: what gives the value is no step.
+    result.owner_id = int(program_->steps().size()) + id;
+    result.owner_type = result.is_constant ? "ImmutableTensor" : result.is_input ? "Host2DeviceCopy" : "view";
+    result.owner_name = result.name;
+    return result;
+}
+
+void IoDumpRun::write(ValueId id, Context& context, std::vector<DumpedDependency> inputs) {
+    Tensor value = context.value(id);
+    if (!value) return;
+    is_written_[size_t(id)] = true;
+    DumpedValue dumped{describe(id), std::move(inputs), to_plain(value)};
+    dumped.self.spec = dumped.value.spec();  // now known for run-time shapes too
+    sink_.write(dumped);
+}
+
+void IoDumpRun::before_step(size_t step, Context& context) {
+    if (step == 0) is_written_.assign(is_written_.size(), false);
+    read_.clear();
+    for (ValueId id : program_->steps()[step].inputs) {
+        if (id == no_value) continue;
+        bool is_step = owners_[size_t(id)].step >= 0;
+        auto place = program_->values()[size_t(id)].place;
+        bool is_source = place == ValueReport::Place::constant || place == ValueReport::Place::input;
+        if (!is_step && is_source && !is_written_[size_t(id)]) write(id, context, {});
+        DumpedDependency dependency{describe(id), {}};
+        if (Tensor value = context.value(id)) {
+            dependency.value.spec = {value.dtype(), value.shape(), {}};
+            dependency.head = head_of(value);
+        }
+        read_.push_back(std::move(dependency));
+    }
+}
+
+void IoDumpRun::after_step(size_t step, Context& context) {
+    for (ValueId id : program_->steps()[step].outputs) write(id, context, read_);
+    if (step + 1 == program_->steps().size()) write_remaining_outputs(context);
+}
+
+void IoDumpRun::write_remaining_outputs(Context& context) {
+    for (auto& port : program_->outputs())
+        if (!is_written_[size_t(port.value)]) write(port.value, context, {});
+}
+
+OutputDump::OutputDump(std::shared_ptr<const Program> program, std::string folder, size_t first_run)
+    : program_(std::move(program)), labels_(value_labels(*program_)), run_(first_run) {
+    sink_ = binary_dump(std::move(folder), [this](const DumpedValue& value) {
+        return text("run", run_, "-var", value.self.id);
+    });
+}
+
+void OutputDump::after_step(size_t step, Context& context) {
+    if (step + 1 != program_->steps().size()) return;
+    for (auto& port : program_->outputs()) {
+        Tensor value = context.value(port.value);
+        if (!value) continue;
+        DumpedName self;
+        self.id = port.value;
+        self.name = labels_[size_t(port.value)];
+        self.owner_name = self.owner_type = "output";
+        self.spec = {value.dtype(), value.shape(), {}};
+        sink_->write({self, {}, to_plain(value)});
+    }
+    ++run_;
+}
+
+}  // namespace mge

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libmge/compile/program.h"
+#include "libmge/inspect/io_dump.h"
+
+namespace mge {
+
+// Hands every value of a run to a sink when it is there: inputs and weights before the first step that reads
+// them, results after their step, outputs that no step makes at the end. Other values that are only another
+// shape of such a one are left out. Each run dumps anew.
+class MGE_API IoDumpRun final : public StepObserver {
+public:
+    IoDumpRun(std::shared_ptr<const Program> program, IoDumpSink& sink);
+    void before_step(size_t step, Context& context) override;
+    void after_step(size_t step, Context& context) override;
+
+private:
+    DumpedName describe(ValueId id) const;
+    void write(ValueId id, Context& context, std::vector<DumpedDependency> inputs);
+    void write_remaining_outputs(Context& context);
+
+    struct Owner {
+        int step = -1, slot = 0;
+    };
+    std::shared_ptr<const Program> program_;
+    IoDumpSink& sink_;
+    std::vector<std::string> labels_;
+    std::vector<Owner> owners_;  // by value
+    std::vector<bool> is_written_;
+    std::vector<DumpedDependency> read_;  // by the step at hand
+};
+
+// The outputs of every run, all in one folder: file run<k>-var<id>, k counting from `first_run`.
+class MGE_API OutputDump final : public StepObserver {
+public:
+    OutputDump(std::shared_ptr<const Program> program, std::string folder, size_t first_run = 0);
+    void after_step(size_t step, Context& context) override;
+    size_t next_run() const { return run_; }
+
+private:
+    std::shared_ptr<const Program> program_;
+    std::unique_ptr<IoDumpSink> sink_;
+    std::vector<std::string> labels_;
+    size_t run_ = 0;
+};
+
+}  // namespace mge

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/layer_walk.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "libmge/compile/dynamic_step.h"
+#include "libmge/device/device.h"
+#include "libmge/passes/node_problem.h"
+#include "libmge/passes/pass.h"
+
+namespace mge {
+namespace {
+
+TensorSpecs specs_of(const Tensors& tensors) {
+    TensorSpecs specs;
+    for (auto& t : tensors) specs.push_back(t.spec());
+    return specs;
+}
+
+// Weights of a mapped file come back from it when they are read again. For other memory this is only advice.
+void let_go_of_pages(const Tensor& constant) {
+    static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
+    auto begin = reinterpret_cast<uintptr_t>(constant.data()), end = begin + constant.spec().bytes();
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
+}
+
+}  // namespace
+
+LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Tensors& inputs)
+    : options_(options) {
+    graph_ = run_passes(infer_shapes(graph, specs_of(inputs)), pass_options(options));
+    schedule_ = schedule(graph_);
+    values_.resize(graph_.values().size());
+    last_reader_.assign(graph_.values().size(), -1);
+    for (size_t i = 0; i < graph_.nodes().size(); ++i)
+        for (ValueId id : graph_.node(NodeId(i)).inputs)
+            if (id != no_value) last_reader_[size_t(id)] = NodeId(i);
+    for (ValueId id : graph_.outputs()) last_reader_[size_t(id)] = NodeId(graph_.nodes().size());
+    for (size_t i = 0; i < inputs.size(); ++i) values_[size_t(graph_.inputs()[i])] = inputs[i];
+    for (size_t i = 0; i < graph_.values().size(); ++i)
+        if (auto& value = graph_.value(ValueId(i)); value.is_constant()) {
+            values_[i] = value.constant;
+            let_go_of_pages(value.constant);
+        }
+    run_views_until(schedule_.steps.empty() ? NodeId(graph_.nodes().size()) : schedule_.steps[0].node);
+}
+
+bool LayerWalk::is_read_later(ValueId id) const { return last_reader_[size_t(id)] >= next_node_; }
+
+void LayerWalk::run_next() {
+    MGE_CHECK(done_ < step_count());
+    release_values();
+    auto& step_node = node(done_);
+    Tensors inputs;
+    for (ValueId id : step_node.inputs) inputs.push_back(id == no_value ? Tensor{} : value(id));
+    Tensors outputs = run_step(done_, inputs);
+    for (size_t i = 0; i < outputs.size(); ++i) values_[size_t(step_node.outputs[i])] = std::move(outputs[i]);
+    next_node_ = schedule_.steps[done_].node + 1;
+    ++done_;
+    run_views_until(done_ < step_count() ? schedule_.steps[done_].node : NodeId(graph_.nodes().size()));
+}
+
+// Nodes that are no steps only give memory another shape.
+void LayerWalk::run_views_until(NodeId end) {
+    for (; next_node_ < end; ++next_node_) {
+        auto& view = graph_.node(next_node_);
+        auto& spec = graph_.value(view.outputs[0]).spec;
+        values_[size_t(view.outputs[0])] = values_[size_t(view.inputs[0])].with_shape(spec.shape);
+    }
+}
+
+void LayerWalk::release_values() {
+    for (size_t id = 0; id < values_.size(); ++id)
+        if (values_[id] && !graph_.value(ValueId(id)).is_constant() && last_reader_[id] < next_node_)
+            values_[id] = {};
+}
+
+Tensors LayerWalk::run_alone(size_t step, const Tensors& inputs) { return run_step(step, inputs); }
+
+Tensors LayerWalk::run_step(size_t step, const Tensors& inputs) {
+    auto& step_node = node(step);
+    Tensors outputs =
+        schedule_.steps[step].is_dynamic ? compute_dynamic(step_node, inputs) : compute(step_node, inputs);
+    for (size_t i = 0; i < step_node.inputs.size(); ++i)
+        if (inputs[i] && graph_.value(step_node.inputs[i]).is_constant()) let_go_of_pages(inputs[i]);
+    return outputs;
+}
+
+Tensors LayerWalk::compute(const Node& node, const Tensors& inputs) {
+    Choice choice =
+        NodeProblem(*node.op, node.params, operands_of(graph_, node), options_.threads, options_.precision)
+            .choose(options_.select);
+    algorithm_ = choice.candidate.name;
+    Tensors outputs;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (auto& input : inputs) in.push_back(input ? input.data() : nullptr);
+    for (ValueId id : node.outputs) {
+        auto& spec = graph_.value(id).spec;
+        outputs.push_back(Tensor(spec, device(default_device()).allocate(spec.bytes())));
+        out.push_back(outputs.back().data());
+    }
+    StorageRef workspace;
+    if (size_t bytes = choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
+    choice.algorithm->run(choice.prepared,
+                          {in, out, workspace ? workspace->data : nullptr, options_.threads, nullptr});
+    return outputs;
+}
+
+Tensors LayerWalk::compute_dynamic(const Node& node, const Tensors& inputs) {
+    algorithm_ = "chosen at run time";
+    Tensors outputs(node.outputs.size());
+    auto read = [&](ValueId id) {
+        auto at = std::find(node.inputs.begin(), node.inputs.end(), id) - node.inputs.begin();
+        return inputs[size_t(at)];
+    };
+    auto write = [&](ValueId id, Tensor value) {
+        auto at = std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin();
+        if (size_t(at) < outputs.size()) outputs[size_t(at)] = std::move(value);
+    };
+    DynamicStep(node, options_, true, read, write).run();
+    return outputs;
+}
+
+}  // namespace mge

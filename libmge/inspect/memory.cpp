@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/memory.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+#include "libmge/base/error.h"
+#include "libmge/compile/plan_memory.h"
+#include "libmge/device/device.h"
+#include "libmge/inspect/value_names.h"
+
+namespace mge {
+namespace {
+
+std::string owner_of(const StepReport& step) {
+    return step.name.empty() ? step.op : step.op + " '" + step.name + "'";
+}
+
+// Values in the same memory at the same time are one block.
+using BlockKey = std::tuple<size_t, size_t, int, int>;  // offset, bytes, first, last
+BlockKey key_of(const ValueReport& value) { return {value.offset, value.bytes, value.first, value.last}; }
+
+std::vector<int> producers(const Program& program) {
+    std::vector<int> result(program.values().size(), -1);
+    for (size_t step = 0; step < program.steps().size(); ++step)
+        for (ValueId id : program.steps()[step].outputs) result[size_t(id)] = int(step);
+    return result;
+}
+
+void add_activations(const Program& program, MemoryTimeline& timeline) {
+    auto labels = value_labels(program);
+    auto produced = producers(program);
+    std::map<BlockKey, size_t> known;
+    for (size_t id = 0; id < labels.size(); ++id) {
+        auto& value = program.values()[id];
+        if (value.place != ValueReport::Place::arena || value.bytes == 0) continue;
+        auto [it, is_new] = known.try_emplace(key_of(value), timeline.blocks.size());
+        if (is_new) {
+            int step = std::max(produced[id], 0);
+            timeline.blocks.push_back({labels[id],
+                                       owner_of(program.steps()[size_t(step)]),
+                                       "activation",
+                                       {},
+                                       value.offset,
+                                       value.bytes,
+                                       value.first,
+                                       value.last});
+        }
+        timeline.blocks[it->second].values.push_back(ValueId(id));
+    }
+}
+
+std::pair<size_t, size_t> span_of(const MemoryTimeline& timeline) {
+    return {timeline.arena, timeline.live.size()};
+}
+
+std::string escaped(std::string_view name) {
+    std::string result;
+    for (char c : name) switch (c) {
+            case '<':
+                result += "&lt;";
+                break;
+            case '>':
+                result += "&gt;";
+                break;
+            case '&':
+                result += "&amp;";
+                break;
+            case '"':
+                result += "&quot;";
+                break;
+            default:
+                if (static_cast<unsigned char>(c) >= 0x20) result += c;
+        }
+    return result;
+}
+
+std::string in_mebibytes(size_t bytes) {
+    std::ostringstream stream;
+    stream.precision(3);
+    if (bytes >= size_t(1) << 20)
+        stream << double(bytes) / double(1 << 20) << " MiB";
+    else
+        stream << double(bytes) / 1024 << " KiB";
+    return stream.str();
+}
+
+// Places of the drawing, in pixels.
+struct Frame {
+    static constexpr double left = 90, width = 1080, curve_top = 60, curve_height = 140, map_top = 250,
+                            map_height = 420, total_width = 1200, total_height = 730;
+    size_t steps, bytes;
+    double x(double step) const { return left + width * step / double(std::max<size_t>(steps, 1)); }
+    double share(double value) const { return value / double(std::max<size_t>(bytes, 1)); }
+    double curve_y(double value) const { return curve_top + curve_height * (1 - share(value)); }
+    double map_y(double value) const { return map_top + map_height * (1 - share(value)); }
+};
+
+// Neighbours in time differ in colour; workspaces are orange.
+std::string colour(const MemoryBlockUse& block, size_t index) {
+    if (block.kind == "workspace") return "#e8963c";
+    constexpr const char* shades[] = {"#4c78a8", "#72b7b2", "#54a24b", "#7b6fb5", "#5aa5d6", "#8cb369"};
+    return shades[index % std::size(shades)];
+}
+
+void draw_axes(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
+    auto line = [&](double x1, double y1, double x2, double y2, const char* style) {
+        svg << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2
+            << "\" style=\"" << style << "\"/>\n";
+    };
+    auto words = [&](double x, double y, const char* anchor, const std::string& content) {
+        svg << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\">"
+            << escaped(content) << "</text>\n";
+    };
+    words(f.left, f.curve_top - 12, "start", "bytes in use at each step");
+    words(f.left, f.map_top - 12, "start", "place in the arena (address upwards, steps to the right)");
+    constexpr int ticks = 4;
+    for (int i = 0; i <= ticks; ++i) {
+        double bytes = double(f.bytes) * i / ticks;
+        for (double y : {f.curve_y(bytes), f.map_y(bytes)}) {
+            line(f.left, y, f.left + f.width, y, "stroke:#ddd");
+            words(f.left - 8, y + 4, "end", in_mebibytes(size_t(bytes)));
+        }
+    }
+    size_t every = std::max<size_t>(1, (f.steps + 9) / 10);
+    for (size_t step = 0; step < f.steps; step += every)
+        words(f.x(double(step) + 0.5), f.map_top + f.map_height + 18, "middle", std::to_string(step));
+    words(f.left + f.width / 2, f.map_top + f.map_height + 40, "middle", "step");
+    if (t.peak_step < 0) return;
+    double x = f.x(t.peak_step + 0.5);
+    line(x, f.curve_top, x, f.map_top + f.map_height, "stroke:#c33;stroke-dasharray:4 3");
+}
+
+void draw_curve(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
+    svg << "<path style=\"fill:#c6d8ea;stroke:#4c78a8\" d=\"M" << f.x(0) << ' ' << f.curve_y(0);
+    for (size_t i = 0; i < t.live.size(); ++i)
+        for (size_t side : {i, i + 1})
+            svg << " L" << f.x(double(side)) << ' ' << f.curve_y(double(t.live[i]));
+    svg << " L" << f.x(double(t.live.size())) << ' ' << f.curve_y(0) << " Z\"/>\n";
+}
+
+void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
+    for (size_t i = 0; i < t.blocks.size(); ++i) {
+        auto& b = t.blocks[i];
+        double x = f.x(b.first), y = f.map_y(double(b.offset + b.bytes));
+        svg << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << std::max(0.5, f.x(b.last + 1) - x)
+            << "\" height=\"" << std::max(0.5, f.map_y(double(b.offset)) - y)
+            << "\" style=\"fill:" << colour(b, i) << ";fill-opacity:.8;stroke:#fff;stroke-width:.5\"><title>"
+            << escaped(b.name) << "\n"
+            << b.kind << " of " << escaped(b.owner) << "\n"
+            << in_mebibytes(b.bytes) << " at " << b.offset << ", steps " << b.first << " to " << b.last
+            << "</title></rect>\n";
+    }
+}
+
+size_t status_field(const char* name) {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word) {
+        if (word != name) continue;
+        size_t kibibytes = 0;
+        status >> kibibytes;
+        return kibibytes * 1024;
+    }
+    return 0;
+}
+
+}  // namespace
+
+MemoryTimeline memory_timeline(const Program& program) {
+    MemoryTimeline result;
+    MemoryReport memory = program.memory();
+    result.arena = memory.plan;
+    result.weights = memory.weights;
+    result.packed_weights = memory.packed_weights;
+    result.inputs_outputs = memory.inputs_outputs;
+    add_activations(program, result);
+    auto& steps = program.steps();
+    for (size_t i = 0; i < steps.size(); ++i)
+        if (steps[i].workspace)
+            result.blocks.push_back({"workspace of " + owner_of(steps[i]),
+                                     owner_of(steps[i]),
+                                     "workspace",
+                                     {},
+                                     steps[i].workspace_offset,
+                                     steps[i].workspace,
+                                     int(i),
+                                     int(i)});
+    // A graph output may live on behind the last step.
+    for (auto& block : result.blocks) block.last = std::min(block.last, std::max(0, int(steps.size()) - 1));
+    std::stable_sort(result.blocks.begin(), result.blocks.end(), [](auto& a, auto& b) {
+        return std::tuple(a.first, a.offset) < std::tuple(b.first, b.offset);
+    });
+    result.live.assign(steps.size(), 0);
+    for (auto& block : result.blocks)
+        for (int step = block.first; step <= block.last; ++step)
+            result.live[size_t(step)] += align_up(block.bytes);
+    for (size_t i = 0; i < result.live.size(); ++i)
+        if (result.live[i] > result.peak || result.peak_step < 0) {
+            result.peak = result.live[i];
+            result.peak_step = int(i);
+        }
+    return result;
+}
+
+std::string to_svg(const MemoryTimeline& t, const Program& program) {
+    auto [bytes, steps] = span_of(t);
+    Frame f{steps, bytes};
+    std::ostringstream svg;
+    svg << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << f.total_width << "\" height=\""
+        << f.total_height << "\" viewBox=\"0 0 " << f.total_width << ' ' << f.total_height
+        << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
+           "fill=\"#fff\"/>\n<text x=\""
+        << f.left << "\" y=\"24\" font-size=\"15\">Memory over the steps: arena " << in_mebibytes(t.arena)
+        << ", weights " << in_mebibytes(t.weights) << ", packed weights " << in_mebibytes(t.packed_weights)
+        << ", inputs and outputs " << in_mebibytes(t.inputs_outputs) << "</text>\n";
+    draw_axes(svg, f, t);
+    draw_curve(svg, f, t);
+    draw_blocks(svg, f, t);
+    if (t.peak_step >= 0)
+        svg << "<text x=\"" << std::min(f.x(t.peak_step + 0.5) + 6, f.left + f.width - 330) << "\" y=\""
+            << f.curve_top + 14 << "\" fill=\"#c33\">peak " << in_mebibytes(t.peak) << " at step "
+            << t.peak_step << ", " << escaped(owner_of(program.steps()[size_t(t.peak_step)]).substr(0, 40))
+            << "</text>\n";
+    svg << "</svg>\n";
+    return std::move(svg).str();
+}
+
+size_t predicted_bytes(const Program& program) {
+    MemoryReport m = program.memory();
+    return m.weights + m.packed_weights + m.plan + m.inputs_outputs;
+}
+
+void check_memory_limit(const Program& program, size_t limit) {
+    size_t needed = predicted_bytes(program);
+    if (needed <= limit) return;
+    MemoryReport m = program.memory();
+    MemoryTimeline timeline = memory_timeline(program);
+    std::string where = "it has no steps";
+    if (timeline.peak_step >= 0)
+        where = text("the most is in use at step ", timeline.peak_step, ", ",
+                     owner_of(program.steps()[size_t(timeline.peak_step)]));
+    throw MemoryError(text("the program needs ", needed, " bytes (weights ", m.weights, ", packed weights ",
+                           m.packed_weights, ", arena ", m.plan, ", inputs and outputs ", m.inputs_outputs,
+                           "), the limit is ", limit, "; ", where));
+}
+
+ProcessMemory process_memory() {
+    return {status_field("RssAnon:"), status_field("RssFile:") + status_field("RssShmem:"),
+            status_field("VmHWM:")};
+}
+
+ProcessMemory settled_process_memory() {
+    device(default_device()).release_cached();
+    ::malloc_trim(0);
+    return process_memory();
+}
+
+std::optional<size_t> resident_bytes_of_file(const std::string& path) {
+    std::ifstream maps("/proc/self/smaps");
+    if (!maps) return std::nullopt;
+    std::array<char, PATH_MAX> real{};
+    std::string wanted = ::realpath(path.c_str(), real.data()) ? std::string(real.data()) : path;
+    size_t total = 0;
+    bool is_found = false;
+    for (std::string line; std::getline(maps, line);) {
+        // "7f…-7f… r--p 00000000 08:01 123 /path" starts a mapping; its figures follow.
+        if (!line.empty() && line.find(':') > line.find(' '))
+            is_found = line.ends_with(wanted);
+        else if (is_found && line.starts_with("Rss:"))
+            total += std::stoul(line.substr(4)) * 1024;
+    }
+    return total;
+}
+
+}  // namespace mge

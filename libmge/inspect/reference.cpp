@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "libmge/inspect/elements.h"
+
+namespace mge {
+namespace {
+
+// Half of the last digit that a text dump writes, relative to the number.
+constexpr double head_rounding = 5.1e-4, figure_rounding = 5.1e-3;
+
+class StoredReference final : public Reference {
+public:
+    StoredReference(std::vector<std::string> names, std::function<Tensor(const std::string&)> read)
+        : names_(names.begin(), names.end()), read_(std::move(read)) {}
+
+    bool has(const std::string& key) const override { return names_.contains(key); }
+    std::optional<Comparison> compare(const std::string& key, const Tensor& got,
+                                      const Tolerance& tolerance) override {
+        if (!has(key)) return std::nullopt;
+        return compare_tensors(got, load(key), tolerance);
+    }
+    Tensor load(const std::string& key) override { return has(key) ? read_(key) : Tensor{}; }
+
+private:
+    std::set<std::string> names_;
+    std::function<Tensor(const std::string&)> read_;
+};
+
+class DumpReference final : public Reference {
+public:
+    explicit DumpReference(const std::string& path) : dump_(read_io_dump(path, false)) {
+        for (auto& record : dump_.records) by_name_[record.name] = &record;
+    }
+
+    bool has(const std::string& key) const override { return by_name_.contains(key); }
+    std::optional<Comparison> compare(const std::string& key, const Tensor& got,
+                                      const Tolerance& tolerance) override {
+        if (!has(key)) return std::nullopt;
+        if (dump_.is_text) return compare_with_text(got, *by_name_.at(key), tolerance);
+        return compare_tensors(got, load(key), tolerance);
+    }
+    Tensor load(const std::string& key) override {
+        if (!has(key) || dump_.is_text) return {};
+        return read_binary_record(by_name_.at(key)->path).value;
+    }
+
+private:
+    IoDump dump_;
+    std::map<std::string, const DumpRecord*> by_name_;
+};
+
+class WalkReference final : public Reference {
+public:
+    WalkReference(std::unique_ptr<LayerWalk> walk, bool by_name, std::map<std::string, size_t> last_use)
+        : walk_(std::move(walk)), last_use_(std::move(last_use)) {
+        auto& graph = walk_->graph();
+        keys_.resize(graph.values().size());
+        for (size_t i = 0; i < keys_.size(); ++i) {
+            keys_[i] = value_key(graph, ValueId(i), by_name);
+            if (!keys_[i].empty()) coming_.insert(keys_[i]);
+        }
+        take_values();
+    }
+
+    bool has(const std::string& key) const override { return coming_.contains(key) || held_.contains(key); }
+    std::optional<Comparison> compare(const std::string& key, const Tensor& got,
+                                      const Tolerance& tolerance) override {
+        Tensor value = load(key);
+        if (!value) return std::nullopt;
+        return compare_tensors(got, value, tolerance);
+    }
+    Tensor load(const std::string& key) override {
+        if (!has(key)) return {};
+        while (!held_.contains(key) && walk_->done() < walk_->step_count()) {
+            walk_->run_next();
+            take_values();
+        }
+        auto it = held_.find(key);
+        return it == held_.end() ? Tensor{} : to_plain(it->second);
+    }
+    void release_before(size_t step) override {
+        std::erase_if(held_, [&](auto& entry) { return last_use_.at(entry.first) < step; });
+    }
+
+private:
+    void take_values() {
+        for (size_t i = 0; i < keys_.size(); ++i) {
+            if (keys_[i].empty() || !walk_->value(ValueId(i)) || !coming_.contains(keys_[i])) continue;
+            coming_.erase(keys_[i]);
+            if (last_use_.contains(keys_[i])) held_[keys_[i]] = walk_->value(ValueId(i));
+        }
+    }
+
+    std::unique_ptr<LayerWalk> walk_;
+    std::map<std::string, size_t> last_use_;
+    std::vector<std::string> keys_;  // by value
+    std::set<std::string> coming_;   // not computed yet
+    std::map<std::string, Tensor> held_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reference> stored_reference(std::vector<std::string> names,
+                                            std::function<Tensor(const std::string&)> read) {
+    return std::make_unique<StoredReference>(std::move(names), std::move(read));
+}
+
+std::unique_ptr<Reference> dump_reference(const std::string& path) {
+    return std::make_unique<DumpReference>(path);
+}
+
+std::unique_ptr<Reference> walk_reference(std::unique_ptr<LayerWalk> walk, bool by_name,
+                                          std::map<std::string, size_t> last_use) {
+    return std::make_unique<WalkReference>(std::move(walk), by_name, std::move(last_use));
+}
+
+std::string value_key(const Graph& graph, ValueId id, bool by_name) {
+    auto& value = graph.value(id);
+    if (value.producer < 0 && by_name) return value.name;
+    if (value.producer < 0) return value.is_input ? "input " + value.name : "";
+    auto& node = graph.node(value.producer);
+    if (node.sources.empty() && node.op->name == "reorder") return value_key(graph, node.inputs[0], by_name);
+    if (by_name) return value.name;
+    // The last of the nodes whose work was joined is the one whose result this is.
+    return node.sources.empty() ? "" : text('#', node.sources.back(), ':', value.output_index);
+}
+
+Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const Tolerance& tolerance) {
+    Comparison result;
+    bool is_scalar = got.shape().rank() == 0 && record.shape.numel() == 1;
+    if (!(got.shape() == record.shape) && !is_scalar) {
+        result.mismatch = text("it has shape ", got.shape(), ", expected ", record.shape);
+        return result;
+    }
+    result.count = int64_t(record.head.size());
+    TensorFigures figures = figures_of(got);
+    double largest = std::max(std::abs(record.min), std::abs(record.max));
+    double allowed = tolerance.atol + tolerance.rtol.value_or(1e-4) * (std::isfinite(largest) ? largest : 0);
+    // Errors count from where rounding in the text ends.
+    auto error_beyond = [](double a, double b, double rounding) {
+        if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? 0.0 : HUGE_VAL;
+        if (a == b) return 0.0;
+        return std::max(0.0, std::abs(a - b) - rounding * std::abs(b));
+    };
+    for (size_t i = 0; i < record.head.size(); ++i) {
+        double a = element_at(got, int64_t(i)), b = record.head[i];
+        double error = error_beyond(a, b, head_rounding);
+        result.unequal += error > 0;
+        result.error = std::max(result.error, error);
+        if (!result.largest || error > result.largest->error) result.largest = {int64_t(i), a, b, error};
+        if (error <= allowed) continue;
+        ++result.beyond;
+        if (!result.first_beyond) result.first_beyond = result.largest;
+    }
+    if (record.has_figures && !figures.not_a_number && !figures.infinite)
+        for (auto [a, b] :
+             {std::pair(figures.min, record.min), {figures.max, record.max}, {figures.rms, record.rms}})
+            result.error = std::max(result.error, error_beyond(a, b, figure_rounding));
+    result.errors[size_t(Metric::max_abs)] = result.error;
+    result.limit = allowed;
+    return result;
+}
+
+}  // namespace mge

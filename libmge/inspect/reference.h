@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What values should be: stored in files, or computed by another walk through a model.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libmge/inspect/compare.h"
+#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/layer_walk.h"
+
+namespace mge {
+
+// Values by key: names, or for two forms of one model the numbers of the nodes that made them.
+class MGE_API Reference {
+public:
+    virtual ~Reference() = default;
+    virtual bool has(const std::string& key) const = 0;
+    // Nullopt when there is no such value (any more). `got` is plain.
+    virtual std::optional<Comparison> compare(const std::string& key, const Tensor& got,
+                                              const Tolerance& tolerance) = 0;
+    // The whole value, plain; null when it is not there or was never stored whole.
+    virtual Tensor load(const std::string& key) = 0;
+    // From now on values that only steps before `step` wanted may go.
+    virtual void release_before(size_t) {}
+};
+
+// Values of a file of arrays: `names` are there, `read` gives one of them.
+MGE_API std::unique_ptr<Reference> stored_reference(std::vector<std::string> names,
+                                                    std::function<Tensor(const std::string&)> read);
+// An io dump; values of a binary one are read when they are asked for, a text one tells their first elements
+// and figures.
+MGE_API std::unique_ptr<Reference> dump_reference(const std::string& path);
+
+// Another walk, which advances as far as it is asked to. `last_use`: by key, the step of the asking walk that
+// wants the value for the last time; no other values are kept.
+MGE_API std::unique_ptr<Reference> walk_reference(std::unique_ptr<LayerWalk> walk, bool by_name,
+                                                  std::map<std::string, size_t> last_use);
+
+// The key of a value in a graph that went through the passes; empty when nothing tells what it is. A reorder
+// has that of its input.
+MGE_API std::string value_key(const Graph& graph, ValueId id, bool by_name);
+
+// What a text dump tells of a value: its first elements (four digits) and figures (three digits).
+MGE_API Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const Tolerance& tolerance);
+
+}  // namespace mge

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/first_difference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libmge/inspect/value_names.h"
+#include "libmge/mge.h"
+
+namespace mge {
+namespace {
+
+using testing::ElementsAre;
+
+Tensor noise(const Shape& shape, uint32_t seed) {
+    Tensor result = empty_tensor({DType::f32, shape, {}});
+    for (int64_t i = 0; i < shape.numel(); ++i) {
+        seed = seed * 1664525u + 1013904223u;
+        result.data<float>()[i] = float(seed >> 8) / float(1 << 23) - 1;
+    }
+    return result;
+}
+
+// Three convolutions, the last added to the first; then the mean of each image as a row.
+Graph net(float third_bias = 0.25f) {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {2, 8, 9, 9}, {}}, "x");
+    InterpreterScope scope(builder);
+    auto conv = [](const Tensor& in, uint32_t seed, float bias) {
+        Tensor b = noise({1, 16, 1, 1}, seed + 100);
+        for (int i = 0; i < 16; ++i) b.data<float>()[i] *= bias;
+        Tensor w = noise({16, in.shape()[1], 3, 3}, seed);
+        return ops::add(ops::conv2d(in, w, {.padding = {1, 1}}), b);
+    };
+    Tensor a = ops::relu(conv(x, 1, 0.25f));
+    Tensor b = ops::relu(conv(a, 2, 0.25f));
+    Tensor c = ops::relu(ops::add(conv(b, 3, third_bias), a));
+    Tensor rows = ops::reshape(c, {.shape = {2, 16, 81}});
+    builder.set_outputs({ops::mean(rows, {.axes = {2}})});
+    return name_values(builder.take());
+}
+
+CompileOptions plain() {
+    CompileOptions options;
+    options.level = 0;
+    options.select.reference = true;
+    return options;
+}
+
+FirstDifference compare(const Graph& a, const CompileOptions& how, const Graph& b,
+                        const CompileOptions& other, const Tolerance& tolerance, bool by_name = false) {
+    Tensors inputs{noise({2, 8, 9, 9}, 7)};
+    LayerWalk walk(a, how, inputs);
+    auto reference =
+        walk_reference(std::make_unique<LayerWalk>(b, other, inputs), by_name, last_uses(walk, by_name));
+    return find_first_difference(walk, *reference, by_name, tolerance);
+}
+
+TEST(LayerWalk, GivesTheOutputsOfTheProgram) {
+    Graph graph = net();
+    Tensors inputs{noise({2, 8, 9, 9}, 7)};
+    LayerWalk walk(graph, {}, inputs);
+    while (walk.done() < walk.step_count()) walk.run_next();
+    auto program = Program::compile(graph, {});
+    auto context = Context::create(program);
+    context->bind_input(0, inputs[0].data());
+    context->run();
+    ASSERT_EQ(walk.step_count(), program->steps().size());
+    Tensor got = to_plain(walk.value(walk.graph().outputs()[0]));
+    EXPECT_TRUE(compare_tensors(got, context->copy_output(0), {.rtol = 0.0}).passed());
+}
+
+TEST(LayerWalk, KeepsOnlyWhatIsReadLater) {
+    Graph graph = net();
+    LayerWalk walk(graph, plain(), {noise({2, 8, 9, 9}, 7)});
+    size_t most = 0;
+    while (walk.done() < walk.step_count()) {
+        walk.run_next();
+        size_t there = 0;
+        for (size_t i = 0; i < walk.graph().values().size(); ++i)
+            there += !walk.graph().value(ValueId(i)).is_constant() && walk.value(ValueId(i));
+        most = std::max(most, there);
+    }
+    EXPECT_LE(most, 3u) << "the residual, a step's input and its output";
+}
+
+TEST(FirstDifference, OptimisedAgreesWithTheReference) {
+    FirstDifference result = compare(net(), {}, net(), plain(), {});
+    EXPECT_FALSE(result.first) << result.first->op;
+    EXPECT_EQ(result.compared, result.steps) << "every step, reorders included, has its counterpart";
+}
+
+TEST(FirstDifference, NamesTheOperatorAndRunsItAlone) {
+    Tolerance tolerance{.rtol = 1e-3};
+    FirstDifference result = compare(net(0.5f), {}, net(0.25f), plain(), tolerance);
+    ASSERT_TRUE(result.first);
+    auto& first = *result.first;
+    EXPECT_EQ(first.op, "conv2d");
+    // Nodes 0…8: conv, add, relu, conv, add, relu, conv, add (bias), add (residual), relu.
+    EXPECT_THAT(first.sources, ElementsAre(6, 7, 8, 9));
+    ASSERT_TRUE(first.alone);
+    EXPECT_EQ(first.alone->inputs, 2);
+    EXPECT_EQ(first.alone->from_reference, 2);
+    EXPECT_FALSE(first.alone->comparison.passed()) << "its own constants are wrong";
+    ASSERT_TRUE(result.cause);
+    EXPECT_EQ(result.cause->step, first.step);
+    ASSERT_TRUE(first.expected);
+    EXPECT_GT(first.comparison.error, first.comparison.limit);
+}
+
+TEST(FirstDifference, TellsDriftFromACause) {
+    // The second network's first bias is off by so little that only the end, with a bound of its own, sees
+    // it.
+    Tolerance tight{.rtol = 0.0, .atol = 0.0};
+    FirstDifference result = compare(net(), {}, net(), plain(), tight);
+    ASSERT_TRUE(result.first) << "other algorithms round in other ways";
+    EXPECT_EQ(result.first->step, result.cause->step) << "and the first one does so by itself";
+}
+
+TEST(FirstDifference, ComparesByNameWithStoredValues) {
+    Graph graph = net();
+    Tensors inputs{noise({2, 8, 9, 9}, 7)};
+    std::map<std::string, Tensor> stored;
+    LayerWalk writer(graph, plain(), inputs);
+    while (writer.done() < writer.step_count()) {
+        writer.run_next();
+        ValueId id = writer.node(writer.done() - 1).outputs[0];
+        stored[writer.graph().value(id).name] = copy_plain(writer.value(id));
+    }
+    std::vector<std::string> names;
+    for (auto& [name, tensor] : stored) names.push_back(name);
+    auto read = [&](const std::string& name) { return stored.at(name); };
+    auto check = [&] {
+        LayerWalk walk(graph, {}, inputs);
+        auto reference = stored_reference(names, read);
+        return find_first_difference(walk, *reference, true, {});
+    };
+    FirstDifference same = check();
+    EXPECT_FALSE(same.first);
+    EXPECT_GE(same.compared, 3u);
+    // relu#5 ends the second convolution.
+    ASSERT_TRUE(stored.contains("relu#5"));
+    stored["relu#5"].data<float>()[17] += 1;
+    FirstDifference changed = check();
+    ASSERT_TRUE(changed.first);
+    EXPECT_EQ(changed.first->output, "relu#5");
+    EXPECT_EQ(changed.first->comparison.first_beyond->index, 17);
+}
+
+TEST(FirstDifference, TakesRunTimeShapes) {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {6}, {}}, "x");
+    Graph graph;
+    {
+        InterpreterScope scope(builder);
+        Tensor mask = ops::greater(x, builder.symbol(builder.value_of(scalar_tensor(0, DType::f32))));
+        Tensors taken = ops::cond_take(x, mask);
+        builder.set_outputs({ops::mul(taken[0], taken[0])});
+        graph = name_values(builder.take());
+    }
+    float values[] = {1, -1, 2, -2, 3, -3};
+    Tensors inputs{tensor_from_host({DType::f32, {6}, {}}, values)};
+    LayerWalk walk(graph, {}, inputs);
+    auto reference =
+        walk_reference(std::make_unique<LayerWalk>(graph, plain(), inputs), false, last_uses(walk, false));
+    FirstDifference result = find_first_difference(walk, *reference, false, {});
+    EXPECT_FALSE(result.first);
+    EXPECT_EQ(walk.value(walk.graph().outputs()[0]).shape(), (Shape{3}));
+}
+
+}  // namespace
+}  // namespace mge

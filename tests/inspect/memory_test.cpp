@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "libmge/base/error.h"
+#include "libmge/mge.h"
+
+namespace mge {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t side = 1 << 18;  // 1 MiB of float32
+
+// A chain that cannot be computed in place throughout: transposes of 1 MiB.
+std::shared_ptr<const Program> chain(int length) {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {512, side / 512}, {}}, "x");
+    {
+        InterpreterScope scope(builder);
+        for (int i = 0; i < length; ++i) x = ops::relu(ops::transpose(x, {.pattern = {1, 0}}));
+        builder.set_outputs({x});
+    }
+    CompileOptions options;
+    options.level = 0;
+    return Program::compile(builder.take(), options);
+}
+
+TEST(MemoryTimeline, SumsToThePlan) {
+    auto program = chain(4);
+    MemoryTimeline timeline = memory_timeline(*program);
+    EXPECT_EQ(timeline.arena, program->memory().plan);
+    EXPECT_EQ(timeline.peak, program->memory().plan_lower_bound);
+    ASSERT_EQ(timeline.live.size(), program->steps().size());
+    EXPECT_EQ(*std::max_element(timeline.live.begin(), timeline.live.end()), timeline.peak);
+    for (auto& a : timeline.blocks) {
+        EXPECT_LE(a.offset + a.bytes, timeline.arena);
+        EXPECT_LE(a.first, a.last);
+        for (auto& b : timeline.blocks)
+            if (&a != &b && a.first <= b.last && b.first <= a.last) {
+                EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
+                    << a.name << " and " << b.name;
+            }
+    }
+}
+
+TEST(MemoryTimeline, IsDrawn) {
+    auto program = chain(3);
+    std::string svg = to_svg(memory_timeline(*program), *program);
+    EXPECT_THAT(svg, HasSubstr("<svg xmlns"));
+    EXPECT_THAT(svg, HasSubstr("</svg>"));
+    size_t rectangles = 0;
+    for (size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1)) ++rectangles;
+    EXPECT_EQ(rectangles, 1 + memory_timeline(*program).blocks.size());
+}
+
+TEST(MemoryLimit, IsPredicted) {
+    auto program = chain(3);
+    size_t needed = predicted_bytes(*program);
+    check_memory_limit(*program, needed);
+    try {
+        check_memory_limit(*program, needed - 1);
+        FAIL() << "no error";
+    } catch (const MemoryError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("the most is in use at step"));
+        EXPECT_THAT(e.what(), HasSubstr("transpose"));
+        EXPECT_EQ(e.code(), ErrorCode::memory);
+    }
+}
+
+TEST(Memory, AContextTakesWhatWasPredicted) {
+    auto program = chain(5);
+    size_t allocated = device({}).memory().allocated;
+    ProcessMemory before = settled_process_memory();
+    auto context = Context::create(program);
+    size_t predicted = program->memory().plan + program->memory().inputs_outputs;
+    size_t measured = device({}).memory().allocated - allocated;
+    size_t seen = settled_process_memory().anonymous - before.anonymous;
+    constexpr double tolerance = 2 << 20;
+    EXPECT_NEAR(double(measured), double(predicted), 1024);
+    EXPECT_NEAR(double(seen), double(predicted), tolerance);
+}
+
+TEST(Memory, LimitOfTheAllocatorHolds) {
+    auto& cpu = device({});
+    size_t allocated = cpu.memory().allocated;
+    cpu.set_memory_limit(allocated + (1 << 20));
+    EXPECT_THROW(cpu.allocate(2 << 20), MemoryError);
+    EXPECT_THROW(cpu.allocate(2 << 20), MemoryError);
+    EXPECT_EQ(cpu.memory().allocated, allocated) << "what was refused is given back";
+    { StorageRef fits = cpu.allocate(1000 << 10); }
+    EXPECT_EQ(cpu.memory().allocated, allocated);
+    cpu.set_memory_limit(0);
+}
+
+TEST(Memory, FilesAreSeen) {
+    EXPECT_GT(process_memory().anonymous, 0u);
+    EXPECT_GE(process_memory().peak, process_memory().anonymous);
+    auto resident = resident_bytes_of_file("/proc/self/exe");
+    ASSERT_TRUE(resident);
+    EXPECT_GT(*resident, 0u);
+    EXPECT_EQ(resident_bytes_of_file("/nonexistent"), 0u);
+}
+
+}  // namespace
+}  // namespace mge
