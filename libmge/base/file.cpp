@@ -49,6 +49,13 @@ void write_stream(const std::string& path, const std::function<void(std::ostream
     if (!stream) throw_system(path, "write");
 }
 
+// Empty and private before anything is written to it.
+void create_for_owner(const std::string& path) {
+    ::unlink(path.c_str());  // what a killed process of the same number left
+    Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+    if (file.fd < 0) throw_system(path, "create");
+}
+
 // A device or a pipe: there is nothing to keep whole, and renaming would replace it by a file.
 bool is_special(const std::string& path) {
     struct stat info {};
@@ -75,9 +82,11 @@ MappedFile::~MappedFile() {
     if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write) {
+void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
+                           FileReaders readers) {
     if (is_special(path)) return write_stream(path, write);
     TemporaryFile temporary{text(path, ".part.", ::getpid())};
+    if (readers == FileReaders::owner) create_for_owner(temporary.path);
     write_stream(temporary.path, write);
     flush_to_disk(temporary.path);
     if (::rename(temporary.path.c_str(), path.c_str()) != 0) throw_system(path, "replace");

@@ -29,9 +29,14 @@ private:
     std::span<const std::byte> bytes_;
 };
 
+// Who may read a file that is written: whom the process's umask allows, or its owner alone (keys, decrypted
+// content).
+enum class FileReaders { anyone, owner };
+
 // Writes a file whole or not at all: `write` fills a temporary file beside `path`, which is flushed and
 // renamed over `path` only when everything succeeded. Throws UserError (cannot create, disk full, …); the old
 // file then still stands.
-MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write);
+MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
+                                   FileReaders readers = FileReaders::anyone);
 
 }  // namespace mge

@@ -40,6 +40,16 @@ TEST_F(Files, MapsWhatWasWritten) {
     EXPECT_EQ(count(), 1u) << "no temporary file is left";
 }
 
+TEST_F(Files, MayBeForTheirOwnerAlone) {
+    std::ofstream(path("a")) << "old, for all";
+    write_file_atomically(
+        path("a"), [](std::ostream& s) { s << "secret"; }, FileReaders::owner);
+    EXPECT_EQ(std::filesystem::status(path("a")).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    EXPECT_EQ(MappedFile::open(path("a"))->bytes().size(), 6u);
+    EXPECT_EQ(count(), 1u);
+}
+
 TEST_F(Files, EmptyFileHasNoBytes) {
     std::ofstream(path("empty"));
     EXPECT_TRUE(MappedFile::open(path("empty"))->bytes().empty());
