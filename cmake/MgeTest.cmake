@@ -8,11 +8,11 @@ set(MGE_ISA_FOLDERS kernel ops)
 set(MGE_ISA_TESTED avx2 sse4)
 
 # mge_test(NAME source…): one test program per folder below tests/, CTest label == folder. A large folder may have several,
-# named after their part of it: ops_shape carries the label ops. They link the library's objects, so that internals can be
-# tested although libmge hides them.
+# named after their part of it: ops_shape carries the label ops, model_crypt the label model. They link the library's objects,
+# so that internals can be tested although libmge hides them.
 function(mge_test name)
   set(target mge_${name}_test)
-  string(REGEX REPLACE "^ops_.*" "ops" folder ${name})
+  string(REGEX REPLACE "^(model|ops)_.*" "\\1" folder ${name})
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE mge_test_harness mge_internal GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${target})

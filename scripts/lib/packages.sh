@@ -12,6 +12,7 @@ build_packages=(
     libhwy-dev
     libpng-dev
     libsqlite3-dev
+    libssl-dev
     libturbojpeg0-dev
     libxxhash-dev
     libzip-dev
@@ -27,6 +28,7 @@ test_packages=(
     libbenchmark-dev
     libgmock-dev
     libgtest-dev
+    strace
     man-db
     zsh
 )

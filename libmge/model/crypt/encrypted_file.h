@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Encrypting and decrypting whole files of any content: models, caches, test data.
+//
+// What can be changed unseen is not trusted: without a cipher's name only our own encrypted files are opened,
+// so nobody can put a file of a weaker format, or a plain one, in their place.
+
+#include <string>
+
+#include "libmge/model/crypt/cipher.h"
+#include "libmge/model/crypt/container.h"
+#include "libmge/model/crypt/key.h"
+
+namespace mge {
+
+// How a file is encrypted, and who has the key. No provider means the default key of one of MegEngine's
+// formats; the others have none (CryptoError).
+struct FileCipher {
+    std::string name = container_cipher;
+    KeyProvider key;
+};
+
+// Called while a file is worked on, with the bytes done so far of all.
+using CryptProgress = std::function<void(uint64_t done, uint64_t total)>;
+
+// The decrypted content, in memory that is wiped. CryptoError when the file is not what was encrypted (as far
+// as the cipher can tell), the key is wrong, or the file is of another cipher. UserError when it cannot be
+// read.
+MGE_API SecretBytes decrypt_to_memory(const std::string& path, const FileCipher& cipher);
+// The same for a file in memory, which `label` names in errors.
+MGE_API SecretBytes decrypt_to_memory(std::span<const std::byte> file, const std::string& label,
+                                      const FileCipher& cipher);
+
+// The encrypted form of content in memory; `label` names it for the key provider. UserError when the cipher
+// only decrypts.
+MGE_API SecretBytes encrypt_in_memory(std::span<const std::byte> content, const std::string& label,
+                                      const FileCipher& cipher);
+
+// From file to file. OUT appears whole or not at all, and may be IN. Decrypting reads the file twice: the
+// first time every tag is checked, the second time it is written, so that nothing of a damaged file ever
+// reaches the disk; only the owner may read what is written. Rekeying holds at most a chunk of plain content
+// (in MegEngine's formats all of it) in memory and writes none. Throws like decrypt_to_memory.
+MGE_API void encrypt_file(const std::string& in, const std::string& out, const FileCipher& cipher,
+                          const CryptProgress& progress = {});
+MGE_API void decrypt_file(const std::string& in, const std::string& out, const FileCipher& cipher,
+                          const CryptProgress& progress = {});
+MGE_API void rekey_file(const std::string& in, const std::string& out, const FileCipher& from,
+                        const FileCipher& to, const CryptProgress& progress = {});
+
+}  // namespace mge
