@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-TOOLS = ["load_and_run"]
+TOOLS = ["load_and_run", "mge-crypt"]
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/key_options.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "apps/cli/secret_prompt.h"
+#include "libmge/base/log.h"
+#include "libmge/model/crypt/cipher.h"
+#include "libmge/model/crypt/crypto_error.h"
+
+namespace mge::cli {
+namespace {
+
+struct Source {
+    SecretBytes content;
+    std::string where;
+};
+
+Source read_key_file(const std::string& path) {
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) throw UserError(text("cannot open the key file '", path, "': ", std::strerror(errno)));
+    struct Close {
+        int fd;
+        ~Close() { ::close(fd); }
+    } closing{fd};
+    struct stat info {};
+    if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & (S_IRGRP | S_IROTH)))
+        log_warning(text("others can read the key file '", path, "'; chmod 600 it"));
+    std::string where = text("'", path, "'");
+    return {read_secret(fd, where), where};
+}
+
+// The environment is memory that others may read (/proc/PID/environ) and that children inherit.
+Source take_variable(const std::string& name) {
+    char* value = std::getenv(name.c_str());
+    if (!value) throw UserError(text("--key-env: there is no environment variable '", name, "'"));
+    Source source{SecretBytes(bytes_of(value)), text("the environment variable '", name, "'")};
+    wipe(std::as_writable_bytes(std::span(value, std::strlen(value))));
+    ::unsetenv(name.c_str());
+    return source;
+}
+
+Source read_source(const KeyOptions& options, const KeyRequest& request) {
+    if (!options.file.empty()) return read_key_file(options.file);
+    if (!options.env.empty()) return take_variable(options.env);
+    if (options.fd >= 0) {
+        std::string where = text("file descriptor ", options.fd);
+        return {read_secret(options.fd, where), where};
+    }
+    std::string id = request.key_id.empty() ? "" : text(" (key id ", request.key_id, ')');
+    auto typed = ask_secret(text("Key for '", request.file, "'", id, ", hexadecimal: "));
+    if (!typed)
+        throw CryptoError(text("'", request.file, "' needs a key for ", request.cipher, id,
+                               "; give it with --", options.prefix, "key-file, --", options.prefix,
+                               "key-env or --", options.prefix, "key-fd"));
+    return {std::move(*typed), "what was typed"};
+}
+
+}  // namespace
+
+void add_key_options(CLI::App& command, KeyOptions& options, const std::string& what,
+                     const std::string& prefix) {
+    options.prefix = prefix;
+    auto name = [&](const char* end) { return "--" + prefix + "key-" + end; };
+    auto* file =
+        command.add_option(name("file"), options.file, "Take " + what + " from a file")->type_name("FILE");
+    auto* env =
+        command.add_option(name("env"), options.env, "Take " + what + " from an environment variable")
+            ->type_name("NAME");
+    auto* fd = command.add_option(name("fd"), options.fd, "Read " + what + " from an open file descriptor")
+                   ->type_name("N")
+                   ->check(CLI::NonNegativeNumber);
+    for (auto* option : {file, env, fd}) option->group("Keys");
+    file->excludes(env)->excludes(fd);
+    env->excludes(fd);
+}
+
+KeyProvider key_provider(const KeyOptions& options) {
+    struct Shared {
+        KeyOptions options;
+        std::mutex mutex;
+        Source source;
+        bool is_read = false;
+    };
+    auto shared = std::make_shared<Shared>();
+    shared->options = options;
+    return [shared](const KeyRequest& request) {
+        auto cipher = find_cipher(request.cipher);
+        if (!shared->options.are_given() && cipher->default_key) return SecretBytes();
+        std::lock_guard lock(shared->mutex);
+        if (!shared->is_read) {
+            shared->source = read_source(shared->options, request);
+            shared->is_read = true;
+        }
+        return parse_key(shared->source.content, cipher->key_bytes, shared->source.where);
+    };
+}
+
+}  // namespace mge::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "apps/cli/key_options.h"
+#include "apps/cli/tool.h"
+#include "libmge/model/crypt/encrypted_file.h"
+#include "libmge/model/crypt/examine_file.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mge::crypt {
+
+// What encrypt, decrypt and rekey have in common.
+struct FileJob {
+    std::string in, out, cipher = container_cipher;
+    cli::KeyOptions key;
+    uint64_t input_bytes = 0;
+    std::chrono::steady_clock::time_point start;
+
+    void begin();
+};
+
+// Defines IN, OUT, --cipher and the key flags.
+void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key);
+
+// The cipher with its key; MegEngine's formats use MegEngine's own key when no other was given, which is a
+// warning. `warnings` also gets what the cipher does not protect.
+FileCipher file_cipher(const std::string& name, const cli::KeyOptions& key,
+                       std::vector<std::string>& warnings);
+
+// Fills in the JSON result, prints a line about it and the warnings.
+cli::Json report_job(const FileJob& job, const char* done, const EncryptedFileInfo& sealed,
+                     const std::vector<std::string>& warnings);
+
+}  // namespace mge::crypt

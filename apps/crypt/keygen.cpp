@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/crypt/commands.h"
+#include "libmge/base/file.h"
+#include "libmge/model/crypt/cipher.h"
+#include "libmge/model/crypt/container.h"
+#include "libmge/model/crypt/key.h"
+
+namespace mge::crypt {
+namespace {
+
+struct KeygenJob {
+    std::string out, cipher = container_cipher;
+    bool force = false;
+};
+
+int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
+    if (!job.force && std::filesystem::is_regular_file(job.out))
+        throw cli::UsageError(
+            text("'", job.out, "' exists; files encrypted by it could never be opened again"),
+            "choose another name, or --force");
+    SecretBytes key(find_cipher(job.cipher)->key_bytes.front());
+    fill_random(key.span());
+    SecretBytes digits = format_key(key);
+    write_file_atomically(
+        job.out, [&](std::ostream& stream) { stream << text_of(digits); }, FileReaders::owner);
+    cli::Json result{{"output", job.out}, {"cipher", job.cipher}, {"key_bytes", key.size()}};
+    if (job.cipher == container_cipher) result["key_id"] = key_id(key);
+    std::cout << "wrote a key for " << job.cipher << " to '" << job.out << "'";
+    if (result.contains("key_id")) std::cout << ", key id " << key_id(key);
+    std::cout << '\n';
+    return cli::finish(invocation, result);
+}
+
+}  // namespace
+
+void add_keygen(cli::App& app) {
+    auto job = std::make_shared<KeygenJob>();
+    auto& invocation = app.invocation();
+    auto& command = app.command("keygen", "Make a random key; only its owner may read the file",
+                                [=, &invocation] { return keygen(invocation, *job); });
+    command.add_option("out", job->out, "File to write, as hexadecimal digits")
+        ->required()
+        ->type_name("FILE");
+    command.add_option("--cipher", job->cipher, "What the key is for")
+        ->type_name("NAME")
+        ->capture_default_str()
+        ->check(CLI::IsMember(cipher_names()));
+    command.add_flag("--force", job->force, "Replace an existing file");
+}
+
+}  // namespace mge::crypt

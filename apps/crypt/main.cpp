@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "apps/crypt/commands.h"
+
+namespace mge::crypt {
+namespace {
+
+constexpr const char* description = "Encrypts and decrypts models, caches and any other file.";
+constexpr const char* footer =
+    "Short form: mge-crypt --aes IN OUT --key-file FILE encrypts by aes-256-gcm.\n"
+    "Keys come from a file, an environment variable, a file descriptor or the terminal; never from the "
+    "command line.";
+
+constexpr void (*commands[])(cli::App&) = {add_encrypt, add_decrypt, add_info, add_rekey, add_keygen};
+
+// "--aes IN OUT" is "encrypt IN OUT", whose cipher is AES unless another is named.
+void expand_short_form(std::vector<std::string>& arguments) {
+    auto end = std::ranges::find(arguments, "--");
+    auto found = std::find(arguments.begin(), end, "--aes");
+    if (found == end) return;
+    arguments.erase(found);
+    arguments.insert(arguments.begin(), "encrypt");
+}
+
+int run(cli::Invocation& invocation) {
+    expand_short_form(invocation.arguments);
+    cli::App app(invocation, description, footer);
+    for (auto add : commands) add(app);
+    // For help and completion; expand_short_form has replaced it.
+    bool is_short = false;
+    app.root().add_flag("--aes", is_short, "Short for: encrypt")->group("Short form");
+    return app.run();
+}
+
+}  // namespace
+}  // namespace mge::crypt
+
+int main(int argc, char** argv) { return mge::cli::run_tool("mge-crypt", argc, argv, mge::crypt::run); }
