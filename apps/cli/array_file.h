@@ -18,6 +18,10 @@ namespace mge::cli {
 Tensor read_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& label);
 std::map<std::string, Tensor> read_npz(const std::string& path);
+// One by one, for archives that are larger than memory should be: the names of the arrays, and one of them
+// (UserError when there is none of that name).
+std::vector<std::string> npz_names(const std::string& path);
+Tensor read_npz_array(const std::string& path, const std::string& name);
 
 // Writes the file whole or not at all.
 void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);

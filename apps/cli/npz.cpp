@@ -93,14 +93,40 @@ Tensor read_entry(zip_t* archive, zip_uint64_t index, const std::string& path, s
     return parse_npy(bytes, label);
 }
 
-}  // namespace
-
-std::map<std::string, Tensor> read_npz(const std::string& path) {
+Archive open_archive(const std::string& path) {
     int code = 0;
     Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
     if (!archive && code == ZIP_ER_NOENT)
         throw UserError(text("cannot open '", path, "': No such file or directory"));
     if (!archive) throw ModelError(text("'", path, "' is not a readable .npz archive: ", message(code)));
+    return archive;
+}
+
+}  // namespace
+
+std::vector<std::string> npz_names(const std::string& path) {
+    Archive archive = open_archive(path);
+    std::vector<std::string> names;
+    for (zip_int64_t i = 0, n = zip_get_num_entries(archive.get(), 0); i < n; ++i) {
+        const char* entry = zip_get_name(archive.get(), zip_uint64_t(i), 0);
+        std::string name = entry ? entry : "";
+        if (name.ends_with(".npy")) name.resize(name.size() - 4);
+        names.push_back(std::move(name));
+    }
+    return names;
+}
+
+Tensor read_npz_array(const std::string& path, const std::string& name) {
+    Archive archive = open_archive(path);
+    zip_int64_t at = zip_name_locate(archive.get(), (name + ".npy").c_str(), 0);
+    if (at < 0) at = zip_name_locate(archive.get(), name.c_str(), 0);
+    if (at < 0) throw UserError(text("'", path, "' has no array '", name, "'"));
+    std::string entry;
+    return read_entry(archive.get(), zip_uint64_t(at), path, entry);
+}
+
+std::map<std::string, Tensor> read_npz(const std::string& path) {
+    Archive archive = open_archive(path);
     std::map<std::string, Tensor> result;
     for (zip_int64_t i = 0, n = zip_get_num_entries(archive.get(), 0); i < n; ++i) {
         std::string name;

@@ -9,6 +9,7 @@
 
 #include "libmge/base/log.h"
 #include "libmge/base/threads.h"
+#include "libmge/model/open.h"
 #include "libmge/op/apply.h"
 
 namespace mge::load_and_run {
@@ -79,7 +80,7 @@ Session::Session(const Options& options) : options_(options) {
     if (options.threads) set_default_threads(options.threads);
     compile_options_.threads = default_threads();
     auto start = Clock::now();
-    model_ = read_model(options.model);
+    model_ = open_model(options.model);
     load_ms = milliseconds_since(start);
 
     bool named = !options.algorithm_cache.empty();
