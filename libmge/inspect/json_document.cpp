@@ -58,8 +58,10 @@ struct TapeBuilder {
     bool end_array() { return end(); }
     bool parse_error(size_t position, const std::string& token, const Json::exception&) {
         constexpr size_t shown = 40;
-        throw ModelError(text("'", document.label(), "' is no JSON: byte ", position, ", near '",
-                              token.substr(token.size() - std::min(shown, token.size())), "'"));
+        std::string near = token.substr(token.size() - std::min(shown, token.size()));
+        for (char& c : near)
+            if (c < ' ' || c > '~') c = '?';
+        throw ModelError(text("'", document.label(), "' is no JSON: byte ", position, ", near '", near, "'"));
     }
 };
 

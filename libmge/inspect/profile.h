@@ -78,7 +78,7 @@ struct ProfileMemory {
     int64_t weights = 0, packed_weights = 0, plan = 0, plan_lower_bound = 0, inputs_outputs = 0;
 };
 
-struct Profile {
+struct MGE_API Profile {
     enum class Format : uint8_t { mge, megengine };
     Format format = Format::mge;
     std::string model, version, cpu, isa;

@@ -128,7 +128,9 @@ std::vector<ProfileRow> aggregate(std::vector<ProfileRow>& rows, const RowSelect
     std::vector<std::vector<ProfileRow*>> groups;
     std::unordered_map<std::string_view, size_t> group_of;
     for (auto& row : rows) {
-        auto [found, is_new] = group_of.emplace(selection.by_type ? row.type : "all", groups.size());
+        std::string_view group = "all";
+        if (selection.by_type) group = row.type;
+        auto [found, is_new] = group_of.emplace(group, groups.size());
         if (is_new) groups.emplace_back();
         groups[found->second].push_back(&row);
     }

@@ -25,6 +25,7 @@ build_packages=(
 )
 
 test_packages=(
+    chromium-headless-shell
     libbenchmark-dev
     libgmock-dev
     libgtest-dev

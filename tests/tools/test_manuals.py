@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-TOOLS = ["load_and_run", "mge-crypt"]
+TOOLS = ["load_and_run", "mge-crypt", "mge-profile"]
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/profile/commands.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/table.h"
+#include "apps/profile/diff.h"
+#include "apps/profile/files.h"
+#include "apps/profile/show.h"
+#include "apps/profile/text.h"
+#include "libmge/base/threads.h"
+#include "libmge/inspect/peak.h"
+#include "libmge/inspect/profile_spans.h"
+
+namespace mge::profile {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// The rows that a table asks for when --top is not given; profile_analyze shows three.
+constexpr size_t rows_of_table = 10, rows_of_grid = 3;
+
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value,
+                        const std::map<std::string, T>& choices, const std::string& description) {
+    return app.add_option(name, value, description)
+        ->transform(CLI::CheckedTransformer(choices).description(""))
+        ->type_name([&] {
+            std::string all;
+            for (auto& [word, meaning] : choices) all += (all.empty() ? "" : "|") + word;
+            return all;
+        }());
+}
+
+void add_statistic(CLI::App& app, RunStatistic& statistic) {
+    add_choice<RunStatistic>(app, "--statistic", statistic,
+                             {{"median", RunStatistic::median},
+                              {"mean", RunStatistic::mean},
+                              {"min", RunStatistic::min},
+                              {"max", RunStatistic::max},
+                              {"last", RunStatistic::last}},
+                             "Time of an operator that ran several times (default: median)");
+}
+
+// The filters that show and diff share.
+void add_selection(CLI::App& app, RowSelection& s, int& top) {
+    app.add_option("-t,--top", top, "So many operators; 0: all")->check(CLI::NonNegativeNumber);
+    app.add_option("--type", s.types, "Only operators of this type; may be given several times")
+        ->allow_extra_args(false);
+    app.add_option("--opr-name", s.name_pattern, "Only operators whose name matches from its start")
+        ->type_name("REGEX");
+    app.add_option("--input-dtype", s.input_dtype, "Only operators with an input of this dtype")
+        ->type_name("DTYPE");
+    app.add_option("--min-time", s.min_time, "Only operators that take at least so long")
+        ->type_name("SECONDS");
+    app.add_option("--max-time", s.max_time, "Only operators that take at most so long")
+        ->type_name("SECONDS");
+    add_choice<Aggregate>(app, "--aggregate", s.aggregate,
+                          {{"max", Aggregate::max},
+                           {"min", Aggregate::min},
+                           {"sum", Aggregate::sum},
+                           {"mean", Aggregate::mean}},
+                          "Put the operators together into one row");
+    app.add_option("--aggregate-by", "Put together what has the same type; needs --aggregate")
+        ->check(CLI::IsMember({"type"}))
+        ->each([&s](const std::string&) { s.by_type = true; });
+    add_statistic(app, s.statistic);
+}
+
+void check_selection(const RowSelection& s) {
+    if (s.by_type && s.aggregate == Aggregate::none)
+        throw cli::UsageError("--aggregate-by needs --aggregate", "add --aggregate sum");
+    if (s.min_time > s.max_time)
+        throw cli::UsageError("--min-time is larger than --max-time", "nothing could be shown");
+}
+
+struct ShowArguments {
+    std::string file;
+    ShowOptions options;
+    int top = -1;
+    std::string end_key = "end";
+    bool wants_peak = false;
+};
+
+Profile open(const std::string& file, bool wants_peak) {
+    Profile profile = read_profile(file);
+    if (wants_peak) profile.peak = measure_peak(profile.threads ? profile.threads : default_threads());
+    return profile;
+}
+
+int show(const cli::Invocation& invocation, ShowArguments& a) {
+    auto& selection = a.options.selection;
+    check_selection(selection);
+    selection.until_kernel = a.end_key == "kern";
+    selection.top = a.top >= 0                                    ? size_t(a.top)
+                    : a.options.style == ShowOptions::Style::grid ? rows_of_grid
+                                                                  : rows_of_table;
+    Profile profile = open(a.file, a.wants_peak);
+    Shown shown = select(profile, a.options);
+    print(std::cout, profile, shown, a.options);
+    cli::Json result = invocation.json.empty() ? cli::Json() : to_json(profile, shown);
+    if (shown.device_total == 0.0)
+        return cli::finish(invocation, result, ErrorCode::model,
+                           text("'", a.file, "' holds no device time at all: nothing was measured"));
+    return cli::finish(invocation, result);
+}
+
+struct DiffArguments {
+    std::string before, after;
+    RowSelection selection;
+    int top = -1;
+};
+
+int diff(const cli::Invocation& invocation, DiffArguments& a) {
+    check_selection(a.selection);
+    a.selection.top = a.top >= 0 ? size_t(a.top) : rows_of_table;
+    auto comparison = compare(read_profile(a.before), read_profile(a.after), a.selection);
+    print(std::cout, comparison);
+    return cli::finish(invocation, to_json(comparison));
+}
+
+struct ExportArguments {
+    std::string file;
+    std::map<std::string, std::string> outputs;  // by format
+    RunStatistic statistic = RunStatistic::median;
+    bool wants_peak = false;
+};
+
+int export_files(const cli::Invocation& invocation, ExportArguments& a) {
+    Profile profile = open(a.file, a.wants_peak);
+    cli::Json written = cli::Json::object();
+    for (auto& format : export_formats()) {
+        auto& path = a.outputs[std::string(format.name)];
+        if (path.empty()) continue;
+        cli::write_output(invocation, path,
+                          [&](std::ostream& stream) { format.write(stream, profile, a.statistic); });
+        if (path != "-") std::cout << "wrote " << path << '\n';
+        written[std::string(format.name)] = path;
+    }
+    if (written.empty())
+        throw cli::UsageError("nothing to write", "give --chrome, --csv, --megengine or --html with a file");
+    return cli::finish(invocation, {{"written", written}});
+}
+
+cli::Json checked(const std::string& file) {
+    Profile profile = read_profile(file);
+    bool is_ours = profile.format == Profile::Format::mge;
+    std::cout << file << ": ok, " << origin_text(profile) << '\n';
+    return {{"file", file},
+            {"format", is_ours ? "mge-profile" : "megengine"},
+            {"steps", profile.steps.size()},
+            {"values", profile.values.size()},
+            {"runs", is_ours ? profile.runs.size() : 1},
+            {"model", profile.model}};
+}
+
+// Every file is looked at, also behind a damaged one.
+int check(const cli::Invocation& invocation, const Names& files) {
+    cli::Json list = cli::Json::array();
+    std::string first_fault;
+    for (auto& file : files) {
+        try {
+            list.push_back(checked(file));
+        } catch (const ModelError& e) {
+            list.push_back({{"file", file}, {"fault", e.what()}});
+            if (first_fault.empty())
+                first_fault = e.what();
+            else
+                std::cout << e.what() << '\n';
+        }
+    }
+    if (first_fault.empty()) return cli::finish(invocation, {{"files", list}});
+    return cli::finish(invocation, {{"files", list}}, ErrorCode::model, first_fault);
+}
+
+}  // namespace
+
+void add_show(cli::App& app) {
+    auto a = std::make_shared<ShowArguments>();
+    auto& command = app.command("show", "Tables of operators and their times",
+                                [a, &app] { return show(app.invocation(), *a); });
+    auto& o = a->options;
+    command.add_option("FILE", a->file, "Profile of ours or MegEngine's graph profile")->required();
+    add_selection(command, o.selection, a->top);
+    std::string columns;
+    for (auto column : row_columns()) columns += text(columns.empty() ? "" : ", ", column);
+    command
+        .add_option("--order-by", o.selection.order_by,
+                    "Column to sort by, '+' in front: ascending; " + columns)
+        ->type_name("[+]COLUMN");
+    command
+        .add_option("--top-end-key", a->end_key, "end: all of an operator's time; kern: until its work began")
+        ->check(CLI::IsMember({"end", "kern"}));
+    add_choice<ShowOptions::Only>(command, "--print-only", o.only,
+                                  {{"summary", ShowOptions::Only::summary},
+                                   {"device", ShowOptions::Only::device},
+                                   {"host", ShowOptions::Only::host}},
+                                  "Only this part");
+    command.add_flag("--show-host", o.show_host, "Host times too");
+    command.add_flag("--copy-time", o.copy_time, "Times of copies between devices in the summary");
+    command.add_flag("--dump-only-opr", o.names_only, "Only name, type and id of each operator");
+    add_choice<ShowOptions::Style>(command, "--style", o.style,
+                                   {{"table", ShowOptions::Style::table},
+                                    {"grid", ShowOptions::Style::grid},
+                                    {"confluence", ShowOptions::Style::confluence}},
+                                   "grid: letter for letter as MegEngine's profile_analyze (default: table)");
+    command.add_flag_callback(
+        "--confluence,--wiki", [a] { a->options.style = ShowOptions::Style::confluence; },
+        "The same as --style confluence");
+    command.add_flag("--peak", a->wants_peak, "Measure what this machine can do at best and compare with it");
+}
+
+void add_diff(cli::App& app) {
+    auto a = std::make_shared<DiffArguments>();
+    auto& command = app.command("diff", "What takes longer and what shorter in a second profile",
+                                [a, &app] { return diff(app.invocation(), *a); });
+    command.add_option("BEFORE", a->before, "Profile")->required();
+    command.add_option("AFTER", a->after, "Profile to compare with it")->required();
+    add_selection(command, a->selection, a->top);
+}
+
+void add_export(cli::App& app) {
+    auto a = std::make_shared<ExportArguments>();
+    auto& command = app.command("export", "Writes a profile in other formats",
+                                [a, &app] { return export_files(app.invocation(), *a); });
+    command.add_option("FILE", a->file, "Profile of ours or MegEngine's graph profile")->required();
+    for (auto& format : export_formats())
+        command.add_option(text("--", format.name), a->outputs[std::string(format.name)], format.description)
+            ->type_name("OUT");
+    add_statistic(command, a->statistic);
+    command.add_flag("--peak", a->wants_peak, "Measure what this machine can do at best, for the roofline");
+}
+
+void add_check(cli::App& app) {
+    auto files = std::make_shared<Names>();
+    auto& command = app.command("check", "Says whether files are sound profiles",
+                                [files, &app] { return check(app.invocation(), *files); });
+    command.add_option("FILE", *files, "Profiles")->required();
+}
+
+std::span<const ExportFormat> export_formats() {
+    static constexpr ExportFormat formats[] = {
+        {"chrome", "Trace for chrome://tracing and ui.perfetto.dev",
+         [](std::ostream& s, const Profile& p, RunStatistic) { write_chrome(s, p); }},
+        {"csv", "One line per operator", write_csv},
+        {"megengine", "MegEngine's graph profile",
+         [](std::ostream& s, const Profile& p, RunStatistic) { write_megengine(s, p); }},
+        {"html", "One page with timeline, memory, roofline and tables", write_html},
+    };
+    return formats;
+}
+
+}  // namespace mge::profile

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The tables as MegEngine's profile_analyze prints them, letter for letter: `show --style grid`, for scripts
+// and eyes that are used to them.
+
+#include <ostream>
+
+#include "libmge/inspect/profile_rows.h"
+
+namespace mge::profile {
+
+struct NamedNumber {
+    std::string name, value;
+};
+
+void print_grid_summary(std::ostream& stream, const std::vector<NamedNumber>& rows);
+void print_grid(std::ostream& stream, const Profile& profile, ProfileSide side,
+                const std::vector<ProfileRow>& rows, double total);
+// As Python's format(value, ".3").
+std::string three_digits(double value);
+
+}  // namespace mge::profile

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/profile/show.h"
+
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/table.h"
+#include "apps/profile/grid.h"
+#include "apps/profile/text.h"
+#include "libmge/base/error.h"
+
+namespace mge::profile {
+namespace {
+
+using Only = ShowOptions::Only;
+using Style = ShowOptions::Style;
+using Table = std::vector<std::vector<std::string>>;
+
+const char* name_of(ProfileSide side) { return side == ProfileSide::device ? "device" : "host"; }
+
+// An operator reaches at most the lower of what the arithmetic and what the memory of the machine allow.
+std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& row) {
+    if (!profile.peak || !row.operations || !row.bytes || !(*row.bytes > 0) || !(row.time > 0)) return {};
+    double roof =
+        std::min(profile.peak->operations_per_s, *row.operations / *row.bytes * profile.peak->bytes_per_s);
+    return *row.operations_per_s() / roof;
+}
+
+struct Times {
+    std::optional<double> sum;
+    size_t count = 0;
+    std::string text() const {
+        if (!sum) return "N/A";
+        return "tot=" + cli::format_number(*sum, 4) + " avg=" + cli::format_number(*sum / double(count), 4);
+    }
+};
+
+// Of the operators that copy between devices.
+Times copy_times(const Profile& profile, const RowSelection& selection, bool until_kernel) {
+    RowSelection copies;
+    copies.types = {"Copy"};
+    copies.name_pattern = selection.name_pattern;
+    copies.input_dtype = selection.input_dtype;
+    copies.until_kernel = until_kernel;
+    Times times;
+    auto& wanted = selection.types;
+    if (!wanted.empty() && std::ranges::find(wanted, "Copy") == wanted.end()) return times;
+    for (auto& row : select_rows(profile, ProfileSide::device, copies)) {
+        times.sum = times.sum.value_or(0) + row.time;
+        ++times.count;
+    }
+    return times;
+}
+
+std::vector<NamedNumber> summary_rows(const Profile& profile, const Shown& shown,
+                                      const ShowOptions& options) {
+    auto number = [](std::optional<double> seconds) {
+        char buffer[40];
+        if (!seconds) return std::string("N/A");
+        return std::string(buffer, size_t(std::snprintf(buffer, sizeof buffer, "%g", *seconds)));
+    };
+    std::vector<NamedNumber> rows{{"total device time", number(shown.device_total)},
+                                  {"total host time", number(shown.host_total)}};
+    if (options.copy_time) {
+        rows.push_back({"copy time", copy_times(profile, options.selection, false).text()});
+        rows.push_back({"copy wait time", copy_times(profile, options.selection, true).text()});
+    }
+    return rows;
+}
+
+void print_summary(std::ostream& stream, const Profile& profile, const Shown& shown,
+                   const ShowOptions& options) {
+    auto rows = summary_rows(profile, shown, options);
+    if (options.style == Style::grid) return print_grid_summary(stream, rows);
+    if (options.style == Style::confluence) {
+        for (auto& row : rows) stream << "| " << row.name << " | " << row.value << " |\n";
+        return;
+    }
+    stream << origin_text(profile) << '\n';
+    for (auto& row : rows) stream << row.name << ": " << row.value << " s\n";
+    if (profile.peak)
+        stream << "measured peak: " << scaled_text(profile.peak->operations_per_s, 1000, "FLOP/s") << ", "
+               << scaled_text(profile.peak->bytes_per_s, 1000, "B/s") << '\n';
+}
+
+// Which of the optional columns have something in them.
+struct Filled {
+    bool algorithm = false, layout = false, sources = false, roof = false;
+    Filled(const Profile& profile, const std::vector<ProfileRow>& rows) {
+        for (auto& row : rows) {
+            roof |= share_of_roof(profile, row).has_value();
+            if (row.step < 0) continue;
+            auto& step = profile.steps[size_t(row.step)];
+            algorithm |= !step.algorithm.empty();
+            layout |= !layout_of(profile, step).empty();
+            sources |= step.sources.size() > 1 || (step.sources.size() == 1 && step.sources[0] != step.name);
+        }
+    }
+};
+
+Table table_of(const Profile& profile, const std::vector<ProfileRow>& rows, double total, bool is_aggregate) {
+    Filled has(profile, rows);
+    Table table{{"#", "time", "share", "cumulative"}};
+    auto& head = table[0];
+    if (is_aggregate)
+        head.insert(head.end(), {"type", "count"});
+    else
+        head.insert(head.end(), {"name", "type", "id"});
+    head.insert(head.end(), {"work", "FLOP/s", "memory", "bandwidth"});
+    if (has.roof) head.push_back("of roof");
+    if (has.algorithm) head.push_back("algorithm");
+    if (has.layout) head.push_back("layout");
+    if (!is_aggregate) head.insert(head.end(), {"inputs", "outputs"});
+    if (has.sources) head.push_back("computes");
+
+    double cumulative = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        auto& row = rows[i];
+        auto share = [&](double time) { return total > 0 ? std::optional(time / total) : std::nullopt; };
+        cumulative += row.time;
+        std::vector<std::string> cells{std::to_string(i), time_text(row.time), percent_text(share(row.time)),
+                                       percent_text(share(cumulative))};
+        if (is_aggregate)
+            cells.insert(cells.end(), {shortened(row.type), std::to_string(row.count)});
+        else
+            cells.insert(cells.end(), {shortened(row.name), shortened(row.type), shortened(row.id)});
+        cells.insert(
+            cells.end(),
+            {scaled_text(row.operations, 1000, "FLO"), scaled_text(row.operations_per_s(), 1000, "FLOP/s"),
+             scaled_text(row.bytes, 1024, "B"), scaled_text(row.bytes_per_s(), 1024, "B/s")});
+        if (has.roof) cells.push_back(percent_text(share_of_roof(profile, row)));
+        if (!is_aggregate) {
+            auto& step = profile.steps[size_t(row.step)];
+            if (has.algorithm) cells.push_back(shortened(step.algorithm));
+            if (has.layout) cells.push_back(shortened(layout_of(profile, step)));
+            cells.insert(cells.end(), {shortened(shapes_text(profile.input_shapes(step), " ")),
+                                       shortened(shapes_text(profile.output_shapes(step), " "))});
+            if (has.sources) cells.push_back(shortened(joined(step.sources, ", ")));
+        }
+        table.push_back(std::move(cells));
+    }
+    return table;
+}
+
+void print_confluence(std::ostream& stream, const Table& table) {
+    for (size_t i = 0; i < table.size(); ++i) {
+        for (auto& cell : table[i]) stream << (i ? "| " : "|| ") << cell << ' ';
+        stream << (i ? "|\n" : "||\n");
+    }
+}
+
+void print_side(std::ostream& stream, const Profile& profile, ProfileSide side,
+                const std::vector<ProfileRow>& rows, std::optional<double> total,
+                const ShowOptions& options) {
+    if (options.names_only) {
+        if (rows.empty()) stream << '\n';
+        for (auto& row : rows) {
+            if (row.step >= 0)
+                stream << printable(row.name) << ' ' << printable(row.type) << ' ' << printable(row.id)
+                       << '\n';
+            else
+                stream << printable(row.type) << ' ' << row.count << ' ' << row.id << '\n';
+        }
+        return;
+    }
+    if (options.style == Style::grid) return print_grid(stream, profile, side, rows, total.value_or(0));
+    auto table = table_of(profile, rows, total.value_or(0), options.selection.aggregate != Aggregate::none);
+    if (options.style == Style::confluence) return print_confluence(stream, table);
+    stream << name_of(side) << " time\n";
+    if (rows.empty())
+        stream << "no operator is selected\n";
+    else
+        cli::print_table(stream, table);
+}
+
+template <class T>
+cli::Json or_null(const std::optional<T>& maybe) {
+    return maybe ? cli::Json(*maybe) : cli::Json(nullptr);
+}
+
+cli::Json rows_json(const Profile& profile, const std::vector<ProfileRow>& rows) {
+    cli::Json list = cli::Json::array();
+    for (auto& row : rows) {
+        cli::Json json{{"name", row.name},
+                       {"type", row.type},
+                       {"id", row.id},
+                       {"count", row.count},
+                       {"time_s", row.time},
+                       {"operations", or_null(row.operations)},
+                       {"bytes", or_null(row.bytes)},
+                       {"operations_per_s", or_null(row.operations_per_s())},
+                       {"bytes_per_s", or_null(row.bytes_per_s())},
+                       {"share_of_roof", or_null(share_of_roof(profile, row))}};
+        if (row.step >= 0) {
+            auto& step = profile.steps[size_t(row.step)];
+            json["index"] = row.step;
+            json["algorithm"] = step.algorithm;
+            json["layout"] = layout_of(profile, step);
+            json["sources"] = step.sources;
+            json["in_shapes"] = profile.input_shapes(step);
+            json["out_shapes"] = profile.output_shapes(step);
+        }
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
+}  // namespace
+
+Shown select(const Profile& profile, const ShowOptions& options) {
+    auto statistic = options.selection.statistic;
+    Shown shown{total_time(profile, ProfileSide::device, statistic),
+                total_time(profile, ProfileSide::host, statistic),
+                {},
+                {}};
+    if (options.only == Only::everything || options.only == Only::device)
+        shown.device = select_rows(profile, ProfileSide::device, options.selection);
+    if (options.only == Only::host || (options.only == Only::everything && options.show_host))
+        shown.host = select_rows(profile, ProfileSide::host, options.selection);
+    return shown;
+}
+
+void print(std::ostream& stream, const Profile& profile, const Shown& shown, const ShowOptions& options) {
+    auto only = options.only;
+    bool everything = only == Only::everything;
+    if (everything || only == Only::summary) print_summary(stream, profile, shown, options);
+    if (everything || only == Only::device) {
+        if (everything) stream << '\n';
+        print_side(stream, profile, ProfileSide::device, shown.device, shown.device_total, options);
+    }
+    if (only == Only::host || (everything && options.show_host)) {
+        if (everything) stream << '\n';
+        print_side(stream, profile, ProfileSide::host, shown.host, shown.host_total, options);
+    }
+}
+
+cli::Json to_json(const Profile& profile, const Shown& shown) {
+    cli::Json json{{"origin", origin_text(profile)},
+                   {"model", profile.model},
+                   {"total_device_time_s", or_null(shown.device_total)},
+                   {"total_host_time_s", or_null(shown.host_total)}};
+    json["peak"] = profile.peak ? cli::Json{{"operations_per_s", profile.peak->operations_per_s},
+                                            {"bytes_per_s", profile.peak->bytes_per_s}}
+                                : cli::Json(nullptr);
+    json["device"] = rows_json(profile, shown.device);
+    json["host"] = rows_json(profile, shown.host);
+    return json;
+}
+
+}  // namespace mge::profile

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <ostream>
+
+#include "apps/cli/tool.h"
+#include "libmge/inspect/profile_rows.h"
+
+namespace mge::profile {
+
+struct ShowOptions {
+    RowSelection selection;
+    enum class Style { table, grid, confluence } style = Style::table;
+    enum class Only { everything, summary, device, host } only = Only::everything;
+    bool copy_time = false, show_host = false, names_only = false;
+};
+
+// What `show` found, for text and report alike.
+struct Shown {
+    std::optional<double> device_total, host_total;
+    std::vector<ProfileRow> device, host;
+};
+
+Shown select(const Profile& profile, const ShowOptions& options);
+void print(std::ostream& stream, const Profile& profile, const Shown& shown, const ShowOptions& options);
+cli::Json to_json(const Profile& profile, const Shown& shown);
+
+}  // namespace mge::profile

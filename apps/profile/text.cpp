@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/profile/text.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "apps/cli/table.h"
+#include "libmge/base/error.h"
+#include "libmge/base/json_writer.h"
+
+namespace mge::profile {
+
+std::string shape_text(const Extents& extents) {
+    std::string result = "{";
+    for (size_t i = 0; i < extents.size(); ++i) result += (i ? "," : "") + std::to_string(extents[i]);
+    return result + "}";
+}
+
+std::string shapes_text(const std::vector<Extents>& shapes, const char* separator) {
+    std::string result;
+    for (size_t i = 0; i < shapes.size(); ++i) result += (i ? separator : "") + shape_text(shapes[i]);
+    return result;
+}
+
+std::string time_text(double seconds) {
+    if (std::abs(seconds) < 1e-3) return cli::format_number(seconds * 1e6, 2) + " us";
+    if (std::abs(seconds) < 1) return cli::format_number(seconds * 1e3, 3) + " ms";
+    return cli::format_number(seconds, 3) + " s";
+}
+
+std::string scaled_text(std::optional<double> value, double base, const char* unit, int decimals) {
+    if (!value) return not_known;
+    constexpr const char* prefixes[] = {"", "K", "M", "G", "T", "P"};
+    size_t prefix = 0;
+    double scaled = *value;
+    while (std::isfinite(scaled) && std::abs(scaled) >= base && prefix + 1 < std::size(prefixes))
+        scaled /= base, ++prefix;
+    return text(cli::format_number(scaled, decimals), ' ', prefixes[prefix],
+                base == 1024 && prefix ? "i" : "", unit);
+}
+
+std::string percent_text(std::optional<double> share) {
+    return share ? cli::format_number(100 * *share, 1) + "%" : not_known;
+}
+
+std::string joined(const std::vector<std::string>& list, const char* separator) {
+    std::string result;
+    for (size_t i = 0; i < list.size(); ++i) result += (i ? separator : "") + list[i];
+    return result;
+}
+
+std::string printable(const std::string& name) {
+    std::string result = valid_utf8(name);
+    for (size_t i = 0; i < result.size(); ++i) {
+        auto byte = uint8_t(result[i]);
+        bool is_c1 = byte == 0xC2 && i + 1 < result.size() && uint8_t(result[i + 1]) < 0xA0;
+        if (is_c1) result.erase(i, 1);
+        if (is_c1 || byte < 0x20 || byte == 0x7F) result[i] = '?';
+    }
+    return result;
+}
+
+std::string shortened(const std::string& name) {
+    constexpr size_t longest = 100;
+    std::string result = printable(name.substr(0, 2 * longest));
+    size_t end = std::min(longest, result.size());
+    while (end < result.size() && (uint8_t(result[end]) & 0xC0) == 0x80) --end;
+    return end < result.size() ? result.substr(0, end) + "..." : result;
+}
+
+std::string layout_of(const Profile& profile, const ProfileStep& step) {
+    if (step.outputs.empty() || step.outputs[0] < 0) return {};
+    auto& layout = profile.values[size_t(step.outputs[0])].layout;
+    return layout == "plain" ? "" : layout;
+}
+
+std::string origin_text(const Profile& profile) {
+    if (profile.format == Profile::Format::megengine)
+        return text("MegEngine's profile of ", profile.order.size(), " operators");
+    return text(profile.steps.size(), " steps, ", profile.runs.size(),
+                profile.runs_total > int64_t(profile.runs.size()) ? text(" of ", profile.runs_total) : "",
+                " runs, ", profile.cpu, ", ", profile.isa, ", ", profile.threads, " threads");
+}
+
+}  // namespace mge::profile

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How numbers and shapes look in tables and files of this tool.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libmge/inspect/profile.h"
+
+namespace mge::profile {
+
+// "{4,12}", several after each other.
+std::string shape_text(const Extents& extents);
+std::string shapes_text(const std::vector<Extents>& shapes, const char* separator);
+std::string time_text(double seconds);  // 12.34 µs, 1.234 ms, 1.234 s
+std::string scaled_text(std::optional<double> value, double base, const char* unit, int decimals = 2);
+std::string percent_text(std::optional<double> share);
+std::string joined(const std::vector<std::string>& list, const char* separator);
+// A name of a stranger as a terminal may have it: no control characters, and in a table not endlessly long.
+std::string printable(const std::string& name);
+std::string shortened(const std::string& name);
+// The layout of a step's first result, empty when it is plain.
+std::string layout_of(const Profile& profile, const ProfileStep& step);
+// "12 steps, AMD EPYC …, avx512, 2 threads".
+std::string origin_text(const Profile& profile);
+
+inline constexpr const char* not_known = "-";
+
+}  // namespace mge::profile

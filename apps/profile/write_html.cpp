@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "apps/profile/files.h"
+#include "apps/profile/page.h"
+#include "apps/profile/text.h"
+#include "libmge/base/error.h"
+#include "libmge/base/json_writer.h"
+#include "libmge/inspect/profile_spans.h"
+
+namespace mge::profile {
+namespace {
+
+// What a browser takes well. The page says so when it shows less than the profile holds.
+constexpr size_t largest_steps = 20'000, largest_spans = 40'000, largest_boxes = 10'000;
+
+struct Placed {
+    int run, step, track;
+    ProfileSpan span;
+};
+
+class PageData {
+public:
+    PageData(std::ostream& stream, const Profile& profile, RunStatistic statistic)
+        : json_(stream, true),
+          profile_(profile),
+          times_(step_times(profile, ProfileSide::device, false, statistic)) {
+        choose_steps();
+        choose_spans();
+        live_ = live_bytes(profile);
+        if (live_.size() > largest_steps) {
+            notes_.push_back("memory over time is left out");
+            live_.clear();
+        }
+    }
+
+    void write() {
+        json_.object([&] {
+            json_.member("model", profile_.model);
+            json_.member("subtitle", origin_text(profile_));
+            json_.member("runs_total", profile_.runs_total);
+            json_.member("notes", notes_);
+            json_.key("peak");
+            if (profile_.peak)
+                json_.object([&] {
+                    json_.member("operations_per_s", profile_.peak->operations_per_s);
+                    json_.member("bytes_per_s", profile_.peak->bytes_per_s);
+                });
+            else
+                json_.value(std::nullopt);
+            json_.key("steps");
+            json_.list(shown_, [&](int step) { write_step(step); });
+            json_.key("tracks");
+            json_.list(tracks_, [&](auto& track) { json_.value(track.name); });
+            write_spans();
+            write_memory();
+        });
+    }
+
+private:
+    // The most costly steps, in the order of the profile.
+    void choose_steps() {
+        for (size_t i = 0; i < times_.size(); ++i)
+            if (times_[i]) shown_.push_back(int(i));
+        if (shown_.size() > largest_steps) {
+            notes_.push_back(text("the ", largest_steps, " most costly of ", shown_.size(), " operators"));
+            std::ranges::stable_sort(shown_, std::greater(), [&](int i) { return *times_[size_t(i)]; });
+            shown_.resize(largest_steps);
+            std::ranges::sort(shown_);
+        }
+        place_.assign(times_.size(), -1);
+        for (size_t i = 0; i < shown_.size(); ++i) place_[size_t(shown_[i])] = int(i);
+    }
+
+    void choose_spans() {
+        auto all = span_tracks(profile_);
+        auto add = [&](int run, int step, int track, const ProfileSpan& span) {
+            if (place_[size_t(step)] >= 0) spans_.push_back({run, step, track, span});
+        };
+        for (auto& event : profile_.events) add(0, event.step, event.track, event.span);
+        size_t fitting = largest_spans / std::max<size_t>(1, profile_.steps.size() * 2);
+        size_t runs = std::min(profile_.runs.size(), std::max<size_t>(1, fitting));
+        if (runs < profile_.runs.size()) notes_.push_back(text("the timeline has ", runs, " of the runs"));
+        // The last ones, or the typical one when there is room for no more.
+        for (size_t i = 0; i < runs; ++i)
+            each_span_of_run(profile_,
+                             runs == 1 ? median_run(profile_) : int(profile_.runs.size() - runs + i), add);
+        if (spans_.size() > largest_spans) {
+            notes_.push_back("the timeline has the longest operators");
+            std::ranges::sort(spans_, std::greater(), [](auto& s) { return s.span.seconds(); });
+            spans_.resize(largest_spans);
+        }
+        std::ranges::stable_sort(spans_, {}, [](auto& s) { return s.span.start; });
+        std::vector<int> track_place(all.size(), -1);
+        for (auto& s : spans_) {
+            auto& place = track_place[size_t(s.track)];
+            if (place < 0) {
+                place = int(tracks_.size());
+                tracks_.push_back(all[size_t(s.track)]);
+            }
+            s.track = place;
+        }
+    }
+
+    void write_step(int index) {
+        auto& step = profile_.steps[size_t(index)];
+        json_.line();
+        json_.object([&] {
+            json_.member("index", place_[size_t(index)]);
+            json_.member("name", step.name);
+            json_.member("type", step.type);
+            json_.member("algorithm", step.algorithm);
+            json_.member("layout", layout_of(profile_, step));
+            json_.member("time", *times_[size_t(index)]);
+            json_.member("operations", step.operations);
+            json_.member("bytes", step.bytes);
+            json_.member("inputs", shapes_text(profile_.input_shapes(step), " "));
+            json_.member("outputs", shapes_text(profile_.output_shapes(step), " "));
+            json_.member("sources", step.sources);
+        });
+    }
+
+    // Microseconds with three digits: nanoseconds.
+    static double micros(double seconds) { return std::round(seconds * 1e9) / 1e3; }
+
+    void write_spans() {
+        json_.key("spans");
+        json_.list(spans_, [&](auto& s) {
+            json_.object([&] {
+                json_.member("step", place_[size_t(s.step)]);
+                json_.member("track", s.track);
+                json_.member("run", s.run);
+                json_.member("start", micros(s.span.start));
+                json_.member("duration", micros(s.span.seconds()));
+            });
+        });
+        // One run fills the view at first.
+        json_.key("first_view");
+        if (spans_.empty() || profile_.runs.empty()) return json_.value(std::nullopt);
+        auto& run = profile_.runs[size_t(spans_.front().run)];
+        json_.value(
+            std::vector<double>{micros(double(run.start) * 1e-9),
+                                micros(double(run.start + std::max<int64_t>(run.duration(), 1)) * 1e-9)});
+    }
+
+    void write_memory() {
+        json_.object_member("memory", [&] {
+            json_.member("live", live_);
+            json_.member("plan", profile_.memory ? std::optional(profile_.memory->plan) : std::nullopt);
+            json_.member("weights", profile_.memory ? std::optional(profile_.memory->weights) : std::nullopt);
+            json_.key("boxes");
+            json_.list_of([&] { write_boxes(live_.size()); });
+        });
+    }
+
+    // Values whose place in the arena is known.
+    void write_boxes(size_t positions) {
+        std::vector<int> maker(profile_.values.size(), -1);
+        for (size_t i = 0; i < profile_.steps.size(); ++i)
+            for (int id : profile_.steps[i].outputs)
+                if (id >= 0) maker[size_t(id)] = place_[i];
+        size_t boxes = 0;
+        for (size_t i = 0; i < profile_.values.size() && boxes < largest_boxes; ++i) {
+            auto& value = profile_.values[i];
+            if (profile_.format != Profile::Format::mge || value.place != "arena" || value.first_step < 0 ||
+                size_t(value.last_step) >= positions || value.bytes == 0)
+                continue;
+            ++boxes;
+            json_.element_begins();
+            json_.object([&] {
+                json_.member("name", value.name.empty() ? "value " + value.id : value.name);
+                json_.member("step", maker[i]);
+                json_.member("first", value.first_step);
+                json_.member("last", value.last_step);
+                json_.member("offset", value.offset);
+                json_.member("bytes", value.bytes);
+            });
+        }
+    }
+
+    JsonWriter json_;
+    const Profile& profile_;
+    std::vector<std::optional<double>> times_;
+    std::vector<int> shown_, place_;  // steps on the page; the place of each step there, or -1
+    std::vector<Placed> spans_;
+    std::vector<ProfileTrack> tracks_;
+    std::vector<double> live_;
+    std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+void write_html(std::ostream& stream, const Profile& profile, RunStatistic statistic) {
+    stream << page_before_data;
+    PageData(stream, profile, statistic).write();
+    stream << page_after_data;
+}
+
+}  // namespace mge::profile

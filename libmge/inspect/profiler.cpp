@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/inspect/profiler.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "libmge/base/error.h"
+#include "libmge/base/threads.h"
+#include "libmge/base/version.h"
+#include "libmge/device/cpu/cpu_device.h"
+
+namespace mge {
+
+Profiler::Profiler(const Program& program, const ProfilerOptions& options)
+    : steps_(program.steps().size()),
+      dispatch_(options.dispatch),
+      run_size_(1 + steps_ * (dispatch_ ? 2 : 1)),
+      capacity_(std::max<size_t>(1, options.memory / (run_size_ * sizeof(int64_t)))),
+      // Written, not only reserved: the runs meet no page fault.
+      buffer_(run_size_ * capacity_, 0) {}
+
+void Profiler::begin_run() {
+    int64_t* start = buffer_.data() + size_t(runs_++) % capacity_ * run_size_;
+    // Marks the run as incomplete until its last step overwrites it.
+    start[run_size_ - 1] = 0;
+    *start = now();
+    next_ = start + 1;
+    if (dispatch_) *next_++ = *start;
+}
+
+std::vector<const int64_t*> Profiler::kept() const {
+    std::vector<const int64_t*> places;
+    for (int64_t run = std::max<int64_t>(0, runs_ - int64_t(capacity_)); run < runs_; ++run) {
+        const int64_t* place = buffer_.data() + size_t(run) % capacity_ * run_size_;
+        if (place[run_size_ - 1] != 0) places.push_back(place);
+    }
+    return places;
+}
+
+std::optional<int64_t> Profiler::first_start() const {
+    auto places = kept();
+    return places.empty() ? std::nullopt : std::optional(*places.front());
+}
+
+std::vector<ProfileRun> Profiler::runs(int64_t origin) const {
+    std::vector<ProfileRun> runs;
+    for (const int64_t* place : kept()) {
+        ProfileRun run;
+        run.start = *place - origin;
+        for (size_t i = 0; i < steps_; ++i) {
+            const int64_t* times = place + 1 + i * (dispatch_ ? 2 : 1);
+            if (dispatch_) run.begins.push_back(*times++ - *place);
+            run.ends.push_back(*times - *place);
+        }
+        runs.push_back(std::move(run));
+    }
+    return runs;
+}
+
+namespace {
+
+std::string name_of_source(const SourceNode& source) {
+    return source.name.empty() ? text(source.op, '#', source.id) : source.name;
+}
+
+ProfileStep step_of(const StepReport& report, size_t index) {
+    ProfileStep step;
+    step.id = std::to_string(index);
+    step.name = report.name;
+    step.type = report.op;
+    step.algorithm = report.algorithm;
+    step.choice = std::string(name_of(report.source));
+    for (auto& source : report.sources) step.sources.push_back(name_of_source(source));
+    step.inputs = report.inputs;
+    step.outputs = report.outputs;
+    step.operations = report.footprint.operations;
+    step.bytes = report.footprint.bytes;
+    step.workspace = int64_t(report.workspace);
+    return step;
+}
+
+ProfileValue value_of(const ValueReport& report, size_t index) {
+    ProfileValue value;
+    value.id = std::to_string(index);
+    value.name = report.name;
+    value.dtype = std::string(name_of(report.spec.dtype));
+    value.layout = report.spec.layout.name();
+    if (auto& shape = report.spec.shape; shape.is_known()) value.shape = Extents(shape.begin(), shape.end());
+    value.place = std::string(name_of(report.place));
+    bool is_in_arena = report.place == ValueReport::Place::arena;
+    value.offset = is_in_arena ? int64_t(report.offset) : 0;
+    value.bytes = int64_t(report.bytes);
+    value.first_step = report.first;
+    value.last_step = std::max(report.first, report.last);
+    return value;
+}
+
+// Several values may be names of one piece of memory, whose bytes the first of them has.
+void count_memory_once(std::vector<ProfileValue>& values) {
+    std::set<std::tuple<int64_t, int, int>> pieces;
+    for (auto& value : values)
+        if (value.place == "arena" && !pieces.emplace(value.offset, value.first_step, value.last_step).second)
+            value.bytes = 0;
+}
+
+}  // namespace
+
+Profile make_profile(const Program& program, const std::string& model,
+                     std::span<const Profiler* const> profilers) {
+    Profile profile;
+    profile.model = model;
+    profile.version = version;
+    profile.cpu = cpu_model();
+    profile.isa = std::string(name_of(cpu_isa()));
+    profile.threads = default_threads();
+    auto memory = program.memory();
+    profile.memory =
+        ProfileMemory{int64_t(memory.weights), int64_t(memory.packed_weights), int64_t(memory.plan),
+                      int64_t(memory.plan_lower_bound), int64_t(memory.inputs_outputs)};
+    for (auto& report : program.steps()) {
+        profile.order.push_back(int(profile.steps.size()));
+        profile.steps.push_back(step_of(report, profile.steps.size()));
+    }
+    for (auto& report : program.values()) profile.values.push_back(value_of(report, profile.values.size()));
+    count_memory_once(profile.values);
+
+    std::optional<int64_t> origin;
+    for (auto* profiler : profilers)
+        if (auto start = profiler->first_start()) origin = std::min(origin.value_or(*start), *start);
+    for (auto* profiler : profilers) {
+        int thread = int(profile.tracks.size());
+        profile.tracks.push_back({ProfileSide::device, text("cpu0:", thread)});
+        profile.runs_total += profiler->runs_total();
+        for (auto& run : profiler->runs(origin.value_or(0))) {
+            run.thread = thread;
+            profile.runs.push_back(std::move(run));
+        }
+    }
+    return profile;
+}
+
+}  // namespace mge

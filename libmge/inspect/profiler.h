@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Records when the steps of a context's runs begin and end:
+//
+//     Profiler profiler(*program);
+//     context->observe(&profiler);
+//     …runs…
+//     context->observe(nullptr);
+//     write_profile("resnet.json", make_profile(*program, "resnet.mge", {&profiler}));
+//
+// Nothing is allocated and nothing looked up during a run: one reading of the clock per step into memory that
+// was touched before.
+
+#include <chrono>
+
+#include "libmge/compile/program.h"
+#include "libmge/inspect/profile.h"
+
+namespace mge {
+
+struct ProfilerOptions {
+    // Also when each kernel begins: a second reading per step, which parts the kernel from what happens
+    // between kernels.
+    bool dispatch = false;
+    // The latest runs are kept, no more than fit into so many bytes, and at least one.
+    size_t memory = size_t(16) << 20;
+};
+
+class MGE_API Profiler final : public StepObserver {
+public:
+    explicit Profiler(const Program& program, const ProfilerOptions& options = {});
+
+    void before_step(size_t step, Context&) override {
+        if (step == 0)
+            begin_run();
+        else if (dispatch_)
+            *next_++ = now();
+    }
+    void after_step(size_t, Context&) override { *next_++ = now(); }
+
+    int64_t runs_total() const { return runs_; }
+    // The complete ones among the latest runs, oldest first; times count from `origin`.
+    std::vector<ProfileRun> runs(int64_t origin) const;
+    // Nanoseconds on the steady clock when the oldest kept run began; none without runs.
+    std::optional<int64_t> first_start() const;
+
+private:
+    static int64_t now() {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(
+                   std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+    }
+    void begin_run();
+    // Places in buffer_ of the kept runs that have all their steps, oldest first.
+    std::vector<const int64_t*> kept() const;
+
+    size_t steps_;
+    bool dispatch_;
+    size_t run_size_, capacity_;   // entries per run; runs
+    std::vector<int64_t> buffer_;  // of each run its start, then per step begin (with dispatch_) and end
+    int64_t* next_ = nullptr;
+    int64_t runs_ = 0;
+};
+
+// What the profilers of contexts of one program recorded, with everything that the program says of itself.
+// Each profiler is a thread of the profile.
+MGE_API Profile make_profile(const Program& program, const std::string& model,
+                             std::span<const Profiler* const> profilers);
+
+}  // namespace mge
