@@ -11,8 +11,11 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <random>
+#include <set>
 
 #include "apps/cli/array_file.h"
+#include "libmge/base/env.h"
 #include "libmge/base/file.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/device.h"
@@ -27,7 +30,8 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using Arrays = std::map<std::string, Tensor>;
 
-const fs::path folder = MGE_TEST_DATA "/megengine";
+// MGE_MEGENGINE_MODELS: another folder of the same form.
+const fs::path folder = env_string("MGE_MEGENGINE_MODELS").value_or(MGE_TEST_DATA "/megengine");
 
 // "mlp.v2" of tests/data/megengine/mlp.v2.mge.
 struct File {
@@ -150,6 +154,142 @@ TEST(MegEngine, OtherBatchSizesWork) {
         for (size_t i = 0; i < outputs.size(); ++i)
             expect_close(twice[i], ops::concat({outputs[i], outputs[i]}), 1e-5, text("output ", i));
     }
+}
+
+std::string bytes_of(const std::string& name) {
+    auto file = MappedFile::open(File{name}.path());
+    return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+}
+
+Model open_bytes(const std::string& bytes) {
+    auto owner = std::make_shared<std::string>(bytes);
+    return open_model({std::as_bytes(std::span(*owner)), owner, "test.mge"});
+}
+
+std::string message_of(const std::string& bytes) {
+    try {
+        open_bytes(bytes);
+    } catch (const ModelError& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+TEST(MegEngine, EveryPrefixIsRefused) {
+    for (std::string name : {"mlp.v1", "mlp.v2", "mlp.testcase"}) {
+        std::string bytes = bytes_of(name);
+        for (size_t n = 0; n < bytes.size(); n += n < 64 ? 1 : 29) {
+            std::string message = message_of(bytes.substr(0, n));
+            ASSERT_THAT(message, HasSubstr("'test.mge")) << name << ' ' << n;
+        }
+    }
+}
+
+TEST(MegEngine, WhatIsNoModelIsNamed) {
+    EXPECT_THAT(message_of("just text"), HasSubstr("not a model this program knows: it has 9 bytes"));
+    EXPECT_THAT(message_of("mgb0001 and more"), HasSubstr("its format 'mgb0001' is older"));
+    EXPECT_THAT(message_of(""), HasSubstr("it has 0 bytes"));
+}
+
+TEST(MegEngine, BytesMayLieAnywhere) {
+    for (std::string name : {"mlp.v1", "mlp.v2"}) {
+        auto bytes = std::make_shared<std::string>("x" + bytes_of(name));
+        Model model = open_model({std::as_bytes(std::span(*bytes)).subspan(1), bytes, "test.mge"});
+        Arrays inputs = read_inputs(File{name});
+        expect_outputs(run(model.graph, in_order(model.graph, inputs)), read_outputs(File{name}), 1e-4);
+    }
+}
+
+TEST(MegEngine, MetadataIsRead) {
+    auto metadata = open_model(File{"mlp.user_info"}.path()).metadata;
+    EXPECT_EQ(metadata.at("megengine_version"), "1.13.0");
+    EXPECT_EQ(metadata.at("user_info"), R"({"note": "hello", "labels": [1, 2, 3]})");
+    EXPECT_EQ(metadata.at("optimize_options"), "fuse_grain");
+    metadata = open_model(File{"resnet.nchw44"}.path()).metadata;
+    EXPECT_EQ(metadata.at("optimize_options"), "fuse_grain layout=nchw44");
+    EXPECT_FALSE(metadata.contains("user_info"));
+    EXPECT_FALSE(open_model(File{"mlp.no_metadata"}.path()).metadata.contains("optimize_options"));
+}
+
+TEST(MegEngine, AssertionsBecomeTestCases) {
+    for (std::string name : {"mlp.testcase", "mlp.v1_testcase"}) {
+        Model model = open_model(File{name}.path());
+        ASSERT_EQ(model.test_cases.size(), 1u);
+        EXPECT_EQ(model.test_cases[0].outputs.size(), 1u);
+        ASSERT_EQ(model.graph.inputs().size(), 1u);
+        EXPECT_EQ(model.graph.value(model.graph.inputs()[0]).name, "data");
+        EXPECT_EQ(model.graph.value(model.graph.outputs()[0]).name, "out00");
+    }
+    EXPECT_TRUE(open_model(File{"mlp.testcase_no_assert"}.path()).test_cases.at(0).outputs.empty());
+}
+
+TEST(MegEngine, NamesAreKept) {
+    for (std::string name : {"mlp.names", "mlp.v1_names"}) {
+        Model model = open_model(File{name}.path());
+        std::set<std::string> constants, nodes;
+        for (auto& value : model.graph.values())
+            if (value.is_constant()) constants.insert(value.name);
+        for (auto& node : model.graph.nodes()) nodes.insert(node.name);
+        EXPECT_TRUE(constants.contains("0.weight")) << name;
+        EXPECT_TRUE(nodes.contains("0.MatrixMul")) << name;
+    }
+}
+
+std::string mutated(std::string bytes, const std::string& other, std::mt19937& random) {
+    switch (random() % 4) {
+        case 0:
+            bytes.resize(random() % bytes.size());
+            break;
+        case 1:
+            for (int flips = 1 + int(random() % 8); flips > 0; --flips)
+                bytes[random() % bytes.size()] ^= char(1 << random() % 8);
+            break;
+        case 2:  // a number becomes an extreme one
+            for (size_t at = random() % bytes.size() / 4 * 4, i = 0; i < 4 && at + i < bytes.size(); ++i)
+                bytes[at + i] = char(random() % 2 ? 0xff : 0);
+            break;
+        default: {
+            size_t length = random() % 64, to = random() % bytes.size(), from = random() % other.size();
+            bytes.replace(to, std::min(length, bytes.size() - to), other, from,
+                          std::min(length, other.size() - from));
+        }
+    }
+    return bytes;
+}
+
+// Truncations, flips, splices: a typed error or a model that runs or refuses to, never anything else.
+TEST(MegEngine, MutationsNeverCrash) {
+    constexpr int mutations = 8000, run_every = 8;
+    std::vector<std::string> images;
+    for (std::string name : {"mlp.v1", "mlp.v2", "mlp.testcase", "dynamic.v1", "dynamic.v2", "reduce.v2",
+                             "elemwise.no_change_graph", "lstm_cells.v1", "lstm_layer.v2", "upsample.v1",
+                             "mobilenet.nchw44", "mobilenet.v1", "mlp.user_info"})
+        images.push_back(bytes_of(name));
+    device({}).set_memory_limit(device({}).memory().allocated + (size_t(256) << 20));
+    std::mt19937 random(20261122);
+    int refused = 0, opened = 0;
+    for (int i = 0; i < mutations; ++i) {
+        std::string bytes =
+            mutated(images[random() % images.size()], images[random() % images.size()], random);
+        SCOPED_TRACE(i);
+        Model model;
+        try {
+            model = open_bytes(bytes);
+        } catch (const ModelError&) {
+            ++refused;
+            continue;
+        }
+        if (++opened % run_every) continue;
+        try {
+            Context::create(Program::compile(model.graph, {}))->run();
+        } catch (const InternalError& e) {
+            ADD_FAILURE() << e.what();
+        } catch (const Error&) {
+        }
+    }
+    device({}).set_memory_limit(0);
+    EXPECT_GT(refused, mutations / 4);
+    EXPECT_GT(opened, mutations / 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MegEngineFile, testing::ValuesIn(files()), [](auto& info) {

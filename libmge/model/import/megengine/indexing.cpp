@@ -2,6 +2,8 @@
 // Reading and writing parts of tensors. A mask says for each indexed axis which of begin, end, step and index
 // are given; their values are further inputs, in that order.
 
+#include <algorithm>
+
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -40,9 +42,12 @@ private:
     void read_item(const file::IndexDescMaskItem& item) {
         if (item.idx() && indices_are_tensors_) {
             if (item.begin() || item.end() || item.step()) invalid("an axis is both sliced and indexed");
-            int axis = item.axis() < 0 ? item.axis() + rank_of(site_.in(0)) : item.axis();
-            places_.axes.push_back(axis);
-            places_.indices.push_back(as_index(site_.in(next_++)));
+            int64_t axis = item.axis() < 0 ? item.axis() + rank_of(site_.in(0)) : item.axis();
+            // Files list the axes in any order, ours rise.
+            auto at = std::ranges::lower_bound(places_.axes, axis);
+            places_.indices.insert(places_.indices.begin() + (at - places_.axes.begin()),
+                                   as_index(site_.in(next_++)));
+            places_.axes.insert(at, axis);
             return;
         }
         int64_t begin = bound(item.begin()), end = bound(item.end()), step = bound(item.step());

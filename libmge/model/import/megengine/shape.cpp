@@ -6,7 +6,7 @@
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
-#include "libmge/ops/create/arange.h"
+#include "libmge/op/apply.h"
 #include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -57,7 +57,12 @@ Tensor at_least_vector(const Tensor& t) {
     return t.is_symbolic() ? ops::reshape(t, {.shape = {1}}) : t.with_shape({1});
 }
 
-Tensor as_index(const Tensor& t) { return t.dtype() == DType::i32 ? t : convert_dtype(t, DType::i32); }
+Tensor as_index(const Tensor& t) {
+    if (t.dtype() == DType::i32) return t;
+    // A constant stays one.
+    InterpreterScope scope(as_constant(t) ? eager_interpreter() : current_interpreter());
+    return convert_dtype(t, DType::i32);
+}
 
 std::vector<int64_t> constant_values(const Tensor& t, std::string_view what) {
     auto* known = as_constant(t);
