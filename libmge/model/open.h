@@ -2,7 +2,8 @@
 #pragma once
 // The door for model files of every kind: what a file is, its contents tell, never its name.
 //
-//     Model model = open_model("resnet.mge");   // our own container, or MegEngine's
+//     Model model = open_model("resnet.mge");   // our own container, MegEngine's, or a packed Lite model
+//     Model secret = open_model("resnet.enc", {.key = provide_key(std::move(key))});
 
 #include <cstddef>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "libmge/model/crypt/key.h"
 #include "libmge/model/model.h"
 
 namespace mge {
@@ -24,13 +26,23 @@ struct ModelBytes {
     std::string label;
 };
 
-struct OpenOptions {};
+struct OpenOptions {
+    // Gives the keys of encrypted models. Whoever has a key expects an encrypted model: a plain one is
+    // refused then, so that nobody can put it in the other's place, unless `allow_plain`.
+    KeyProvider key;
+    // How a model is encrypted that does not say so itself: a name of crypt/cipher.h. Empty or NONE: not at
+    // all.
+    std::string cipher;
+    bool allow_plain = false;
+};
 
 // What the first bytes say; nullopt when they say nothing, as those of an encrypted file.
 MGE_API std::optional<ModelKind> recognise_model(std::span<const std::byte> bytes);
 
-// Reads and verifies the whole model. ModelError names the file, the place and the reason; UserError when the
-// file cannot be read at all.
+// Reads and verifies the whole model. Encrypted ones are decrypted into memory that is wiped when the last
+// tensor that uses it is gone. ModelError names the file, the place and the reason; CryptoError when an
+// encrypted model was changed, the key is wrong or missing, or what a cipher gives is no model; UserError
+// when the file cannot be read at all.
 MGE_API Model open_model(const std::string& path, const OpenOptions& options = {});
 MGE_API Model open_model(const ModelBytes& file, const OpenOptions& options = {});
 

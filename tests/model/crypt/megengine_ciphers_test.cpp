@@ -49,7 +49,7 @@ TEST(MegengineRc4, WritesWhatMegengineWrites) {
 // Written by MegEngine's own tools from the same model.
 TEST(MegengineFiles, AreRead) {
     std::string folder = MGE_TEST_DATA "/crypt/";
-    Octets expected = test::read_file(folder + "mlp.v2.mge");
+    Octets expected = test::read_file(MGE_TEST_DATA "/megengine/mlp.v2.mge");
     ASSERT_FALSE(expected.empty());
     for (auto [cipher, file] : {std::pair{"AES_default", "mlp.aes.mge"},
                                 {"RC4_default", "mlp.rc4.mge"},

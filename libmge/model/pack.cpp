@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/pack.h"
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <filesystem>
+
+#include "libmge/base/error.h"
+#include "libmge/base/file.h"
+#include "libmge/base/log.h"
+#include "libmge/model/crypt/encrypted_file.h"
+#include "libmge/model/open.h"
+#include "libmge/model/pack_info.h"
+#include "packed_generated.h"
+
+namespace mge {
+namespace {
+
+constexpr std::string_view packed_mark = "packed_model";
+constexpr const char *info_parser = "LITE_default", *cache_parser = "LITE_parse_cache";
+// What flatbuffers' verifier may spend: a file of one model has five tables.
+constexpr size_t max_depth = 16, max_tables = 1000;
+// Offsets in a flatbuffer have 31 bits; the rest is for the table itself.
+constexpr size_t largest_content = (size_t(1) << 31) - (size_t(1) << 16);
+
+using Octets = flatbuffers::Vector<uint8_t>;
+
+std::span<const std::byte> bytes(const Octets* vector) {
+    return vector ? std::as_bytes(std::span(vector->data(), vector->size())) : std::span<const std::byte>();
+}
+std::string string(const flatbuffers::String* s) { return s ? s->str() : std::string(); }
+
+bool is_plain(const std::string& cipher) { return cipher.empty() || cipher == no_cipher; }
+
+bool looks_like_json(std::span<const std::byte> info) { return !info.empty() && info[0] == std::byte('{'); }
+
+// A tool of MegEngine writes the names of the two ciphers in each other's place. Content that is plain
+// although a cipher is named, and the other way round, tells such a file.
+void undo_swapped_names(PackedParts& parts, const std::string& label) {
+    if (parts.info_cipher == parts.model_cipher) return;
+    bool plain_info = looks_like_json(parts.info), plain_model = recognise_model(parts.model).has_value();
+    bool swapped = (is_plain(parts.model_cipher) && !plain_model && plain_info) ||
+                   (is_plain(parts.info_cipher) && !plain_info && !parts.info.empty() && plain_model);
+    if (!swapped) return;
+    log_warning(
+        text("'", label, "' names the ciphers of model and info the wrong way round; they are exchanged"));
+    std::swap(parts.info_cipher, parts.model_cipher);
+}
+
+// Decrypted bytes with what keeps them alive; the file's own when there is no cipher.
+struct Opened {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+};
+
+Opened open_part(std::span<const std::byte> part, const std::string& cipher, std::shared_ptr<const void> file,
+                 const std::string& label, const KeyProvider& key) {
+    if (is_plain(cipher)) return {part, std::move(file)};
+    auto content = std::make_shared<SecretBytes>(decrypt_to_memory(part, label, {cipher, key}));
+    return {content->span(), content};
+}
+
+SecretBytes seal_part(std::span<const std::byte> part, const std::string& name, const std::string& label,
+                      const KeyProvider& key) {
+    return is_plain(name) ? SecretBytes(part) : encrypt_in_memory(part, label, {name, key});
+}
+
+bool is_megengine_cache(std::span<const std::byte> cache) {
+    return !text_of(cache).starts_with("SQLite format 3");
+}
+
+std::vector<uint8_t> build_table(const PackedParts& parts) {
+    flatbuffers::FlatBufferBuilder builder(1024);
+    auto octets = [&](std::span<const std::byte> part) {
+        return part.empty()
+                   ? flatbuffers::Offset<Octets>()
+                   : builder.CreateVector(reinterpret_cast<const uint8_t*>(part.data()), part.size());
+    };
+    auto data = packed_file::CreateData(builder, octets(parts.model));
+    auto info = packed_file::CreateInfo(builder, octets(parts.info), octets(parts.cache));
+    auto header = packed_file::CreateHeader(
+        builder, builder.CreateString(parts.name), builder.CreateString(parts.info_cipher),
+        builder.CreateString(info_parser), builder.CreateString(parts.model_cipher),
+        parts.cache.empty() ? flatbuffers::Offset<flatbuffers::String>() : builder.CreateString(cache_parser),
+        !parts.cache.empty());
+    auto model = packed_file::CreateModel(builder, header, info, data);
+    builder.Finish(packed_file::CreateFile(builder, builder.CreateVector(&model, 1)));
+    return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+void write_bytes(const std::string& path, std::span<const std::byte> content, bool was_secret) {
+    write_file_atomically(
+        path,
+        [&](std::ostream& stream) {
+            stream.write(reinterpret_cast<const char*>(content.data()), std::streamsize(content.size()));
+        },
+        was_secret ? FileReaders::owner : FileReaders::anyone);
+}
+
+}  // namespace
+
+bool is_packed(std::span<const std::byte> bytes) { return text_of(bytes).starts_with(packed_mark); }
+
+PackedParts read_packed_parts(std::span<const std::byte> file, const std::string& label) {
+    auto fail = [&](const char* what) {
+        throw ModelError(text("'", label, "' is not a valid packed model: ", what));
+    };
+    if (!is_packed(file)) fail("it does not start like one");
+    auto* table = reinterpret_cast<const uint8_t*>(file.data()) + packed_mark.size();
+    flatbuffers::Verifier verifier(table, file.size() - packed_mark.size(), max_depth, max_tables);
+    if (!packed_file::VerifyFileBuffer(verifier)) fail("its table is damaged or cut off");
+    auto* models = packed_file::GetFile(table)->models();
+    if (!models || models->size() != 1) fail("it has to hold exactly one model");
+    auto* model = models->Get(0);
+    auto* header = model->header();
+    if (!header || !header->name() || !header->model_cipher() || !header->info_cipher() ||
+        !header->info_parser())
+        fail("its header lacks a name");
+    if (!model->data() || bytes(model->data()->data()).empty()) fail("it has no model data");
+    PackedParts parts{string(header->name()),         string(header->info_cipher()),
+                      string(header->model_cipher()), string(header->info_parser()),
+                      string(header->cache_parser()), header->is_fast_run_cache()};
+    parts.model = bytes(model->data()->data());
+    if (auto* info = model->info()) {
+        parts.info = bytes(info->data());
+        parts.cache = bytes(info->cache());
+        parts.binary_cache = bytes(info->binary_cache());
+    }
+    return parts;
+}
+
+PackedModel open_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                        const std::string& label, const KeyProvider& key) {
+    PackedModel result;
+    result.parts = read_packed_parts(file, label);
+    undo_swapped_names(result.parts, label);
+    auto& parts = result.parts;
+    if (!parts.info.empty() && parts.info_parser != info_parser)
+        throw ModelError(text("'", label, "': its info is for the parser '", parts.info_parser,
+                              "'; this program has ", info_parser));
+    auto info = open_part(parts.info, parts.info_cipher, owner, label + " (info)", key);
+    result.info = parse_packed_info(text_of(info.bytes), label);
+    if (result.info.valid && result.info.name != parts.name)
+        throw ModelError(text("'", label, "': its info is for the model '", result.info.name,
+                              "', its header says '", parts.name, "'"));
+    auto model = open_part(parts.model, parts.model_cipher, owner, label, key);
+    result.model = model.bytes;
+    result.owner = model.owner;
+    return result;
+}
+
+void pack_model(const std::string& model, const std::string& out, const PackOptions& options) {
+    auto file = MappedFile::open(model);
+    auto kind = recognise_model(file->bytes());
+    if (kind != ModelKind::mge && kind != ModelKind::megengine)
+        throw ModelError(text("'", model, "' is not a model that can be packed; ",
+                              kind == ModelKind::packed      ? "it is packed already, unpack it first"
+                              : kind == ModelKind::encrypted ? "it is encrypted, decrypt it first"
+                                                             : "neither a .mge file nor one of MegEngine's"));
+    auto cache = options.cache.empty() ? nullptr : MappedFile::open(options.cache);
+    auto info =
+        complete_packed_info(options.info, options.name, std::filesystem::path(model).stem().string());
+    SecretBytes sealed_model = seal_part(file->bytes(), options.model_cipher, out, options.key);
+    SecretBytes sealed_info = seal_part(bytes_of(info.json), options.info_cipher, out, options.key);
+    PackedParts parts{info.name, options.info_cipher, options.model_cipher};
+    parts.model = sealed_model;
+    parts.info = sealed_info;
+    if (cache) parts.cache = cache->bytes();
+    if (cache && !is_megengine_cache(parts.cache))
+        log_warning(text("'", options.cache, "' is a cache of MGE; MegEngine Lite's runtime cannot read it"));
+    if (parts.model.size() + parts.info.size() + parts.cache.size() > largest_content)
+        throw UserError(text("'", model, "' is too large to be packed: the format ends at 2 GiB"));
+    auto table = build_table(parts);
+    write_file_atomically(out, [&](std::ostream& stream) {
+        stream << packed_mark;
+        stream.write(reinterpret_cast<const char*>(table.data()), std::streamsize(table.size()));
+    });
+}
+
+UnpackPaths unpack_model(const std::string& packed, const UnpackPaths& paths, const KeyProvider& key) {
+    auto file = MappedFile::open(packed);
+    PackedModel model = open_packed(file->bytes(), file, packed, key);
+    UnpackPaths written;
+    if (!paths.model.empty()) {
+        write_bytes(paths.model, model.model, !is_plain(model.parts.model_cipher));
+        written.model = paths.model;
+    }
+    if (!paths.info.empty() && !model.info.json.empty()) {
+        write_bytes(paths.info, bytes_of(model.info.json), !is_plain(model.parts.info_cipher));
+        written.info = paths.info;
+    }
+    if (!paths.cache.empty() && !model.parts.cache.empty()) {
+        write_bytes(paths.cache, model.parts.cache, false);
+        written.cache = paths.cache;
+    }
+    return written;
+}
+
+}  // namespace mge

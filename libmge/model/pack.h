@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Packed Lite models: a model, a JSON text about it and measured times of algorithms in one file, each
+// perhaps encrypted. The layout is MegEngine Lite's; docs/formats/packed.md.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "libmge/base/api.h"
+#include "libmge/model/crypt/key.h"
+
+namespace mge {
+
+inline constexpr const char* no_cipher = "NONE";
+
+// The parts as they lie in the file. The spans point into it.
+struct PackedParts {
+    std::string name;
+    std::string info_cipher = no_cipher, model_cipher = no_cipher;
+    std::string info_parser, cache_parser;
+    bool is_fast_run_cache = false;
+    std::span<const std::byte> info, model, cache, binary_cache;
+};
+
+// What its info says about a packed model; an info that is not `valid` says nothing else.
+struct PackedInfo {
+    std::string json;  // empty: there is none
+    bool valid = false;
+    std::string name, version;
+    bool has_compression = false;
+    std::string extra;  // "extra_info" as compact JSON
+};
+
+// The parts opened.
+struct PackedModel {
+    PackedParts parts;
+    PackedInfo info;
+    std::span<const std::byte> model;
+    std::shared_ptr<const void> owner;  // keeps `model` alive
+};
+
+// True when the bytes start like a packed model.
+MGE_API bool is_packed(std::span<const std::byte> bytes);
+
+// ModelError names `label`, the place and the reason. `file` stays as it is while the result is used; 4-byte
+// aligned.
+MGE_API PackedParts read_packed_parts(std::span<const std::byte> file, const std::string& label);
+
+// Opens the parts with the ciphers that the file names, and checks its info. `owner` keeps `file` alive.
+// CryptoError when a part cannot be decrypted, ModelError when the file is damaged or the info does not
+// belong to the model.
+MGE_API PackedModel open_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                                const std::string& label, const KeyProvider& key);
+
+// What goes into a packed model. Names of ciphers: NONE or a registered one; the parts given are plain.
+struct PackOptions {
+    std::string name;   // of the model; empty: the info's, else the file's
+    std::string info;   // JSON; `valid`, `name` and `version` are added where they are missing
+    std::string cache;  // path of a fast-run cache: MegEngine's, or ours
+    std::string model_cipher = no_cipher, info_cipher = no_cipher;
+    KeyProvider key;
+};
+
+// Writes OUT whole or not at all. The model may be of any kind but packed; MegEngine's runtime takes only its
+// own.
+MGE_API void pack_model(const std::string& model, const std::string& out, const PackOptions& options);
+
+// Where the parts of a packed model go; empty: nowhere.
+struct UnpackPaths {
+    std::string model, info, cache;
+};
+// Writes the parts that are there, decrypted ones for their owner only. Returns which were written.
+MGE_API UnpackPaths unpack_model(const std::string& packed, const UnpackPaths& paths, const KeyProvider& key);
+
+}  // namespace mge
