@@ -84,6 +84,21 @@ void add_key_options(CLI::App& command, KeyOptions& options, const std::string& 
     env->excludes(fd);
 }
 
+void add_model_keys(CLI::App& command, ModelKeys& keys) {
+    if (command.get_option_no_throw("--key-file")) return;
+    add_key_options(command, keys.key, "the key of an encrypted model");
+    command
+        .add_option("--cipher", keys.cipher,
+                    "How a model of MegEngine's is encrypted, which the file does not say")
+        ->type_name("NAME")
+        ->check(CLI::IsMember(cipher_names()))
+        ->group("Keys");
+}
+
+OpenOptions open_options(const ModelKeys& keys) {
+    return {.key = key_provider(keys.key), .cipher = keys.cipher, .allow_plain = !keys.key.are_given()};
+}
+
 KeyProvider key_provider(const KeyOptions& options) {
     struct Shared {
         KeyOptions options;

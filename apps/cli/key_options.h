@@ -5,6 +5,7 @@
 #include <string>
 
 #include "libmge/model/crypt/key.h"
+#include "libmge/model/open.h"
 
 namespace CLI {
 class App;
@@ -30,5 +31,16 @@ void add_key_options(CLI::App& command, KeyOptions& options, const std::string& 
 // removed from the environment once it was read. CryptoError when the key has the wrong length or there is
 // none, UserError when it cannot be read.
 KeyProvider key_provider(const KeyOptions& options);
+
+// What opening a model may need.
+struct ModelKeys {
+    KeyOptions key;
+    std::string cipher;  // of a model in one of MegEngine's encrypted formats
+};
+
+// Defines the key flags and --cipher, unless the command has them.
+void add_model_keys(CLI::App& command, ModelKeys& keys);
+// With a key on the command line a plain model is refused.
+OpenOptions open_options(const ModelKeys& keys);
 
 }  // namespace mge::cli

@@ -5,12 +5,13 @@
 
 namespace mge::cli {
 
-Model ModelFile::read() const { return read_model(path); }
+Model ModelFile::read() const { return open_model(path, open_options(keys)); }
 
 void add_model_file(CLI::App& command, ModelFile& file, const std::string& name) {
     command.add_option(name, file.path, "Model file, of any kind that can be read")
         ->required()
         ->type_name("FILE");
+    add_model_keys(command, file.keys);
 }
 
 }  // namespace mge::cli

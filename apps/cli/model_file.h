@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "apps/cli/key_options.h"
 #include "libmge/model/model.h"
 
 namespace CLI {
@@ -14,11 +15,12 @@ namespace mge::cli {
 
 struct ModelFile {
     std::string path;
+    ModelKeys keys;
 
     Model read() const;
 };
 
-// Defines the argument MODEL; required.
+// Defines the argument MODEL, required, and the flags for its key.
 void add_model_file(CLI::App& command, ModelFile& file, const std::string& name = "model");
 
 }  // namespace mge::cli
