@@ -163,7 +163,14 @@ private:
             bool is_own_device = profile_.format == Profile::Format::mge && side == ProfileSide::device;
             times[size_t(step)].emplace_back(is_own_device ? device_name : tracks[size_t(track)].name, span);
         };
-        if (int run = median_run(profile_); run >= 0) each_span_of_run(profile_, run, collect);
+        int run = median_run(profile_);
+        if (run >= 0) each_span_of_run(profile_, run, collect);
+        // The thread that runs a kernel is its host: there it has a time, also where dispatching was not
+        // recorded.
+        if (run >= 0 && side == ProfileSide::host && !profile_.has_side(side))
+            each_span_of_run(profile_, run, [&](int, int step, int track, const ProfileSpan& span) {
+                times[size_t(step)].emplace_back(tracks[size_t(track)].name, span);
+            });
         for (auto& event : profile_.events) collect(0, event.step, event.track, event.span);
         json_.object_member(key, [&] {
             for (size_t i = 0; i < times.size(); ++i) {

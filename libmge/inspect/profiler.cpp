@@ -72,6 +72,9 @@ ProfileStep step_of(const StepReport& report, size_t index) {
     step.algorithm = report.algorithm;
     step.choice = std::string(name_of(report.source));
     for (auto& source : report.sources) step.sources.push_back(name_of_source(source));
+    if (step.name.empty())
+        for (auto& source : step.sources) step.name += (step.name.empty() ? "" : "+") + source;
+    if (step.name.empty()) step.name = text(report.op, '#', index);
     step.inputs = report.inputs;
     step.outputs = report.outputs;
     step.operations = report.footprint.operations;

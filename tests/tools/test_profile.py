@@ -356,13 +356,14 @@ class Drawn(HTMLParser):
 
 @pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
 @pytest.mark.parametrize("source", ["ours", "hostile", "megengine"])
-def test_page_in_a_browser(run_tool, profile, tmp_path, source):
+def test_page_in_a_browser(run_tool, request, tmp_path, source):
     """Every part of the page is drawn, nothing fails, and names of strangers stay names."""
-    file = {
-        "ours": lambda: profile[0],
-        "hostile": lambda: hostile(profile[0], tmp_path),
-        "megengine": lambda: PROFILES / "resnet.profile.json",
-    }[source]()
+    if source == "megengine":
+        file = PROFILES / "resnet.profile.json"
+    else:
+        file = request.getfixturevalue("profile")[0]
+    if source == "hostile":
+        file = hostile(file, tmp_path)
     out = tmp_path / "page.html"
     assert run_tool("mge-profile", "export", file, "--html", out).code == 0
     page = Drawn(dom_of(out, tmp_path))
