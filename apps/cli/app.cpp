@@ -34,7 +34,7 @@ size_t distance(const std::string& a, const std::string& b) {
 // The name that was probably meant; empty when none is close.
 std::string nearest(const std::string& given, const std::set<std::string>& names) {
     std::string best;
-    size_t least = std::max<size_t>(1, given.size() / 3) + 1;
+    size_t least = given.size() < 4 ? 2 : std::max<size_t>(2, given.size() / 3) + 1;
     for (auto& name : names)
         if (size_t d = distance(given, name); d < least) least = d, best = name;
     return best;

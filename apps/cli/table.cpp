@@ -18,7 +18,7 @@ void print_table(std::ostream& stream, const std::vector<std::vector<std::string
             line += (i ? "  " : "") + row[i];
             if (i + 1 < row.size()) line.append(widths[i] - row[i].size(), ' ');
         }
-        stream << line << '\n';
+        stream << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
     }
 }
 

@@ -46,6 +46,17 @@ TEST(Table, AlignsColumns) {
     EXPECT_EQ(stream.str(), "a     b\nlong  c\n");
 }
 
+TEST(Table, LinesEndWithoutBlanks) {
+    std::ostringstream stream;
+    print_table(stream, {{"a", "b", "c"}, {"d", "", ""}});
+    EXPECT_EQ(stream.str(), "a  b  c\nd\n");
+}
+
+TEST(Table, FormatsCounts) {
+    EXPECT_EQ(format_count(999), "999");
+    EXPECT_EQ(format_count(4134567890), "4.135 G");
+}
+
 TEST(Table, FormatsBytes) {
     EXPECT_EQ(format_bytes(100), "100 B");
     EXPECT_EQ(format_bytes(1536 * 1024), "1.50 MiB");

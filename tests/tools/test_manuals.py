@@ -11,7 +11,12 @@ import time
 
 import pytest
 
-TOOLS = ["load_and_run", "mge-crypt", "mge-profile"]
+TOOLS = [
+    "load_and_run",
+    "mge-crypt",
+    "mge-dump",
+    "mge-profile",
+]
 
 
 @pytest.mark.parametrize("tool", TOOLS)

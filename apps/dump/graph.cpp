@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/model_file.h"
+#include "apps/dump/commands.h"
+#include "apps/dump/graph_picture.h"
+#include "apps/dump/written.h"
+#include "libmge/base/file.h"
+
+namespace mge::dump {
+namespace {
+
+struct Options {
+    cli::ModelFile input;
+    std::string output = "-", format;
+    PictureOptions picture;
+};
+
+std::string format_of(const Options& options) {
+    if (!options.format.empty()) return options.format;
+    for (auto* format : {"svg", "json", "txt"})
+        if (options.output.ends_with(std::string(".") + format))
+            return format == std::string("txt") ? "text" : format;
+    return "dot";
+}
+
+std::string render(const Graph& graph, const std::string& format, const PictureOptions& options) {
+    if (format == "text") return to_text(graph);
+    if (format == "json") return to_json(graph);
+    std::string dot = dot_text(graph, options);
+    return format == "svg" ? svg_from_dot(dot) : dot;
+}
+
+int run(const Options& options, const cli::Invocation& invocation) {
+    Model model = options.input.read();
+    std::string format = format_of(options), data = render(model.graph, format, options.picture);
+    cli::write_output(invocation, options.output, [&](std::ostream& stream) { stream << data; });
+    if (options.output != "-")
+        std::cout << "wrote " << model.graph.nodes().size() << " operators as " << format << " to '"
+                  << options.output << "'\n";
+    return cli::finish(invocation, {{"input", options.input.path},
+                                    {"output", options.output},
+                                    {"format", format},
+                                    {"operators", model.graph.nodes().size()},
+                                    {"bytes", data.size()}});
+}
+
+}  // namespace
+
+void add_graph(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command = app.command("graph", "Draws the graph as DOT or SVG, or prints it as text or JSON",
+                                [options, &app] { return run(*options, app.invocation()); });
+    cli::add_model_file(command, options->input);
+    command.add_option("output", options->output, "The file to write, - for stdout")
+        ->type_name("FILE")
+        ->capture_default_str();
+    command
+        .add_option("--format", options->format,
+                    "What to write; without it the file's ending decides, else dot. svg needs Graphviz")
+        ->check(CLI::IsMember({"dot", "svg", "text", "json"}));
+    command.add_flag("--constants", options->picture.constants, "Draw weights, too");
+    command.add_flag("--params", options->picture.params, "Write the parameters of operators beside them");
+    command
+        .add_option("--around", options->picture.around,
+                    "Draw only the operator or value of this name and what is near")
+        ->type_name("NAME");
+    command
+        .add_option("--depth", options->picture.depth, "How many operators away from --around are still near")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
+}
+
+}  // namespace mge::dump

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/dump/graph_picture.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+
+#include "apps/dump/written.h"
+
+extern char** environ;
+
+namespace mge::dump {
+namespace {
+
+struct Kind {
+    std::string_view fill;
+    std::initializer_list<std::string_view> words;  // in the operator's name
+};
+// Light fills, so that black text stays readable.
+const std::array kinds{
+    Kind{"#cfe2ff", {"conv", "matmul", "linear"}},
+    Kind{"#d8f3dc", {"norm", "softmax"}},
+    Kind{"#ffe5b4", {"pool", "reduce", "mean", "sum", "max", "min", "arg"}},
+    Kind{"#eee4f7", {"reshape", "transpose", "concat", "split", "slice", "flatten", "broadcast", "reorder"}},
+    Kind{"#fde2e4", {"relu", "sigmoid", "tanh", "gelu", "elementwise", "add", "mul", "sub", "div"}},
+};
+
+std::string_view fill_of(std::string_view op) {
+    for (auto& kind : kinds)
+        for (auto& word : kind.words)
+            if (op.find(word) != op.npos) return kind.fill;
+    return "#f2f2f2";
+}
+
+// Labels break lines with \n; quotes and backslashes are escaped.
+std::string quoted(const std::string& raw) {
+    std::string result = "\"";
+    for (char c : raw) {
+        if (c == '\n') {
+            result += "\\n";
+            continue;
+        }
+        if (c == '"' || c == '\\') result += '\\';
+        result += uint8_t(c) < 0x20 ? ' ' : c;
+    }
+    return result + '"';
+}
+
+class Picture {
+public:
+    Picture(const Graph& graph, const PictureOptions& options) : graph_(graph), options_(options) {
+        choose_nodes();
+    }
+
+    std::string dot() {
+        text_ =
+            "digraph model {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", fontname="
+            "\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=9, "
+            "color=\"#606060\"];\n";
+        for (NodeId id : nodes_) draw_node(id);
+        for (NodeId id : nodes_)
+            for (ValueId input : graph_.node(id).inputs)
+                if (input != no_value) draw_edge(input, text("n", id));
+        for (size_t i = 0; i < graph_.outputs().size(); ++i) draw_output(i);
+        return text_ + "}\n";
+    }
+
+private:
+    void choose_nodes() {
+        if (options_.around.empty()) {
+            for (size_t i = 0; i < graph_.nodes().size(); ++i) nodes_.insert(NodeId(i));
+            return;
+        }
+        add_named();
+        if (nodes_.empty())
+            throw UserError(text("no operator or value is called '", options_.around,
+                                 "'; mge-dump graph --format text shows all names"));
+        for (int i = 0; i < options_.depth; ++i) add_neighbours();
+    }
+    void add_named() {
+        std::vector<std::string> names = value_names(graph_);
+        for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+            auto& node = graph_.node(NodeId(i));
+            bool is_named = node.name == options_.around;
+            for (auto* ids : {&node.inputs, &node.outputs})
+                for (ValueId id : *ids) is_named |= id != no_value && names[size_t(id)] == options_.around;
+            if (is_named) nodes_.insert(NodeId(i));
+        }
+    }
+    void add_neighbours() {
+        std::set<ValueId> touched;
+        for (NodeId id : nodes_)
+            for (auto* ids : {&graph_.node(id).inputs, &graph_.node(id).outputs})
+                for (ValueId value : *ids)
+                    if (value != no_value && !graph_.value(value).is_constant()) touched.insert(value);
+        for (size_t i = 0; i < graph_.nodes().size(); ++i)
+            for (auto* ids : {&graph_.node(NodeId(i)).inputs, &graph_.node(NodeId(i)).outputs})
+                for (ValueId value : *ids)
+                    if (touched.contains(value)) nodes_.insert(NodeId(i));
+    }
+
+    void draw_node(NodeId id) {
+        auto& node = graph_.node(id);
+        std::string label(node.op->name);
+        if (!node.name.empty() && node.name != label) label += "\n" + node.name;
+        if (options_.params)
+            if (std::string params = params_text(node.op->fields, node.params.get()); !params.empty())
+                label += "\n" + params;
+        text_ +=
+            text("  n", id, " [label=", quoted(label), ", fillcolor=\"", fill_of(node.op->name), "\"];\n");
+    }
+    // Values that no drawn node makes are drawn themselves, once.
+    std::string source(ValueId id) {
+        auto& value = graph_.value(id);
+        if (value.producer >= 0 && nodes_.contains(value.producer)) return text("n", value.producer);
+        std::string name = text("v", id);
+        if (drawn_.insert(id).second) {
+            const char* style = value.is_constant() ? "shape=note, fillcolor=\"#ffffff\""
+                                : value.is_input    ? "shape=ellipse, fillcolor=\"#fff3b0\""
+                                                    : "shape=plaintext, fillcolor=\"#ffffff\"";
+            std::string label = value.producer >= 0 ? "…" : value.name.empty() ? name : value.name;
+            text_ += text("  ", name, " [label=", quoted(text(label, "\n", value.spec)), ", ", style, "];\n");
+        }
+        return name;
+    }
+    void draw_edge(ValueId id, const std::string& target) {
+        auto& value = graph_.value(id);
+        if (value.is_constant() && !options_.constants) return;
+        std::string from = source(id);
+        std::string label = value.producer >= 0 ? text(" ", value.spec) : "";
+        text_ += text("  ", from, " -> ", target, " [label=", quoted(label), "];\n");
+    }
+    void draw_output(size_t i) {
+        ValueId id = graph_.outputs()[i];
+        auto& value = graph_.value(id);
+        if (value.producer >= 0 ? !nodes_.contains(value.producer) : !options_.around.empty()) return;
+        std::string name = value.name.empty() ? text("output ", i) : value.name;
+        text_ += text("  out", i, " [label=", quoted(name), ", shape=ellipse, fillcolor=\"#b7e4c7\"];\n");
+        draw_edge(id, text("out", i));
+    }
+
+    const Graph& graph_;
+    const PictureOptions& options_;
+    std::set<NodeId> nodes_;
+    std::set<ValueId> drawn_;
+    std::string text_;
+};
+
+// Files without a name: what `dot` reads and writes, gone when closed.
+using File = std::unique_ptr<FILE, int (*)(FILE*)>;
+File temporary() {
+    File file(std::tmpfile(), std::fclose);
+    if (!file) throw UserError("no temporary file can be made; set TMPDIR to a folder that can be written");
+    return file;
+}
+
+std::string contents(FILE* file) {
+    std::rewind(file);
+    std::string result;
+    std::array<char, 65536> buffer;
+    while (size_t n = std::fread(buffer.data(), 1, buffer.size(), file)) result.append(buffer.data(), n);
+    return result;
+}
+
+}  // namespace
+
+std::string dot_text(const Graph& graph, const PictureOptions& options) {
+    return Picture(graph, options).dot();
+}
+
+std::string svg_from_dot(const std::string& dot) {
+    File input = temporary(), output = temporary(), errors = temporary();
+    std::fwrite(dot.data(), 1, dot.size(), input.get());
+    std::rewind(input.get());
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ::fileno(input.get()), 0);
+    posix_spawn_file_actions_adddup2(&actions, ::fileno(output.get()), 1);
+    posix_spawn_file_actions_adddup2(&actions, ::fileno(errors.get()), 2);
+    char program[] = "dot", format[] = "-Tsvg";
+    char* arguments[] = {program, format, nullptr};
+    pid_t child = 0;
+    int failed = ::posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed)
+        throw DeviceError(
+            "SVG needs Graphviz's program 'dot', which is not installed; run `apt install graphviz`, or "
+            "write "
+            "DOT instead");
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    std::string svg = contents(output.get());
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || svg.empty())
+        throw DeviceError(text("Graphviz's 'dot' failed: ", contents(errors.get())));
+    return svg;
+}
+
+}  // namespace mge::dump

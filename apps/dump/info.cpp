@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/dump/info.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/model_file.h"
+#include "apps/dump/commands.h"
+
+namespace mge::dump {
+namespace {
+
+struct Options {
+    cli::ModelFile input;
+    InfoTables tables;
+    bool all = false;
+    int64_t batch_size = 0;
+};
+
+Graph with_batch(Graph graph, int64_t batch) {
+    TensorSpecs specs;
+    for (ValueId id : graph.inputs()) {
+        TensorSpec spec = graph.value(id).spec;
+        if (spec.shape.rank() == 0)
+            throw_user("--batch-size", text("the input '", graph.value(id).name, "' is a scalar"),
+                       ErrorClass::value);
+        spec.shape[0] = batch;
+        specs.push_back(spec);
+    }
+    return infer_shapes(std::move(graph), specs);
+}
+
+int run(Options options, const cli::Invocation& invocation) {
+    Model model = options.input.read();
+    if (options.batch_size) model.graph = with_batch(std::move(model.graph), options.batch_size);
+    if (options.all) options.tables = {true, true, true, options.tables.bar_length};
+    ModelFigures figures = figures_of(model.graph);
+    auto bytes = std::filesystem::file_size(options.input.path);
+    print_info(model, figures, options.tables);
+    cli::Json result{{"input", options.input.path}, {"bytes", bytes}};
+    if (!invocation.json.empty()) result.update(info_json(model, figures));
+    return cli::finish(invocation, result);
+}
+
+}  // namespace
+
+void add_info(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command = app.command("info", "Inputs, outputs, operators, weights and what a run costs",
+                                [options, &app] { return run(*options, app.invocation()); });
+    cli::add_model_file(command, options->input);
+    command.add_flag("--params", options->tables.params, "A table of all weights");
+    command.add_flag("--flops", options->tables.flops, "A table of all operators with what they compute");
+    command.add_flag("--activations", options->tables.activations, "A table of what the operators produce");
+    command.add_flag("--all", options->all, "All tables");
+    command
+        .add_option("--batch-size", options->batch_size,
+                    "Count for inputs with this first extent instead of the model's")
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+    command.add_option("--bar-length-max", options->tables.bar_length, "Length of the longest bar in tables")
+        ->check(CLI::Range(0, 200))
+        ->capture_default_str();
+}
+
+}  // namespace mge::dump

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "apps/cli/progress.h"
+#include "apps/dump/commands.h"
+#include "libmge/inspect/compare.h"
+#include "libmge/inspect/io_dump.h"
+
+namespace mge::dump {
+namespace {
+
+// What a text dump prints has four digits.
+constexpr double text_precision = 1e-3;
+
+struct Options {
+    std::string a, b, match = "auto";
+    double max_error = 1e-3;
+    bool stop_on_error = false;
+};
+
+struct Pair {
+    const DumpRecord* a;
+    const DumpRecord* b;
+};
+
+struct Difference {
+    const DumpRecord* record;
+    std::string what;  // one line
+    double error = 0;
+    int64_t index = -1;  // flat; -1: not of one element
+    bool is_root = false;
+};
+
+struct Matched {
+    std::vector<Pair> pairs;
+    std::vector<std::string> only_in_a, only_in_b;
+};
+
+// A value of a dump may come several times, once per run: the first goes with the first.
+std::vector<std::pair<std::string, const DumpRecord*>> keyed(const IoDump& dump, bool by_file) {
+    std::vector<std::pair<std::string, const DumpRecord*>> result;
+    std::map<std::string, int> seen;
+    for (auto& record : dump.records) {
+        std::string key = by_file ? record.file : record.name;
+        if (int n = seen[key]++; n > 0) key += text(" (", n + 1, ")");
+        result.emplace_back(key, &record);
+    }
+    return result;
+}
+
+Matched match(const IoDump& a, const IoDump& b, bool by_file) {
+    Matched result;
+    std::map<std::string, const DumpRecord*> in_b;
+    for (auto& [key, record] : keyed(b, by_file)) in_b[key] = record;
+    for (auto& [key, record] : keyed(a, by_file)) {
+        auto it = in_b.find(key);
+        if (it == in_b.end()) {
+            result.only_in_a.push_back(key);
+            continue;
+        }
+        result.pairs.push_back({record, it->second});
+        in_b.erase(it);
+    }
+    for (auto& [key, record] : in_b) result.only_in_b.push_back(key);
+    return result;
+}
+
+bool has_same_files(const IoDump& a, const IoDump& b) {
+    auto same = [](const DumpRecord& x, const DumpRecord& y) { return x.file == y.file; };
+    return !a.is_text && !b.is_text && std::ranges::equal(a.records, b.records, same);
+}
+
+Matched match(const IoDump& a, const IoDump& b, const std::string& how) {
+    if (how == "file" && (a.is_text || b.is_text))
+        throw cli::UsageError("--match file needs two binary dumps", "leave it out, or give two folders");
+    // Two single files are meant to be compared, whatever they are called.
+    if (!a.is_text && !b.is_text && a.records.size() == 1 && b.records.size() == 1)
+        return {{{&a.records[0], &b.records[0]}}, {}, {}};
+    return match(a, b, how == "file" || (how == "auto" && has_same_files(a, b)));
+}
+
+bool is_beyond(double got, double expected, double allowed) {
+    if (std::isnan(got) && std::isnan(expected)) return false;
+    if (got == expected) return false;
+    return !(std::abs(got - expected) / std::max({std::abs(got), std::abs(expected), 1.0}) <= allowed);
+}
+
+// Of text dumps the first elements and the figures are known.
+std::optional<Difference> compare_texts(const DumpRecord& a, const DumpRecord& b, double allowed) {
+    allowed = std::max(allowed, text_precision);
+    auto differ = [&](const std::string& what, double x, double y, int64_t index) {
+        double error = std::abs(x - y) / std::max({std::abs(x), std::abs(y), 1.0});
+        return Difference{&a, text(what, ' ', x, " and ", y, ", error ", error), error, index};
+    };
+    for (size_t i = 0; i < std::min(a.head.size(), b.head.size()); ++i)
+        if (is_beyond(a.head[i], b.head[i], allowed))
+            return differ(text("element ", i), a.head[i], b.head[i], int64_t(i));
+    if (!a.has_figures || !b.has_figures) return std::nullopt;
+    for (auto& [name, x, y] : {std::tuple("min", a.min, b.min), std::tuple("max", a.max, b.max),
+                               std::tuple("mean", a.mean, b.mean), std::tuple("l2", a.rms, b.rms)})
+        if (is_beyond(x, y, allowed)) return differ(name, x, y, -1);
+    return std::nullopt;
+}
+
+std::optional<Difference> compare_values(const DumpRecord& a, const DumpRecord& b, double allowed) {
+    Tensor x = read_binary_record(a.path).value, y = read_binary_record(b.path).value;
+    Tolerance tolerance{.rtol = allowed, .metric = Metric::megengine};
+    Comparison comparison = compare_tensors(x, y, tolerance);
+    if (comparison.passed()) return std::nullopt;
+    if (!comparison.mismatch.empty()) return Difference{&a, comparison.mismatch, INFINITY};
+    auto& first = comparison.first_beyond;
+    std::string what = text("error ", comparison.error, ", ", comparison.beyond, " of ", comparison.count,
+                            " elements are beyond");
+    if (first)
+        what = text("element ", first->index, " is ", first->got, " and ", first->expected, "; ", what);
+    return Difference{&a, what, comparison.error, first ? first->index : -1};
+}
+
+std::optional<Difference> compare(const Pair& pair, bool is_text, double allowed) {
+    auto& [a, b] = pair;
+    if (!(a->shape == b->shape)) return Difference{a, text("shapes ", a->shape, " and ", b->shape), INFINITY};
+    return is_text ? compare_texts(*a, *b, allowed) : compare_values(*a, *b, allowed);
+}
+
+// An operator is at the root when it read the same and gave something else.
+void mark_roots(std::vector<Difference>& differences) {
+    std::set<int> different;
+    for (auto& difference : differences) different.insert(difference.record->id);
+    for (auto& difference : differences)
+        difference.is_root =
+            std::ranges::none_of(difference.record->inputs, [&](int id) { return different.contains(id); });
+}
+
+std::string owner(const DumpRecord& record) {
+    return record.owner_name.empty() ? "?" : text(record.owner_name, " {", record.owner_type, "}");
+}
+
+std::string label(const DumpRecord& record) {
+    return text(record.file.empty() ? "" : record.file + " ", "'", record.name, "' ", record.dtype,
+                record.shape);
+}
+
+void print(const Matched& matched, const std::vector<Difference>& differences) {
+    for (auto& key : matched.only_in_a) std::cout << "only in the first: " << key << '\n';
+    for (auto& key : matched.only_in_b) std::cout << "only in the second: " << key << '\n';
+    for (auto& difference : differences)
+        std::cout << label(*difference.record) << ": " << difference.what << '\n';
+    std::cout << matched.pairs.size() << " values compared, " << differences.size() << " differ\n";
+    if (differences.empty()) return;
+    std::cout << "Root operators, whose inputs agree:\n";
+    for (auto& difference : differences)
+        if (difference.is_root)
+            std::cout << "  " << owner(*difference.record) << " -> '" << difference.record->name << "'\n";
+}
+
+// JSON has no infinity.
+cli::Json number(double value) { return std::isfinite(value) ? cli::Json(value) : cli::Json(); }
+
+cli::Json to_json(const Matched& matched, const std::vector<Difference>& differences) {
+    cli::Json list = cli::Json::array(), roots = cli::Json::array();
+    for (auto& d : differences) {
+        auto& r = *d.record;
+        list.push_back({{"name", r.name},
+                        {"file", r.file},
+                        {"operator", r.owner_name},
+                        {"type", r.owner_type},
+                        {"shape", r.shape.dims()},
+                        {"index", d.index},
+                        {"error", number(d.error)},
+                        {"what", d.what},
+                        {"root", d.is_root}});
+        if (d.is_root)
+            roots.push_back({{"operator", r.owner_name}, {"type", r.owner_type}, {"value", r.name}});
+    }
+    return {{"compared", matched.pairs.size()},
+            {"only_in_a", matched.only_in_a},
+            {"only_in_b", matched.only_in_b},
+            {"differences", list},
+            {"roots", roots}};
+}
+
+int run(const Options& options, const cli::Invocation& invocation) {
+    IoDump a = read_io_dump(options.a, false), b = read_io_dump(options.b, false);
+    if (a.is_text != b.is_text)
+        throw cli::UsageError("one of the dumps is text and the other binary", "give two of one kind");
+    Matched matched = match(a, b, options.match);
+    if (matched.pairs.empty())
+        throw cli::UsageError("the dumps have no value in common", "dump both with the names of values kept");
+    std::vector<Difference> differences;
+    cli::Progress progress("values", matched.pairs.size());
+    for (auto& pair : matched.pairs) {
+        if (auto difference = compare(pair, a.is_text, options.max_error)) differences.push_back(*difference);
+        if (options.stop_on_error && !differences.empty()) break;
+        progress.advance();
+    }
+    mark_roots(differences);
+    print(matched, differences);
+    cli::Json result = to_json(matched, differences);
+    if (differences.empty()) return cli::finish(invocation, result);
+    return cli::finish(invocation, result, ErrorCode::accuracy,
+                       text(differences.size(), " of ", matched.pairs.size(), " values differ by more than ",
+                            options.max_error));
+}
+
+}  // namespace
+
+void add_iodiff(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command =
+        app.command("iodiff", "Compares two dumps of all values and names where they begin to differ",
+                    [options, &app] { return run(*options, app.invocation()); });
+    command.add_option("a", options->a, "An io dump: a folder of files, one such file, or a text")
+        ->required()
+        ->type_name("FILE");
+    command.add_option("b", options->b, "The dump to compare it with")->required()->type_name("FILE");
+    command
+        .add_option("-e,--max-err", options->max_error,
+                    "Largest error: the difference over the larger magnitude, or over 1 when that is smaller")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command.add_flag("-s,--stop-on-error", options->stop_on_error, "Stop at the first difference");
+    command
+        .add_option("--match", options->match,
+                    "What belongs together: files of one name, values of one name, or what fits")
+        ->check(CLI::IsMember({"auto", "file", "name"}))
+        ->capture_default_str();
+}
+
+}  // namespace mge::dump

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/model_file.h"
+#include "apps/cli/table.h"
+#include "apps/dump/commands.h"
+#include "apps/dump/written.h"
+#include "libmge/passes/pass.h"
+
+namespace mge::dump {
+namespace {
+
+struct Options {
+    cli::ModelFile input;
+    std::string output;
+    int level = 2;
+    std::vector<std::string> only, without;
+};
+
+// Its choice belongs to the machine that runs the model, so it is made there.
+constexpr std::string_view machine_pass = "choose_layout";
+
+std::vector<std::string> pass_names() {
+    std::vector<std::string> names;
+    for (auto& pass : pipeline())
+        if (pass.name != machine_pass) names.emplace_back(pass.name);
+    return names;
+}
+
+bool is_wanted(const Pass& pass, const Options& options) {
+    auto names = [&](auto& list) { return std::ranges::find(list, pass.name) != list.end(); };
+    if (pass.name == machine_pass || names(options.without)) return false;
+    return options.only.empty() ? pass.level <= options.level : names(options.only);
+}
+
+int run(const Options& options, const cli::Invocation& invocation) {
+    Model model = options.input.read();
+    cli::Json passes = cli::Json::array();
+    std::vector<std::vector<std::string>> rows{{"pass", "operators before", "after"}};
+    for (auto& pass : pipeline()) {
+        if (!is_wanted(pass, options)) continue;
+        size_t before = model.graph.nodes().size();
+        model.graph = pass.run(std::move(model.graph), {});
+        verify(model.graph);
+        size_t after = model.graph.nodes().size();
+        rows.push_back({std::string(pass.name), std::to_string(before), std::to_string(after)});
+        passes.push_back({{"name", pass.name}, {"operators_before", before}, {"operators_after", after}});
+    }
+    cli::print_table(std::cout, rows);
+    return cli::finish(invocation, {{"input", options.input.path},
+                                    {"passes", passes},
+                                    {"output", write_and_describe(options.output, model)}});
+}
+
+}  // namespace
+
+void add_optimize(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command = app.command("optimize", "Runs the graph optimisations now instead of at each load",
+                                [options, &app] { return run(*options, app.invocation()); });
+    cli::add_model_file(command, options->input);
+    command.add_option("output", options->output, "The .mge file to write")->required()->type_name("FILE");
+    command
+        .add_option("--level", options->level,
+                    "0 only dead operators; 1 algebra and constants too; 2 fusions as well")
+        ->check(CLI::Range(0, 2))
+        ->capture_default_str();
+    auto names = CLI::IsMember(pass_names());
+    command.add_option("--passes", options->only, "Run these and no others, in the order of the pipeline")
+        ->delimiter(',')
+        ->check(names);
+    command.add_option("--without", options->without, "Leave these out")->delimiter(',')->check(names);
+}
+
+}  // namespace mge::dump

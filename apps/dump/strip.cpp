@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/model_file.h"
+#include "apps/dump/commands.h"
+#include "apps/dump/written.h"
+
+namespace mge::dump {
+namespace {
+
+// The levels of MegEngine's dump: keep_var_name 0, 1 and 2, keep_opr_name, keep_param_name.
+struct Options {
+    cli::ModelFile input;
+    std::string output;
+    int keep_value_names = 1;
+    bool keep_operator_names = false, keep_parameter_names = false;
+    bool drop_test_cases = false, drop_metadata = false;
+};
+
+struct Removed {
+    size_t value_names = 0, operator_names = 0, parameter_names = 0, test_cases = 0, metadata = 0;
+};
+
+void clear(std::string& name, size_t& count) {
+    count += !name.empty();
+    name.clear();
+}
+
+// Inputs keep their names: without them no values could be given.
+Removed strip(Model& model, const Options& options) {
+    Removed removed;
+    Graph& graph = model.graph;
+    std::vector<bool> is_output(graph.values().size());
+    for (ValueId id : graph.outputs()) is_output[size_t(id)] = true;
+    for (size_t i = 0; i < graph.values().size(); ++i) {
+        Value& value = graph.value(ValueId(i));
+        int needed = is_output[i] ? 1 : 2;
+        if (value.is_input) continue;
+        if (value.is_constant() && !options.keep_parameter_names)
+            clear(value.name, removed.parameter_names);
+        else if (!value.is_constant() && options.keep_value_names < needed)
+            clear(value.name, removed.value_names);
+    }
+    for (size_t i = 0; i < graph.nodes().size(); ++i)
+        if (!options.keep_operator_names) clear(graph.node(NodeId(i)).name, removed.operator_names);
+    if (options.drop_test_cases) {
+        removed.test_cases = model.test_cases.size();
+        model.test_cases.clear();
+    }
+    if (options.drop_metadata) {
+        removed.metadata = model.metadata.size();
+        model.metadata.clear();
+    }
+    return removed;
+}
+
+int run(const Options& options, const cli::Invocation& invocation) {
+    Model model = options.input.read();
+    Removed removed = strip(model, options);
+    std::cout << "removed " << removed.value_names << " names of values, " << removed.operator_names
+              << " of operators, " << removed.parameter_names << " of parameters\n";
+    cli::Json result{{"input", options.input.path},
+                     {"removed",
+                      {{"value_names", removed.value_names},
+                       {"operator_names", removed.operator_names},
+                       {"parameter_names", removed.parameter_names},
+                       {"test_cases", removed.test_cases},
+                       {"metadata", removed.metadata}}}};
+    result["output"] = write_and_describe(options.output, model);
+    return cli::finish(invocation, result);
+}
+
+}  // namespace
+
+void add_strip(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command = app.command("strip", "Writes the model again with names removed or kept",
+                                [options, &app] { return run(*options, app.invocation()); });
+    cli::add_model_file(command, options->input);
+    command.add_option("output", options->output, "The .mge file to write")->required()->type_name("FILE");
+    command
+        .add_option("--keep-var-name", options->keep_value_names,
+                    "Names of values to keep: 0 none, 1 those of outputs, 2 all")
+        ->check(CLI::Range(0, 2))
+        ->capture_default_str();
+    command.add_flag("--keep-opr-name", options->keep_operator_names, "Keep the names of operators");
+    command.add_flag("--keep-param-name", options->keep_parameter_names, "Keep the names of weights");
+    command.add_flag("--drop-testcases", options->drop_test_cases, "Leave the test cases out");
+    command.add_flag("--drop-metadata", options->drop_metadata, "Leave the metadata out");
+}
+
+}  // namespace mge::dump

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/dump/test_data.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "apps/cli/array_file.h"
+#include "apps/cli/image_file.h"
+#include "libmge/base/file.h"
+#include "libmge/base/log.h"
+#include "libmge/device/device.h"
+#include "libmge/op/apply.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::dump {
+namespace {
+
+template <class... Args>
+[[noreturn]] void fail(const Args&... what) {
+    throw_user("--data", text(what...), ErrorClass::value);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    for (size_t begin = 0; begin <= text.size();) {
+        size_t end = std::min(text.find(separator, begin), text.size());
+        parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+std::string trimmed(const std::string& line) {
+    size_t begin = line.find_first_not_of(" \t\r");
+    return begin == line.npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+}
+
+bool is_random(const std::string& part) { return part.starts_with("#rand(") && part.ends_with(")"); }
+
+double number(const std::string& word, const std::string& part) {
+    std::string digits = trimmed(word);
+    double value = 0;
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size())
+        fail("'", part, "': '", digits, "' is not a number; expected #rand(min,max,extents...)");
+    return value;
+}
+
+// The extents behind min and max; "..." takes those of the input that are left.
+Shape random_shape(const std::vector<std::string>& words, const std::string& part, const Shape& wanted) {
+    if (words.size() == 2) return wanted;
+    Shape shape;
+    for (size_t i = 2; i < words.size(); ++i) {
+        if (trimmed(words[i]) == "...") {
+            if (i + 1 != words.size()) fail("'", part, "': ... has to be the last extent");
+            for (int axis = int(i) - 2; axis < wanted.rank(); ++axis) shape.push_back(wanted[axis]);
+            break;
+        }
+        double extent = number(words[i], part);
+        if (extent < 0 || extent != std::floor(extent) || extent > 1e15)
+            fail("'", part, "': ", extent, " is not an extent");
+        shape.push_back(int64_t(extent));
+    }
+    if (shape.rank() != wanted.rank())
+        fail("'", part, "' has rank ", shape.rank(), ", the input has the shape ", wanted);
+    for (int axis = 1; axis < shape.rank(); ++axis)
+        if (shape[axis] != wanted[axis])
+            log_warning(
+                text("--data: '", part, "' differs from the input's shape ", wanted, " in axis ", axis));
+    return shape;
+}
+
+Tensor random_values(const std::string& part, const Value& input, uint64_t seed) {
+    constexpr size_t head = std::string_view("#rand(").size();
+    auto words = split(part.substr(head, part.size() - head - 1), ',');
+    if (words.size() < 2) fail("'", part, "': expected #rand(min,max,extents...)");
+    double low = number(words[0], part), high = number(words[1], part);
+    if (!(low <= high)) fail("'", part, "': ", low, " is above ", high);
+    TensorSpec spec{input.spec.dtype, random_shape(words, part, input.spec.shape), {}};
+    checked_numel("--data", spec.shape);
+    Tensor result = empty_tensor(spec);
+    std::mt19937_64 generator(seed);
+    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
+            double unit = double(generator() >> 11) * 0x1p-53;
+            result.data<T>()[i] = T(float(low + unit * (high - low)));
+        }
+    });
+    return result;
+}
+
+// Where the channels of images lie in an input: (batch,) C, H, W or (batch,) H, W, C.
+struct ImageLayout {
+    bool has_batch, channels_first;
+    int64_t channels, height, width;
+};
+ImageLayout image_layout(const Value& input) {
+    const Shape& shape = input.spec.shape;
+    auto is_channels = [](int64_t extent) { return extent == 1 || extent == 3; };
+    if (shape.rank() == 3 || shape.rank() == 4) {
+        int first = shape.rank() - 3;
+        if (is_channels(shape[first]))
+            return {first == 1, true, shape[first], shape[first + 1], shape[first + 2]};
+        if (is_channels(shape[first + 2]))
+            return {first == 1, false, shape[first + 2], shape[first], shape[first + 1]};
+    }
+    fail("an image cannot be the input '", input.name, "' of shape ", shape,
+         "; it has to have 1 or 3 channels, before or behind height and width");
+}
+
+// Bilinear, pixel centres at whole numbers plus a half, as OpenCV does it.
+Tensor resized(const Tensor& image, int64_t height, int64_t width) {
+    int64_t from_height = image.shape()[1], from_width = image.shape()[2], channels = image.shape()[3];
+    if (from_height == height && from_width == width) return image;
+    Tensor result = empty_tensor({DType::u8, {1, height, width, channels}, {}});
+    auto source = [](int64_t i, int64_t to, int64_t from, int64_t& low, int64_t& high) {
+        double at = (double(i) + 0.5) * double(from) / double(to) - 0.5;
+        at = std::clamp(at, 0.0, double(from - 1));
+        low = int64_t(at);
+        high = std::min(low + 1, from - 1);
+        return at - double(low);
+    };
+    const auto* in = image.data<uint8_t>();
+    auto* out = result.data<uint8_t>();
+    for (int64_t y = 0; y < height; ++y) {
+        int64_t y0, y1, x0, x1;
+        double fy = source(y, height, from_height, y0, y1);
+        for (int64_t x = 0; x < width; ++x) {
+            double fx = source(x, width, from_width, x0, x1);
+            for (int64_t c = 0; c < channels; ++c) {
+                auto pixel = [&](int64_t py, int64_t px) {
+                    return double(in[(py * from_width + px) * channels + c]);
+                };
+                double top = pixel(y0, x0) * (1 - fx) + pixel(y0, x1) * fx;
+                double bottom = pixel(y1, x0) * (1 - fx) + pixel(y1, x1) * fx;
+                *out++ = uint8_t(std::lround(top * (1 - fy) + bottom * fy));
+            }
+        }
+    }
+    return result;
+}
+
+// (1, H, W, C) to the layout of the input.
+Tensor arranged(const Tensor& image, const ImageLayout& layout) {
+    int64_t height = image.shape()[1], width = image.shape()[2], channels = image.shape()[3];
+    Shape shape = layout.channels_first ? Shape{1, channels, height, width} : image.shape();
+    Tensor result = image;
+    if (layout.channels_first) {
+        result = empty_tensor({DType::u8, shape, {}});
+        const auto* in = image.data<uint8_t>();
+        auto* out = result.data<uint8_t>();
+        for (int64_t c = 0; c < channels; ++c)
+            for (int64_t i = 0; i < height * width; ++i) *out++ = in[i * channels + c];
+    }
+    if (layout.has_batch) return result;
+    shape.erase(0);
+    return result.with_shape(shape);
+}
+
+Tensor read_image_for(const std::string& path, std::span<const std::byte> bytes, const Value& input,
+                      bool resize) {
+    ImageLayout layout = image_layout(input);
+    auto channels = layout.channels == 1 ? cli::Channels::grey : cli::Channels::color;
+    Tensor image = cli::swap_red_and_blue(cli::decode_image(bytes, path, channels));
+    if (resize) image = resized(image, layout.height, layout.width);
+    return arranged(image, layout);
+}
+
+Tensor repeated(const Tensor& tensor, int64_t times) {
+    if (times == 1) return tensor;
+    if (tensor.shape().rank() == 0) fail("--repeat needs an input with a first axis");
+    TensorSpec spec = tensor.spec();
+    spec.shape[0] *= times;
+    checked_numel("--repeat", spec.shape);
+    Tensor result = empty_tensor(spec);
+    size_t bytes = tensor.spec().bytes();
+    for (int64_t i = 0; i < times && bytes; ++i)
+        std::memcpy(static_cast<char*>(result.data()) + size_t(i) * bytes, tensor.data(), bytes);
+    return result;
+}
+
+Tensor read_part(const std::string& part, const Value& input, const TestDataOptions& options, uint64_t seed) {
+    if (is_random(part)) {
+        if (options.resize) fail("--resize-input is for images, '", part, "' is none");
+        return random_values(part, input, seed);
+    }
+    auto file = MappedFile::open(part);
+    auto bytes = file->bytes();
+    bool is_array = bytes.size() > 6 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0;
+    Tensor data = is_array ? cli::parse_npy(bytes, part) : read_image_for(part, bytes, input, options.resize);
+    if (data.shape().rank() != input.spec.shape.rank())
+        fail("'", part, "' has the shape ", data.shape(), ", the input '", input.name, "' has ",
+             input.spec.shape);
+    data = repeated(data, options.repeat);
+    return data.dtype() == input.spec.dtype ? data : convert_dtype(data, input.spec.dtype);
+}
+
+}  // namespace
+
+std::vector<std::string> expand_lists(const std::vector<std::string>& specifications) {
+    std::vector<std::string> result;
+    for (auto& specification : specifications) {
+        if (!specification.starts_with('@')) {
+            result.push_back(specification);
+            continue;
+        }
+        std::ifstream file(specification.substr(1));
+        if (!file) fail("'", specification.substr(1), "' cannot be read");
+        for (std::string line; std::getline(file, line);)
+            if (line = trimmed(line); !line.empty()) result.push_back(line);
+    }
+    return result;
+}
+
+Tensors read_test_data(const std::string& specification, const Graph& graph, const TestDataOptions& options) {
+    auto& inputs = graph.inputs();
+    Tensors values(inputs.size());
+    auto input = [&](size_t i) -> const Value& { return graph.value(inputs[i]); };
+    auto read = [&](const std::string& part, size_t i) {
+        values[i] = read_part(part, input(i), options, options.seed + i);
+    };
+    if (is_random(specification) || (inputs.size() == 1 && specification.find(':') == std::string::npos)) {
+        for (size_t i = 0; i < inputs.size(); ++i) read(specification, i);
+        return values;
+    }
+    auto parts = split(specification, ';');
+    if (parts.size() != inputs.size())
+        fail("'", specification, "' has ", parts.size(), " parts, the model has ", inputs.size(), " inputs");
+    for (auto& part : parts) {
+        size_t colon = part.find(':'), i = 0;
+        if (colon == part.npos) fail("'", part, "': expected the name of an input, ':' and its data");
+        std::string name = trimmed(part.substr(0, colon)), names;
+        for (; i < inputs.size() && input(i).name != name; ++i)
+            names += (i ? ", '" : "'") + input(i).name + "'";
+        if (i == inputs.size()) fail("the model has no input '", name, "'; it has ", names);
+        if (values[i]) fail("the input '", name, "' is given twice");
+        read(trimmed(part.substr(colon + 1)), i);
+    }
+    return values;
+}
+
+}  // namespace mge::dump

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/model_file.h"
+#include "apps/cli/progress.h"
+#include "apps/dump/commands.h"
+#include "apps/dump/test_data.h"
+#include "apps/dump/written.h"
+#include "libmge/compile/program.h"
+
+namespace mge::dump {
+namespace {
+
+struct Options {
+    cli::ModelFile input;
+    std::string output;
+    std::vector<std::string> data;
+    TestDataOptions reading;
+    bool no_assert = false, append = false;
+};
+
+// The graph as it is, not optimised: what later runs are compared with.
+Tensors run_plainly(const Graph& graph, const Tensors& inputs) {
+    TensorSpecs specs;
+    for (auto& input : inputs) specs.push_back(input.spec());
+    CompileOptions options;
+    options.level = 0;
+    auto program = Program::compile(infer_shapes(graph, specs), options);
+    auto context = Context::create(program);
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (size_t bytes = inputs[i].spec().bytes()) std::memcpy(context->input(i), inputs[i].data(), bytes);
+    context->run();
+    Tensors outputs;
+    for (size_t i = 0; i < program->outputs().size(); ++i) outputs.push_back(context->copy_output(i));
+    return outputs;
+}
+
+cli::Json describe(const TestCase& test) {
+    cli::Json inputs = cli::Json::array();
+    for (auto& input : test.inputs)
+        inputs.push_back({{"dtype", name_of(input.dtype())}, {"shape", input.shape().dims()}});
+    return {{"name", test.name}, {"inputs", inputs}, {"outputs", test.outputs.size()}};
+}
+
+int run(const Options& options, const cli::Invocation& invocation) {
+    Model model = options.input.read();
+    if (!options.append) model.test_cases.clear();
+    auto specifications = expand_lists(options.data);
+    if (specifications.empty()) throw cli::UsageError("--data names no test case", "give at least one");
+    cli::Progress progress("test cases", specifications.size());
+    for (auto& specification : specifications) {
+        TestCase test{specification, read_test_data(specification, model.graph, options.reading), {}};
+        if (!options.no_assert) test.outputs = run_plainly(model.graph, test.inputs);
+        model.test_cases.push_back(std::move(test));
+        progress.advance();
+    }
+    cli::Json tests = cli::Json::array();
+    for (auto& test : model.test_cases) tests.push_back(describe(test));
+    return cli::finish(invocation, {{"input", options.input.path},
+                                    {"output", write_and_describe(options.output, model)},
+                                    {"test_cases", tests}});
+}
+
+constexpr const char* details = R"(A test case is one --data:
+  image.png            of the only input; also .jpg, .ppm, .pgm; blue, green, red as OpenCV reads it
+  data.npy             of the only input
+  #rand(min,max)       random numbers for all inputs
+  a:x.npy;b:#rand(0,1,8,...)   one part per input; ... stands for the input's other extents
+  @list.txt            a file with one of these per line)";
+
+}  // namespace
+
+void add_testcase(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command =
+        app.command("testcase", "Writes the model with test cases: inputs, and the outputs they give",
+                    [options, &app] { return run(*options, app.invocation()); });
+    cli::add_model_file(command, options->input);
+    command.add_option("output", options->output, "The .mge file to write")->required()->type_name("FILE");
+    command.add_option("--data", options->data, "The data of a test case, see below; may be repeated")
+        ->required()
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("SPEC");
+    command.add_flag("--resize-input", options->reading.resize,
+                     "Scale images to the input's height and width");
+    command.add_option("--repeat", options->reading.repeat, "Repeat the data of files along the first axis")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    command.add_option("--seed", options->reading.seed, "Seed of #rand")->capture_default_str();
+    command.add_flag("--no-assert", options->no_assert, "Inputs only: nothing is compared with later");
+    command.add_flag("--append", options->append, "Keep the test cases that the model has");
+    command.footer(details);
+}
+
+}  // namespace mge::dump

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/dump/written.h"
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "apps/cli/table.h"
+
+namespace mge::dump {
+namespace {
+
+size_t constants_of(const Graph& graph) {
+    size_t count = 0;
+    for (auto& value : graph.values()) count += value.is_constant();
+    return count;
+}
+
+}  // namespace
+
+std::vector<std::string> value_names(const Graph& graph) {
+    std::vector<std::string> names;
+    std::set<std::string> taken;
+    for (size_t i = 0; i < graph.values().size(); ++i) {
+        auto& value = graph.value(ValueId(i));
+        std::string name = value.name.empty() ? text(value.is_constant() ? "c" : "v", i) : value.name;
+        std::string unique = name;
+        for (int n = 1; !taken.insert(unique).second; ++n) unique = text(name, '[', n, ']');
+        names.push_back(unique);
+    }
+    return names;
+}
+
+cli::Json write_and_describe(const std::string& path, const Model& model) {
+    write_model(path, model);
+    auto bytes = std::filesystem::file_size(path);
+    cli::Json result{{"path", path},
+                     {"bytes", bytes},
+                     {"operators", model.graph.nodes().size()},
+                     {"constants", constants_of(model.graph)},
+                     {"test_cases", model.test_cases.size()}};
+    std::cout << "wrote '" << path << "': " << model.graph.nodes().size() << " operators, "
+              << constants_of(model.graph) << " constants, " << model.test_cases.size() << " test cases, "
+              << cli::format_bytes(double(bytes)) << '\n';
+    return result;
+}
+
+}  // namespace mge::dump

@@ -1,0 +1,515 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mge-dump: each command and flag as a process."""
+
+import json
+import re
+import shutil
+import struct
+import xml.etree.ElementTree as ElementTree
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine import _mge
+from megengine.jit import trace
+
+TOOL = "mge-dump"
+MEGENGINE = Path(__file__).resolve().parents[1] / "data/megengine"
+
+
+class Net(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = M.Conv2d(3, 4, 3, padding=1)
+        self.bn = M.BatchNorm2d(4)
+        self.fc = M.Linear(4, 5)
+
+    def forward(self, x):
+        x = F.relu(self.bn(self.conv(x)))
+        return F.softmax(self.fc(F.flatten(F.adaptive_avg_pool2d(x, 1), 1)), axis=1)
+
+
+@pytest.fixture(scope="module")
+def image_model(tmp_path_factory):
+    """A net for images (1, 3, 8, 6) named data, with all names kept."""
+    mge.random.seed(3)
+    net = Net()
+    net.eval()
+    traced = trace(symbolic=True, capture_as_const=True)(lambda x: net(x))
+    traced(mge.Tensor(np.ones((1, 3, 8, 6), "float32")))
+    path = tmp_path_factory.mktemp("models") / "image.mge"
+    traced.dump(
+        str(path),
+        arg_names=["data"],
+        output_names=["prob"],
+        keep_var_name=2,
+        keep_opr_name=True,
+        keep_param_name=True,
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def two_inputs(tmp_path_factory):
+    traced = trace(symbolic=True, capture_as_const=True)(lambda a, b: a * 2 + b)
+    traced(mge.Tensor(np.ones((2, 3), "float32")), mge.Tensor(np.ones(3, "float32")))
+    path = tmp_path_factory.mktemp("models") / "two.mge"
+    traced.dump(str(path), arg_names=["a", "b"], output_names=["c"])
+    return path
+
+
+def outputs_of(path, *inputs):
+    return [t.numpy() for t in _mge.load(str(path)).run([mge.Tensor(x) for x in inputs])]
+
+
+# info
+
+
+def test_info(run_tool, image_model):
+    ran = run_tool(TOOL, "info", image_model)
+    assert ran.code == 0
+    summary = ran.result["summary"]
+    assert summary["parameters"] == sum(w["elements"] for w in ran.result["weights"])
+    assert ran.result["bytes"] == image_model.stat().st_size
+    assert [p["name"] for p in ran.result["inputs"]] == ["data"]
+    assert ran.result["inputs"][0]["shape"] == [1, 3, 8, 6]
+    assert "data" in ran.out and "prob" in ran.out
+
+
+def test_flops_of_a_convolution(run_tool, image_model):
+    operators = run_tool(TOOL, "info", image_model).result["operators"]
+    (conv,) = (o for o in operators if "conv" in o["op"])
+    # 2 for multiplication and addition, per output element and element of its window; the bias.
+    assert conv["flops"] in (2 * 4 * 8 * 6 * 3 * 9, 2 * 4 * 8 * 6 * 3 * 9 + 4 * 8 * 6)
+
+
+@pytest.mark.parametrize(
+    "flag, heading",
+    [("--params", "Weights"), ("--flops", "Operators"), ("--activations", "Activations")],
+)
+def test_tables(run_tool, image_model, flag, heading):
+    assert f"\n{heading}\n" in run_tool(TOOL, "info", image_model, flag).out
+    assert f"\n{heading}\n" not in run_tool(TOOL, "info", image_model).out
+    assert f"\n{heading}\n" in run_tool(TOOL, "info", image_model, "--all").out
+
+
+def test_batch_size_scales_the_work(run_tool, image_model):
+    one = run_tool(TOOL, "info", image_model).result["summary"]
+    four = run_tool(TOOL, "info", image_model, "--batch_size=4").result["summary"]
+    assert four["flops"] == 4 * one["flops"]
+    # What is made of weights alone does not grow.
+    assert 3.9 < four["activation_bytes"] / one["activation_bytes"] <= 4
+    assert four["weight_bytes"] == one["weight_bytes"]
+
+
+def test_bars(run_tool, image_model):
+    def longest(n):
+        out = run_tool(TOOL, "info", image_model, "--params", "--bar-length-max", n).out
+        return max(map(len, re.findall("#+", out)), default=0)
+
+    assert longest(7) == 7 and longest(0) == 0
+
+
+def test_statistics_of_weights(run_tool, image_model, tmp_path):
+    assert run_tool(TOOL, "weights", image_model, tmp_path / "w.npz").code == 0
+    stored = np.load(tmp_path / "w.npz")
+    for row in run_tool(TOOL, "info", image_model).result["weights"]:
+        values = stored[row["name"]]
+        assert row["mean"] == pytest.approx(values.mean(), abs=1e-6)
+        assert row["std"] == pytest.approx(values.std(), abs=1e-6)
+
+
+# graph
+
+
+def test_dot_goes_to_stdout(run_tool, image_model):
+    ran = run_tool(TOOL, "graph", image_model, "--quiet")
+    assert ran.out.startswith("digraph") and ran.out.count("{") == ran.out.count("}")
+    assert ran.result["format"] == "dot"
+
+
+def test_graph_formats(run_tool, image_model, tmp_path):
+    assert run_tool(TOOL, "graph", image_model, tmp_path / "g.json").code == 0
+    graph = json.loads((tmp_path / "g.json").read_text())
+    assert len(graph["nodes"]) == run_tool(TOOL, "info", image_model).result["summary"]["operators"]
+    text = run_tool(TOOL, "graph", image_model, "--format", "text").out
+    assert "input" in text and "softmax(" in text
+
+
+def test_graph_flags(run_tool, image_model):
+    plain = run_tool(TOOL, "graph", image_model).out
+    assert "shape=note" not in plain and "padding" not in plain
+    assert "shape=note" in run_tool(TOOL, "graph", image_model, "--constants").out
+    assert "padding" in run_tool(TOOL, "graph", image_model, "--params").out
+
+
+def test_graph_around_a_node(run_tool, image_model):
+    near = run_tool(TOOL, "graph", image_model, "--around", "prob", "--depth", 0).out
+    assert "softmax" in near and "conv" not in near
+    assert "conv" in run_tool(TOOL, "graph", image_model, "--around", "prob", "--depth=99").out
+    ran = run_tool(TOOL, "graph", image_model, "--around", "nobody")
+    assert ran.code == 2 and "nobody" in ran.err
+
+
+@pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed")
+def test_svg(run_tool, image_model, tmp_path):
+    assert run_tool(TOOL, "graph", image_model, tmp_path / "g.svg").code == 0
+    svg = ElementTree.parse(tmp_path / "g.svg").getroot()
+    texts = {t.text for t in svg.iter("{http://www.w3.org/2000/svg}text")}
+    assert "softmax" in texts and "data" in texts
+
+
+def test_svg_without_graphviz(run_tool, image_model, tmp_path):
+    ran = run_tool(TOOL, "graph", image_model, tmp_path / "g.svg", env={"PATH": str(tmp_path)})
+    assert ran.code == 4 and "graphviz" in ran.err and not (tmp_path / "g.svg").exists()
+
+
+def test_graph_and_report_do_not_share_stdout(run_tool, image_model):
+    assert run_tool(TOOL, "graph", image_model, "--json", "-", "-").code == 2
+
+
+# weights
+
+
+@pytest.mark.parametrize("file, load", [("w.npz", np.load), ("w.safetensors", load_file)])
+def test_weights(run_tool, image_model, tmp_path, file, load):
+    ran = run_tool(TOOL, "weights", image_model, tmp_path / file)
+    assert ran.code == 0
+    arrays = load(tmp_path / file)
+    expected = [w.numpy() for w in Net().parameters()]
+    shapes = sorted(tuple(w["shape"]) for w in ran.result["weights"])
+    assert sorted(arrays[n].shape for n in arrays) == shapes
+    assert any(s == (4, 3, 3, 3) for s in shapes) and len(expected) >= 4
+    for w in ran.result["weights"]:
+        assert arrays[w["name"]].dtype == w["dtype"]
+
+
+def test_both_weight_formats_agree(run_tool, image_model, tmp_path):
+    for file in ("w.npz", "w.safetensors"):
+        run_tool(TOOL, "weights", image_model, tmp_path / file)
+    npz, safe = np.load(tmp_path / "w.npz"), load_file(tmp_path / "w.safetensors")
+    assert set(npz) == set(safe)
+    for name in safe:
+        np.testing.assert_array_equal(npz[name], safe[name])
+
+
+def test_weights_by_name(run_tool, image_model, tmp_path):
+    names = [
+        w["name"]
+        for w in run_tool(TOOL, "weights", image_model, tmp_path / "w.npz").result["weights"]
+    ]
+    ran = run_tool(TOOL, "weights", image_model, tmp_path / "w.npz", "--name", f"^{names[0]}$")
+    assert [w["name"] for w in ran.result["weights"]] == [names[0]]
+    for pattern, message in (("nothing_like_it", "matches"), ("(", "regular expression")):
+        ran = run_tool(TOOL, "weights", image_model, tmp_path / "w.npz", "--name", pattern)
+        assert ran.code == 2 and message in ran.err
+
+
+def test_unknown_weight_format(run_tool, image_model, tmp_path):
+    ran = run_tool(TOOL, "weights", image_model, tmp_path / "w.pkl")
+    assert ran.code == 2 and ".safetensors" in ran.report["error"]["hint"]
+
+
+# convert, optimize, strip
+
+IMAGE = np.random.RandomState(0).standard_normal((1, 3, 8, 6)).astype("float32")
+
+
+def test_convert(run_tool, image_model, tmp_path):
+    out = tmp_path / "out.mge"
+    assert run_tool(TOOL, "convert", image_model, out).code == 0
+    np.testing.assert_array_equal(outputs_of(out, IMAGE), outputs_of(image_model, IMAGE))
+    ran = run_tool(TOOL, "convert", __file__, out)
+    assert ran.code == 5 and ran.report["error"]["kind"] == "model"
+
+
+@pytest.mark.parametrize("net", ["mlp", "resnet", "mobilenet", "bert"])
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_convert_megengine(run_tool, tmp_path, net, version):
+    out = tmp_path / "out.mge"
+    assert run_tool(TOOL, "convert", MEGENGINE / f"{net}.{version}.mge", out).code == 0
+    model = _mge.load(str(out))
+    inputs = np.load(MEGENGINE / f"{net}.inputs.npz")
+    got = model.run([mge.Tensor(inputs[name]) for name in inputs.files])
+    for tensor, expected in zip(
+        got, np.load(MEGENGINE / f"{net}.outputs.npz").values(), strict=True
+    ):
+        np.testing.assert_allclose(tensor.numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_optimize(run_tool, image_model, tmp_path):
+    out = tmp_path / "out.mge"
+    ran = run_tool(TOOL, "optimize", image_model, out)
+    assert ran.code == 0
+    before = run_tool(TOOL, "info", image_model).result["summary"]["operators"]
+    assert ran.result["output"]["operators"] < before
+    np.testing.assert_allclose(
+        outputs_of(out, IMAGE)[0], outputs_of(image_model, IMAGE)[0], rtol=1e-5, atol=1e-7
+    )
+
+
+def test_optimize_with_chosen_passes(run_tool, image_model, tmp_path):
+    def passes(*flags):
+        ran = run_tool(TOOL, "optimize", image_model, tmp_path / "out.mge", *flags)
+        return [p["name"] for p in ran.result["passes"]]
+
+    assert passes("--passes", "fuse_bias,fold_batch_norm") == ["fold_batch_norm", "fuse_bias"]
+    assert passes("--level", 0) == ["remove_dead_nodes"]
+    assert "fuse_bias" not in passes("--without", "fuse_bias")
+    ran = run_tool(TOOL, "optimize", image_model, tmp_path / "out.mge", "--passes", "magic")
+    assert ran.code == 2 and "fold_batch_norm" in ran.err
+
+
+def names_in(run_tool, model):
+    graph = json.loads(run_tool(TOOL, "graph", model, "--format=json").out)
+    values = {v["name"] for v in graph["values"]} - {""}
+    nodes = {n["name"] for n in graph["nodes"]} - {""}
+    return values, nodes
+
+
+def test_strip(run_tool, tmp_path):
+    model, out = MEGENGINE / "mlp.names.mge", tmp_path / "out.mge"
+    all_values, all_nodes = names_in(run_tool, model)
+    inputs, (output,) = (
+        np.load(MEGENGINE / "mlp.inputs.npz"),
+        np.load(MEGENGINE / "mlp.outputs.npz").files,
+    )
+    kept = {"data", output}
+    assert kept < all_values and all_nodes
+
+    def stripped(*flags):
+        assert run_tool(TOOL, "strip", model, out, *flags).code == 0
+        (got,) = outputs_of(out, inputs["data"])
+        expected = np.load(MEGENGINE / "mlp.outputs.npz")[output]
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+        return names_in(run_tool, out)
+
+    assert stripped() == (kept, set())
+    assert stripped("--keep-var-name=0") == ({"data"}, set())
+    assert stripped("--keep_opr_name") == (kept, all_nodes)
+    assert kept < stripped("--keep-param-name")[0]
+    assert stripped("--keep-var-name=2", "--keep-param-name", "--keep-opr-name") == (
+        all_values,
+        all_nodes,
+    )
+
+
+def test_strip_drops_test_cases_and_metadata(run_tool, two_inputs, tmp_path):
+    full, out = tmp_path / "full.mge", tmp_path / "out.mge"
+    run_tool(TOOL, "testcase", two_inputs, full, "--data", "#rand(0,1)")
+    assert run_tool(TOOL, "strip", full, out).result["output"]["test_cases"] == 1
+    ran = run_tool(TOOL, "strip", full, out, "--drop-testcases", "--drop-metadata")
+    assert ran.result["output"]["test_cases"] == 0 and ran.result["removed"]["test_cases"] == 1
+    assert run_tool(TOOL, "info", out).result["metadata"] == {}
+    assert run_tool(TOOL, "convert", full, out, "--no-testcases").code == 0
+    assert run_tool(TOOL, "info", out).result["test_cases"] == []
+
+
+# testcase
+
+
+def run_test_cases(run_tool, model):
+    ran = run_tool("load_and_run", model, "--iter", 1)
+    assert ran.code == 0
+    return ran.result["testcases"]
+
+
+def test_random_test_case(run_tool, two_inputs, tmp_path):
+    out = tmp_path / "out.mge"
+    assert run_tool(TOOL, "testcase", two_inputs, out, "--data", "#rand(-1,1)").code == 0
+    (case,) = run_test_cases(run_tool, out)
+    assert case["compared"] and case["passed"]
+
+
+def test_seed(run_tool, two_inputs, tmp_path):
+    def written(seed):
+        out = tmp_path / "out.mge"
+        run_tool(TOOL, "testcase", two_inputs, out, "--data", "#rand(-1,1)", "--seed", seed)
+        return out.read_bytes()
+
+    assert written(1) == written(1) != written(2)
+
+
+def test_parts_by_name(run_tool, two_inputs, tmp_path):
+    np.save(tmp_path / "b.npy", np.arange(3, dtype="float32"))
+    out = tmp_path / "out.mge"
+    data = f"b:{tmp_path}/b.npy;a:#rand(0,1,5,...)"
+    ran = run_tool(TOOL, "testcase", two_inputs, out, "--data", data)
+    assert [i["shape"] for i in ran.result["test_cases"][0]["inputs"]] == [[5, 3], [3]]
+    assert run_test_cases(run_tool, out)[0]["passed"]
+
+
+def test_list_of_test_cases_and_append(run_tool, two_inputs, tmp_path):
+    (tmp_path / "list").write_text("#rand(0,1)\n\n#rand(2,3)\n")
+    first, second = tmp_path / "1.mge", tmp_path / "2.mge"
+    run_tool(TOOL, "testcase", two_inputs, first, "--data", f"@{tmp_path}/list")
+    ran = run_tool(
+        TOOL, "testcase", first, second, "--append", "--no-assert", "--data", "#rand(4,5)"
+    )
+    cases = run_test_cases(run_tool, second)
+    assert [c["compared"] for c in cases] == [True, True, False]
+    assert [c["name"] for c in cases] == ["#rand(0,1)", "#rand(2,3)", "#rand(4,5)"]
+    assert run_tool(TOOL, "testcase", first, second, "--data", "#rand(4,5)").code == ran.code == 0
+    assert len(run_test_cases(run_tool, second)) == 1
+
+
+def png(path, pixels):
+    """Writes (H, W, 3) uint8 as an 8-bit PNG."""
+    height, width, _ = pixels.shape
+    raw = b"".join(b"\0" + row.tobytes() for row in pixels)
+
+    def chunk(kind, data):
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(raw))
+        + chunk(b"IEND", b"")
+    )
+
+
+@pytest.fixture
+def identity(tmp_path):
+    def make(shape, dtype="float32"):
+        traced = trace(symbolic=True, capture_as_const=True)(lambda x: x + 0)
+        traced(mge.Tensor(np.ones(shape, dtype)))
+        path = tmp_path / f"identity{'_'.join(map(str, shape))}.mge"
+        traced.dump(str(path), arg_names=["x"], output_names=["y"])
+        return path
+
+    return make
+
+
+def input_of_test_case(run_tool, model, data, tmp_path, *flags):
+    out = tmp_path / "with_data.mge"
+    ran = run_tool(TOOL, "testcase", model, out, "--data", data, *flags)
+    assert ran.code == 0, ran.err
+    ran = run_tool("load_and_run", out, "--iter", 1, "--dump-outputs", tmp_path / "o.npz")
+    assert ran.code == 0, ran.err
+    return np.load(tmp_path / "o.npz")["y"]
+
+
+@pytest.mark.parametrize("ending", ["png", "ppm"])
+def test_images_come_as_blue_green_red(run_tool, identity, tmp_path, ending):
+    pixels = np.random.RandomState(1).randint(0, 256, (4, 5, 3)).astype("uint8")
+    file = tmp_path / f"image.{ending}"
+    if ending == "png":
+        png(file, pixels)
+    else:
+        file.write_bytes(b"P6\n# made by a test\n5 4\n255\n" + pixels.tobytes())
+    bgr = pixels[:, :, ::-1].astype("float32")
+    model = identity((1, 3, 4, 5))
+    got = input_of_test_case(run_tool, model, file, tmp_path)
+    np.testing.assert_array_equal(got[0], bgr.transpose(2, 0, 1))
+    got = input_of_test_case(run_tool, identity((1, 4, 5, 3)), file, tmp_path)
+    np.testing.assert_array_equal(got[0], bgr)
+    got = input_of_test_case(run_tool, identity((3, 4, 5)), f"x:{file}", tmp_path)
+    np.testing.assert_array_equal(got, bgr.transpose(2, 0, 1))
+    got = input_of_test_case(run_tool, identity((1, 1, 4, 5)), file, tmp_path)
+    grey = pixels @ np.array([0.299, 0.587, 0.114])
+    assert np.abs(got[0, 0] - grey).max() <= 0.5001
+    got = input_of_test_case(run_tool, model, file, tmp_path, "--repeat", 2)
+    assert got.shape == (2, 3, 4, 5) and (got[0] == got[1]).all()
+
+
+def test_resize(run_tool, identity, tmp_path):
+    ramp = np.repeat(np.arange(0, 160, 10, dtype="uint8")[None, :, None], 3, axis=2)
+    png(tmp_path / "ramp.png", np.repeat(ramp, 2, axis=0))
+    model = identity((1, 3, 2, 8))
+    got = input_of_test_case(run_tool, model, tmp_path / "ramp.png", tmp_path, "--resize-input")
+    # Halved: between two neighbours.
+    np.testing.assert_array_equal(got[0, 0, 0], np.arange(5, 160, 20))
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        ("a:#rand(0,1)", "has 1 parts, the model has 2 inputs"),
+        ("a:#rand(0,1);z:#rand(0,1)", "no input 'z'"),
+        ("a:#rand(0,1);a:#rand(0,1)", "given twice"),
+        ("a:#rand(0,1,7);b:#rand(0,1)", "rank 1"),
+        ("#rand(0,x)", "'x' is not a number"),
+        ("#rand(2,1)", "2 is above 1"),
+        ("#rand(0,1,...,3)", "last extent"),
+        ("a:/nonexistent;b:#rand(0,1)", "/nonexistent"),
+        ("@/nonexistent", "/nonexistent"),
+    ],
+)
+def test_bad_data(run_tool, two_inputs, tmp_path, data, message):
+    ran = run_tool(TOOL, "testcase", two_inputs, tmp_path / "out.mge", "--data", data)
+    assert ran.code == 2 and message in ran.err and len(ran.err.splitlines()) == 1
+    assert not (tmp_path / "out.mge").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x89PNG\r\n\x1a\nrubbish",
+        b"\xff\xd8\xff\xe0rubbish",
+        b"P6\n4 4\n255\nshort",
+        b"P6\n99999999 99999999\n255\n",
+        b"P6\n4 4\n65535\n" + bytes(96),
+        b"GIF89a",
+    ],
+)
+def test_damaged_image(run_tool, identity, tmp_path, content):
+    (tmp_path / "bad.png").write_bytes(content)
+    model, out = identity((1, 3, 4, 4)), tmp_path / "out.mge"
+    ran = run_tool(TOOL, "testcase", model, out, "--data", tmp_path / "bad.png")
+    assert ran.code == 5 and "bad.png" in ran.err
+
+
+# doctor
+
+
+def test_doctor(run_tool):
+    ran = run_tool(TOOL, "doctor")
+    assert ran.code == 0
+    facts = {f["name"]: f for f in ran.result["machine"]}
+    assert {"isa", "threads", "huge_pages", "libraries", "gpu", "memory"} <= set(facts)
+    assert "oneDNN" in facts["libraries"]["found"] and "libgomp" in facts["libraries"]["found"]
+    for fact in facts.values():
+        assert fact["state"] == "ok" or fact["advice"]
+
+
+def test_doctor_sees_limits(run_tool):
+    ran = run_tool(TOOL, "doctor", env={"MGE_ISA": "sse4", "MGE_THREADS": "1"})
+    facts = {f["name"]: f for f in ran.result["machine"]}
+    assert facts["isa"]["state"] == "limited" and "MGE_ISA=sse4" in facts["isa"]["advice"]
+    ran = run_tool(TOOL, "doctor", "--require", "isa,cpu", env={"MGE_ISA": "sse4"})
+    assert ran.code == 4 and ran.report["error"]["kind"] == "device" and "result" in ran.report
+    assert run_tool(TOOL, "doctor", "--require", "cpu").code == 0
+    ran = run_tool(TOOL, "doctor", "--require", "warp_drive")
+    assert ran.code == 2 and "threads" in ran.err
+
+
+# The command line
+
+
+def test_commands(run_tool, image_model):
+    ran = run_tool(TOOL)
+    assert ran.code == 2 and "a command is missing" in ran.err and "doctor" in ran.err
+    ran = run_tool(TOOL, "inof", image_model)
+    assert ran.code == 2 and "did you mean 'info'?" in ran.err
+    ran = run_tool(TOOL, "info", image_model, "--parms")
+    assert ran.code == 2 and "did you mean '--params'?" in ran.err
+    ran = run_tool(TOOL, "info", image_model, "graph")
+    assert ran.code == 2 and "no further argument 'graph'" in ran.err
+
+
+def test_globals_before_and_behind_the_command(run_tool, image_model):
+    assert run_tool(TOOL, "--quiet", "info", image_model).out == ""
+    assert run_tool(TOOL, "info", "--quiet", image_model).out == ""
+    for command in ([], ["info"]):
+        ran = run_tool(TOOL, *command, "--help", json=False)
+        assert ran.code == 0 and "--json" in ran.out or "Global options" in ran.out

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sessions on the pages of docs/tools are what the tools print."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts/make_tool_pages.py"
+
+
+def make_pages(build_dir, *arguments):
+    return subprocess.run(
+        [sys.executable, SCRIPT, *arguments],
+        env={**os.environ, "MGE_BUILD_DIR": str(build_dir)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/tools").glob("*.md")), ids=lambda p: p.stem)
+def test_page_is_up_to_date(page, build_dir):
+    ran = make_pages(build_dir, "--check", page)
+    assert ran.returncode == 0, ran.stdout
+
+
+PAGE = """Text.
+<!-- run: echo 1 > file -->
+<!-- varies: x\\d+ -->
+```console
+$ cat file; echo x3 took 12.5 ms
+1
+x77 took 3 ms
+$ seq 9
+1
+...
+9
+$ exit 7
+(exit 7)
+```
+End.
+"""
+
+
+def test_what_varies_is_not_stale(build_dir, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    assert make_pages(build_dir, "--check", page).returncode == 0
+    assert make_pages(build_dir, page).returncode == 0
+    assert page.read_text() == PAGE
+
+
+@pytest.mark.parametrize(
+    "old, new", [("\n1\n", "\n2\n"), ("x77 took", "x77 takes"), ("...\n9", "...\n8")]
+)
+def test_stale_page_is_found_and_renewed(old, new, build_dir, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.replace(old, new, 1))
+    checked = make_pages(build_dir, "--check", page)
+    assert checked.returncode == 1 and "stale" in checked.stdout
+    assert make_pages(build_dir, page).returncode == 0
+    assert make_pages(build_dir, "--check", page).returncode == 0
+
+
+def test_another_exit_code_is_stale(build_dir, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(PAGE.replace("(exit 7)\n", ""))
+    checked = make_pages(build_dir, "--check", page)
+    assert checked.returncode == 1 and "ended with 7, the page says 0" in checked.stdout
