@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "libmge/base/env.h"
@@ -101,6 +102,24 @@ std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path) {
 }
 
 std::unique_ptr<FastrunCache> FastrunCache::in_memory() { return open(":memory:"); }
+
+std::unique_ptr<FastrunCache> FastrunCache::from_bytes(std::span<const std::byte> file,
+                                                       const std::string& label) {
+    sqlite3* db = nullptr;
+    int code = sqlite3_open(":memory:", &db);
+    std::unique_ptr<sqlite3, Close> owned(db);
+    if (code != SQLITE_OK) throw_sqlite(label, db);
+    auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(file.size()));
+    if (!copy && !file.empty()) throw MemoryError(text("no memory for the fast-run cache '", label, "'"));
+    std::memcpy(copy, file.data(), file.size());
+    // A write-ahead log is for files: the version numbers in the header say 1, the ordinary journal.
+    constexpr size_t write_version = 18, read_version = 19;
+    if (file.size() > read_version) copy[write_version] = copy[read_version] = 1;
+    auto bytes = sqlite3_int64(file.size());
+    constexpr unsigned flags = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
+    if (sqlite3_deserialize(db, "main", copy, bytes, bytes, flags) != SQLITE_OK) throw_sqlite(label, db);
+    return std::unique_ptr<FastrunCache>(new FastrunCache(label, std::move(owned)));
+}
 
 std::string FastrunCache::default_path() {
     std::string base = env_string("XDG_CACHE_HOME").value_or(env_string("HOME").value_or("/tmp") + "/.cache");

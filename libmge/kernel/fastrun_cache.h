@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +22,10 @@ class MGE_API FastrunCache {
 public:
     static std::unique_ptr<FastrunCache> open(const std::string& path);  // made when it does not exist
     static std::unique_ptr<FastrunCache> in_memory();
+    // The bytes of such a file, e.g. of one that was decrypted, copied into memory; what is stored stays
+    // there. `label` stands for the path.
+    static std::unique_ptr<FastrunCache> from_bytes(std::span<const std::byte> file,
+                                                    const std::string& label);
     // $XDG_CACHE_HOME/mge/fastrun.sqlite, or under ~/.cache.
     static std::string default_path();
     ~FastrunCache();

@@ -8,8 +8,8 @@
 #include "libmge/base/file.h"
 #include "libmge/device/device.h"
 #include "libmge/model/container.h"
-#include "libmge/model/crypt/container_file.h"
 #include "libmge/model/crypt/crypto_error.h"
+#include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/import/megengine/megengine.h"
 #include "libmge/model/pack.h"
 
@@ -146,12 +146,8 @@ Model open_model(const std::string& path, const OpenOptions& options) {
     // An encrypted file is read piece by piece into memory of our own, never mapped: what is checked is what
     // is used.
     std::string cipher = options.cipher;
-    if (!names_cipher(options)) {
-        InputFile file(path);
-        FileStart start;
-        if (is_encrypted(read_start(file, start))) cipher = container_cipher;
-    }
-    if (!cipher.empty() && cipher != no_cipher)
+    if (!names_cipher(options)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
+    if (cipher != no_cipher)
         return open_decrypted(decrypt_to_memory(path, {cipher, options.key}), path, cipher, options);
     auto file = MappedFile::open(path);
     return open_model({file->bytes(), file, path}, options);

@@ -131,6 +131,28 @@ TEST_F(CacheFile, KeepsMeasurementsInOrderOfTime) {
     EXPECT_TRUE((*found)[1].attributes.locks);
 }
 
+std::vector<std::byte> bytes_of_file(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::string content(std::istreambuf_iterator<char>(stream), {});
+    auto bytes = std::as_bytes(std::span(content));
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(CacheFile, IsReadFromMemory) {
+    FastrunCache::open(path_)->store(Sample(3).problem, {{"fast", 1, 0, {}}});
+    auto bytes = bytes_of_file(path_);
+    auto cache = FastrunCache::from_bytes(bytes, "memory");
+    bytes.clear();
+    EXPECT_TRUE(cache->find(Sample(3).problem));
+    cache->store(Sample(4).problem, {{"fast", 1, 0, {}}});
+    EXPECT_TRUE(cache->find(Sample(4).problem));
+    EXPECT_FALSE(FastrunCache::open(path_)->find(Sample(4).problem)) << "what is stored stays in memory";
+    for (size_t length : {10, 5000}) {
+        std::vector<std::byte> damaged(length, std::byte('x'));
+        EXPECT_THROW(FastrunCache::from_bytes(damaged, "memory"), UserError);
+    }
+}
+
 TEST_F(CacheFile, DamagedFileIsNamed) {
     std::ofstream(path_) << std::string(8192, 'x');
     try {

@@ -113,6 +113,12 @@ SecretBytes decrypt_to_memory(std::span<const std::byte> file, const std::string
                           label);
 }
 
+bool is_encrypted_file(const std::string& path) {
+    InputFile file(path);
+    FileStart start;
+    return is_encrypted(read_start(file, start));
+}
+
 SecretBytes encrypt_in_memory(std::span<const std::byte> content, const std::string& label,
                               const FileCipher& wanted) {
     auto cipher = find_cipher(wanted.name);

@@ -31,6 +31,9 @@ MGE_API SecretBytes decrypt_to_memory(const std::string& path, const FileCipher&
 MGE_API SecretBytes decrypt_to_memory(std::span<const std::byte> file, const std::string& label,
                                       const FileCipher& cipher);
 
+// True when the file starts like an encrypted one of ours. UserError when it cannot be read.
+MGE_API bool is_encrypted_file(const std::string& path);
+
 // The encrypted form of content in memory; `label` names it for the key provider. UserError when the cipher
 // only decrypts.
 MGE_API SecretBytes encrypt_in_memory(std::span<const std::byte> content, const std::string& label,
