@@ -7,7 +7,6 @@
 #include <numeric>
 
 namespace mge::cli {
-namespace {
 
 double percentile(const std::vector<double>& sorted, double share) {
     double at = share * double(sorted.size() - 1);
@@ -15,8 +14,6 @@ double percentile(const std::vector<double>& sorted, double share) {
     size_t above = std::min(below + 1, sorted.size() - 1);
     return sorted[below] + (at - double(below)) * (sorted[above] - sorted[below]);
 }
-
-}  // namespace
 
 Statistics summarize(std::vector<double> values) {
     if (values.empty()) return {};

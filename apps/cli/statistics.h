@@ -10,6 +10,9 @@ struct Statistics {
     double deviation = 0;  // standard deviation
 };
 
+// `share` in [0, 1] of values in rising order, by linear interpolation between neighbours (numpy's default).
+double percentile(const std::vector<double>& sorted, double share);
+
 // Percentiles by linear interpolation between neighbours (numpy's default). All zero for no values.
 Statistics summarize(std::vector<double> values);
 

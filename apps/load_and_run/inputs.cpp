@@ -5,9 +5,12 @@
 #include <cstring>
 
 #include "apps/cli/array_file.h"
+#include "apps/cli/image_file.h"
+#include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
 #include "libmge/device/device.h"
 #include "libmge/op/apply.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -54,6 +57,17 @@ Tensor shape_filled_with_ones(const std::string& braced, DType dtype) {
     return tensor;
 }
 
+// An image is (1, height, width, channels). A model that reads channels first gets them there.
+Tensor as_input(const Tensor& image, const TensorSpec& spec) {
+    auto& wanted = spec.shape;
+    int64_t channels = image.shape()[3];
+    bool takes_channels_first = wanted.is_known() && wanted.rank() == 4 && wanted[1] == channels &&
+                                wanted[3] != channels && spec.dtype != DType::u8;
+    if (!takes_channels_first) return image;
+    InterpreterScope eager(eager_interpreter());
+    return ops::transpose(image, {.pattern = {0, 3, 1, 2}});
+}
+
 Tensor read_value(const std::string& value, const TensorSpec& spec, uint64_t seed) {
     if (value.empty()) fail("an input has no value");
     if (value[0] == '#') {
@@ -63,14 +77,17 @@ Tensor read_value(const std::string& value, const TensorSpec& spec, uint64_t see
     }
     if (value[0] == '{') return shape_filled_with_ones(value, spec.dtype);
     if (ends_with(value, ".npy")) return cli::read_npy(value);
+    if (cli::is_image_name(value)) return as_input(cli::read_image(value), spec);
     if (value.find_first_not_of("0123456789+-.,[] eE") != std::string::npos)
-        fail(text("'", value,
-                  "' is neither a .npy or .npz file, a literal, a shape in braces, nor #rand(...)"));
+        fail(text(
+            "'", value,
+            "' is neither a file (.npy .npz .json .png .jpg .ppm .pgm), a literal, a shape in braces, nor ",
+            "#rand(...)"));
     return parse_literal(value);
 }
 
-void read_archive(const std::string& path, const InputTable& table, Tensors& values) {
-    for (auto& [name, tensor] : cli::read_npz(path)) {
+void take_all(const std::map<std::string, Tensor>& given, const InputTable& table, Tensors& values) {
+    for (auto& [name, tensor] : given) {
         size_t i = table.find(name);
         values[i] = fit_dtype(tensor, table.spec(i).dtype, table.name(i));
     }
@@ -90,29 +107,79 @@ Tensor with_batch(const Tensor& tensor, int64_t batch, const std::string& name) 
     return result;
 }
 
-}  // namespace
-
-Tensors prepare_inputs(const Model& model, const Options& options) {
-    InputTable table{model.graph};
-    Tensors values(table.size());
-    if (options.input.empty() && !model.test_cases.empty()) values = model.test_cases[0].inputs;
-    for (auto& [name, value] : split_inputs(options.input)) {
-        if (ends_with(value, ".npz")) {
-            read_archive(value, table, values);
+Test given_test(const InputTable& table, const std::string& values, uint64_t seed) {
+    Test test;
+    test.name = values;
+    test.inputs.resize(table.size());
+    for (auto& [name, value] : split_inputs(values)) {
+        bool is_archive = ends_with(value, ".npz");
+        if (is_archive || ends_with(value, ".json")) {
+            take_all(is_archive ? cli::read_npz(value) : read_json_inputs(value), table, test.inputs);
             continue;
         }
         size_t i = table.find(name);
-        values[i] =
-            fit_dtype(read_value(value, table.spec(i), options.seed + i), table.spec(i).dtype, table.name(i));
+        test.inputs[i] =
+            fit_dtype(read_value(value, table.spec(i), seed + i), table.spec(i).dtype, table.name(i));
     }
-    for (size_t i = 0; i < values.size(); ++i) {
-        if (!values[i]) {
-            double bound = is_float(table.spec(i).dtype) ? 1 : 0;
-            values[i] = random_tensor(table.spec(i), -bound, bound, options.seed + i);
+    return test;
+}
+
+// Inputs without a value: those of the model's first test case, else random numbers.
+void fill_inputs(const Model& model, const InputTable& table, uint64_t seed, Test& test) {
+    for (size_t i = 0; i < table.size(); ++i) {
+        if (test.inputs[i]) continue;
+        double bound = is_float(table.spec(i).dtype) ? 1 : 0;
+        test.inputs[i] = model.test_cases.empty() ? random_tensor(table.spec(i), -bound, bound, seed + i)
+                                                  : model.test_cases[0].inputs[i];
+    }
+}
+
+std::vector<Test> tests_without_batch(const Model& model, const InputOptions& options) {
+    InputTable table{model.graph};
+    std::vector<Test> tests;
+    for (auto& values : options.values) tests.push_back(given_test(table, values, options.seed));
+    if (tests.empty())
+        for (auto& known : model.test_cases) {
+            tests.emplace_back();
+            tests.back().name = known.name;
+            tests.back().inputs = known.inputs;
+            tests.back().expected = known.outputs;
         }
-        if (options.batch_size) values[i] = with_batch(values[i], options.batch_size, table.name(i));
+    if (tests.empty()) {
+        tests.emplace_back();
+        tests.back().inputs.resize(table.size());
     }
-    return values;
+    for (auto& test : tests) fill_inputs(model, table, options.seed, test);
+    return tests;
+}
+
+Test with_batch(const Model& model, const Test& test, int64_t batch) {
+    InputTable table{model.graph};
+    Test result;
+    result.name = text(test.name, test.name.empty() ? "" : " ", "batch ", batch);
+    for (size_t i = 0; i < table.size(); ++i)
+        result.inputs.push_back(with_batch(test.inputs[i], batch, table.name(i)));
+    return result;
+}
+
+}  // namespace
+
+TensorSpecs specs_of(const Tensors& tensors) {
+    TensorSpecs specs;
+    for (auto& tensor : tensors) specs.push_back(tensor.spec());
+    return specs;
+}
+
+std::vector<Test> make_tests(const Model& model, const InputOptions& options) {
+    auto tests = tests_without_batch(model, options);
+    if (!options.batch_sizes.empty()) {
+        std::vector<Test> batched;
+        for (auto& test : tests)
+            for (int64_t batch : options.batch_sizes) batched.push_back(with_batch(model, test, batch));
+        tests = std::move(batched);
+    }
+    for (size_t i = 0; i < tests.size(); ++i) tests[i].index = i;
+    return tests;
 }
 
 }  // namespace mge::load_and_run

@@ -1,67 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <array>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <utility>
 
-#include "apps/cli/array_file.h"
-#include "apps/load_and_run/inputs.h"
+#include "apps/load_and_run/debugger.h"
+#include "apps/load_and_run/devices.h"
 #include "apps/load_and_run/report.h"
+#include "apps/load_and_run/stages.h"
+#include "apps/load_and_run/verdict.h"
 
 namespace mge::load_and_run {
 namespace {
 
-std::vector<std::pair<std::string, Tensor>> collect_outputs(Session& session) {
-    std::vector<std::pair<std::string, Tensor>> outputs;
-    std::set<std::string> taken;
-    for (size_t i = 0; i < session.program().outputs().size(); ++i) {
-        std::string name = session.program().outputs()[i].name;
-        if (name.empty()) name = "output";
-        std::string unique = name;
-        for (int n = 1; !taken.insert(unique).second; ++n) unique = text(name, '[', n, ']');
-        outputs.emplace_back(unique, session.output(i));
+struct TestStage {
+    const char* name;
+    void (*run)(Job&, Test&);
+};
+
+// What happens to each test. A stage that was not asked for returns at once.
+constexpr std::array test_stages{
+    TestStage{"compile", compile},
+    TestStage{"first run", run_first},
+    TestStage{"compare with the model's outputs", compare},
+    TestStage{"time", time_runs},
+};
+
+void run_tests(Job& job) {
+    for (auto& test : job.tests) {
+        for (auto& stage : test_stages) stage.run(job, test);
+        // The first one stays for the stages to come.
+        if (test.index > 0) test.context.reset();
     }
-    return outputs;
 }
 
-// Scripts written for MegEngine's tool look for this line on stderr.
-void print_finished(const cli::Statistics& s, size_t runs) {
-    std::fprintf(
-        stderr,
-        "=== finished test #0: time=%.3fms avg_time=%.3fms standard_deviation=%.3fms min=%.3fms max=%.3fms\n",
-        s.mean * double(runs), s.mean, s.deviation, s.min, s.max);
-}
+struct Stage {
+    const char* name;
+    void (*run)(Job&);
+};
 
-double samples_per_run(const Tensors& inputs) {
-    return inputs.empty() || inputs[0].shape().rank() == 0 ? 1 : double(inputs[0].shape()[0]);
-}
+// What one call does, in this order.
+constexpr std::array stages{
+    Stage{"list devices", list_devices},
+    Stage{"require a device", require_device},
+    Stage{"wait for a debugger", wait_for_debugger},
+    Stage{"choose device and threads", choose_device},
+    Stage{"load the model and its inputs", load_model},
+    Stage{"run the tests", run_tests},
+    Stage{"check the model's test cases", check_stored_test_cases},
+    Stage{"print", print_results},
+    Stage{"compare with the baseline", compare_with_baseline},
+    Stage{"write outputs", write_outputs},
+};
 
 int run(cli::Invocation& invocation) {
     Options options = parse_options(invocation);
-    Session session(options);
-    Tensors inputs = prepare_inputs(session.model(), options);
-    session.start(inputs);
-    if (options.model_info) print_model_info(session);
-
-    Results results;
-    results.outputs = collect_outputs(session);
-    results.test_cases = session.check_test_cases();
-    auto times = session.measure();
-    results.runs = times.size();
-    results.latency = cli::summarize(std::move(times));
-    if (results.latency.mean > 0)
-        results.throughput_per_s = samples_per_run(inputs) * 1000 / results.latency.mean;
-    print_finished(results.latency, results.runs);
-    print_results(session, results, options);
-    if (!options.dump_outputs.empty()) cli::write_npz(options.dump_outputs, results.outputs);
-    auto report = to_json(session, results, invocation, options);
-    for (auto& test : results.test_cases)
-        if (!test.mismatches.empty())
-            return cli::finish_report(
-                invocation, report, ErrorCode::accuracy,
-                text("test case '", test.name, "' of '", options.model, "' differs from its stored outputs"));
-    if (!invocation.json.empty()) cli::write_report(invocation, report);
-    return 0;
+    cli::Json result = cli::Json::object();
+    Job job{invocation, options, result};
+    for (auto& stage : stages)
+        if (!job.is_done) stage.run(job);
+    return write_report(job);
 }
 
 }  // namespace

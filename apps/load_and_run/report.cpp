@@ -3,10 +3,14 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/table.h"
+#include "apps/load_and_run/affinity.h"
+#include "apps/load_and_run/compile_options.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/op/apply.h"
@@ -37,18 +41,18 @@ std::string value_text(const Tensor& tensor) {
     return n > printed_elements ? result + " ..." : result;
 }
 
-void print_ports(const Session& session, std::vector<std::vector<std::string>>& rows) {
-    for (auto& port : session.program().inputs())
+void print_ports(const Program& program, std::vector<std::vector<std::string>>& rows) {
+    for (auto& port : program.inputs())
         rows.push_back({"INPUT", port.name, text(port.spec.shape), text(port.spec.dtype)});
-    for (auto& port : session.program().outputs())
+    for (auto& port : program.outputs())
         rows.push_back({"OUTPUT", port.name, text(port.spec.shape), text(port.spec.dtype)});
 }
 
-void print_algorithms(const Session& session) {
+void print_algorithms(const Program& program) {
     std::vector<std::vector<std::string>> rows{
         {"step", "operator", "name", "algorithm", "source", "measured ms", "workspace"}};
     size_t index = 0;
-    for (auto& step : session.program().steps())
+    for (auto& step : program.steps())
         rows.push_back({std::to_string(index++), step.op, step.name, step.algorithm,
                         std::string(name_of(step.source)),
                         step.milliseconds > 0 ? format_number(step.milliseconds, 4) : "-",
@@ -76,31 +80,67 @@ void print_test_cases(const std::vector<TestCaseResult>& results) {
     }
 }
 
-void print_summary(const Session& session, const Results& r) {
+void print_start(const Job& job, const Test& test) {
     std::cout << "\nPerformance summary (" << cpu_model() << ", " << name_of(cpu_isa()) << ", "
               << default_threads() << " threads)\n";
-    cli::print_table(std::cout, {{"load", format_number(session.load_ms, 3) + " ms"},
-                                 {"compile", format_number(session.compile_ms, 3) + " ms"},
-                                 {"first run", format_number(session.first_run_ms, 3) + " ms"}});
+    auto ms = [](double value) { return format_number(value, 3) + " ms"; };
+    double load = job.session->load_ms, read = job.session->read_ms;
+    if (job.options.run.startup)
+        cli::print_table(std::cout, {{"read", ms(read)},
+                                     {"verify", ms(load - read)},
+                                     {"compile", ms(test.compile_ms)},
+                                     {"prepare", ms(test.prepare_ms)},
+                                     {"first run", ms(test.first_run_ms)}});
+    else
+        cli::print_table(std::cout, {{"load", ms(load)},
+                                     {"compile", ms(test.compile_ms + test.prepare_ms)},
+                                     {"first run", ms(test.first_run_ms)}});
+}
+
+std::string percent_text(double percent) { return text("percentile(", percent, "%)"); }
+
+void print_times(const Job& job, const Test& test) {
+    auto& r = job.results[test.index];
     auto& l = r.latency;
-    std::cout << "latency of " << r.runs << " runs, ms: min = " << format_number(l.min, 4)
-              << ", mean = " << format_number(l.mean, 4) << ", median = " << format_number(l.p50, 4)
-              << ", percentile(90%) = " << format_number(l.p90, 4)
-              << ", percentile(99%) = " << format_number(l.p99, 4) << ", max = " << format_number(l.max, 4)
-              << ", cv = " << format_number(100 * l.cv, 1) << " %\n";
-    std::cout << "throughput: " << format_number(r.throughput_per_s, 1) << " samples/s\n";
-    if (l.cv > unstable_cv)
+    if (job.tests.size() > 1)
+        std::cout << "test #" << test.index << (test.name.empty() ? "" : " (" + test.name + ")") << ": ";
+    std::cout << "latency of " << r.measured.times.size() << " runs, ms: min = " << format_number(l.min, 4)
+              << ", mean = " << format_number(l.mean, 4) << ", median = " << format_number(l.p50, 4);
+    auto sorted = r.measured.times;
+    std::ranges::sort(sorted);
+    for (double percent : job.options.run.percentiles)
+        if (percent != 50)
+            std::cout << ", " << percent_text(percent) << " = "
+                      << format_number(cli::percentile(sorted, percent / 100), 4);
+    std::cout << ", max = " << format_number(l.max, 4) << ", cv = " << format_number(100 * l.cv, 1) << " %\n"
+              << "throughput: " << format_number(r.throughput_per_s, 1) << " samples/s\n";
+    if (r.measured.no_energy.empty() && r.measured.joules > 0)
+        std::cout << "energy: " << format_number(r.measured.joules / double(r.measured.times.size()), 4)
+                  << " J per run (all processor packages)\n";
+    if (!r.measured.waits.empty())
+        std::cout << "waiting in the queue, ms: mean = "
+                  << format_number(cli::summarize(r.measured.waits).mean, 4) << '\n';
+    else if (l.cv > unstable_cv)
         std::cout << "warning: times vary by " << format_number(100 * l.cv, 0)
                   << " %: the machine is busy or the runs are few; try --duration 3\n";
 }
 
-void print_memory(const Session& session) {
-    MemoryReport m = session.program().memory();
+void print_memory(const Program& program) {
+    MemoryReport m = program.memory();
     std::cout << "memory: weights " << format_bytes(double(m.weights)) << ", packed weights "
               << format_bytes(double(m.packed_weights)) << ", plan " << format_bytes(double(m.plan))
               << " (lower bound " << format_bytes(double(m.plan_lower_bound)) << "), inputs and outputs "
               << format_bytes(double(m.inputs_outputs)) << ", process peak "
               << format_bytes(double(peak_resident_bytes())) << '\n';
+}
+
+// The test cases of the model's file, whether they were the tests or not.
+std::vector<TestCaseResult> test_cases_of(const Job& job) {
+    std::vector<TestCaseResult> all = job.stored_test_cases;
+    bool are_tests = job.options.input.values.empty() && job.options.input.batch_sizes.empty();
+    if (are_tests && job.session && !job.session->model().test_cases.empty())
+        for (auto& result : job.results) all.push_back(result.comparison);
+    return all;
 }
 
 Json test_cases_json(const std::vector<TestCaseResult>& results) {
@@ -122,8 +162,8 @@ Json test_cases_json(const std::vector<TestCaseResult>& results) {
     return list;
 }
 
-Json memory_json(const Session& session) {
-    MemoryReport m = session.program().memory();
+Json memory_json(const Program& program) {
+    MemoryReport m = program.memory();
     return {{"weights", m.weights},
             {"packed_weights", m.packed_weights},
             {"plan", m.plan},
@@ -133,65 +173,178 @@ Json memory_json(const Session& session) {
             {"process_peak", peak_resident_bytes()}};
 }
 
-// Readers of the first reports look for these fields at the top level; new fields stand in the result only.
-constexpr const char* top_level_fields[] = {"model",      "load_ms",    "compile_ms",       "first_run_ms",
-                                            "runs",       "latency_ms", "throughput_per_s", "memory_bytes",
-                                            "algorithms", "testcases",  "outputs"};
+Json latency_json(const cli::Statistics& l) {
+    return {{"min", l.min}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90},
+            {"p99", l.p99}, {"max", l.max},   {"cv", l.cv}};
+}
 
-Json with_envelope(const Json& result, const cli::Invocation& invocation) {
-    Json report = cli::make_report(invocation);
-    for (auto* field : top_level_fields)
-        if (result.contains(field)) report[field] = result[field];
-    report["result"] = result;
-    return report;
+Json percentiles_json(const Job& job, std::vector<double> times) {
+    std::ranges::sort(times);
+    Json result = Json::object();
+    for (double percent : job.options.run.percentiles)
+        result[text('p', percent)] = times.empty() ? 0 : cli::percentile(times, percent / 100);
+    return result;
+}
+
+Json algorithms_json(const Program& program) {
+    Json list = Json::array();
+    for (auto& step : program.steps())
+        list.push_back({{"op", step.op},
+                        {"name", step.name},
+                        {"algorithm", step.algorithm},
+                        {"source", name_of(step.source)},
+                        {"measured_ms", step.milliseconds},
+                        {"workspace", step.workspace}});
+    return list;
+}
+
+Json tensors_json(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+    Json list = Json::array();
+    for (auto& [name, tensor] : tensors)
+        list.push_back(
+            {{"name", name}, {"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape().dims()}});
+    return list;
+}
+
+Json ports_json(const std::vector<PortInfo>& ports) {
+    Json list = Json::array();
+    for (auto& port : ports)
+        list.push_back({{"name", port.name},
+                        {"dtype", name_of(port.spec.dtype)},
+                        {"shape", port.spec.shape.is_known() ? Json(port.spec.shape.dims()) : Json()}});
+    return list;
+}
+
+// Fields for flags that are seen nowhere else.
+void add_on_request(Job& job) {
+    auto& o = job.options;
+    bool asks_cpu =
+        o.device.cpu || o.device.cpu_default || o.device.multithread > 0 || o.device.multithread_default > 0;
+    job.report["device"] = {{"asked", asks_cpu ? "cpu" : "default"},
+                            {"name", o.device.cpu_default ? "cpu:default" : "cpu0"},
+                            {"threads", default_threads()},
+                            {"issued_by", o.device.runs_on_worker() ? "worker" : "caller"},
+                            {"pinned_to", pinned_cpus(o)}};
+    job.report["weights"] = o.run.share_param_mem ? "one buffer" : "mapped";
+    job.report["seed"] = o.input.seed;
+    job.report["copy_to_host"] = o.input.copy_to_host;
+    job.report["crew"] = {{"streams", o.run.streams},
+                          {"loads", o.run.loads},
+                          {"rate", o.run.rate},
+                          {"warmup_iterations", o.run.warmup_iterations}};
+    job.report["assertions_fail"] = !o.output.disable_assert_throw;
+    if (!o.output.dump_outputs.empty()) job.report["dumped_outputs"] = o.output.dump_outputs;
+    if (o.run.wait_gdb) job.report["waited_for_debugger"] = true;
+    if (o.output.model_info)
+        job.report["model_info"] = {{"inputs", ports_json(job.tests[0].program->inputs())},
+                                    {"outputs", ports_json(job.tests[0].program->outputs())}};
+    if (o.graph.optimize_for_inference) {
+        auto& done = job.session->optimized;
+        job.report["optimize_for_inference"] = {{"milliseconds", done.milliseconds},
+                                                {"nodes_before", done.nodes_before},
+                                                {"nodes_after", done.nodes_after}};
+    }
+    if (o.graph.fake_first) job.report["fake_run_ms"] = job.tests[0].fake_run_ms;
+}
+
+// Parts of the time from the file to the first result.
+Json startup_json(const Job& job) {
+    auto& test = job.tests.at(0);
+    auto& s = *job.session;
+    return {{"read_ms", s.read_ms},
+            {"verify_ms", s.load_ms - s.read_ms},
+            {"compile_ms", test.compile_ms},
+            {"prepare_ms", test.prepare_ms},
+            {"first_run_ms", test.first_run_ms},
+            {"total_ms", s.load_ms + test.compile_ms + test.prepare_ms + test.first_run_ms}};
+}
+
+Json test_json(const Job& job, const Test& test) {
+    auto& r = job.results[test.index];
+    Json result{{"index", test.index},
+                {"name", test.name},
+                {"inputs", ports_json(test.program->inputs())},
+                {"outputs", tensors_json(r.outputs)},
+                {"compile_ms", test.compile_ms},
+                {"prepare_ms", test.prepare_ms},
+                {"first_run_ms", test.first_run_ms},
+                {"runs", r.measured.times.size()},
+                {"seconds", r.measured.seconds},
+                {"latency_ms", latency_json(r.latency)},
+                {"percentiles_ms", percentiles_json(job, r.measured.times)},
+                {"throughput_per_s", r.throughput_per_s},
+                {"times_ms", r.measured.times}};
+    if (r.measured.no_energy.empty() && !r.measured.times.empty())
+        result["energy"] = {{"joules_per_run", r.measured.joules / double(r.measured.times.size())}};
+    else
+        result["energy"] = {{"unavailable", r.measured.no_energy}};
+    if (!r.measured.waits.empty()) {
+        result["queue_ms"] = latency_json(cli::summarize(r.measured.waits));
+        result["waits_ms"] = r.measured.waits;
+    }
+    if (!r.measured.load_ms.empty())
+        result["loads"] = {{"load_ms", r.measured.load_ms}, {"compile_ms", r.measured.compile_ms}};
+    return result;
+}
+
+// The fields that reports of schema 1 have had from the start; they are about the first test.
+Json first_test_json(const Job& job) {
+    auto& test = job.tests.at(0);
+    auto& r = job.results.at(0);
+    return {{"model", job.options.run.model.path},
+            {"load_ms", job.session->load_ms},
+            {"compile_ms", test.compile_ms + test.prepare_ms},
+            {"first_run_ms", test.first_run_ms},
+            {"runs", r.measured.times.size()},
+            {"latency_ms", latency_json(r.latency)},
+            {"throughput_per_s", r.throughput_per_s},
+            {"memory_bytes", memory_json(*test.program)},
+            {"algorithms", algorithms_json(*test.program)},
+            {"testcases", test_cases_json(test_cases_of(job))},
+            {"outputs", tensors_json(r.outputs)}};
 }
 
 }  // namespace
 
-void print_model_info(const Session& session) {
+void print_model_info(const Test& test) {
     std::vector<std::vector<std::string>> rows{{"type", "name", "shape", "dtype"}};
-    print_ports(session, rows);
+    print_ports(*test.program, rows);
     std::cout << "Runtime Model Info\n";
     cli::print_table(std::cout, rows);
     std::cout << '\n';
 }
 
-void print_results(const Session& session, const Results& results, const Options& options) {
-    print_test_cases(results.test_cases);
-    for (auto& [name, tensor] : results.outputs)
+void print_results(Job& job) {
+    print_test_cases(test_cases_of(job));
+    auto& first = job.tests.at(0);
+    for (auto& [name, tensor] : job.results.at(0).outputs)
         std::cout << "output '" << name << "' " << tensor.spec() << ": " << value_text(tensor) << '\n';
-    if (options.verbose) print_algorithms(session);
-    print_summary(session, results);
-    print_memory(session);
+    if (job.invocation.verbose) print_algorithms(*first.program);
+    print_start(job, first);
+    for (auto& test : job.tests) print_times(job, test);
+    print_memory(*first.program);
 }
 
-cli::Json to_json(const Session& session, const Results& r, const cli::Invocation& invocation,
-                  const Options& options) {
-    Json report;
-    report["model"] = options.model;
-    report["load_ms"] = session.load_ms;
-    report["compile_ms"] = session.compile_ms;
-    report["first_run_ms"] = session.first_run_ms;
-    auto& l = r.latency;
-    report["runs"] = r.runs;
-    report["latency_ms"] = {{"min", l.min}, {"mean", l.mean}, {"p50", l.p50}, {"p90", l.p90},
-                            {"p99", l.p99}, {"max", l.max},   {"cv", l.cv}};
-    report["throughput_per_s"] = r.throughput_per_s;
-    report["memory_bytes"] = memory_json(session);
-    report["algorithms"] = Json::array();
-    for (auto& step : session.program().steps())
-        report["algorithms"].push_back({{"op", step.op},
-                                        {"name", step.name},
-                                        {"algorithm", step.algorithm},
-                                        {"source", name_of(step.source)},
-                                        {"measured_ms", step.milliseconds},
-                                        {"workspace", step.workspace}});
-    report["testcases"] = test_cases_json(r.test_cases);
-    report["outputs"] = Json::array();
-    for (auto& [name, tensor] : r.outputs)
-        report["outputs"].push_back(
-            {{"name", name}, {"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape().dims()}});
-    return with_envelope(report, invocation);
+int write_report(Job& job) {
+    Json report = cli::make_report(job.invocation);
+    if (!job.is_done) {
+        Json first = first_test_json(job);
+        report.update(first);
+        first.update(job.report);
+        job.report = std::move(first);
+        job.report["interface"] = job.options.run.lite ? "lite" : "mdl";
+        job.report["options"] = to_json(job.session->compile_options());
+        job.report["options_without_effect"] = job.options_without_effect;
+        add_on_request(job);
+        if (job.options.run.startup) job.report["startup"] = startup_json(job);
+        job.report["tests"] = Json::array();
+        for (auto& test : job.tests) job.report["tests"].push_back(test_json(job, test));
+    }
+    report["result"] = job.report;
+    if (job.failure)
+        return cli::finish_report(job.invocation, report, job.failure->code, job.failure->message);
+    if (!job.invocation.json.empty()) cli::write_report(job.invocation, report);
+    return 0;
 }
 
 }  // namespace mge::load_and_run

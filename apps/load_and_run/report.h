@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <string>
-#include <vector>
-
-#include "apps/cli/statistics.h"
-#include "apps/load_and_run/session.h"
+#include "apps/load_and_run/job.h"
 
 namespace mge::load_and_run {
 
-struct Results {
-    cli::Statistics latency;
-    size_t runs = 0;
-    double throughput_per_s = 0;  // samples: runs times the first extent of the first input
-    std::vector<TestCaseResult> test_cases;
-    std::vector<std::pair<std::string, Tensor>> outputs;  // unique names
-};
-
-void print_model_info(const Session& session);
-void print_results(const Session& session, const Results& results, const Options& options);
-cli::Json to_json(const Session& session, const Results& results, const cli::Invocation& invocation,
-                  const Options& options);
+void print_model_info(const Test& test);
+void print_results(Job& job);
+// With --json: the envelope, the fields of schema 1, and the result. Returns the exit code.
+int write_report(Job& job);
 
 }  // namespace mge::load_and_run

@@ -2,147 +2,135 @@
 #include "apps/load_and_run/session.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
-#include "libmge/base/log.h"
-#include "libmge/base/threads.h"
+#include "apps/load_and_run/clock.h"
+#include "apps/load_and_run/compile_options.h"
+#include "libmge/base/file.h"
 #include "libmge/model/open.h"
-#include "libmge/op/apply.h"
+#include "libmge/passes/pass.h"
 
 namespace mge::load_and_run {
 namespace {
 
-// Test cases were computed by eager operators; other algorithms may differ by this much. Relative to the
-// largest value.
-constexpr double relative_tolerance = 1e-4, half_tolerance = 1e-2;
-
-using Clock = std::chrono::steady_clock;
-double milliseconds_since(Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+// Bytes at an address that suits a model, in memory of our own.
+std::shared_ptr<std::byte[]> copy_of(std::span<const std::byte> bytes) {
+    constexpr size_t alignment = 64;
+    size_t size = (bytes.size() / alignment + 1) * alignment;
+    auto* data = static_cast<std::byte*>(std::aligned_alloc(alignment, size));
+    if (!data) throw MemoryError("there is no memory for the model's file");
+    std::memcpy(data, bytes.data(), bytes.size());
+    return {data, [](std::byte* p) { std::free(p); }};
 }
 
-TensorSpecs specs_of(const Tensors& tensors) {
-    TensorSpecs specs;
-    for (auto& t : tensors) specs.push_back(t.spec());
-    return specs;
-}
-
-double largest_magnitude(const Tensor& t) {
-    double largest = 0;
-    for (int64_t i = 0; i < t.spec().numel(); ++i)
-        if (double v = std::abs(double(t.data<float>()[i])); std::isfinite(v)) largest = std::max(largest, v);
-    return largest;
-}
-
-void compare_values(const Tensor& got, const Tensor& expected, TestCaseResult& result, Mismatch mismatch) {
-    bool is_half = size_of(expected.dtype()) == 2 && is_float(expected.dtype());
-    Tensor a = convert_dtype(got, DType::f32), b = convert_dtype(expected, DType::f32);
-    double allowed = is_float(expected.dtype()) ? (is_half ? half_tolerance : relative_tolerance) *
-                                                      std::max(1e-3, largest_magnitude(b))
-                                                : 0;
-    for (int64_t i = 0; i < b.spec().numel(); ++i) {
-        float x = a.data<float>()[i], y = b.data<float>()[i];
-        if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-        double error = std::abs(double(x) - double(y));
-        if (error <= allowed) {
-            result.largest_error = std::max(result.largest_error, error);
-            continue;
-        }
-        if (mismatch.count++ == 0) {
-            mismatch.index = i;
-            mismatch.got = text(x);
-            mismatch.expected = text(y);
-        }
-        result.largest_error = std::max(result.largest_error, std::isnan(error) ? INFINITY : error);
-    }
-    if (mismatch.count) result.mismatches.push_back(std::move(mismatch));
-}
-
-void compare(const Tensor& got, const Tensor& expected, const std::string& output, TestCaseResult& result) {
-    if (got.dtype() != expected.dtype() || !(got.shape() == expected.shape())) {
-        result.mismatches.push_back({output, -1, text(got.spec()), text(expected.spec()), 1});
-        return;
-    }
-    compare_values(got, expected, result, {output, -1, {}, {}, 0});
-}
-
-void load_inputs(Context& context, const Tensors& inputs) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-        if (size_t bytes = inputs[i].spec().bytes()) std::memcpy(context.input(i), inputs[i].data(), bytes);
+void touch_pages(std::span<const std::byte> bytes) {
+    constexpr size_t page = 4096;
+    for (size_t i = 0; i < bytes.size(); i += page) (void)*static_cast<const volatile std::byte*>(&bytes[i]);
 }
 
 }  // namespace
 
 Session::Session(const Options& options) : options_(options) {
-    if (options.threads) set_default_threads(options.threads);
-    compile_options_.threads = default_threads();
-    auto start = Clock::now();
-    model_ = open_model(options.model);
-    load_ms = milliseconds_since(start);
-
-    bool named = !options.algorithm_cache.empty();
-    if (named && !options.fast_run && !std::filesystem::exists(options.algorithm_cache))
-        throw UserError(text("--fast-run-algo-policy: '", options.algorithm_cache,
-                             "' does not exist; add --fast-run to fill it"));
-    if (!named && !options.fast_run) return;
-    cache_ = FastrunCache::open(named ? options.algorithm_cache : FastrunCache::default_path());
-    compile_options_.select.cache = cache_.get();
-    compile_options_.select.profile = true;
-    compile_options_.select.heuristic = !options.fast_run;
-    compile_options_.select.optimized = options.fast_run;
+    open_cache();
+    compile_options_ = make_compile_options(options, cache_.get());
+    load();
+    if (options.graph.optimize_for_inference) optimize();
 }
 
+void Session::load() {
+    auto& o = options_.run;
+    auto start = Clock::now();
+    if (o.share_param_mem) {
+        auto file = MappedFile::open(o.model.path);
+        auto bytes = file->bytes();
+        auto copy = copy_of(bytes);
+        read_ms = milliseconds_since(start);
+        model_ = open_model(ModelBytes{{copy.get(), bytes.size()}, copy, o.model.path});
+    } else {
+        if (o.startup) {
+            auto file = MappedFile::open(o.model.path);
+            touch_pages(file->bytes());
+            read_ms = milliseconds_since(start);
+        }
+        model_ = o.model.read();
+    }
+    load_ms = milliseconds_since(start);
+}
+
+void Session::open_cache() {
+    auto& o = options_.algorithms;
+    if (o.cache.empty() && !o.measures()) return;
+    cache_ = FastrunCache::open(o.cache.empty() ? FastrunCache::default_path() : o.cache);
+}
+
+// The passes ahead of time, all but the choice of layouts, which depends on shapes.
+void Session::optimize() {
+    auto& o = compile_options_;
+    PassOptions options{.passes = o.passes, .level = o.level, .graph_opt = o.graph_opt, .threads = o.threads};
+    options.passes["choose_layout"] = false;
+    check(o);
+    optimized.nodes_before = model_.graph.nodes().size();
+    auto start = Clock::now();
+    model_.graph = run_passes(std::move(model_.graph), options);
+    optimized.milliseconds = milliseconds_since(start);
+    optimized.nodes_after = model_.graph.nodes().size();
+}
+
+void Session::require_known_shapes(const TensorSpecs& inputs) const {
+    auto& graph = model_.graph;
+    bool is_recorded = compile_options_.comp_node_seq_record_level == 2;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        auto& own = graph.value(graph.inputs()[i]);
+        if (compile_options_.const_shape && !(own.spec == inputs[i]))
+            throw_user(
+                "--const-shape",
+                text("input '", own.name, "' is ", own.spec, ", a constant, and was given as ", inputs[i]),
+                ErrorClass::value);
+        if (is_recorded && program_ && !(program_->inputs()[i].spec == inputs[i]))
+            throw_user("--record-comp-seq2",
+                       text("the shapes are fixed: input '", own.name, "' was recorded as ",
+                            program_->inputs()[i].spec, " and is given as ", inputs[i]),
+                       ErrorClass::value);
+    }
+}
+
+// Compiling packs the weights, which takes seconds for a large net: a program is used again when it can be.
 std::shared_ptr<const Program> Session::program_for(const TensorSpecs& inputs) {
+    require_known_shapes(inputs);
     auto has_spec = [](const PortInfo& port, const TensorSpec& spec) { return port.spec == spec; };
     if (program_ && std::ranges::equal(program_->inputs(), inputs, has_spec)) return program_;
-    return Program::compile(infer_shapes(model_.graph, inputs), compile_options_);
+    program_ = Program::compile(infer_shapes(model_.graph, inputs), compile_options_);
+    if (compile_options_.comp_node_seq_record_level == 2) model_.graph.forget_nodes();
+    return program_;
 }
 
-std::unique_ptr<Context> Session::make_context(std::shared_ptr<const Program> program,
-                                               const Tensors& inputs) {
-    auto context = Context::create(std::move(program));
-    load_inputs(*context, inputs);
+std::unique_ptr<Context> Session::make_context(const Test& test) const {
+    auto context = Context::create(test.program);
+    for (size_t i = 0; i < test.inputs.size(); ++i)
+        if (size_t bytes = test.inputs[i].spec().bytes())
+            std::memcpy(context->input(i), test.inputs[i].data(), bytes);
     return context;
 }
 
-void Session::start(const Tensors& inputs) {
+void Session::prepare(Test& test) {
     auto start = Clock::now();
-    program_ = program_for(specs_of(inputs));
-    context_ = make_context(program_, inputs);
-    compile_ms = milliseconds_since(start);
+    test.program = program_for(specs_of(test.inputs));
+    test.compile_ms = milliseconds_since(start);
     start = Clock::now();
-    context_->run();
-    first_run_ms = milliseconds_since(start);
+    test.context = make_context(test);
+    test.prepare_ms = milliseconds_since(start);
 }
 
-std::vector<TestCaseResult> Session::check_test_cases() {
-    std::vector<TestCaseResult> results;
-    for (auto& test : model_.test_cases) {
-        TestCaseResult result{test.name, !test.outputs.empty(), 0, {}};
-        auto program = program_for(specs_of(test.inputs));
-        auto context = make_context(program, test.inputs);
-        context->run();
-        for (size_t i = 0; i < test.outputs.size(); ++i)
-            compare(context->copy_output(i), test.outputs[i], program->outputs()[i].name, result);
-        results.push_back(std::move(result));
+void Session::first_run(Test& test) {
+    auto start = Clock::now();
+    if (compile_options_.fake_next_exec) {
+        test.context->run();
+        test.fake_run_ms = milliseconds_since(start);
+        start = Clock::now();
     }
-    return results;
-}
-
-std::vector<double> Session::measure() {
-    for (int i = 0; i < options_.warmup_iterations; ++i) context_->run();
-    std::vector<double> times;
-    times.reserve(size_t(options_.iterations));
-    auto begin = Clock::now();
-    while (int(times.size()) < options_.iterations || milliseconds_since(begin) < options_.duration * 1000) {
-        auto start = Clock::now();
-        context_->run();
-        times.push_back(milliseconds_since(start));
-    }
-    return times;
+    test.context->run();
+    test.first_run_ms = milliseconds_since(start);
 }
 
 }  // namespace mge::load_and_run

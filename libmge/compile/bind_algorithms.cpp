@@ -15,7 +15,8 @@ std::string label_of(const Graph& graph, const Node& node) {
 
 Choice bind(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
     try {
-        return NodeProblem(*node.op, node.params, operands_of(graph, node), options.threads,
+        bool packs = options.graph_opt.weight_preprocess.value_or(true);
+        return NodeProblem(*node.op, node.params, operands_of(graph, node, packs), options.threads,
                            options.precision)
             .choose(how);
     } catch (const MemoryError& e) {

@@ -67,6 +67,7 @@ private:
     std::vector<std::unique_ptr<DynamicStep>> dynamic_steps_;
     const Prepared nothing_;
     StepObserver* observer_ = nullptr;
+    bool skips_next_ = false;
 
     std::thread worker_;
     std::mutex mutex_;

@@ -47,6 +47,7 @@ public:
     size_t arena_bytes() const { return memory_.plan; }
 
 private:
+    void check_recording();
     void place_buffers(const std::vector<Choice>& choices);
     void make_steps(std::vector<Choice> choices);
     void make_step_reports(const std::vector<SourceNode>& sources);

@@ -42,6 +42,7 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     : program_(std::move(program)), dynamic_values_(program_->graph().values().size()) {
     allocate(own_outputs);
     make_instructions();
+    skips_next_ = program_->options().fake_next_exec;
 }
 
 CompiledContext::~CompiledContext() {
@@ -158,6 +159,10 @@ void CompiledContext::renew_outputs() {
 }
 
 void CompiledContext::run() {
+    if (skips_next_) [[unlikely]] {
+        skips_next_ = false;
+        return;
+    }
     if (observer_) return run_observed(*observer_);
     for (auto& instruction : instructions_) instruction.run(*instruction.prepared, instruction.launch);
 }

@@ -25,6 +25,17 @@ struct Executable::State {
     std::mutex mutex;
     std::list<std::shared_ptr<Entry>> entries;  // most recently used first
 
+    void require_own_shapes(const TensorSpecs& inputs) const {
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            auto& own = graph.value(graph.inputs().at(i));
+            if (!(own.spec == inputs[i]))
+                throw_user("const_shape",
+                           text("input '", own.name, "' is ", own.spec, ", a constant, and was given as ",
+                                inputs[i]),
+                           ErrorClass::value);
+        }
+    }
+
     std::shared_ptr<Entry> find(const TensorSpecs& inputs) {
         std::lock_guard lock(mutex);
         for (auto it = entries.begin(); it != entries.end(); ++it)
@@ -32,6 +43,7 @@ struct Executable::State {
                 entries.splice(entries.begin(), entries, it);
                 return entries.front();
             }
+        if (options.const_shape) require_own_shapes(inputs);
         auto entry = std::make_shared<Entry>();
         entry->inputs = inputs;
         auto program = Program::compile(infer_shapes(graph, inputs), options);

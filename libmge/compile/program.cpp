@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/program.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -22,16 +23,30 @@ PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t i
 }  // namespace
 
 PassOptions pass_options(const CompileOptions& options) {
-    return {.passes = options.passes,
-            .level = options.level,
-            .verify = options.verify_passes,
-            .layout = options.layout,
-            .select = options.select,
-            .threads = options.threads,
-            .precision = options.precision};
+    PassOptions result{.passes = options.passes,
+                       .level = options.level,
+                       .graph_opt = options.graph_opt,
+                       .verify = options.verify_passes,
+                       .layout = options.layout,
+                       .select = options.select,
+                       .threads = options.threads,
+                       .precision = options.precision};
+    if (options.measure_layouts) {
+        result.select.profile = true;
+        result.select.heuristic = false;
+    }
+    return result;
 }
 
 namespace {
+
+// Nothing shares memory: everything is alive all the time.
+void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
+    for (auto& block : blocks) {
+        block.first = 0;
+        block.last = int(steps);
+    }
+}
 
 SourceNode describe(const Graph& graph, NodeId id) {
     auto& node = graph.node(id);
@@ -61,6 +76,7 @@ std::string_view name_of(ValueReport::Place place) {
 }
 
 std::shared_ptr<const Program> Program::compile(const Graph& graph, const CompileOptions& options) {
+    check(options);
     TensorSpecs specs;
     for (ValueId id : graph.inputs()) {
         auto& value = graph.value(id);
@@ -83,7 +99,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         outputs_.push_back(port_of(graph, graph.outputs()[i], "output", i));
     // Equal problems are measured once, also when the caller keeps no cache.
     std::unique_ptr<FastrunCache> own_cache;
-    if (options_.select.profile && !options_.select.cache) {
+    if ((options_.select.profile || options_.measure_layouts) && !options_.select.cache) {
         own_cache = FastrunCache::in_memory();
         options_.select.cache = own_cache.get();
     }
@@ -95,7 +111,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
             memory_.made_weights += value.spec.bytes();
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
-    schedule_ = schedule(graph_);
+    schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt);
+    check_recording();
     auto choices = bind_algorithms(graph_, schedule_, options_);
     place_buffers(choices);
     make_steps(std::move(choices));
@@ -104,10 +121,22 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     // Neither outlives the compilation: the cache belongs to the caller.
     options_.select.cache = nullptr;
     options_.select.profile = false;
+    if (options_.comp_node_seq_record_level == 2) graph_.forget_nodes();
+}
+
+void CompiledProgram::check_recording() {
+    if (!options_.comp_node_seq_record_level) return;
+    auto it = std::ranges::find_if(schedule_.steps, &Step::is_dynamic);
+    if (it == schedule_.steps.end()) return;
+    std::string what = text("'", graph_.node(it->node).op->name, "' finds out its shape at run time");
+    if (options_.comp_node_seq_record_level == 2)
+        throw_user("comp_node_seq_record_level", text("2 needs fixed shapes, but ", what), ErrorClass::value);
+    log_warning(text("comp_node_seq_record_level: nothing is recorded, as ", what));
 }
 
 void CompiledProgram::place_buffers(const std::vector<Choice>& choices) {
     auto blocks = arena_blocks(schedule_, choices);
+    if (!options_.seq_opt.enable_mem_reuse_alloc) keep_all_alive(blocks.blocks, schedule_.steps.size());
     MemoryPlan plan = plan_memory(blocks.blocks);
     input_bytes_.resize(graph_.inputs().size());
     for (size_t i = 0; i < schedule_.buffers.size(); ++i) {

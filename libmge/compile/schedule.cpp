@@ -19,11 +19,11 @@ public:
         result_.is_dynamic.assign(graph.values().size(), false);
     }
 
-    Schedule run() && {
+    Schedule run(bool overwrites) && {
         order_steps();
         make_buffers();
         extend_lifetimes();
-        for (size_t i = 0; i < result_.steps.size(); ++i)
+        for (size_t i = 0; overwrites && i < result_.steps.size(); ++i)
             if (!result_.steps[i].is_dynamic) share_in_place(int(i));
         return drop_merged();
     }
@@ -158,6 +158,6 @@ private:
 
 }  // namespace
 
-Schedule schedule(const Graph& graph) { return Scheduler(graph).run(); }
+Schedule schedule(const Graph& graph, bool overwrites) { return Scheduler(graph).run(overwrites); }
 
 }  // namespace mge

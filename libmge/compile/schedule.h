@@ -31,6 +31,7 @@ struct Schedule {
     std::vector<bool> is_dynamic;  // by value
 };
 
-Schedule schedule(const Graph& graph);
+// `overwrites`: results may take over the memory of inputs that nobody else reads.
+Schedule schedule(const Graph& graph, bool overwrites = true);
 
 }  // namespace mge

@@ -64,6 +64,9 @@ public:
     Node& node(NodeId id) { return nodes_.at(size_t(id)); }
     Value& value(ValueId id) { return values_.at(size_t(id)); }
 
+    // Leaves the values only: for those who have taken from the nodes what they need.
+    void forget_nodes() { std::vector<Node>().swap(nodes_); }
+
     // How often each value is read, graph outputs included.
     std::vector<int> use_counts() const;
 

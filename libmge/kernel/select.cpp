@@ -75,17 +75,63 @@ std::optional<Choice> choose_measured(const std::vector<Measurement>& measured,
     return std::nullopt;
 }
 
-std::optional<Choice> choose_profiled(const std::vector<NamedCandidate>& candidates, const Problem& problem,
+// The problem with another batch: the first extent of whatever has the batch of the result and is no
+// constant. The operand specs live here.
+class OtherBatch {
+public:
+    OtherBatch(const Problem& problem, int64_t batch)
+        : inputs_(problem.inputs.begin(), problem.inputs.end()),
+          outputs_(problem.outputs.begin(), problem.outputs.end()),
+          problem_(problem) {
+        int64_t own = outputs_.at(0).shape[0];
+        auto change = [&](TensorSpec& spec) {
+            if (!spec.is_absent() && spec.shape.rank() > 0 && spec.shape[0] == own) spec.shape[0] = batch;
+        };
+        for (size_t i = 0; i < inputs_.size(); ++i)
+            if (!problem.is_constant(i)) change(inputs_[i]);
+        for (auto& spec : outputs_) change(spec);
+        problem_.inputs = inputs_;
+        problem_.outputs = outputs_;
+    }
+    OtherBatch(const OtherBatch&) = delete;
+    const Problem& problem() const { return problem_; }
+
+    // Operators whose algorithms differ much in speed and whose parameters hold no batch.
+    static bool is_for(const Problem& problem) {
+        bool is_heavy = problem.op.starts_with("conv") || problem.op == "matmul" ||
+                        problem.op.find("pool") != std::string_view::npos;
+        return is_heavy && problem.outputs[0].shape.is_known() && problem.outputs[0].shape.rank() > 1;
+    }
+
+private:
+    std::vector<TensorSpec> inputs_, outputs_;
+    Problem problem_;
+};
+
+// `candidates` are those of `problem`; what is looked up and measured is `asked`, which differs in its batch
+// at most.
+std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCandidate>& candidates,
+                                      const Problem& problem, const Problem& asked,
                                       std::span<const void* const> constants, const SelectOptions& options) {
     if (options.cache)
-        if (auto stored = options.cache->find(problem))
+        if (auto stored = options.cache->find(asked))
             if (auto choice =
                     choose_measured(*stored, candidates, problem, constants, options, ChoiceSource::cache))
                 return choice;
     if (options.heuristic) return std::nullopt;
-    auto measured = measure_candidates(candidates, problem, constants, options);
-    if (options.cache && !measured.empty()) options.cache->store(problem, measured);
+    auto measured = measure_candidates(&asked == &problem ? candidates : list_candidates(list, asked), asked,
+                                       constants, options);
+    if (options.cache && !measured.empty()) options.cache->store(asked, measured);
     return choose_measured(measured, candidates, problem, constants, options, ChoiceSource::measured);
+}
+
+std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCandidate>& candidates,
+                                      const Problem& problem, std::span<const void* const> constants,
+                                      const SelectOptions& options) {
+    if (options.shared_batch_size == 0 || !OtherBatch::is_for(problem))
+        return choose_profiled(list, candidates, problem, problem, constants, options);
+    OtherBatch other(problem, options.shared_batch_size);
+    return choose_profiled(list, candidates, problem, other.problem(), constants, options);
 }
 
 Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candidates, const Problem& problem,
@@ -137,7 +183,7 @@ Choice select(KernelList list, const Problem& problem, std::span<const void* con
     options.optimized &= !std::all_of(candidates.begin(), candidates.end(),
                                       [](auto& c) { return c.candidate.attributes.naive; });
     std::optional<Choice> choice;
-    if (options.profile) choice = choose_profiled(candidates, problem, constants, options);
+    if (options.profile) choice = choose_profiled(list, candidates, problem, constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
     if (!choice) throw_none(list, problem);
     if (log_enabled(LogChannel::dispatch))

@@ -40,6 +40,8 @@ struct SelectOptions {
     bool reference = false;  // the last of the list, which defines the meaning; comes before profile
     std::string forced;      // exactly this algorithm, by name; comes before all others
     size_t workspace_limit = SIZE_MAX;
+    // Convolutions, products and pooling are measured with this batch, whatever theirs is; 0: with theirs.
+    int64_t shared_batch_size = 0;
     FastrunCache* cache = nullptr;
     CostSource measure;  // empty: the built-in cold measurement
 };

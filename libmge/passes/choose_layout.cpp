@@ -38,6 +38,8 @@ bool is_image(const TensorSpec& spec) {
     return spec.shape.is_known() && spec.shape.rank() == image_rank && spec.dtype != DType::none;
 }
 
+bool packs_weights(const PassOptions& options) { return options.graph_opt.weight_preprocess.value_or(true); }
+
 // Multiplications and additions of a convolution, channels rounded up to what the layout stores.
 double convolution_flops(const TensorSpec& weight, const TensorSpec& output) {
     double padding =
@@ -142,7 +144,7 @@ private:
         Operands operands{form.inputs, form.outputs, {}};
         for (ValueId id : inputs) {
             Tensor constant = constant_of(rewrite_.target(), id);
-            operands.constants.push_back(constant ? constant.data() : nullptr);
+            operands.constants.push_back(constant && packs_weights(options_) ? constant.data() : nullptr);
         }
         if (physical_form(*node.op, node.params, operands.inputs, operands.outputs)) return true;
         // An elementwise kernel would take the layout for a shape; only its physical form is right.
@@ -208,7 +210,7 @@ double estimate(const Graph& graph, const OpInfo& reorder) {
 std::optional<double> measured(const Graph& graph, const PassOptions& options) {
     double total = 0;
     for (auto& node : graph.nodes()) {
-        Operands operands = operands_of(graph, node);
+        Operands operands = operands_of(graph, node, packs_weights(options));
         auto all = operands.inputs;
         all.insert(all.end(), operands.outputs.begin(), operands.outputs.end());
         bool is_affected =

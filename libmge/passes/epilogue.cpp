@@ -14,6 +14,7 @@ constexpr std::array epilogue_ops{
     EpilogueOp{"matmul", -1},
 };
 
+constexpr int fusion_level = 2;
 constexpr std::string_view no_activation = "none";
 
 Shape among_ones(int rank, int axis, int64_t extent) {
@@ -57,6 +58,13 @@ NodeId fusable_producer(const Graph& graph, const std::vector<int>& use_counts, 
     if (id < 0 || !spec.shape.is_known() || !(spec == result)) return -1;
     auto& node = graph.node(id);
     return find_epilogue_op(node) && !has_activation(node) ? id : -1;
+}
+
+bool may_fuse(const Node& producer, const std::optional<bool>& convolution_switch, std::string_view pass,
+              const PassOptions& options) {
+    if (auto it = options.passes.find(pass); it != options.passes.end()) return it->second;
+    bool is_convolution = producer.op->name == "conv2d";
+    return is_convolution && convolution_switch ? *convolution_switch : options.level >= fusion_level;
 }
 
 Tensor as_bias(const Graph& graph, const Node& node, const Tensor& constant) {

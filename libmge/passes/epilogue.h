@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
 namespace mge {
@@ -24,6 +25,11 @@ bool has_activation(const Node& node);
 // the spec `result`; -1 otherwise.
 NodeId fusable_producer(const Graph& graph, const std::vector<int>& use_counts, ValueId value,
                         const TensorSpec& result);
+
+// Whether a fusing pass may touch the producer: for convolutions the switch says so, when it is set; for all
+// others (and an unset switch) the pass's own level.
+bool may_fuse(const Node& producer, const std::optional<bool>& convolution_switch, std::string_view pass,
+              const PassOptions& options);
 
 // The elements of `constant` in the shape in which `node` takes its bias; null when they vary along another
 // axis, are not one per channel, or the node refuses them.

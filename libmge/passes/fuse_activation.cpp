@@ -19,13 +19,20 @@ std::shared_ptr<const void> with_activation(const Node& producer, std::string_vi
 
 }  // namespace
 
-Graph fuse_activation(Graph graph, const PassOptions&) {
+Graph fuse_activation(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
     auto producer_of = [&](const Node& node) -> NodeId {
         bool is_plain = node.op->traits.elementwise && node.inputs.size() == 1 && node.op->fields.empty();
         if (!is_plain) return -1;
         NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
-        return id >= 0 && with_activation(graph.node(id), node.op->name) ? id : -1;
+        if (id < 0) return -1;
+        auto& producer = graph.node(id);
+        // The activation behind a residual belongs to it.
+        auto& wanted = named_input(producer, "residual") == no_value
+                           ? options.graph_opt.fuse_conv_bias_nonlinearity
+                           : options.graph_opt.fuse_conv_bias_with_z;
+        if (!may_fuse(producer, wanted, "fuse_activation", options)) return -1;
+        return with_activation(producer, node.op->name) ? id : -1;
     };
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
         return {with_activation(producer, node.op->name), rewrite(producer.inputs)};

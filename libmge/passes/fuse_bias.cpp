@@ -30,14 +30,17 @@ Tensor combined_bias(const Graph& graph, const Node& add, int side, const Node& 
 
 }  // namespace
 
-Graph fuse_bias(Graph graph, const PassOptions&) {
+Graph fuse_bias(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
     auto producer_of = [&](const Node& node) -> NodeId {
         int side = constant_side(graph, node);
         if (side < 0) return -1;
         NodeId id =
             fusable_producer(graph, uses, node.inputs[size_t(1 - side)], graph.value(node.outputs[0]).spec);
-        return id >= 0 && combined_bias(graph, node, side, graph.node(id)) ? id : -1;
+        if (id < 0 ||
+            !may_fuse(graph.node(id), options.graph_opt.fuse_conv_bias_nonlinearity, "fuse_bias", options))
+            return -1;
+        return combined_bias(graph, node, side, graph.node(id)) ? id : -1;
     };
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
         Tensor bias = combined_bias(graph, node, constant_side(graph, node), producer);

@@ -16,7 +16,7 @@ bool takes_residual(const Node& node) {
 
 }  // namespace
 
-Graph fuse_residual(Graph graph, const PassOptions&) {
+Graph fuse_residual(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
     auto producer_of = [&](const Node& node) -> NodeId {
         if (node.op != &ops::Add::info || node.inputs[0] == node.inputs[1]) return -1;
@@ -25,6 +25,8 @@ Graph fuse_residual(Graph graph, const PassOptions&) {
         for (int side : {0, 1}) {
             NodeId id = fusable_producer(graph, uses, node.inputs[size_t(side)], result);
             if (id < 0 || !takes_residual(graph.node(id))) continue;
+            if (!may_fuse(graph.node(id), options.graph_opt.fuse_conv_bias_with_z, "fuse_residual", options))
+                continue;
             if (!(graph.value(node.inputs[size_t(1 - side)]).spec == result)) continue;
             latest = std::max(latest, id);
         }

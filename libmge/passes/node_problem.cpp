@@ -155,12 +155,12 @@ std::optional<PhysicalForm> reduced_form(const OpInfo& op, const void* params, c
 
 }  // namespace
 
-Operands operands_of(const Graph& graph, const Node& node) {
+Operands operands_of(const Graph& graph, const Node& node, bool packs) {
     Operands result;
     for (ValueId id : node.inputs) {
         result.inputs.push_back(id == no_value ? TensorSpec{} : graph.value(id).spec);
         Tensor constant = id == no_value ? Tensor{} : graph.value(id).constant;
-        result.constants.push_back(constant ? constant.data() : nullptr);
+        result.constants.push_back(constant && packs ? constant.data() : nullptr);
     }
     for (ValueId id : node.outputs) result.outputs.push_back(graph.value(id).spec);
     return result;

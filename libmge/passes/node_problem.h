@@ -22,7 +22,8 @@ struct Operands {
     TensorSpecs inputs, outputs;
     std::vector<const void*> constants;  // per input; null for those that are not constant
 };
-Operands operands_of(const Graph& graph, const Node& node);
+// Without `packs` no input counts as constant, so that algorithms pack none ahead.
+Operands operands_of(const Graph& graph, const Node& node, bool packs = true);
 
 // The same computation on plain tensors; nullopt when the operator depends on more than the shape, or when
 // a layout pads.

@@ -11,6 +11,7 @@
 #include "libmge/base/threads.h"
 #include "libmge/graph/graph.h"
 #include "libmge/kernel/select.h"
+#include "libmge/passes/graph_optimization.h"
 
 namespace mge {
 
@@ -18,6 +19,7 @@ struct PassOptions {
     // By pass name: true on, false off; a pass not mentioned is on when `level` reaches its own.
     std::map<std::string, bool, std::less<>> passes;
     int level = 2;
+    GraphOptimization graph_opt;
     // Verifies the graph after each pass.
     bool verify = false;
     // For choose_layout: "auto", or the one layout that images shall have; how kernels are chosen.
@@ -44,6 +46,7 @@ MGE_API Graph fold_constants(Graph graph, const PassOptions& options);
 MGE_API Graph simplify_algebra(Graph graph, const PassOptions& options);
 MGE_API Graph merge_duplicates(Graph graph, const PassOptions& options);
 MGE_API Graph fold_batch_norm(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_grain(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_bias(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_residual(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_activation(Graph graph, const PassOptions& options);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 
 #include "libmge/base/log.h"
 #include "libmge/passes/pass.h"
@@ -18,6 +19,7 @@ constexpr std::array passes{
     Pass{"merge_duplicates", 1, merge_duplicates},
     // Before the fusions: scale and shift of a batch norm go into weights and bias.
     Pass{"fold_batch_norm", 2, fold_batch_norm},
+    Pass{"fuse_grain", 2, fuse_grain},
     // y = activation(conv + bias + residual): the epilogue is taken in from the inside out.
     Pass{"fuse_bias", 2, fuse_bias},
     Pass{"fuse_residual", 2, fuse_residual},
@@ -37,9 +39,21 @@ void check_names(const PassOptions& options) {
     }
 }
 
+// What a switch says of a pass; unset when there is none or it says nothing.
+std::optional<bool> switch_of(const Pass& pass, const GraphOptimization& o) {
+    if (pass.name == "fuse_grain") return o.fuse_grain;
+    if (pass.name == "fuse_elementwise" && o.jit) return *o.jit > 0;
+    // These know more operators than convolutions, so `false` is only for them to obey.
+    bool is_bias = pass.name == "fuse_bias", is_residual = pass.name == "fuse_residual",
+         is_activation = pass.name == "fuse_activation";
+    if ((is_bias || is_activation) && o.fuse_conv_bias_nonlinearity == true) return true;
+    if ((is_residual || is_activation) && o.fuse_conv_bias_with_z == true) return true;
+    return std::nullopt;
+}
+
 bool is_on(const Pass& pass, const PassOptions& options) {
-    auto it = options.passes.find(pass.name);
-    return it == options.passes.end() ? options.level >= pass.level : it->second;
+    if (auto it = options.passes.find(pass.name); it != options.passes.end()) return it->second;
+    return switch_of(pass, options.graph_opt).value_or(options.level >= pass.level);
 }
 
 // What a graph does, without the numbers of its values: those change whenever a graph is rebuilt.

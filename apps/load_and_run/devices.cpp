@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/devices.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/table.h"
+#include "libmge/base/error.h"
+#include "libmge/base/threads.h"
+#include "libmge/device/cpu/affinity.h"
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/device.h"
+
+namespace mge::load_and_run {
+namespace {
+
+// What MegEngine runs on and this build does not.
+struct Absent {
+    std::string_view name, reason;
+};
+constexpr std::array absent_devices{
+    Absent{"gpu", "this build has no CUDA backend"},
+    Absent{"cuda", "this build has no CUDA backend"},
+    Absent{"opencl", "this build has no OpenCL backend"},
+    Absent{"rocm", "this build has no ROCm backend"},
+    Absent{"atlas", "this build has no Atlas backend"},
+    Absent{"cambricon", "this build has no Cambricon backend"},
+    Absent{"npu", "this build has no NPU backend"},
+};
+
+std::string kind_of(const std::string& name) {
+    auto digit = std::ranges::find_if(name, [](unsigned char c) { return std::isdigit(c); });
+    return {name.begin(), digit};
+}
+
+}  // namespace
+
+void list_devices(Job& job) {
+    if (!job.options.device.list_devices) return;
+    auto cpus = allowed_cpus();
+    std::cout << "Devices\n";
+    std::vector<std::vector<std::string>> rows{{"device", "model", "instruction set", "threads", "CPUs"}};
+    rows.push_back({"cpu0", cpu_model(), std::string(name_of(cpu_isa())), std::to_string(usable_cpus()),
+                    cpu_list(cpus)});
+    job.report["devices"] = {{{"name", "cpu0"},
+                              {"kind", "cpu"},
+                              {"model", cpu_model()},
+                              {"isa", name_of(cpu_isa())},
+                              {"threads", usable_cpus()},
+                              {"cpus", cpus}}};
+    job.report["absent_devices"] = cli::Json::array();
+    cli::print_table(std::cout, rows);
+    for (auto& absent : absent_devices) {
+        job.report["absent_devices"].push_back({{"kind", absent.name}, {"reason", absent.reason}});
+        std::cout << absent.name << ": none (" << absent.reason << ")\n";
+    }
+    job.is_done = true;
+}
+
+void require_device(Job& job) {
+    std::string name = job.options.device.require_device;
+    if (name.empty()) return;
+    for (auto& absent : absent_devices)
+        if (kind_of(name) == absent.name)
+            throw DeviceError(text("[--require-device] '", name, "' is not there: ", absent.reason));
+    if (kind_of(name) == name) name += '0';
+    DeviceId id = parse_device(name);
+    job.report["required_device"] = physical_name(id);
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apps/load_and_run/test.h"
+
+namespace mge::load_and_run {
+
+// One output of one test case against what the model says it should be.
+struct Mismatch {
+    std::string output;
+    int64_t index = -1;  // flat; -1: another dtype or shape
+    std::string got, expected;
+    int64_t count = 0;  // how many elements differ
+};
+struct TestCaseResult {
+    std::string name;
+    bool compared = false;
+    double largest_error = 0;
+    std::vector<Mismatch> mismatches;
+};
+
+// The outputs of the test's last run against those of the model's file.
+TestCaseResult compare_with_expected(const Test& test);
+
+}  // namespace mge::load_and_run

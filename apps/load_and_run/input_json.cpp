@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/input_json.h"
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "libmge/base/error.h"
+#include "libmge/device/device.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::load_and_run {
+namespace {
+
+using Json = nlohmann::json;
+
+class InputReader {
+public:
+    InputReader(const std::string& path, const std::string& name) : path_(path), name_(name) {}
+
+    Tensor read(const Json& input) const {
+        if (!input.is_object()) fail("is no object with shape, type and raw");
+        for (auto* key : {"shape", "type", "raw"})
+            if (!input.contains(key)) fail(text("has no '", key, "'"));
+        TensorSpec spec{dtype_of(input["type"]), shape_of(input["shape"]), {}};
+        std::vector<double> numbers;
+        flatten(input["raw"], numbers);
+        if (int64_t(numbers.size()) != spec.numel())
+            fail(text("has ", numbers.size(), " numbers for the shape ", spec.shape));
+        return to_tensor(spec, numbers);
+    }
+
+private:
+    [[noreturn]] void fail(const std::string& what) const {
+        throw ModelError(text("'", path_, "': input '", name_, "' ", what));
+    }
+
+    DType dtype_of(const Json& type) const {
+        static const std::map<std::string, DType> names{
+            {"float32", DType::f32}, {"float", DType::f32},   {"float16", DType::f16}, {"int32", DType::i32},
+            {"int", DType::i32},     {"int16", DType::i16},   {"int8", DType::i8},     {"uint16", DType::u16},
+            {"uint8", DType::u8},    {"bool", DType::boolean}};
+        auto it = type.is_string() ? names.find(type.get<std::string>()) : names.end();
+        if (it == names.end())
+            fail(text("has the type ", type.dump(),
+                      "; known are float32, float16, int32, int16, int8, uint16, uint8, bool"));
+        return it->second;
+    }
+
+    Shape shape_of(const Json& list) const {
+        if (!list.is_array() || list.size() > size_t(max_rank)) fail("has no list of extents as shape");
+        Shape shape;
+        for (auto& extent : list) {
+            if (!extent.is_number_unsigned() || extent.get<uint64_t>() > (uint64_t(1) << 31))
+                fail(text("has the extent ", extent.dump()));
+            shape.push_back(extent.get<int64_t>());
+        }
+        return shape;
+    }
+
+    void flatten(const Json& value, std::vector<double>& numbers) const {
+        if (value.is_array())
+            for (auto& part : value) flatten(part, numbers);
+        else if (value.is_number())
+            numbers.push_back(value.get<double>());
+        else if (value.is_boolean())
+            numbers.push_back(value.get<bool>());
+        else
+            fail(text("holds ", value.dump(), ", which is no number"));
+    }
+
+    // Whole numbers are rounded to, as MegEngine does.
+    Tensor to_tensor(const TensorSpec& spec, const std::vector<double>& numbers) const {
+        Tensor result = empty_tensor(spec);
+        dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
+            using T = typename decltype(type)::type;
+            for (size_t i = 0; i < numbers.size(); ++i) {
+                if constexpr (std::is_integral_v<T>)
+                    result.data<T>()[i] = T(std::llround(numbers[i]));
+                else
+                    result.data<T>()[i] = T(float(numbers[i]));
+            }
+        });
+        return result;
+    }
+
+    const std::string &path_, &name_;
+};
+
+}  // namespace
+
+std::map<std::string, Tensor> read_json_inputs(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw_user("--input", text("'", path, "' cannot be read"), ErrorClass::value);
+    Json all = Json::parse(file, nullptr, false);
+    if (!all.is_object()) throw ModelError(text("'", path, "' is no JSON object of inputs by name"));
+    std::map<std::string, Tensor> result;
+    for (auto& [name, input] : all.items()) result[name] = InputReader(path, name).read(input);
+    return result;
+}
+
+}  // namespace mge::load_and_run

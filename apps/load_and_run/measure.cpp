@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/measure.h"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <exception>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "apps/load_and_run/affinity.h"
+#include "apps/load_and_run/clock.h"
+#include "apps/load_and_run/energy.h"
+
+namespace mge::load_and_run {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+// A context and how it is run.
+class Runner {
+public:
+    Runner(Context& context, size_t outputs, const Options& options)
+        : context_(context),
+          on_worker_(options.device.runs_on_worker()),
+          copied_(options.input.copy_to_host ? outputs : 0),
+          slowdown_(options.run.planted_slowdown / 100) {}
+
+    void run() {
+        auto start = Clock::now();
+        if (on_worker_) {
+            context_.start();
+            context_.wait();
+        } else {
+            context_.run();
+        }
+        for (size_t i = 0; i < copied_; ++i) context_.copy_output(i);
+        if (slowdown_ > 0)
+            spin_until(start +
+                       Clock::duration(int64_t(double((Clock::now() - start).count()) * (1 + slowdown_))));
+    }
+
+private:
+    static void spin_until(Clock::time_point end) {
+        while (Clock::now() < end) {
+        }
+    }
+
+    Context& context_;
+    bool on_worker_;
+    size_t copied_;
+    double slowdown_;
+};
+
+struct Run {
+    Clock::time_point arrival, start, end;
+};
+
+// When the runs of an open loop arrive: a Poisson process, seconds from the start.
+std::vector<double> arrivals(const Options& options) {
+    auto count = std::max(size_t(options.run.iterations), size_t(options.run.duration * options.run.rate));
+    std::mt19937_64 generator(options.input.seed);
+    std::exponential_distribution<double> gap(options.run.rate);
+    std::vector<double> times(count);
+    double now = 0;
+    for (double& time : times) time = now += gap(generator);
+    return times;
+}
+
+// Sleeps, but not to the end: waking up takes longer than many a run.
+void wait_until(Clock::time_point time) {
+    constexpr auto wake_up = std::chrono::microseconds(200);
+    if (Clock::now() + wake_up < time) std::this_thread::sleep_until(time - wake_up);
+    while (Clock::now() < time) {
+    }
+}
+
+// All runs of one test, by one thread or several that start together.
+class Crew {
+public:
+    Crew(Session& session, Test& test, const Options& options)
+        : session_(session),
+          test_(test),
+          options_(options),
+          size_(std::max(options.run.streams, options.run.loads)),
+          ready_(size_, Begin{this}),
+          runs_(size_t(size_)) {
+        if (options.run.rate > 0) arrivals_ = arrivals(options);
+    }
+
+    Measured run() {
+        std::vector<std::thread> threads;
+        for (int i = 1; i < size_; ++i) threads.emplace_back([this, i] { guarded_work(i); });
+        guarded_work(0);
+        for (auto& thread : threads) thread.join();
+        if (failure_) std::rethrow_exception(failure_);
+        result_.joules = energy_.joules();
+        result_.no_energy = energy_.unavailable();
+        return collect();
+    }
+
+private:
+    struct Begin {
+        Crew* crew;
+        void operator()() noexcept {
+            crew->energy_.start();
+            crew->begin_ = Clock::now();
+        }
+    };
+
+    void guarded_work(int i) {
+        try {
+            work(i);
+        } catch (...) {
+            if (!has_failed_.exchange(true)) failure_ = std::current_exception();
+            ready_.arrive_and_drop();
+        }
+    }
+
+    // The first thread works on what is there already, the others on contexts or loads of their own.
+    void work(int i) {
+        pin_team(options_, i);
+        if (i == 0) return work_on(*test_.context, i);
+        if (options_.run.loads > 1) {
+            Session session(options_);
+            Test own;
+            own.inputs = test_.inputs;
+            session.prepare(own);
+            session.first_run(own);
+            {
+                std::lock_guard lock(mutex_);
+                result_.load_ms.push_back(session.load_ms);
+                result_.compile_ms.push_back(own.compile_ms);
+            }
+            return work_on(*own.context, i);
+        }
+        auto context = session_.make_context(test_);
+        if (options_.graph.fake_first) context->run();
+        work_on(*context, i);
+    }
+
+    void work_on(Context& context, int i) {
+        Runner runner(context, test_.program->outputs().size(), options_);
+        for (int n = 0; n < options_.run.warmup_iterations; ++n) runner.run();
+        auto& runs = runs_[size_t(i)];
+        runs.reserve(arrivals_.empty() ? size_t(options_.run.iterations) : arrivals_.size());
+        ready_.arrive_and_wait();
+        arrivals_.empty() ? run_back_to_back(runner, runs) : run_as_they_arrive(runner, runs);
+    }
+
+    void run_back_to_back(Runner& runner, std::vector<Run>& runs) {
+        auto end = begin_ + std::chrono::duration_cast<Clock::duration>(Seconds(options_.run.duration));
+        auto now = Clock::now();
+        while (runs.size() < size_t(options_.run.iterations) || now < end) {
+            auto start = now;
+            runner.run();
+            now = Clock::now();
+            runs.push_back({start, start, now});
+        }
+    }
+
+    void run_as_they_arrive(Runner& runner, std::vector<Run>& runs) {
+        for (size_t k; (k = next_arrival_.fetch_add(1)) < arrivals_.size();) {
+            auto arrival = begin_ + std::chrono::duration_cast<Clock::duration>(Seconds(arrivals_[k]));
+            wait_until(arrival);
+            auto start = Clock::now();
+            runner.run();
+            runs.push_back({arrival, start, Clock::now()});
+        }
+    }
+
+    Measured collect() {
+        std::vector<Run> all;
+        for (auto& runs : runs_) all.insert(all.end(), runs.begin(), runs.end());
+        std::ranges::sort(all, {}, &Run::end);
+        for (auto& run : all) {
+            result_.times.push_back(milliseconds(run.end - run.arrival));
+            if (!arrivals_.empty()) result_.waits.push_back(milliseconds(run.start - run.arrival));
+        }
+        result_.seconds = all.empty() ? 0 : Seconds(all.back().end - begin_).count();
+        return std::move(result_);
+    }
+
+    Session& session_;
+    Test& test_;
+    const Options& options_;
+    int size_;
+    std::barrier<Begin> ready_;
+    Clock::time_point begin_;
+    EnergyMeter energy_;
+    std::vector<double> arrivals_;
+    std::atomic<size_t> next_arrival_{0};
+    std::vector<std::vector<Run>> runs_;  // by thread
+    std::mutex mutex_;
+    Measured result_;
+    std::atomic<bool> has_failed_{false};
+    std::exception_ptr failure_;
+};
+
+}  // namespace
+
+Measured measure(Session& session, Test& test, const Options& options) {
+    return Crew(session, test, options).run();
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/options/algorithms.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "libmge/base/error.h"
+
+namespace mge::load_and_run {
+
+void add(CLI::App& app, AlgorithmOptions& o) {
+    app.add_flag("--fast-run", o.fast_run,
+                 "Measure the algorithms of every step and take the fastest; kept in the cache");
+    app.add_flag("--full-run", o.full_run, "The same over all algorithms, the reference ones too");
+    app.add_flag("--binary-equal-between-batch", o.binary_equal_between_batch,
+                 "Only algorithms whose results do not depend on the batch size, bit by bit");
+    app.add_option("--fast-run-shared-batch-size", o.shared_batch_size,
+                   "Measure with this batch size whatever the inputs' is; 0: with the inputs'")
+        ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
+    app.add_option("--fast-run-algo-policy", o.cache,
+                   "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
+                   "--fast-run or --full-run an existing cache is read and nothing is measured")
+        ->type_name("FILE");
+    app.add_option("--workspace-limit", o.workspace_limit, "Largest workspace of a step")->type_name("BYTES");
+}
+
+void check(const AlgorithmOptions& o) {
+    if (o.fast_run && o.full_run)
+        throw_user("--fast-run", "contradicts --full-run; give one of them", ErrorClass::value);
+    if (o.shared_batch_size > 0 && !o.measures() && o.cache.empty())
+        throw_user("--fast-run-shared-batch-size",
+                   "needs --fast-run, --full-run or --fast-run-algo-policy FILE", ErrorClass::value);
+    if (!o.cache.empty() && !o.measures() && !std::filesystem::exists(o.cache))
+        throw_user("--fast-run-algo-policy",
+                   text("'", o.cache, "' does not exist; add --fast-run to fill it"), ErrorClass::value);
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/options/graph.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+#include "libmge/base/error.h"
+
+namespace mge::load_and_run {
+namespace {
+
+struct Format {
+    const char *option, *name;
+};
+constexpr std::array formats{
+    Format{"--enable-nchw4", "NCHW4"},   Format{"--enable-chwn4", "CHWN4"},
+    Format{"--enable-nchw44", "NCHW44"}, Format{"--enable-nchw88", "NCHW88"},
+    Format{"--enable-nchw32", "NCHW32"}, Format{"--enable-nchw64", "NCHW64"},
+    Format{"--enable-nhwcd4", "NHWCD4"}, Format{"--enable-nchw44-dot", "NCHW44_DOT"},
+};
+
+// Given: on; given as =false or with "no" in front: off; else as it was.
+void add_switch(CLI::App& app, const char* name, std::optional<bool>& value, const char* help) {
+    app.add_flag_function(
+        name, [&value](int64_t count) { value = count > 0; }, help);
+}
+
+void add_formats(CLI::App& app, GraphOptions& o) {
+    for (auto& format : formats)
+        app.add_flag_function(
+            format.option,
+            [&o, name = format.name](int64_t count) {
+                std::erase(o.formats, name);
+                if (count > 0) o.formats.push_back(name);
+            },
+            text("Let convolutions run on images in the layout ", format.name));
+    app.add_option("--layout-transform", o.layout_transform,
+                   "Choose the layout of every part of the graph by measured times")
+        ->type_name("cpu|cuda");
+    app.add_option("--layout-transform-dump", o.layout_transform_dump,
+                   "With --layout-transform: write the transformed model")
+        ->type_name("FILE.mge");
+    app.add_flag("--enable-ioc16", o.enable_ioc16, "Store weights and values between steps as float16");
+}
+
+void add_switches(CLI::App& app, GraphOptions& o) {
+    add_switch(app, "--enable-fuse-preprocess", o.fuse_preprocess,
+               "Make the conversion of the input one step");
+    add_switch(app, "--fuse-grain", o.fuse_grain, "Make chains of means one step");
+    add_switch(app, "--weight-preprocess", o.weight_preprocess, "Pack weights ahead for the algorithms");
+    add_switch(app, "--enable-fuse-conv-bias-nonlinearity", o.fuse_conv_bias_nonlinearity,
+               "Let convolutions take in bias and activation");
+    add_switch(app, "--enable-fuse-conv-bias-with-z", o.fuse_conv_bias_with_z,
+               "Let convolutions take in the sum with another image");
+    add_switch(app, "--enable-jit", o.jit, "Fuse elementwise operators");
+    app.add_option("--graph-opt-level", o.optimization_level,
+                   "0: no passes; 1: algebra; 2: fusions and layouts too; 3: and --enable-jit")
+        ->check(CLI::Range(-3, 3))
+        ->capture_default_str();
+}
+
+}  // namespace
+
+void add(CLI::App& app, GraphOptions& o) {
+    add_formats(app, o);
+    add_switches(app, o);
+    app.add_flag("--optimize-for-inference", o.optimize_for_inference,
+                 "Run the passes that need no shapes once, right after loading");
+    app.add_flag("--const-shape", o.const_shape,
+                 "Take the inputs' shapes for constants: others are an error");
+    app.add_flag("--fake-first", o.fake_first, "Let the first run prepare everything and compute nothing");
+    app.add_flag("--no-sanity-check", o.no_sanity_check,
+                 "Do not check in a run before the timed ones that no operator changes what it only reads");
+    app.add_flag("--record-comp-seq", o.record_comp_seq, "Replay a recorded list of kernels");
+    app.add_flag("--record-comp-seq2", o.record_comp_seq2,
+                 "The same, and give up the graph: shapes are fixed (needs --no-sanity-check)");
+    app.add_flag("--disable-mem-opt", o.disable_mem_opt,
+                 "Let every value have memory of its own: nothing is overwritten or shared");
+}
+
+void check(const GraphOptions& o) {
+    auto fail = [](const char* option, const std::string& what) {
+        throw_user(option, what, ErrorClass::value);
+    };
+    if (o.formats.size() > 1)
+        fail("--enable-...", text("the layouts ", o.formats[0], " and ", o.formats[1],
+                                  " contradict each other; give one of them"));
+    if (!o.layout_transform.empty() && o.layout_transform != "cpu" && o.layout_transform != "cuda")
+        fail("--layout-transform", text("'", o.layout_transform, "' is neither cpu nor cuda"));
+    if (o.layout_transform == "cuda")
+        throw DeviceError("[--layout-transform] there is no CUDA backend in this build (no libmge_cuda.so)");
+    if (!o.layout_transform_dump.empty() && o.layout_transform.empty())
+        fail("--layout-transform-dump", "needs --layout-transform cpu");
+    if (!o.layout_transform.empty() && !o.formats.empty())
+        fail("--layout-transform", text("contradicts the layout ", o.formats[0], "; give one of them"));
+    if (o.record_level() == 2 && !o.no_sanity_check) fail("--record-comp-seq2", "needs --no-sanity-check");
+    if (o.record_level() == 2 && o.fake_first)
+        fail("--record-comp-seq2", "contradicts --fake-first: recording takes a run that computes");
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/options/input.h"
+
+#include <CLI/CLI.hpp>
+
+namespace mge::load_and_run {
+
+void add(CLI::App& app, InputOptions& o) {
+    app.add_option("--input", o.values,
+                   "Values of the inputs, see below; given several times: several tests in one run")
+        ->type_name("NAME:VALUE;...")
+        ->allow_extra_args(false);
+    app.add_option("--batch-size", o.batch_sizes,
+                   "Replace the first extent of every input; data is repeated to fill it. Several: each test "
+                   "with each of them")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 31))
+        ->type_name("N,...");
+    app.add_option("--seed", o.seed, "Seed of random inputs and arrivals")->capture_default_str();
+    app.add_flag("--copy-to-host", o.copy_to_host,
+                 "Copy every output to memory of its own within the timed run");
+}
+
+void check(const InputOptions&) {}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/options/options.h"
+
+#include "apps/cli/app.h"
+
+namespace mge::load_and_run {
+namespace {
+
+constexpr const char* description =
+    "Runs a model on this machine, checks its test cases, and says how fast it is and what it needs.";
+
+constexpr const char* footer = R"(Inputs (--input "name:value;name:value"; without a name: the only input):
+  file.npy            one array           file.npz            arrays by input name
+  [[1,2],[3,4]]       literal numbers     {1,3,224,224}       a shape, every byte 1
+  #rand(min,max,shape...)                 random numbers; without a shape: the model's
+Option names may be written with underscores, as in --fast_run.
+Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 device, 5 bad model or data file, 6 crypto,
+7 a result differs, 8 memory.)";
+
+// Every group of options: the command line is their sum.
+void for_each_group(Options& options, auto visit) {
+    visit(options.run);
+    visit(options.device);
+    visit(options.input);
+    visit(options.algorithms);
+    visit(options.graph);
+    visit(options.output);
+    visit(options.checks);
+}
+
+}  // namespace
+
+Options parse_options(cli::Invocation& invocation) {
+    Options options;
+    cli::App app(invocation, description, footer);
+    for_each_group(options, [&](auto& group) { add(app.root(), group); });
+    app.parse();
+    for_each_group(options, [](auto& group) { check(group); });
+    bool needs_model = !options.device.list_devices;
+    if (needs_model && options.run.model.path.empty())
+        throw cli::UsageError("a model is missing", "usage: load_and_run MODEL [options]; --help lists them");
+    return options;
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/options/output.h"
+
+#include <CLI/CLI.hpp>
+
+#include "libmge/base/error.h"
+
+namespace mge::load_and_run {
+namespace {
+
+void add_packing(CLI::App& app, OutputOptions& o) {
+    app.add_option("--model-dump", o.model_dump, "Write the model as it is after the passes that ran on it")
+        ->type_name("FILE.mge");
+    app.add_option("--packed-model-dump", o.packed_model_dump, "Write a packed Lite model of the file")
+        ->type_name("FILE.lite");
+    app.add_option("--pack-info-json", o.pack_info_json, "Information to pack with it")->type_name("FILE");
+    app.add_option("--pack-cache", o.pack_cache, "Algorithm cache to pack with it (default: this run's)")
+        ->type_name("FILE");
+    app.add_option("--pack-info-cryption", o.pack_info_cryption, "Cipher recorded for the information")
+        ->capture_default_str();
+    app.add_option("--pack-model-cryption", o.pack_model_cryption, "Cipher recorded for the model")
+        ->capture_default_str();
+}
+
+void add_operator_library(CLI::App& app, OutputOptions& o) {
+    app.add_option("--c-opr-lib", o.operator_library, "Library with operators of your own")
+        ->type_name("FILE.so");
+    app.add_flag("--c-opr-lib-with-param", o.operator_library_with_param,
+                 "The library's operators take parameters from the test case");
+    app.add_option("--c-opr-init-interface", o.operator_library_entry, "Name of the library's first function")
+        ->type_name("SYMBOL");
+}
+
+}  // namespace
+
+void add(CLI::App& app, OutputOptions& o) {
+    app.add_flag("--model-info", o.model_info, "Print the table of inputs and outputs");
+    app.add_flag("--check-dispatch", o.check_dispatch, "List the operators that run no kernel");
+    app.add_flag("--disable-assert-throw", o.disable_assert_throw,
+                 "A test case that differs is printed, but is no failure");
+    app.add_option("--dump-outputs", o.dump_outputs, "Write the outputs of the first test, by name")
+        ->type_name("FILE.npz");
+    add_packing(app, o);
+    add_operator_library(app, o);
+}
+
+void check(const OutputOptions& o) {
+    auto needs_packing = [&](bool is_given, const char* option) {
+        if (is_given && o.packed_model_dump.empty())
+            throw_user(option, "needs --packed-model-dump FILE", ErrorClass::value);
+    };
+    needs_packing(!o.pack_info_json.empty(), "--pack-info-json");
+    needs_packing(!o.pack_cache.empty(), "--pack-cache");
+    needs_packing(o.pack_info_cryption != "NONE", "--pack-info-cryption");
+    needs_packing(o.pack_model_cryption != "NONE", "--pack-model-cryption");
+    bool has_library = !o.operator_library.empty();
+    if (!has_library && o.operator_library_with_param)
+        throw_user("--c-opr-lib-with-param", "needs --c-opr-lib FILE.so", ErrorClass::value);
+    if (!has_library && !o.operator_library_entry.empty())
+        throw_user("--c-opr-init-interface", "needs --c-opr-lib FILE.so", ErrorClass::value);
+    if (has_library) throw DeviceError("[--c-opr-lib] this build loads no operators from libraries");
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/options/run.h"
+
+#include <CLI/CLI.hpp>
+
+#include "apps/load_and_run/verdict.h"
+#include "libmge/base/error.h"
+
+namespace mge::load_and_run {
+namespace {
+
+constexpr double default_percentiles[] = {50, 90, 99};
+
+void add_timing(CLI::App& app, RunOptions& o) {
+    app.add_option("--iter", o.iterations, "Timed runs")
+        ->check(CLI::Range(1, 100'000'000))
+        ->capture_default_str();
+    app.add_option("--warmup-iter", o.warmup_iterations, "Runs before timing starts")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--duration", o.duration, "Keep timing for at least this many seconds")
+        ->check(CLI::Range(0.0, 86400.0));
+    o.percentiles.assign(std::begin(default_percentiles), std::end(default_percentiles));
+    app.add_option("--percentile", o.percentiles, "Percentiles of the latency (default: 50,90,99)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(0.0, 100.0))
+        ->type_name("P,...");
+    app.add_option("--rate", o.rate,
+                   "Let requests arrive at random, this many per second on average, whether or not the last "
+                   "is done; latency counts from the arrival")
+        ->check(CLI::Range(1e-3, 1e7));
+    app.add_option("--streams", o.streams, "Contexts that run one compiled program at the same time")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app.add_option("--thread", o.loads, "Threads that each load, compile and run the model by themselves")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app.add_flag("--startup", o.startup,
+                 "Say how long reading, verifying, compiling, preparing and the first run take");
+}
+
+void add_verdict(CLI::App& app, RunOptions& o) {
+    app.add_option("--baseline", o.baseline, "Report (--json) of an earlier run to compare the times with")
+        ->type_name("FILE.json");
+    app.add_option(
+           "--fail-if", o.fail_if,
+           "Exit with 3 when a figure is surely worse than the baseline's, as in 'p50>+3%' (mean, min, "
+           "pNN)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("FIGURE>+PERCENT%");
+    app.add_option("--plant-slowdown", o.planted_slowdown,
+                   "Make every run this many per cent slower: for testing --fail-if")
+        ->check(CLI::Range(0.0, 1000.0))
+        ->group("");
+    app.add_flag("--fitting", o.fitting,
+                 "Try every set of options that can be right here and name the fastest");
+    app.add_option("--dump-fitting-model", o.dump_fitting_model,
+                   "With --fitting: write the model with the winner's options, which it then uses by itself")
+        ->type_name("FILE.mge");
+}
+
+}  // namespace
+
+void add(CLI::App& app, RunOptions& o) {
+    cli::add_model_file(app, o.model);
+    app.get_option("model")->required(false);  // some flags need none
+    add_timing(app, o);
+    add_verdict(app, o);
+    app.add_flag("--share-param-mem", o.share_param_mem,
+                 "Read the file into one buffer that the weights share, instead of mapping it");
+    app.add_flag("--lite", o.lite,
+                 "Report the run as one through the Lite interface; the engine is the same");
+    app.add_flag("--mdl", o.mdl, "Report the run as one of the graph itself; the engine is the same");
+    app.add_flag("--wait-gdb", o.wait_gdb, "Print the process id and wait for a character on stdin");
+}
+
+void check(const RunOptions& o) {
+    auto fail = [](const char* option, const char* what) { throw_user(option, what, ErrorClass::value); };
+    if (o.lite && o.mdl) fail("--lite", "contradicts --mdl; give one of them");
+    if (!o.dump_fitting_model.empty() && !o.fitting) fail("--dump-fitting-model", "needs --fitting");
+    for (auto& condition : o.fail_if) parse_condition(condition);
+    if (!o.fail_if.empty() && o.baseline.empty()) fail("--fail-if", "needs --baseline FILE.json");
+    if (o.loads > 1 && o.streams > 1)
+        fail("--thread", "contradicts --streams: either N loads or N contexts on one program");
+    if (o.fitting && (o.loads > 1 || o.streams > 1 || o.rate > 0))
+        fail("--fitting", "times one context at a time; drop --thread, --streams and --rate");
+}
+
+}  // namespace mge::load_and_run

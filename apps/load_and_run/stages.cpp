@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/stages.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "apps/cli/array_file.h"
+#include "apps/load_and_run/affinity.h"
+#include "apps/load_and_run/inputs.h"
+#include "apps/load_and_run/report.h"
+#include "libmge/base/log.h"
+
+namespace mge::load_and_run {
+namespace {
+
+std::vector<std::pair<std::string, Tensor>> collect_outputs(const Test& test) {
+    std::vector<std::pair<std::string, Tensor>> outputs;
+    std::set<std::string> taken;
+    for (size_t i = 0; i < test.program->outputs().size(); ++i) {
+        std::string name = test.program->outputs()[i].name;
+        if (name.empty()) name = "output";
+        std::string unique = name;
+        for (int n = 1; !taken.insert(unique).second; ++n) unique = text(name, '[', n, ']');
+        outputs.emplace_back(unique, test.context->copy_output(i));
+    }
+    return outputs;
+}
+
+// Scripts written for MegEngine's tool look for this line on stderr.
+void print_finished(size_t index, const cli::Statistics& s, size_t runs) {
+    std::fprintf(stderr,
+                 "=== finished test #%zu: time=%.3fms avg_time=%.3fms standard_deviation=%.3fms min=%.3fms "
+                 "max=%.3fms\n",
+                 index, s.mean * double(runs), s.mean, s.deviation, s.min, s.max);
+}
+
+double samples_per_run(const Tensors& inputs) {
+    return inputs.empty() || inputs[0].shape().rank() == 0 ? 1 : double(inputs[0].shape()[0]);
+}
+
+void judge(Job& job, const TestCaseResult& result) {
+    if (result.mismatches.empty()) return;
+    std::string message = text("test case '", result.name, "' of '", job.options.run.model.path,
+                               "' differs from its stored outputs");
+    if (job.options.output.disable_assert_throw)
+        std::fprintf(stderr, "load_and_run: %s\n", message.c_str());
+    else
+        job.fail(ErrorCode::accuracy, message);
+}
+
+}  // namespace
+
+void Job::ignore_option(const std::string& option, const std::string& reason) {
+    log_warning(text("load_and_run: ", option, " has no effect: ", reason));
+    options_without_effect.push_back(option);
+}
+
+void choose_device(Job& job) { set_threads(job.options); }
+
+void load_model(Job& job) {
+    job.session = std::make_unique<Session>(job.options);
+    job.tests = make_tests(job.session->model(), job.options.input);
+    job.results.resize(job.tests.size());
+}
+
+void compile(Job& job, Test& test) {
+    job.session->prepare(test);
+    if (job.options.output.model_info && test.index == 0) print_model_info(test);
+}
+
+void run_first(Job& job, Test& test) {
+    job.session->first_run(test);
+    job.results[test.index].outputs = collect_outputs(test);
+}
+
+void compare(Job& job, Test& test) {
+    auto& result = job.results[test.index].comparison;
+    result = compare_with_expected(test);
+    judge(job, result);
+}
+
+void time_runs(Job& job, Test& test) {
+    auto& result = job.results[test.index];
+    result.measured = measure(*job.session, test, job.options);
+    auto& times = result.measured.times;
+    result.latency = cli::summarize(times);
+    double samples = samples_per_run(test.inputs);
+    bool is_alone = job.options.run.streams == 1 && job.options.run.loads == 1 && job.options.run.rate == 0;
+    if (is_alone && result.latency.mean > 0)
+        result.throughput_per_s = samples * 1000 / result.latency.mean;
+    else if (result.measured.seconds > 0)
+        result.throughput_per_s = samples * double(times.size()) / result.measured.seconds;
+    print_finished(test.index, result.latency, times.size());
+}
+
+// With inputs of one's own the model's test cases were not among the tests.
+void check_stored_test_cases(Job& job) {
+    auto& given = job.options.input;
+    if (given.values.empty() && given.batch_sizes.empty()) return;
+    for (auto& stored : job.session->model().test_cases) {
+        Test test;
+        test.name = stored.name;
+        test.inputs = stored.inputs;
+        test.expected = stored.outputs;
+        job.session->prepare(test);
+        job.session->first_run(test);
+        job.stored_test_cases.push_back(compare_with_expected(test));
+        judge(job, job.stored_test_cases.back());
+    }
+}
+
+void write_outputs(Job& job) {
+    auto& o = job.options.output;
+    if (!o.dump_outputs.empty()) cli::write_npz(o.dump_outputs, job.results.at(0).outputs);
+    if (!o.model_dump.empty()) {
+        write_model(o.model_dump, job.session->model());
+        job.report["model_dump"] = o.model_dump;
+    }
+}
+
+}  // namespace mge::load_and_run

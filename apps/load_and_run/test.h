@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libmge/compile/program.h"
+#include "libmge/model/model.h"
+
+namespace mge::load_and_run {
+
+// Values for all inputs of the model: a test case of its file, or what the command line gives. Every test is
+// compiled for its shapes, run, compared and timed.
+struct Test {
+    size_t index = 0;
+    std::string name;
+    Tensors inputs;
+    Tensors expected;  // outputs as the model's author got them; empty: not known
+    std::shared_ptr<const Program> program;
+    std::unique_ptr<Context> context;
+    double compile_ms = 0, prepare_ms = 0, fake_run_ms = 0, first_run_ms = 0;
+};
+
+TensorSpecs specs_of(const Tensors& tensors);
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Is this run slower than an earlier one, beyond what chance explains? The times of each side are cut into
+// rounds, stretches of neighbouring runs, because neighbours share what the machine was doing then. The
+// figure (say the median) is taken in each round and the median of the rounds stands for the side. How far
+// that could be off by chance is seen by drawing rounds with replacement many times over (a bootstrap): a
+// change counts only when nearly all of these drawings agree that it is beyond the limit.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/load_and_run/job.h"
+
+namespace mge::load_and_run {
+
+// "p50>+3%": the figure of the latency may rise by this much.
+struct Condition {
+    std::string text, figure;  // figure: min, mean, max, or pNN
+    double percentile = 0;     // for pNN
+    double limit_percent = 0;
+};
+// UserError when it is no condition.
+Condition parse_condition(const std::string& text);
+
+struct Verdict {
+    double baseline = 0, current = 0;  // milliseconds
+    double change_percent = 0;
+    double low_percent = 0, high_percent = 0;  // between them lies the change, with 98 % confidence
+    size_t rounds = 0;
+    bool is_worse = false;  // surely beyond the limit
+};
+Verdict judge(const Condition& condition, std::span<const double> baseline, std::span<const double> current);
+
+// Stage: compares every test with that of the same number in the --baseline report.
+void compare_with_baseline(Job& job);
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/options.h"
+
+#include "libmge/base/error.h"
+
+namespace mge {
+namespace {
+
+constexpr int max_level = 3, max_record_level = 2;
+
+[[noreturn]] void contradiction(const char* option, const std::string& what) {
+    throw_user(option, what, ErrorClass::value);
+}
+[[noreturn]] void missing(const char* option, const std::string& reason) {
+    throw Error(ErrorCode::device, ErrorClass::not_implemented, text('[', option, "] ", reason));
+}
+
+void check_graph_opt(const GraphOptimization& o) {
+    if (o.f16_io_f32_comp && o.f16_io_comp)
+        contradiction("graph_opt.f16_io_comp", "contradicts f16_io_f32_comp; set one of them");
+    if (o.tensorrt) missing("graph_opt.tensorrt", "there is no TensorRT backend in this build");
+    if (o.f16_io_f32_comp || o.f16_io_comp)
+        missing(o.f16_io_comp ? "graph_opt.f16_io_comp" : "graph_opt.f16_io_f32_comp",
+                "this build has no pass that stores values as float16");
+    if (o.fuse_preprocess.value_or(false))
+        missing("graph_opt.fuse_preprocess",
+                "this build has no kernel that converts, transposes and pads at once");
+    if (o.jit && (*o.jit < 0 || *o.jit > 2))
+        contradiction("graph_opt.jit", text(*o.jit, " is not 0, 1 or 2"));
+    if (o.jit == 2)
+        missing("graph_opt.jit",
+                "level 2 needs fused reductions, which this build does not have; 0 and 1 work");
+}
+
+}  // namespace
+
+void check(const CompileOptions& o) {
+    check_graph_opt(o.graph_opt);
+    if (o.level < -max_level || o.level > max_level)
+        contradiction("graph_opt_level", text(o.level, " is not between ", -max_level, " and ", max_level));
+    if (o.level < 0)
+        missing(
+            "graph_opt_level",
+            text("level ", o.level, " checks each replaced value at run time, which this build cannot do"));
+    if (o.comp_node_seq_record_level < 0 || o.comp_node_seq_record_level > max_record_level)
+        contradiction("comp_node_seq_record_level", text(o.comp_node_seq_record_level, " is not 0, 1 or 2"));
+    if (o.comp_node_seq_record_level == max_record_level && o.fake_next_exec)
+        contradiction("comp_node_seq_record_level",
+                      "2 contradicts fake_next_exec: recording takes a run that computes");
+}
+
+}  // namespace mge

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// mean(mean(x, a), b) => mean(x, a and b), where nobody else reads the inner mean: what converters write for
+// an average over height and width is one step. All parts that an inner mean averages are of one size, so
+// the mean of the means is the mean.
+
+#include <algorithm>
+
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+// The axes of x that a mean averages, in rising order.
+IntList averaged_axes(const ops::ReduceParams& params, int rank) {
+    auto reduced = ops::reduced_axes(ops::Mean::name, params.axes, rank);
+    IntList axes;
+    for (int i = 0; i < rank; ++i)
+        if (reduced[size_t(i)]) axes.push_back(i);
+    return axes;
+}
+
+// Both means as one on the inner one's input; null when they are none.
+std::shared_ptr<const ops::ReduceParams> joined(const Graph& graph, const Node& outer, const Node& inner) {
+    auto &a = inner.as<ops::ReduceParams>(), &b = outer.as<ops::ReduceParams>();
+    int rank = graph.value(inner.inputs[0]).spec.shape.rank();
+    IntList axes = averaged_axes(a, rank);
+    // Which axis of x each axis of the inner mean's result is.
+    IntList remaining;
+    for (int i = 0; i < rank; ++i)
+        if (a.keepdims || std::ranges::find(axes, int64_t(i)) == axes.end()) remaining.push_back(i);
+    for (int64_t axis : averaged_axes(b, int(remaining.size())))
+        if (int64_t original = remaining[size_t(axis)]; std::ranges::find(axes, original) == axes.end())
+            axes.push_back(original);
+    std::ranges::sort(axes);
+    // Axes that one keeps and the other drops leave a shape that no single mean has.
+    if (a.keepdims != b.keepdims) return nullptr;
+    auto params = std::make_shared<ops::ReduceParams>();
+    params->axes = axes;
+    params->keepdims = a.keepdims;
+    return params;
+}
+
+}  // namespace
+
+Graph fuse_grain(Graph graph, const PassOptions&) {
+    auto uses = graph.use_counts();
+    Rewrite rewrite(graph);
+    // The input and axes that each mean stands for when those before it are taken in.
+    auto inner_of = [&](const Graph& g, const Node& node) -> NodeId {
+        if (node.op != &ops::Mean::info) return -1;
+        auto& x = g.value(node.inputs[0]);
+        if (x.producer < 0 || g.node(x.producer).op != &ops::Mean::info) return -1;
+        if (!g.value(g.node(x.producer).inputs[0]).spec.shape.is_known()) return -1;
+        return x.producer;
+    };
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        auto& node = graph.node(NodeId(i));
+        NodeId inner = inner_of(graph, node);
+        if (inner < 0 || uses[size_t(node.inputs[0])] != 1) {
+            rewrite.copy(NodeId(i));
+            continue;
+        }
+        // In the target the inner one may already be several.
+        auto& done = rewrite.target().node(rewrite.target().value(rewrite(node.inputs[0])).producer);
+        auto params = joined(rewrite.target(), node, done);
+        if (params)
+            rewrite.emit(NodeId(i), *node.op, params, {done.inputs[0]}, node.name);
+        else
+            rewrite.copy(NodeId(i));
+    }
+    return remove_dead_nodes(rewrite.finish(), {});
+}
+
+}  // namespace mge
