@@ -4,6 +4,8 @@
 
 #include "apps/load_and_run/debugger.h"
 #include "apps/load_and_run/devices.h"
+#include "apps/load_and_run/effects.h"
+#include "apps/load_and_run/fit.h"
 #include "apps/load_and_run/report.h"
 #include "apps/load_and_run/stages.h"
 #include "apps/load_and_run/verdict.h"
@@ -19,8 +21,10 @@ struct TestStage {
 // What happens to each test. A stage that was not asked for returns at once.
 constexpr std::array test_stages{
     TestStage{"compile", compile},
+    TestStage{"note what has no effect", note_options_without_effect},
     TestStage{"first run", run_first},
     TestStage{"compare with the model's outputs", compare},
+    TestStage{"check that operators only write their results", check_sanity},
     TestStage{"time", time_runs},
 };
 
@@ -44,6 +48,7 @@ constexpr std::array stages{
     Stage{"wait for a debugger", wait_for_debugger},
     Stage{"choose device and threads", choose_device},
     Stage{"load the model and its inputs", load_model},
+    Stage{"find the fastest options", fit},
     Stage{"run the tests", run_tests},
     Stage{"check the model's test cases", check_stored_test_cases},
     Stage{"print", print_results},

@@ -46,7 +46,7 @@ void Session::load() {
         auto bytes = file->bytes();
         auto copy = copy_of(bytes);
         read_ms = milliseconds_since(start);
-        model_ = open_model(ModelBytes{{copy.get(), bytes.size()}, copy, o.model.path});
+        model_ = open_model(ModelBytes{{copy.get(), bytes.size()}, copy, o.model.path}, open_options(o.model.keys));
     } else {
         if (o.startup) {
             auto file = MappedFile::open(o.model.path);
@@ -75,6 +75,11 @@ void Session::optimize() {
     model_.graph = run_passes(std::move(model_.graph), options);
     optimized.milliseconds = milliseconds_since(start);
     optimized.nodes_after = model_.graph.nodes().size();
+}
+
+void Session::use(const CompileOptions& options) {
+    compile_options_ = options;
+    program_ = nullptr;
 }
 
 void Session::require_known_shapes(const TensorSpecs& inputs) const {

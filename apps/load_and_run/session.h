@@ -17,6 +17,9 @@ public:
     const Model& model() const { return model_; }
     const CompileOptions& compile_options() const { return compile_options_; }
 
+    // From now on everything is compiled so.
+    void use(const CompileOptions& options);
+
     // Compiles for the test's shapes (again only when they differ from the last test's) and makes a context
     // that holds its inputs.
     void prepare(Test& test);

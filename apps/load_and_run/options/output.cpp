@@ -35,7 +35,6 @@ void add_operator_library(CLI::App& app, OutputOptions& o) {
 
 void add(CLI::App& app, OutputOptions& o) {
     app.add_flag("--model-info", o.model_info, "Print the table of inputs and outputs");
-    app.add_flag("--check-dispatch", o.check_dispatch, "List the operators that run no kernel");
     app.add_flag("--disable-assert-throw", o.disable_assert_throw,
                  "A test case that differs is printed, but is no failure");
     app.add_option("--dump-outputs", o.dump_outputs, "Write the outputs of the first test, by name")

@@ -11,7 +11,6 @@ namespace mge::load_and_run {
 // What is written beside the report.
 struct OutputOptions {
     bool model_info = false;
-    bool check_dispatch = false;
     bool disable_assert_throw = false;
     std::string dump_outputs;
     std::string model_dump;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "apps/load_and_run/job.h"
+
+namespace mge::load_and_run {
+
+// Stages per test; each acts on the first one.
+
+// Options that could do nothing for this program are warned of and listed.
+void note_options_without_effect(Job& job, Test& test);
+// Unless --no-sanity-check: a run in which every value that a step has written is the same whenever it is read.
+void check_sanity(Job& job, Test& test);
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/fit.h"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/progress.h"
+#include "apps/cli/table.h"
+#include "apps/load_and_run/clock.h"
+
+namespace mge::load_and_run {
+namespace {
+
+constexpr size_t rounds = 15;
+// A turn of one candidate lasts about this long, and one run at least.
+constexpr double turn_ms = 20;
+
+struct Change {
+    const char* flag;
+    void (*apply)(CompileOptions&);
+};
+
+void measure_algorithms(CompileOptions& o) {
+    o.select.profile = true;
+    o.select.heuristic = false;
+    o.select.optimized = true;
+}
+
+constexpr Change fast_run{"--fast_run=true", measure_algorithms};
+constexpr Change nchw88{"--enable_nchw88=true", [](CompileOptions& o) { o.layout = "NCHW88"; }};
+constexpr Change layout_transform{"--layout_transform=\"cpu\"",
+                                  [](CompileOptions& o) { o.measure_layouts = true; }};
+constexpr Change no_packing{"--weight_preprocess=false",
+                            [](CompileOptions& o) { o.graph_opt.weight_preprocess = false; }};
+constexpr Change no_jit{"--enable_jit=false", [](CompileOptions& o) { o.graph_opt.jit = 0; }};
+constexpr Change algebra_only{"--graph_opt_level=1", [](CompileOptions& o) { o.level = 1; }};
+constexpr Change no_epilogue{"--enable_fuse_conv_bias_nonlinearity=false",
+                             [](CompileOptions& o) { o.graph_opt.fuse_conv_bias_nonlinearity = false; }};
+constexpr Change no_residual{"--enable_fuse_conv_bias_with_z=false",
+                             [](CompileOptions& o) { o.graph_opt.fuse_conv_bias_with_z = false; }};
+constexpr Change no_grain{"--fuse_grain=false", [](CompileOptions& o) { o.graph_opt.fuse_grain = false; }};
+
+using Set = std::vector<Change>;
+
+// First these, then each single change on top of the best of them.
+const std::vector<Set>& first_sets() {
+    static const std::vector<Set> sets{{},
+                                       {fast_run},
+                                       {nchw88},
+                                       {nchw88, fast_run},
+                                       {layout_transform},
+                                       {layout_transform, fast_run},
+                                       {no_jit},
+                                       {algebra_only}};
+    return sets;
+}
+constexpr std::array refinements{no_packing, no_jit, no_epilogue, no_residual, no_grain};
+
+struct Candidate {
+    Set set;
+    CompileOptions options;
+    Test test;
+    std::string state = "ok", signature;
+    std::vector<double> times;
+    double p50 = 0;
+    bool is_ok() const { return state == "ok"; }
+};
+
+std::string flags_of(const Set& set) {
+    std::string flags;
+    for (auto& change : set) flags += text(flags.empty() ? "" : " ", change.flag);
+    return flags.empty() ? "(none)" : flags;
+}
+
+// What a program does: its steps and in which layouts.
+std::string signature_of(const Program& program) {
+    std::string result;
+    for (auto& step : program.steps()) {
+        result += text(step.op, '|', step.algorithm);
+        for (ValueId id : step.outputs) result += text(' ', program.values()[size_t(id)].spec);
+        result += '\n';
+    }
+    return result;
+}
+
+class Fitting {
+public:
+    explicit Fitting(Job& job) : job_(job), plain_(job.session->compile_options()) {}
+
+    void run() {
+        cli::Progress progress("fitting", first_sets().size() + refinements.size());
+        for (auto& set : first_sets()) {
+            add(set);
+            progress.advance();
+        }
+        time_all();
+        Set best = winner().set;
+        for (auto& change : refinements) {
+            bool is_in = std::ranges::any_of(best, [&](auto& c) { return c.flag == change.flag; });
+            if (!is_in) {
+                Set set = best;
+                set.push_back(change);
+                add(set);
+            }
+            progress.advance();
+        }
+        time_all();
+        report();
+        job_.session->use(winner().options);
+    }
+
+private:
+    void add(const Set& set) {
+        Candidate candidate;
+        candidate.set = set;
+        candidate.options = plain_;
+        for (auto& change : set) change.apply(candidate.options);
+        try {
+            prepare(candidate);
+        } catch (const Error& e) {
+            candidate.state = text("rejected: ", e.what());
+        }
+        candidates_.push_back(std::move(candidate));
+    }
+
+    void prepare(Candidate& candidate) {
+        candidate.test.inputs = job_.tests.at(0).inputs;
+        job_.session->use(candidate.options);
+        job_.session->prepare(candidate.test);
+        candidate.signature = signature_of(*candidate.test.program);
+        for (auto& known : candidates_)
+            if (known.is_ok() && known.signature == candidate.signature) {
+                candidate.state = text("the same program as ", flags_of(known.set));
+                candidate.test = {};
+                return;
+            }
+        job_.session->first_run(candidate.test);
+        if (expected_.empty()) {
+            for (size_t i = 0; i < candidate.test.program->outputs().size(); ++i)
+                expected_.push_back(candidate.test.context->copy_output(i));
+            return;
+        }
+        candidate.test.expected = expected_;
+        auto comparison = compare_with_expected(candidate.test);
+        if (comparison.mismatches.empty()) return;
+        auto& m = comparison.mismatches[0];
+        candidate.state = text("rejected: output '", m.output, "' is ", m.got, " instead of ", m.expected);
+        candidate.test = {};
+    }
+
+    void time_all() {
+        for (size_t round = 0; round < rounds; ++round)
+            for (size_t i = 0; i < candidates_.size(); ++i) {
+                auto& candidate = candidates_[(i + round) % candidates_.size()];
+                if (candidate.is_ok()) turn(candidate);
+            }
+        for (auto& candidate : candidates_)
+            if (candidate.is_ok()) candidate.p50 = cli::summarize(candidate.times).p50;
+    }
+
+    static void turn(Candidate& candidate) {
+        auto begin = Clock::now();
+        candidate.test.context->run();  // what the candidate before has left in the caches is not its fault
+        do {
+            auto start = Clock::now();
+            candidate.test.context->run();
+            candidate.times.push_back(milliseconds_since(start));
+        } while (milliseconds_since(begin) < turn_ms);
+    }
+
+    const Candidate& winner() const {
+        const Candidate* best = &candidates_.at(0);
+        for (auto& candidate : candidates_)
+            if (candidate.is_ok() && candidate.p50 < best->p50) best = &candidate;
+        return *best;
+    }
+
+    void report() {
+        std::vector<std::vector<std::string>> rows{{"options", "p50 ms", "runs", "state"}};
+        auto list = cli::Json::array();
+        for (auto& c : candidates_) {
+            rows.push_back({flags_of(c.set), c.is_ok() ? cli::format_number(c.p50, 4) : "-",
+                            std::to_string(c.times.size()), c.state});
+            list.push_back({{"options", flags_of(c.set)}, {"state", c.state}, {"runs", c.times.size()}});
+            if (c.is_ok()) list.back()["p50_ms"] = c.p50;
+        }
+        cli::print_table(std::cout, rows);
+        auto& best = winner();
+        std::cout << "the best options:\n";
+        auto flags = cli::Json::array();
+        for (auto& change : best.set) {
+            std::cout << change.flag << '\n';
+            flags.push_back(change.flag);
+        }
+        job_.report["fitting"] = {{"candidates", list},
+                                  {"winner", {{"options", flags}, {"p50_ms", best.p50}}}};
+    }
+
+    Job& job_;
+    CompileOptions plain_;
+    std::vector<Candidate> candidates_;
+    Tensors expected_;
+};
+
+}  // namespace
+
+void fit(Job& job) {
+    if (job.options.run.fitting) Fitting(job).run();
+}
+
+}  // namespace mge::load_and_run

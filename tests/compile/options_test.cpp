@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each option of compilation does to the steps and the memory of a program.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "libmge/kernel/fastrun_cache.h"
+#include "libmge/mge.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+#include "tests/passes/same_graph.h"
+
+namespace mge::test {
+namespace {
+
+TensorSpec image(int64_t channels) { return f32({2, channels, 12, 12}); }
+
+Tensor ramp(const Shape& shape, int seed = 1) {
+    std::vector<float> values(size_t(shape.numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = float(int((i + size_t(seed)) * 7 % 23) - 11) / 40;
+    return constant(shape, values);
+}
+
+// Three convolutions with bias and ReLU; the third adds the first's output before its ReLU. Ten nodes.
+Graph conv_net() {
+    return record({image(16)}, [](const Tensors& x) {
+        auto convolve = [](const Tensor& t, int seed) {
+            Tensor y = ops::conv2d(t, ramp({16, 16, 3, 3}, seed), {.padding = {1, 1}});
+            return ops::add(y, ramp({1, 16, 1, 1}, seed));
+        };
+        Tensor first = ops::relu(convolve(x[0], 1));
+        Tensor second = ops::relu(convolve(first, 2));
+        return Tensors{ops::relu(ops::add(convolve(second, 3), first))};
+    });
+}
+
+CompileOptions options(int level) {
+    CompileOptions o;
+    o.level = level;
+    o.layout = "nchw";
+    o.threads = 1;
+    o.graph_opt.jit = 0;
+    return o;
+}
+
+void expect_refused(const std::function<void()>& compile, const std::string& words) {
+    try {
+        compile();
+        ADD_FAILURE() << "no error; expected: " << words;
+    } catch (const UserError& e) {
+        EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
+}
+
+size_t count_steps(const Graph& graph, const CompileOptions& o, std::string_view op = {}) {
+    auto program = Program::compile(graph, o);
+    size_t count = 0;
+    for (auto& step : program->steps()) count += op.empty() || step.op == op;
+    return count;
+}
+
+Tensors run(const Graph& graph, const CompileOptions& o, const Tensors& inputs) {
+    return Executable(graph, o).run(inputs);
+}
+
+void expect_near(const Tensor& got, const Tensor& expected) {
+    ASSERT_EQ(got.spec(), expected.spec());
+    for (int64_t i = 0; i < got.spec().numel(); ++i)
+        ASSERT_NEAR(got.data<float>()[i], expected.data<float>()[i],
+                    1e-4 * (1 + std::abs(expected.data<float>()[i])))
+            << "element " << i;
+}
+
+TEST(FuseConvBiasNonlinearity, HasThreeStates) {
+    Graph graph = conv_net();
+    CompileOptions on = options(0), off = options(2), unset = options(2);
+    on.graph_opt.fuse_conv_bias_nonlinearity = true;
+    off.graph_opt.fuse_conv_bias_nonlinearity = false;
+    for (auto* o : {&on, &off, &unset}) o->graph_opt.fuse_conv_bias_with_z = false;
+    EXPECT_EQ(count_steps(graph, on), 5u) << "also at level 0";
+    EXPECT_EQ(count_steps(graph, on, "conv2d"), 3u);
+    EXPECT_EQ(count_steps(graph, off), 10u);
+    EXPECT_EQ(count_steps(graph, unset), 5u);
+    unset.level = 0;
+    EXPECT_EQ(count_steps(graph, unset), 10u);
+    Tensors x{ramp({2, 16, 12, 12}, 5)};
+    expect_near(run(graph, on, x)[0], run(graph, off, x)[0]);
+}
+
+TEST(FuseConvBiasWithZ, HasThreeStates) {
+    Graph graph = conv_net();
+    CompileOptions on = options(0), off = options(2), unset = options(2);
+    for (auto* o : {&on, &off, &unset}) o->graph_opt.fuse_conv_bias_nonlinearity = true;
+    on.graph_opt.fuse_conv_bias_with_z = true;
+    off.graph_opt.fuse_conv_bias_with_z = false;
+    EXPECT_EQ(count_steps(graph, on), 3u) << "its ReLU as well";
+    EXPECT_EQ(count_steps(graph, off), 5u);
+    EXPECT_EQ(count_steps(graph, unset), 3u);
+    Tensors x{ramp({2, 16, 12, 12}, 5)};
+    expect_near(run(graph, on, x)[0], run(graph, off, x)[0]);
+}
+
+TEST(FuseConvBiasNonlinearity, LeavesOtherOperatorsToTheLevel) {
+    Graph graph = record({f32({2, 3})}, [](const Tensors& x) {
+        return Tensors{ops::relu(ops::add(ops::matmul(x[0], ramp({3, 4})), ramp({4})))};
+    });
+    CompileOptions off = options(2), on = options(0);
+    off.graph_opt.fuse_conv_bias_nonlinearity = false;
+    on.graph_opt.fuse_conv_bias_nonlinearity = true;
+    EXPECT_EQ(count_steps(graph, off), 1u);
+    EXPECT_EQ(count_steps(graph, on), 3u);
+}
+
+TEST(Jit, HasThreeStates) {
+    Graph graph = record({f32({64, 64}), f32({64, 64}), f32({64, 64})}, [](const Tensors& x) {
+        return Tensors{ops::sum(ops::add(ops::mul(x[0], x[1]), ops::exp(x[2])))};
+    });
+    CompileOptions off = options(2), on = options(0), unset = options(2);
+    on.graph_opt.jit = 1;
+    unset.graph_opt.jit = std::nullopt;
+    EXPECT_EQ(count_steps(graph, off), 4u);
+    EXPECT_EQ(count_steps(graph, on), 2u);
+    EXPECT_EQ(count_steps(graph, unset), 2u);
+    auto program = Program::compile(graph, on);
+    EXPECT_EQ(program->steps()[0].sources.size(), 3u);
+}
+
+TEST(FuseGrain, HasThreeStates) {
+    for (bool keepdims : {false, true}) {
+        Graph graph = record({image(8)}, [&](const Tensors& x) {
+            Tensor rows = ops::mean(x[0], {.axes = {3}, .keepdims = keepdims});
+            return Tensors{ops::mean(rows, {.axes = {2}, .keepdims = keepdims})};
+        });
+        CompileOptions off = options(2), on = options(0), unset = options(2);
+        off.graph_opt.fuse_grain = false;
+        on.graph_opt.fuse_grain = true;
+        EXPECT_EQ(count_steps(graph, off), 2u);
+        EXPECT_EQ(count_steps(graph, on), 1u);
+        EXPECT_EQ(count_steps(graph, unset), 1u);
+        auto program = Program::compile(graph, on);
+        EXPECT_EQ(program->steps()[0].sources.size(), 2u);
+        Tensors x{ramp({2, 8, 12, 12}, 5)};
+        expect_near(run(graph, on, x)[0], run(graph, off, x)[0]);
+    }
+}
+
+TEST(FuseGrain, JoinsThreeAndLeavesWhatIsReadTwice) {
+    Graph three = record({image(8)}, [&](const Tensors& x) {
+        Tensor y = ops::mean(ops::mean(x[0], {.axes = {3}}), {.axes = {2}});
+        return Tensors{ops::mean(y, {.axes = {0}})};
+    });
+    EXPECT_EQ(count_steps(three, options(2)), 1u);
+    Tensors x{ramp({2, 8, 12, 12}, 5)};
+    expect_near(run(three, options(2), x)[0], run(three, options(0), x)[0]);
+    Graph twice = record({image(8)}, [&](const Tensors& x) {
+        Tensor y = ops::mean(x[0], {.axes = {3}});
+        return Tensors{ops::mean(y, {.axes = {2}}), y};
+    });
+    EXPECT_EQ(count_steps(twice, options(2)), 2u);
+}
+
+TEST(WeightPreprocess, OffPacksNothing) {
+    Graph graph = record({image(32)}, [](const Tensors& x) {
+        return Tensors{ops::conv2d(x[0], ramp({32, 32, 3, 3}), {.padding = {1, 1}})};
+    });
+    CompileOptions off = options(2), on = options(2);
+    off.layout = on.layout = "nChw8c";
+    off.graph_opt.weight_preprocess = false;
+    on.graph_opt.weight_preprocess = true;
+    EXPECT_EQ(Program::compile(graph, off)->memory().packed_weights, 0u);
+    EXPECT_GT(Program::compile(graph, on)->memory().packed_weights, 0u);
+    for (Shape shape : {Shape{2, 32, 12, 12}, Shape{3, 32, 9, 10}})
+        expect_near(run(graph, off, {ramp(shape, 5)})[0], run(graph, on, {ramp(shape, 5)})[0]);
+}
+
+// Eight elementwise steps and a sum.
+Graph chain() {
+    return record({f32({256, 1024})}, [](const Tensors& x) {
+        Tensor y = x[0];
+        for (int i = 0; i < 8; ++i) y = i % 2 ? ops::exp(y) : ops::sin(y);
+        return Tensors{ops::sum(y)};
+    });
+}
+
+TEST(SequenceOptimization, PlansMemory) {
+    constexpr size_t tensor = 1 << 20, slack = 1 << 16;  // slack: the sum's workspace
+    auto plan = [](bool overwrites, bool reuses) {
+        CompileOptions o = options(2);
+        o.seq_opt.enable_mem_plan_opt = overwrites;
+        o.seq_opt.enable_mem_reuse_alloc = reuses;
+        return Program::compile(chain(), o)->memory();
+    };
+    EXPECT_NEAR(double(plan(true, true).plan), double(tensor), slack);
+    EXPECT_NEAR(double(plan(false, true).plan), double(2 * tensor), slack);
+    EXPECT_NEAR(double(plan(false, false).plan), double(8 * tensor), slack);
+    for (bool reuses : {false, true})
+        EXPECT_GE(plan(false, reuses).plan, plan(false, reuses).plan_lower_bound);
+    CompileOptions none = options(2);
+    none.seq_opt = {false, false};
+    Tensors x{ramp({256, 1024}, 3)};
+    EXPECT_EQ(*run(chain(), none, x)[0].data<float>(), *run(chain(), options(2), x)[0].data<float>());
+}
+
+TEST(FakeNextExec, ComputesNothingOnce) {
+    CompileOptions o = options(2);
+    o.fake_next_exec = true;
+    auto context = Context::create(Program::compile(chain(), o));
+    Tensor x = ramp({256, 1024}, 3);
+    std::memcpy(context->input(0), x.data(), x.spec().bytes());
+    context->run();
+    EXPECT_EQ(*context->output(0).data<float>(), 0);
+    context->run();
+    EXPECT_EQ(*context->output(0).data<float>(), *run(chain(), options(2), {x})[0].data<float>());
+}
+
+TEST(ConstShape, RefusesOthers) {
+    CompileOptions o = options(2);
+    o.const_shape = true;
+    Executable executable(conv_net(), o);
+    executable.run(Tensors{ramp({2, 16, 12, 12})});
+    expect_refused([&] { executable.run(Tensors{ramp({3, 16, 12, 12})}); }, "const_shape");
+}
+
+TEST(RecordLevel, TwoGivesUpTheGraph) {
+    CompileOptions o = options(2);
+    o.comp_node_seq_record_level = 2;
+    Tensors x{ramp({2, 16, 12, 12}, 5)};
+    expect_near(run(conv_net(), o, x)[0], run(conv_net(), options(2), x)[0]);
+    o.fake_next_exec = true;
+    expect_refused([&] { Program::compile(conv_net(), o); }, "contradicts fake_next_exec");
+    o.fake_next_exec = false;
+    Graph dynamic = record({f32({4}), f32({4})}, [](const Tensors& x) {
+        return Tensors{ops::cond_take(x[0], ops::greater(x[0], x[1]))[0]};
+    });
+    expect_refused([&] { Program::compile(dynamic, o); }, "2 needs fixed shapes");
+    o.comp_node_seq_record_level = 1;
+    EXPECT_EQ(Program::compile(dynamic, o)->steps().empty(), false);
+}
+
+TEST(WorkspaceLimit, ActsOnEveryStep) {
+    CompileOptions o = options(2);
+    o.select.workspace_limit = 0;
+    for (auto& step : Program::compile(conv_net(), o)->steps())
+        EXPECT_EQ(step.workspace, 0u) << step.algorithm;
+}
+
+TEST(SharedBatchSize, OneMeasurementServesAllBatches) {
+    Graph graph = record({f32({8, 32})}, [](const Tensors& x) {
+        return Tensors{ops::matmul(x[0], ramp({32, 16}))};
+    });
+    auto cache = FastrunCache::in_memory();
+    CompileOptions o = options(2);
+    o.select.profile = true;
+    o.select.heuristic = false;
+    o.select.shared_batch_size = 4;
+    o.select.cache = cache.get();
+    EXPECT_EQ(Program::compile(graph, o)->steps()[0].source, ChoiceSource::measured);
+    Graph other = infer_shapes(graph, {f32({1, 32})});
+    EXPECT_EQ(Program::compile(other, o)->steps()[0].source, ChoiceSource::cache);
+    o.select.shared_batch_size = 0;
+    EXPECT_EQ(Program::compile(other, o)->steps()[0].source, ChoiceSource::measured);
+}
+
+TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
+    auto refuse = [](auto change, ErrorCode code, const char* name) {
+        CompileOptions o;
+        change(o);
+        try {
+            check(o);
+            ADD_FAILURE() << name << " was accepted";
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code(), code) << e.what();
+            EXPECT_NE(std::string(e.what()).find(name), std::string::npos) << e.what();
+        }
+    };
+    refuse([](auto& o) { o.graph_opt.tensorrt = true; }, ErrorCode::device, "tensorrt");
+    refuse([](auto& o) { o.graph_opt.f16_io_comp = true; }, ErrorCode::device, "f16_io_comp");
+    refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = true; }, ErrorCode::device, "f16_io_f32_comp");
+    refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = o.graph_opt.f16_io_comp = true; }, ErrorCode::usage,
+           "contradicts");
+    refuse([](auto& o) { o.graph_opt.fuse_preprocess = true; }, ErrorCode::device, "fuse_preprocess");
+    refuse([](auto& o) { o.graph_opt.jit = 2; }, ErrorCode::device, "jit");
+    refuse([](auto& o) { o.graph_opt.jit = 5; }, ErrorCode::usage, "jit");
+    refuse([](auto& o) { o.level = -2; }, ErrorCode::device, "graph_opt_level");
+    refuse([](auto& o) { o.level = 4; }, ErrorCode::usage, "graph_opt_level");
+    refuse([](auto& o) { o.comp_node_seq_record_level = 3; }, ErrorCode::usage, "record_level");
+}
+
+}  // namespace
+}  // namespace mge::test
