@@ -7,6 +7,7 @@
 #include "apps/load_and_run/effects.h"
 #include "apps/load_and_run/fit.h"
 #include "apps/load_and_run/report.h"
+#include "apps/load_and_run/rounds.h"
 #include "apps/load_and_run/stages.h"
 #include "apps/load_and_run/verdict.h"
 
@@ -31,8 +32,10 @@ constexpr std::array test_stages{
 void run_tests(Job& job) {
     for (auto& test : job.tests) {
         for (auto& stage : test_stages) stage.run(job, test);
-        // The first one stays for the stages to come.
-        if (test.index > 0) test.context.reset();
+        // The first one stays for the stages to come, and all when they will be timed again.
+        bool is_kept =
+            test.index == 0 || job.options.run.serve_rounds || !job.options.run.baseline_tool.empty();
+        if (!is_kept) test.context.reset();
     }
 }
 
@@ -50,6 +53,7 @@ constexpr std::array stages{
     Stage{"load the model and its inputs", load_model},
     Stage{"find the fastest options", fit},
     Stage{"run the tests", run_tests},
+    Stage{"time rounds for another process", serve_rounds},
     Stage{"check the model's test cases", check_stored_test_cases},
     Stage{"print", print_results},
     Stage{"compare with the baseline", compare_with_baseline},

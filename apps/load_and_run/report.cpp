@@ -234,6 +234,7 @@ void add_on_request(Job& job) {
                           {"warmup_iterations", o.run.warmup_iterations}};
     job.report["assertions_fail"] = !o.output.disable_assert_throw;
     if (!o.output.dump_outputs.empty()) job.report["dumped_outputs"] = o.output.dump_outputs;
+    job.report["stored_options"] = job.session->fate_of_stored_options();
     if (o.run.wait_gdb) job.report["waited_for_debugger"] = true;
     if (o.output.model_info)
         job.report["model_info"] = {{"inputs", ports_json(job.tests[0].program->inputs())},

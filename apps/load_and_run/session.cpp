@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/base/file.h"
+#include "libmge/base/log.h"
 #include "libmge/model/open.h"
 #include "libmge/passes/pass.h"
 
@@ -35,6 +37,7 @@ Session::Session(const Options& options) : options_(options) {
     open_cache();
     compile_options_ = make_compile_options(options, cache_.get());
     load();
+    take_stored_options();
     if (options.graph.optimize_for_inference) optimize();
 }
 
@@ -79,6 +82,7 @@ void Session::optimize() {
 
 void Session::use(const CompileOptions& options) {
     compile_options_ = options;
+    stored_.reset();
     program_ = nullptr;
 }
 
@@ -100,12 +104,36 @@ void Session::require_known_shapes(const TensorSpecs& inputs) const {
     }
 }
 
+// They count only when no flag says anything about compilation.
+void Session::take_stored_options() {
+    stored_ = stored_options(model_);
+    if (!stored_) return;
+    CompileOptions plain;
+    bool is_plain = to_json(compile_options_) == to_json(plain);
+    stored_fate_ = is_plain ? "used" : "overridden";
+    if (!is_plain) stored_.reset();
+}
+
+std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
+    Graph graph = infer_shapes(model_.graph, inputs);
+    if (!stored_) return Program::compile(graph, compile_options_);
+    CompileOptions options = with_stored(compile_options_, *stored_, inputs);
+    try {
+        return Program::compile(graph, options);
+    } catch (const DeviceError& e) {
+        // The file comes from a machine that could do more.
+        log_warning(text("load_and_run: an algorithm stored in the model is missing here: ", e.what()));
+        options.algorithms.clear();
+        return Program::compile(graph, options);
+    }
+}
+
 // Compiling packs the weights, which takes seconds for a large net: a program is used again when it can be.
 std::shared_ptr<const Program> Session::program_for(const TensorSpecs& inputs) {
     require_known_shapes(inputs);
     auto has_spec = [](const PortInfo& port, const TensorSpec& spec) { return port.spec == spec; };
     if (program_ && std::ranges::equal(program_->inputs(), inputs, has_spec)) return program_;
-    program_ = Program::compile(infer_shapes(model_.graph, inputs), compile_options_);
+    program_ = compile(inputs);
     if (compile_options_.comp_node_seq_record_level == 2) model_.graph.forget_nodes();
     return program_;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/load_and_run/options/options.h"
+#include "apps/load_and_run/stored_options.h"
 #include "apps/load_and_run/test.h"
 #include "libmge/kernel/fastrun_cache.h"
 
@@ -17,8 +18,10 @@ public:
     const Model& model() const { return model_; }
     const CompileOptions& compile_options() const { return compile_options_; }
 
-    // From now on everything is compiled so.
+    // From now on everything is compiled so, whatever the model says.
     void use(const CompileOptions& options);
+    // What became of the options in the model's file: "none", "used", or "overridden" by flags.
+    const std::string& fate_of_stored_options() const { return stored_fate_; }
 
     // Compiles for the test's shapes (again only when they differ from the last test's) and makes a context
     // that holds its inputs.
@@ -43,6 +46,8 @@ private:
     void open_cache();
     void load();
     void optimize();
+    void take_stored_options();
+    std::shared_ptr<const Program> compile(const TensorSpecs& inputs);
     void require_known_shapes(const TensorSpecs& inputs) const;
     std::shared_ptr<const Program> program_for(const TensorSpecs& inputs);
 
@@ -50,6 +55,8 @@ private:
     Model model_;
     std::unique_ptr<FastrunCache> cache_;
     CompileOptions compile_options_;
+    std::optional<StoredOptions> stored_;
+    std::string stored_fate_ = "none";
     std::shared_ptr<const Program> program_;  // the last one
 };
 

@@ -49,6 +49,13 @@ void judge(Job& job, const TestCaseResult& result) {
         job.fail(ErrorCode::accuracy, message);
 }
 
+// The model with the options of its first test's program in it.
+void write_with_options(Job& job, const std::string& path) {
+    Model model = job.session->model();
+    store_options(model, job.session->compile_options(), *job.tests.at(0).program);
+    write_model(path, model);
+}
+
 }  // namespace
 
 void Job::ignore_option(const std::string& option, const std::string& reason) {
@@ -81,6 +88,7 @@ void compare(Job& job, Test& test) {
 }
 
 void time_runs(Job& job, Test& test) {
+    if (job.options.run.serve_rounds) return;
     auto& result = job.results[test.index];
     result.measured = measure(*job.session, test, job.options);
     auto& times = result.measured.times;
@@ -113,6 +121,12 @@ void check_stored_test_cases(Job& job) {
 void write_outputs(Job& job) {
     auto& o = job.options.output;
     if (!o.dump_outputs.empty()) cli::write_npz(o.dump_outputs, job.results.at(0).outputs);
+    auto& fitted = job.options.run.dump_fitting_model;
+    auto& transformed = job.options.graph.layout_transform_dump;
+    for (auto& path : {fitted, transformed})
+        if (!path.empty()) write_with_options(job, path);
+    if (!fitted.empty()) job.report["dump_fitting_model"] = fitted;
+    if (!transformed.empty()) job.report["layout_transform_dump"] = transformed;
     if (!o.model_dump.empty()) {
         write_model(o.model_dump, job.session->model());
         job.report["model_dump"] = o.model_dump;

@@ -8,9 +8,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "apps/cli/table.h"
-#include "libmge/base/log.h"
+#include "apps/load_and_run/rounds.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -65,8 +66,12 @@ double median_of_drawing(const std::vector<double>& values, std::mt19937_64& gen
     return median(std::move(drawn));
 }
 
-// The raw times of each test of an earlier report.
-std::vector<std::vector<double>> read_baseline(const std::string& path) {
+struct Baseline {
+    std::vector<std::string> command;
+    std::vector<std::vector<double>> times;  // of each test
+};
+
+Baseline read_baseline(const std::string& path) {
     std::ifstream file(path);
     if (!file) throw_user("--baseline", text("'", path, "' cannot be read"), ErrorClass::value);
     Json report = Json::parse(file, nullptr, false);
@@ -76,17 +81,57 @@ std::vector<std::vector<double>> read_baseline(const std::string& path) {
     if (report.is_discarded()) throw bad("it is not JSON");
     if (!report.is_object() || report.value("tool", "") != "load_and_run" || !report.contains("result"))
         throw bad("it is not a report of load_and_run");
-    std::vector<std::vector<double>> tests;
+    Baseline result;
     try {
+        result.command = report.at("command").get<std::vector<std::string>>();
         for (auto& test : report.at("result").at("tests"))
-            tests.push_back(test.at("times_ms").get<std::vector<double>>());
+            result.times.push_back(test.at("times_ms").get<std::vector<double>>());
     } catch (const Json::exception&) {
         throw bad("it has no times");
     }
-    for (auto& times : tests)
+    for (auto& times : result.times)
         if (times.empty() || std::ranges::any_of(times, [](double t) { return !(t > 0); }))
             throw bad("it has no times");
-    return tests;
+    return result;
+}
+
+// The command without what only the report or another comparison was for.
+std::vector<std::string> command_to_repeat(const std::vector<std::string>& command) {
+    static const std::set<std::string> dropped{"--json", "--baseline", "--fail-if", "--baseline-tool",
+                                               "--plant-slowdown"};
+    std::vector<std::string> result;
+    for (size_t i = 0; i < command.size(); ++i) {
+        size_t equals = command[i].find('=');
+        if (!dropped.contains(command[i].substr(0, equals)))
+            result.push_back(command[i]);
+        else if (equals == std::string::npos)
+            ++i;
+    }
+    return result;
+}
+
+struct Sides {
+    std::vector<double> baseline, current;
+};
+
+// Fresh times of both, round by round, the order of the two turning each time.
+Sides interleave(Job& job, RoundServer& server, size_t test, const Condition& condition) {
+    auto& o = job.options.run;
+    double total = std::max(o.duration * 1000, job.results[test].latency.mean * o.iterations);
+    double length = total / double(max_rounds);
+    Sides sides;
+    auto add = [&](std::vector<double>& to, const std::vector<double>& times) {
+        // One figure per round: rounds of the two sides need not have the same number of runs.
+        to.push_back(figure_of(condition, times));
+    };
+    for (size_t round = 0; round < max_rounds; ++round)
+        for (bool first : {true, false}) {
+            if (first == (round % 2 == 0))
+                add(sides.baseline, server.round(test, length));
+            else
+                add(sides.current, time_round(*job.tests[test].context, job.options, length));
+        }
+    return sides;
 }
 
 Json verdict_json(size_t test, const Condition& condition, const Verdict& v) {
@@ -132,14 +177,18 @@ Condition parse_condition(const std::string& condition) {
 
 Verdict judge(const Condition& condition, std::span<const double> baseline, std::span<const double> current) {
     size_t length = std::max<size_t>(1, std::min(baseline.size(), current.size()) / max_rounds);
-    auto before = figures(condition, baseline, length), now = figures(condition, current, length);
+    return judge_rounds(condition, figures(condition, baseline, length), figures(condition, current, length));
+}
+
+Verdict judge_rounds(const Condition& condition, const std::vector<double>& before,
+                     const std::vector<double>& now) {
     Verdict result;
     result.rounds = std::min(before.size(), now.size());
     result.baseline = median(before);
     result.current = median(now);
     auto change = [](double a, double b) { return 100 * (b / a - 1); };
     result.change_percent = change(result.baseline, result.current);
-    std::mt19937_64 generator(length);
+    std::mt19937_64 generator(before.size());
     std::vector<double> changes(drawings);
     for (double& drawn : changes) {
         double a = median_of_drawing(before, generator);
@@ -152,15 +201,24 @@ Verdict judge(const Condition& condition, std::span<const double> baseline, std:
     return result;
 }
 
+Verdict verdict_on(Job& job, const Baseline& baseline, RoundServer* server, size_t test,
+                   const Condition& condition) {
+    if (!server) return judge(condition, baseline.times[test], job.results[test].measured.times);
+    Sides sides = interleave(job, *server, test, condition);
+    return judge_rounds(condition, sides.baseline, sides.current);
+}
+
 void compare_with_baseline(Job& job) {
     auto& o = job.options.run;
     if (o.baseline.empty()) return;
-    auto baseline = read_baseline(o.baseline);
-    if (baseline.size() != job.tests.size())
+    Baseline baseline = read_baseline(o.baseline);
+    if (baseline.times.size() != job.tests.size())
         throw_user("--baseline",
-                   text("it has ", baseline.size(), " tests, this run ", job.tests.size(),
+                   text("it has ", baseline.times.size(), " tests, this run ", job.tests.size(),
                         "; compare runs of the same command"),
                    ErrorClass::value);
+    std::optional<RoundServer> server;
+    if (!o.baseline_tool.empty()) server.emplace(o.baseline_tool, command_to_repeat(baseline.command));
     auto conditions = o.fail_if;
     if (conditions.empty()) conditions.push_back("p50>+0%");  // for the report; nothing fails by it
     std::vector<std::vector<std::string>> rows{
@@ -169,7 +227,7 @@ void compare_with_baseline(Job& job) {
     for (size_t i = 0; i < job.tests.size(); ++i)
         for (auto& wanted : conditions) {
             Condition condition = parse_condition(wanted);
-            Verdict v = judge(condition, baseline[i], job.results[i].measured.times);
+            Verdict v = verdict_on(job, baseline, server ? &*server : nullptr, i, condition);
             job.report["baseline"].push_back(verdict_json(i, condition, v));
             bool fails = v.is_worse && !o.fail_if.empty();
             rows.push_back({std::to_string(i), condition.figure, format_number(v.baseline, 4),
@@ -184,7 +242,7 @@ void compare_with_baseline(Job& job) {
                               " (surely more than ", percent(v.low_percent), "), allowed is ",
                               percent(condition.limit_percent)));
         }
-    std::cout << "\nCompared with '" << o.baseline << "'\n";
+    std::cout << "\nCompared with '" << o.baseline << "'" << (server ? ", in turns" : "") << '\n';
     cli::print_table(std::cout, rows);
 }
 

@@ -32,6 +32,10 @@ struct Verdict {
 };
 Verdict judge(const Condition& condition, std::span<const double> baseline, std::span<const double> current);
 
+// The same from the figures of rounds that are known already.
+Verdict judge_rounds(const Condition& condition, const std::vector<double>& baseline,
+                     const std::vector<double>& current);
+
 // Stage: compares every test with that of the same number in the --baseline report.
 void compare_with_baseline(Job& job);
 

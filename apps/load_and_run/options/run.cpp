@@ -82,6 +82,9 @@ void check(const RunOptions& o) {
     if (!o.dump_fitting_model.empty() && !o.fitting) fail("--dump-fitting-model", "needs --fitting");
     for (auto& condition : o.fail_if) parse_condition(condition);
     if (!o.fail_if.empty() && o.baseline.empty()) fail("--fail-if", "needs --baseline FILE.json");
+    if (!o.baseline_tool.empty() && o.baseline.empty()) fail("--baseline-tool", "needs --baseline FILE.json");
+    if (!o.baseline_tool.empty() && (o.loads > 1 || o.streams > 1 || o.rate > 0))
+        fail("--baseline-tool", "times one context at a time; drop --thread, --streams and --rate");
     if (o.loads > 1 && o.streams > 1)
         fail("--thread", "contradicts --streams: either N loads or N contexts on one program");
     if (o.fitting && (o.loads > 1 || o.streams > 1 || o.rate > 0))

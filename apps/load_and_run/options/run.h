@@ -23,6 +23,8 @@ struct RunOptions {
     bool startup = false;
 
     std::string baseline;              // report of an earlier run
+    std::string baseline_tool;         // runs its command again, in turns with this one
+    bool serve_rounds = false;         // to be such a tool
     std::vector<std::string> fail_if;  // "p50>+3%"
     double planted_slowdown = 0;       // per cent, for the self-test of the verdict
 

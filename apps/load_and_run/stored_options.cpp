@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/stored_options.h"
+
+#include <nlohmann/json.hpp>
+
+#include "libmge/base/error.h"
+
+namespace mge::load_and_run {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* metadata_key = "load_and_run.options";
+constexpr int version = 1;
+
+struct Switch {
+    const char* name;
+    std::optional<bool> GraphOptimization::*member;
+};
+constexpr Switch switches[] = {
+    {"fuse_conv_bias_nonlinearity", &GraphOptimization::fuse_conv_bias_nonlinearity},
+    {"fuse_conv_bias_with_z", &GraphOptimization::fuse_conv_bias_with_z},
+    {"fuse_grain", &GraphOptimization::fuse_grain},
+    {"weight_preprocess", &GraphOptimization::weight_preprocess},
+};
+
+std::string specs_text(const TensorSpecs& specs) {
+    std::string result;
+    for (auto& spec : specs) result += text(result.empty() ? "" : "; ", spec);
+    return result;
+}
+
+// The one layout that images lie in.
+std::string layout_of(const Program& program) {
+    for (auto& value : program.values())
+        if (!value.spec.layout.is_plain()) return value.spec.layout.name();
+    return "nchw";
+}
+
+}  // namespace
+
+void store_options(Model& model, const CompileOptions& options, const Program& program) {
+    Json result{{"version", version}, {"level", options.level}, {"layout", layout_of(program)}};
+    if (options.graph_opt.jit) result["jit"] = *options.graph_opt.jit;
+    for (auto& s : switches)
+        if (auto& value = options.graph_opt.*s.member) result[s.name] = *value;
+    TensorSpecs inputs;
+    for (auto& port : program.inputs()) inputs.push_back(port.spec);
+    result["inputs"] = specs_text(inputs);
+    result["threads"] = options.threads;
+    result["algorithms"] = Json::array();
+    for (auto& step : program.steps()) {
+        bool is_open = step.algorithm == "chosen at run time";
+        result["algorithms"].push_back(is_open ? "" : step.algorithm);
+    }
+    model.metadata[metadata_key] = result.dump();
+}
+
+std::optional<StoredOptions> stored_options(const Model& model) {
+    auto it = model.metadata.find(metadata_key);
+    if (it == model.metadata.end()) return std::nullopt;
+    try {
+        Json json = Json::parse(it->second);
+        if (json.at("version") != version)
+            throw ModelError("the options in the model are of another version");
+        StoredOptions stored;
+        auto& o = stored.options;
+        o.level = json.at("level").get<int>();
+        o.layout = json.at("layout").get<std::string>();
+        if (json.contains("jit")) o.graph_opt.jit = json["jit"].get<int>();
+        for (auto& s : switches)
+            if (json.contains(s.name)) o.graph_opt.*s.member = json[s.name].get<bool>();
+        stored.inputs = json.at("inputs").get<std::string>();
+        stored.threads = json.at("threads").get<int>();
+        stored.algorithms = json.at("algorithms").get<std::vector<std::string>>();
+        return stored;
+    } catch (const Json::exception& e) {
+        throw ModelError(text("the options in the model cannot be read: ", e.what()));
+    }
+}
+
+CompileOptions with_stored(const CompileOptions& options, const StoredOptions& stored,
+                           const TensorSpecs& inputs) {
+    CompileOptions result = options;
+    result.level = stored.options.level;
+    result.layout = stored.options.layout;
+    result.graph_opt = stored.options.graph_opt;
+    if (specs_text(inputs) == stored.inputs && options.threads == stored.threads)
+        result.algorithms = stored.algorithms;
+    return result;
+}
+
+}  // namespace mge::load_and_run

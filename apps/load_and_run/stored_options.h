@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Options that a model carries in its metadata: what --fitting or --layout-transform found out, down to the
+// algorithm of each step, so that a later run without options is as fast at once and searches nothing.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libmge/compile/program.h"
+#include "libmge/model/model.h"
+
+namespace mge::load_and_run {
+
+struct StoredOptions {
+    CompileOptions options;               // of these: level, graph_opt and layout
+    std::string inputs;                   // the specs for which
+    int threads = 0;                      // and the number of threads for which
+    std::vector<std::string> algorithms;  // these are the algorithms of the steps
+};
+
+// How the program was compiled, into the model's metadata.
+void store_options(Model& model, const CompileOptions& options, const Program& program);
+
+// ModelError when the model has options that cannot be read; nullopt when it has none.
+std::optional<StoredOptions> stored_options(const Model& model);
+
+// The options with the stored ones in them; the algorithms too when inputs and threads are those they were
+// found for.
+CompileOptions with_stored(const CompileOptions& options, const StoredOptions& stored,
+                           const TensorSpecs& inputs);
+
+}  // namespace mge::load_and_run
