@@ -69,6 +69,7 @@ cli::Json to_json(const CompileOptions& o) {
             {"measures_algorithms", o.select.profile && !o.select.heuristic},
             {"all_algorithms", o.select.profile && !o.select.optimized && !o.select.heuristic},
             {"reads_cache", o.select.profile},
+            {"reproducible", o.select.reproducible},
             {"binary_equal_between_batch", o.select.same_between_batches},
             {"shared_batch_size", o.select.shared_batch_size},
             {"workspace_limit",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t rounds = 15;
 // A turn of one candidate lasts about this long, and one run at least.
-constexpr double turn_ms = 20;
+constexpr double turn_ms = 8;
 
 struct Change {
     const char* flag;

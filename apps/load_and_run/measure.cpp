@@ -6,15 +6,21 @@
 #include <barrier>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
+#include <utility>
 
+#include "apps/cli/progress.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/energy.h"
 
 namespace mge::load_and_run {
 namespace {
+
+// How often progress is told: seldom enough to cost nothing.
+constexpr auto look_interval = std::chrono::milliseconds(200);
 
 using Seconds = std::chrono::duration<double>;
 
@@ -111,17 +117,28 @@ private:
         auto& runs = runs_[size_t(i)];
         runs.reserve(arrivals_.empty() ? size_t(options_.run.iterations) : arrivals_.size());
         ready_.arrive_and_wait();
-        arrivals_.empty() ? run_back_to_back(runner, runs) : run_as_they_arrive(runner, runs);
+        arrivals_.empty() ? run_back_to_back(runner, runs, i == 0) : run_as_they_arrive(runner, runs);
     }
 
-    void run_back_to_back(Runner& runner, std::vector<Run>& runs) {
+    void run_back_to_back(Runner& runner, std::vector<Run>& runs, bool shows_progress) {
         auto end = begin_ + std::chrono::duration_cast<Clock::duration>(Seconds(options_.run.duration));
-        auto now = Clock::now();
-        while (runs.size() < size_t(options_.run.iterations) || now < end) {
+        auto iterations = size_t(options_.run.iterations);
+        std::optional<cli::Progress> progress;
+        if (shows_progress) progress.emplace("timing", iterations);
+        size_t shown = 0;
+        auto now = Clock::now(), next_look = now + look_interval;
+        while (runs.size() < iterations || now < end) {
             auto start = now;
             runner.run();
             now = Clock::now();
             runs.push_back({start, start, now});
+            if (progress && now >= next_look) {
+                // A duration may take more runs than were asked for.
+                progress->set_total(std::max(iterations, runs.size()));
+                progress->advance(runs.size() - std::exchange(shown, runs.size()));
+                now = Clock::now();
+                next_look = now + look_interval;
+            }
         }
     }
 

@@ -49,7 +49,8 @@ void Session::load() {
         auto bytes = file->bytes();
         auto copy = copy_of(bytes);
         read_ms = milliseconds_since(start);
-        model_ = open_model(ModelBytes{{copy.get(), bytes.size()}, copy, o.model.path}, open_options(o.model.keys));
+        model_ = open_model(ModelBytes{{copy.get(), bytes.size()}, copy, o.model.path},
+                            open_options(o.model.keys));
     } else {
         if (o.startup) {
             auto file = MappedFile::open(o.model.path);
@@ -116,7 +117,8 @@ void Session::take_stored_options() {
 
 std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     Graph graph = infer_shapes(model_.graph, inputs);
-    if (!stored_) return Program::compile(graph, compile_options_);
+    bool has_plan = !compile_options_.algorithms.empty();
+    if (!stored_ || has_plan) return Program::compile(graph, compile_options_);
     CompileOptions options = with_stored(compile_options_, *stored_, inputs);
     try {
         return Program::compile(graph, options);

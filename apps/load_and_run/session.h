@@ -18,6 +18,9 @@ public:
     const Model& model() const { return model_; }
     const CompileOptions& compile_options() const { return compile_options_; }
 
+    // Of the fast-run cache in use; empty: none.
+    std::string cache_path() const { return cache_ ? cache_->path() : ""; }
+
     // From now on everything is compiled so, whatever the model says.
     void use(const CompileOptions& options);
     // What became of the options in the model's file: "none", "used", or "overridden" by flags.

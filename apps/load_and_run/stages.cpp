@@ -2,6 +2,8 @@
 #include "apps/load_and_run/stages.h"
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -10,6 +12,7 @@
 #include "apps/load_and_run/inputs.h"
 #include "apps/load_and_run/report.h"
 #include "libmge/base/log.h"
+#include "libmge/model/pack.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -54,6 +57,25 @@ void write_with_options(Job& job, const std::string& path) {
     Model model = job.session->model();
     store_options(model, job.session->compile_options(), *job.tests.at(0).program);
     write_model(path, model);
+}
+
+std::string read_text(const char* option, const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw_user(option, text("'", path, "' cannot be read"), ErrorClass::value);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The file as it came, whatever was done to the graph since.
+void write_packed(Job& job) {
+    auto& o = job.options.output;
+    PackOptions pack;
+    if (!o.pack_info_json.empty()) pack.info = read_text("--pack-info-json", o.pack_info_json);
+    pack.cache = o.pack_cache.empty() ? job.session->cache_path() : o.pack_cache;
+    pack.info_cipher = o.pack_info_cryption;
+    pack.model_cipher = o.pack_model_cryption;
+    pack.key = cli::key_provider(job.options.run.model.keys.key);
+    pack_model(job.options.run.model.path, o.packed_model_dump, pack);
+    job.report["packed_model_dump"] = o.packed_model_dump;
 }
 
 }  // namespace
@@ -127,6 +149,7 @@ void write_outputs(Job& job) {
         if (!path.empty()) write_with_options(job, path);
     if (!fitted.empty()) job.report["dump_fitting_model"] = fitted;
     if (!transformed.empty()) job.report["layout_transform_dump"] = transformed;
+    if (!o.packed_model_dump.empty()) write_packed(job);
     if (!o.model_dump.empty()) {
         write_model(o.model_dump, job.session->model());
         job.report["model_dump"] = o.model_dump;

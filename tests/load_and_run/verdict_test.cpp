@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "apps/load_and_run/rounds.h"
+
+namespace mge::load_and_run {
+namespace {
+
+// Times as a machine gives them: most near 1 ms, slow stretches, and now and then a run that waits for
+// others.
+std::vector<double> times(uint64_t seed, double slowdown, size_t count = 600) {
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<double> noise(0, 0.01);
+    std::uniform_real_distribution<double> unit(0, 1);
+    std::vector<double> result;
+    double stretch = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (i % 50 == 0) stretch = 0.02 * unit(generator);
+        double outlier = unit(generator) < 0.02 ? 3 * unit(generator) : 0;
+        result.push_back((1 + stretch + noise(generator) + outlier) * (1 + slowdown));
+    }
+    return result;
+}
+
+int alarms(double slowdown, const char* condition, int pairs = 200) {
+    int count = 0;
+    for (int i = 0; i < pairs; ++i)
+        count += judge(parse_condition(condition), times(uint64_t(2 * i + 1), 0),
+                       times(uint64_t(2 * i + 2), slowdown))
+                     .is_worse;
+    return count;
+}
+
+TEST(Verdict, RaisesFewFalseAlarms) {
+    EXPECT_LE(alarms(0, "p50>+3%"), 2);
+    EXPECT_LE(alarms(0, "mean>+10%"), 2);
+}
+
+TEST(Verdict, FindsAPlantedSlowdown) { EXPECT_GE(alarms(0.05, "p50>+3%"), 190); }
+
+TEST(Verdict, LetsPassWhatIsWithinTheLimit) { EXPECT_LE(alarms(0.02, "p50>+3%"), 2); }
+
+TEST(Verdict, SaysHowFarTheChangeIsKnown) {
+    Verdict v = judge(parse_condition("p50>+3%"), times(1, 0), times(2, 0.1));
+    EXPECT_LT(v.low_percent, v.change_percent);
+    EXPECT_GT(v.high_percent, v.change_percent);
+    EXPECT_NEAR(v.change_percent, 10, 2);
+    EXPECT_EQ(v.rounds, 40u);
+}
+
+TEST(Verdict, TakesFewTimesAsRoundsOfOne) {
+    Verdict v = judge(parse_condition("p99>+3%"), std::vector{1.0, 1.0, 1.0}, std::vector{2.0, 2.0, 2.0});
+    EXPECT_EQ(v.rounds, 3u);
+    EXPECT_TRUE(v.is_worse);
+}
+
+TEST(Condition, IsParsed) {
+    Condition c = parse_condition("p99.9>+2.5%");
+    EXPECT_EQ(c.percentile, 99.9);
+    EXPECT_EQ(c.limit_percent, 2.5);
+    EXPECT_EQ(parse_condition("mean>10%").limit_percent, 10);
+    for (auto* bad : {"", "p50", "p50>", "p50>3", "p50>-3%", "p101>3%", "px>3%", "speed>3%", "p50>+nan%"})
+        EXPECT_THROW(parse_condition(bad), UserError) << bad;
+}
+
+}  // namespace
+}  // namespace mge::load_and_run
