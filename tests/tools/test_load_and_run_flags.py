@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/tools/load_and_run.md"
-ROW = re.compile(r"^\| `--(?P<flag>[a-z0-9-]+)[^|]*\|[^|]*\| `(?P<example>--[^`]+)` \| (?P<seen>[^|]+) \|$")
+ROW = re.compile(
+    r"^\| `--(?P<flag>[a-z0-9-]+)[^|]*\|[^|]*\| `(?P<example>--[^`]+)` \| (?P<seen>[^|]+) \|$"
+)
 
 
 def rows():
@@ -19,7 +21,7 @@ def rows():
 
 
 def field(result, path):
-    """"tests[0].name" of a result; None when it is not there."""
+    """ "tests[0].name" of a result; None when it is not there."""
     for part in re.findall(r"[^.\[\]]+", path):
         try:
             result = result[int(part)] if part.isdigit() else result[part]
@@ -148,7 +150,9 @@ def test_list_devices_needs_no_model(run_tool):
     assert "usage" in done.err
 
 
-@pytest.mark.parametrize(("device", "code"), [("cpu", 0), ("gpu", 4), ("cuda1", 4), ("opencl", 4), ("tpu", 2)])
+@pytest.mark.parametrize(
+    ("device", "code"), [("cpu", 0), ("gpu", 4), ("cuda1", 4), ("opencl", 4), ("tpu", 2)]
+)
 def test_require_device(run_tool, small_model, device, code):
     done = run_tool("load_and_run", small_model, f"--require-device={device}")
     assert done.code == code, done.err
@@ -157,13 +161,22 @@ def test_require_device(run_tool, small_model, device, code):
 def test_several_tests_in_one_run(run_tool, small_model):
     flags = ["--input=#rand(0,1,2,3)", "--input=x:{7,3}", "--batch-size=1,5", "--seed=3"]
     done = run_tool("load_and_run", small_model, *flags, "--iter=2")
-    assert [t["inputs"][0]["shape"] for t in done.result["tests"]] == [[1, 3], [5, 3], [1, 3], [5, 3]]
+    assert [t["inputs"][0]["shape"] for t in done.result["tests"]] == [
+        [1, 3],
+        [5, 3],
+        [1, 3],
+        [5, 3],
+    ]
     for i in range(4):
         assert f"=== finished test #{i}: time=" in done.err
 
 
 def test_streams_loads_and_rate(run_tool, small_model):
-    for flags, runs in ((["--streams=3"], 30), (["--thread=2"], 20), (["--rate=5000", "--streams=2"], 10)):
+    for flags, runs in (
+        (["--streams=3"], 30),
+        (["--thread=2"], 20),
+        (["--rate=5000", "--streams=2"], 10),
+    ):
         result = run_tool("load_and_run", small_model, *flags).result
         assert result["tests"][0]["runs"] == runs
     waits, times = result["tests"][0]["waits_ms"], result["tests"][0]["times_ms"]
@@ -178,7 +191,11 @@ def test_model_dump_runs_again(run_tool, small_model, tmp_path):
     assert first.code == 0, first.err
     assert first.result["optimize_for_inference"]["nodes_after"] < 3
     again = run_tool(
-        "load_and_run", tmp_path / "out.mge", "--input=[[1,2,3]]", "--dump-outputs", tmp_path / "b.npz"
+        "load_and_run",
+        tmp_path / "out.mge",
+        "--input=[[1,2,3]]",
+        "--dump-outputs",
+        tmp_path / "b.npz",
     )
     assert again.code == 0, again.err
     import numpy as np
@@ -197,7 +214,9 @@ def test_inputs_of_all_kinds(run_tool, small_model, tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(data))
     outputs = []
     for value in (tmp_path / "x.npy", tmp_path / "x.npz", tmp_path / "x.json", "[0,1,2],[3,4,5]"):
-        done = run_tool("load_and_run", small_model, f"--input=x:{value}", "--dump-outputs", tmp_path / "y.npz")
+        done = run_tool(
+            "load_and_run", small_model, f"--input=x:{value}", "--dump-outputs", tmp_path / "y.npz"
+        )
         assert done.code == 0, done.err
         outputs.append(np.load(tmp_path / "y.npz")["y"])
     for y in outputs[1:]:
