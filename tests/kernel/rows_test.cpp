@@ -39,12 +39,16 @@ struct Function {
     float low, high;
     double ulps;  // of the largest error accepted: Highway's documentation plus ours
 };
+double exact_gelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752); }
 const Function functions[] = {{"exp", std::exp, -87, 88.7f, 2},
                               {"expm1", std::expm1, -80, 88.7f, 5},
                               {"log", std::log, 1e-37f, 3e38f, 4},
                               {"log1p", std::log1p, -0.999f, 1e30f, 4},
                               {"erf", std::erf, -5, 5, 4},
                               {"tanh", std::tanh, -10, 10, 5},
+                              {"gelu", exact_gelu, -1, 10, 6},
+                              // e^(-x²/2) multiplies the rounding of x by x²
+                              {"gelu", exact_gelu, -6, -1, 60},
                               {"sin", std::sin, -3, 3, 4},
                               {"cos", std::cos, -1.5f, 1.5f, 4},
                               {"tan", std::tan, -1.4f, 1.4f, 8},

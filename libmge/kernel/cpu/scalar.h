@@ -192,7 +192,10 @@ inline ScalarFloat expm1(ScalarFloat x) { return ScalarFloat::of(std::expm1(x.v)
 inline ScalarFloat log(ScalarFloat x) { return ScalarFloat::of(std::log(x.v)); }
 inline ScalarFloat log1p(ScalarFloat x) { return ScalarFloat::of(std::log1p(x.v)); }
 inline ScalarFloat erf(ScalarFloat x) { return ScalarFloat::of(std::erf(x.v)); }
-inline ScalarFloat erfc(ScalarFloat x) { return ScalarFloat::of(std::erfc(x.v)); }
+// Φ(x) of the normal distribution
+inline ScalarFloat normal_cdf(ScalarFloat x) {
+    return ScalarFloat::of(0.5f * std::erfc(x.v * -0.70710678118654752f));
+}
 inline ScalarFloat sin(ScalarFloat x) { return ScalarFloat::of(std::sin(x.v)); }
 inline ScalarFloat cos(ScalarFloat x) { return ScalarFloat::of(std::cos(x.v)); }
 inline ScalarFloat tan(ScalarFloat x) { return ScalarFloat::of(std::tan(x.v)); }
