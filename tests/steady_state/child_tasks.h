@@ -8,5 +8,6 @@ namespace mge::steady_state {
 int make_three_system_calls();
 int run_convolution_net();
 int run_own_kernels();
+int run_small_gradients();
 
 }  // namespace mge::steady_state

@@ -16,6 +16,7 @@ struct ChildTask {
 constexpr ChildTask child_tasks[] = {
     {"convolution_net", &mge::steady_state::run_convolution_net},
     {"own_kernels", &mge::steady_state::run_own_kernels},
+    {"small_gradients", &mge::steady_state::run_small_gradients},
     {"three_calls", &mge::steady_state::make_three_system_calls},
 };
 

@@ -119,9 +119,19 @@ TEST(ConvolutionNet, MakesNoSystemCallOutsideOpenMp) {
     EXPECT_EQ(calls.count, 0) << list(calls);
 }
 
+// Where a parallel region costs more than the work, two threads do it like one.
+TEST(SmallGradients, EnterNoParallelRegion) {
+    SystemCalls calls = count_system_calls({"--child", "small_gradients"});
+    if (calls.is_forbidden) GTEST_SKIP() << "this process may not trace another";
+    ASSERT_EQ(calls.error, "");
+    EXPECT_EQ(calls.openmp, 0);
+    EXPECT_EQ(calls.count, 0) << list(calls);
+}
+
 }  // namespace
 
 int run_own_kernels() { return run_between_marks(own_kernels()); }
+int run_small_gradients() { return run_between_marks(small_gradients()); }
 int run_convolution_net() { return run_between_marks(convolution_net()); }
 
 }  // namespace mge::steady_state

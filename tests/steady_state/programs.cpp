@@ -63,4 +63,16 @@ std::unique_ptr<Context> convolution_net() {
     return warmed_up(builder.take(), 2);
 }
 
+std::unique_ptr<Context> small_gradients() {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {2, 6, 8, 8}, {}}, "x");
+    {
+        InterpreterScope scope(builder);
+        Tensor weight = random_tensor({8, 6, 3, 3}), dy = random_tensor({2, 8, 6, 6});
+        builder.set_outputs(
+            {ops::conv2d_backward_weight(x, dy, weight), ops::conv2d_backward_data(weight, dy, x)});
+    }
+    return warmed_up(builder.take(), 2);
+}
+
 }  // namespace mge::steady_state

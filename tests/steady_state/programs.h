@@ -13,4 +13,7 @@ std::unique_ptr<Context> own_kernels();
 // warmed up.
 std::unique_ptr<Context> convolution_net();
 
+// Both gradients of a tiny convolution on two threads.
+std::unique_ptr<Context> small_gradients();
+
 }  // namespace mge::steady_state

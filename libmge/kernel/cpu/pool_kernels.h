@@ -18,6 +18,8 @@ struct PoolKernels {
     // Write row `oy` of the result, (out_w, inner).
     void (*max_row)(const PoolPlane& plane, const float* x, float* y, int64_t oy);
     void (*average_row)(const PoolPlane& plane, const float* x, float* y, int64_t oy);
+    // Turns the lowest finite number, from which other libraries start a maximum, into -infinity.
+    void (*lowest_to_infinity)(float* y, int64_t n);
 };
 
 // For the best instruction set that MGE_ISA allows.

@@ -99,52 +99,109 @@ HWY_INLINE float reduce_contiguous(const float* x, int64_t n) {
     return result;
 }
 
+// Calls vector(i) for vectors that cover [0, n), the last one reaching back over the one before, where there
+// is one; returns the first element that none covers.
+template <class Fn>
+HWY_INLINE int64_t cover(int64_t n, Fn&& vector) {
+    const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<float>()));
+    if (n < lanes) return 0;
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) vector(i);
+    if (i < n) vector(n - lanes);
+    return n;
+}
+
 // Columns of rows reduced into `buffer`, vector by vector.
 template <class R>
 HWY_INLINE void reduce_rows(const PoolPlane& p, const float* x, Range rows, Range columns, float* buffer) {
     const hn::ScalableTag<float> d;
-    const int64_t lanes = int64_t(hn::Lanes(d));
-    int64_t i = 0;
-    for (; i + lanes <= columns.size(); i += lanes) {
+    x += columns.begin;
+    int64_t i = cover(columns.size(), [&](int64_t at) HWY_ATTR {
         auto sum = hn::Set(d, R::start);
         for (int64_t row = rows.begin; row < rows.end; ++row)
-            sum = R::add(sum, hn::LoadU(d, x + row * p.w + columns.begin + i));
-        hn::StoreU(sum, d, buffer + i);
-    }
+            sum = R::add(sum, hn::LoadU(d, x + row * p.w + at));
+        hn::StoreU(sum, d, buffer + at);
+    });
     for (; i < columns.size(); ++i) {
         float sum = R::start;
-        for (int64_t row = rows.begin; row < rows.end; ++row)
-            sum = R::add(sum, x[row * p.w + columns.begin + i]);
+        for (int64_t row = rows.begin; row < rows.end; ++row) sum = R::add(sum, x[row * p.w + i]);
         buffer[i] = sum;
     }
 }
 
-// First down the columns, then along the row: a value is read once per window it lies in vertically.
+// Reduces `n` windows of a row, `stride` apart, the first at the begin of `x`. Reads up to a vector behind
+// the last one.
+template <class R>
+HWY_INLINE void reduce_windows(const float* x, int64_t n, int64_t kernel, int64_t stride, float* y) {
+    const hn::ScalableTag<float> d;
+    int64_t i = 0;
+    if (stride == 1)
+        i = cover(n, [&](int64_t at) HWY_ATTR {
+            auto sum = hn::Set(d, R::start);
+            for (int64_t k = 0; k < kernel; ++k) sum = R::add(sum, hn::LoadU(d, x + at + k));
+            hn::StoreU(sum, d, y + at);
+        });
+    if (stride == 2)
+        i = cover(n, [&](int64_t at) HWY_ATTR {
+            auto sum = hn::Set(d, R::start);
+            for (int64_t k = 0; k < kernel; k += 2) {
+                hn::Vec<decltype(d)> even, odd;
+                hn::LoadInterleaved2(d, x + 2 * at + k, even, odd);
+                sum = R::add(sum, even);
+                if (k + 1 < kernel) sum = R::add(sum, odd);
+            }
+            hn::StoreU(sum, d, y + at);
+        });
+    for (; i < n; ++i) {
+        float sum = R::start;
+        for (int64_t k = 0; k < kernel; ++k) sum = R::add(sum, x[i * stride + k]);
+        y[i] = sum;
+    }
+}
+
+// Multiplies the totals of windows [ox, ox + n) with their factors: those that lie inside share theirs.
+template <class R>
+HWY_INLINE void scale_totals(const PoolPlane& p, Range rows, int64_t ox, int64_t n, float* y) {
+    auto columns = [&](int64_t i) { return clipped(ox + i, p.stride_w, p.padding_w, p.kernel_w, p.w); };
+    int64_t begin = 0, end = n;
+    for (; begin < end && columns(begin).size() < p.kernel_w; ++begin)
+        y[begin] *= factor_of<R>(p, rows, columns(begin));
+    for (; begin < end && columns(end - 1).size() < p.kernel_w; --end)
+        y[end - 1] *= factor_of<R>(p, rows, columns(end - 1));
+    if (begin == end) return;
+    const float factor = factor_of<R>(p, rows, columns(begin));
+    const hn::ScalableTag<float> d;
+    const int64_t lanes = int64_t(hn::Lanes(d));
+    for (; begin + lanes <= end; begin += lanes)
+        hn::StoreU(hn::Mul(hn::LoadU(d, y + begin), hn::Set(d, factor)), d, y + begin);
+    for (; begin < end; ++begin) y[begin] *= factor;
+}
+
+// First down the columns, into a buffer with borders of `start` around them, then along the row: a value is
+// read once per window it lies in vertically.
 template <class R>
 void plain_row(const PoolPlane& p, const float* x, float* y, Range rows) {
-    constexpr int64_t buffered = 1024;
-    alignas(64) float buffer[buffered];
+    constexpr int64_t buffered = 1024, slack = 64;
+    alignas(64) float buffer[buffered + slack];
     for (int64_t ox = 0; ox < p.out_w;) {
-        Range span = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
-        if (span.size() > buffered) {  // a window wider than the buffer: row by row
+        if (p.kernel_w > buffered) {  // row by row
+            Range span = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
             float sum = R::start;
             for (int64_t row = rows.begin; row < rows.end; ++row)
                 sum = R::add(sum, reduce_contiguous<R>(x + row * p.w + span.begin, span.size()));
             y[ox++] = sum * factor_of<R>(p, rows, span);
             continue;
         }
-        int64_t last = ox;  // as many windows as the buffer holds
-        while (last + 1 < p.out_w &&
-               clipped(last + 1, p.stride_w, p.padding_w, p.kernel_w, p.w).end - span.begin <= buffered)
-            ++last;
-        span.end = clipped(last, p.stride_w, p.padding_w, p.kernel_w, p.w).end;
-        reduce_rows<R>(p, x, rows, span, buffer);
-        for (; ox <= last; ++ox) {
-            Range columns = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
-            float sum = R::start;
-            for (int64_t i = columns.begin; i < columns.end; ++i) sum = R::add(sum, buffer[i - span.begin]);
-            y[ox] = sum * factor_of<R>(p, rows, columns);
-        }
+        // As many windows as the buffer holds.
+        int64_t n = std::min(p.out_w - ox, (buffered - p.kernel_w) / p.stride_w + 1);
+        int64_t begin = ox * p.stride_w - p.padding_w, end = begin + (n - 1) * p.stride_w + p.kernel_w;
+        Range span{std::max<int64_t>(begin, 0), std::min(end, p.w)};
+        std::fill(buffer, buffer + (span.begin - begin), R::start);
+        reduce_rows<R>(p, x, rows, span, buffer + (span.begin - begin));
+        std::fill(buffer + (span.end - begin), buffer + (end - begin), R::start);
+        reduce_windows<R>(buffer, n, p.kernel_w, p.stride_w, y + ox);
+        if constexpr (std::is_same_v<R, Total>) scale_totals<R>(p, rows, ox, n, y + ox);
+        ox += n;
     }
 }
 
@@ -160,7 +217,22 @@ void pool_row(const PoolPlane& p, const float* x, float* y, int64_t oy) {
     plain_row<R>(p, x, y, rows);
 }
 
-constexpr PoolKernels kernels{pool_row<Largest>, pool_row<Total>};
+void lowest_to_infinity(float* y, int64_t n) {
+    const hn::ScalableTag<float> d;
+    const int64_t lanes = int64_t(hn::Lanes(d));
+    constexpr float lowest = std::numeric_limits<float>::lowest();
+    const auto bound = hn::Set(d, lowest), infinity = hn::Set(d, Largest::start);
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        auto v = hn::LoadU(d, y + i);
+        auto found = hn::Eq(v, bound);
+        if (HWY_UNLIKELY(!hn::AllFalse(d, found))) hn::StoreU(hn::IfThenElse(found, infinity, v), d, y + i);
+    }
+    for (; i < n; ++i)
+        if (y[i] == lowest) y[i] = Largest::start;
+}
+
+constexpr PoolKernels kernels{pool_row<Largest>, pool_row<Total>, lowest_to_infinity};
 
 }  // namespace
 

@@ -18,6 +18,10 @@ struct GradientSums {
     float grad, grad_normalized;
 };
 
+struct Weight {
+    float center, scale;
+};
+
 struct RowKernels {
     // y = softmax(x), or its logarithm. A NaN anywhere makes the whole row NaN.
     void (*softmax)(const float* x, float* y, int64_t n, bool log);
@@ -28,10 +32,10 @@ struct RowKernels {
     // y = (x − mean)·inv_std·weight + bias; weight and bias may be null.
     void (*normalize)(const float* x, float* y, int64_t n, float mean, float inv_std, const float* weight,
                       const float* bias);
-    // y = x·scale + shift
-    void (*scale_shift)(const float* x, float* y, int64_t n, float scale, float shift);
-    // y = a·a_scale + b·b_scale + shift
-    void (*weighted_sum)(const float* a, const float* b, float* y, int64_t n, float a_scale, float b_scale,
+    // y = (x − center)·scale + shift. Folding the centre into the shift would cancel where x is near it.
+    void (*scale_around)(const float* x, float* y, int64_t n, float center, float scale, float shift);
+    // y = (a − a's center)·a's scale + (b − b's center)·b's scale + shift
+    void (*weighted_sum)(const float* a, const float* b, float* y, int64_t n, Weight of_a, Weight of_b,
                          float shift);
     GradientSums (*gradient_sums)(const float* x, const float* dy, int64_t n, float mean, float inv_std,
                                   const float* weight);

@@ -157,17 +157,20 @@ void normalize(const float* x, float* y, int64_t n, float mean, float inv_std, c
     });
 }
 
-void scale_shift(const float* x, float* y, int64_t n, float scale, float shift) {
+void scale_around(const float* x, float* y, int64_t n, float center, float scale, float shift) {
     for_each_block(n, [&](auto d, int64_t i) HWY_ATTR {
-        hn::StoreU(hn::MulAdd(hn::LoadU(d, x + i), hn::Set(d, scale), hn::Set(d, shift)), d, y + i);
+        auto v = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, center));
+        hn::StoreU(hn::MulAdd(v, hn::Set(d, scale), hn::Set(d, shift)), d, y + i);
     });
 }
 
-void weighted_sum(const float* a, const float* b, float* y, int64_t n, float a_scale, float b_scale,
+void weighted_sum(const float* a, const float* b, float* y, int64_t n, Weight of_a, Weight of_b,
                   float shift) {
     for_each_block(n, [&](auto d, int64_t i) HWY_ATTR {
-        auto sum = hn::MulAdd(hn::LoadU(d, b + i), hn::Set(d, b_scale), hn::Set(d, shift));
-        hn::StoreU(hn::MulAdd(hn::LoadU(d, a + i), hn::Set(d, a_scale), sum), d, y + i);
+        auto centered_b = hn::Sub(hn::LoadU(d, b + i), hn::Set(d, of_b.center));
+        auto sum = hn::MulAdd(centered_b, hn::Set(d, of_b.scale), hn::Set(d, shift));
+        auto centered_a = hn::Sub(hn::LoadU(d, a + i), hn::Set(d, of_a.center));
+        hn::StoreU(hn::MulAdd(centered_a, hn::Set(d, of_a.scale), sum), d, y + i);
     });
 }
 
@@ -212,7 +215,7 @@ void accumulate_factors(const float* x, const float* dy, int64_t n, float mean, 
 }
 
 constexpr RowKernels kernels{softmax,       softmax_columns,    moments,
-                             normalize,     scale_shift,        weighted_sum,
+                             normalize,     scale_around,       weighted_sum,
                              gradient_sums, normalize_backward, accumulate_factors};
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/ops/linalg/matmul_onednn.h"
 #include "libmge/ops/linalg/matmul_small.h"
@@ -72,6 +73,7 @@ KernelList kernels(Cpu, Matmul) {
     static const Algorithm list[] = {
         small_matmul(),
         onednn_matmul(),
+        cpu::in_f32<Cpu, Matmul>(),
         {"reference", supports_reference, prepare_reference, run_reference, {.naive = true}}};
     return list;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul_onednn.h"
 
-#include <algorithm>
-
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
@@ -19,7 +17,7 @@ struct Descs {
 };
 
 MemoryDesc matrices(const Shape& batch, int64_t rows, int64_t columns, int64_t row_stride,
-                    int64_t column_stride) {
+                    int64_t column_stride, dnnl_data_type_t type) {
     IntList dims(batch.begin(), batch.end()), strides(dims.size());
     int64_t stride = rows * columns;
     for (size_t i = dims.size(); i-- > 0;) {
@@ -28,80 +26,68 @@ MemoryDesc matrices(const Shape& batch, int64_t rows, int64_t columns, int64_t r
     }
     dims.insert(dims.end(), {rows, columns});
     strides.insert(strides.end(), {row_stride, column_stride});
-    return strided(dims, strides, dnnl_f32);
+    return strided(dims, strides, type);
 }
 
 Descs describe(const Problem& p) {
     auto g = matmul_geometry(p.as<Matmul::Params>(), p.inputs[a].shape, p.inputs[b].shape);
+    auto type = *data_type(p.inputs[a].dtype);
     Shape ones;
     while (ones.rank() < g.batch.rank()) ones.push_back(1);
-    return {matrices(g.a_batch, g.m, g.k, g.a_stride_m, g.a_stride_k),
-            matrices(g.b_batch, g.k, g.n, g.b_stride_k, g.b_stride_n), matrices(ones, 1, g.n, g.n, 1),
-            matrices(g.batch, g.m, g.n, g.n, 1)};
+    return {matrices(g.a_batch, g.m, g.k, g.a_stride_m, g.a_stride_k, type),
+            matrices(g.b_batch, g.k, g.n, g.b_stride_k, g.b_stride_n, type),
+            matrices(ones, 1, g.n, g.n, 1, type), matrices(g.batch, g.m, g.n, g.n, 1, type)};
 }
 
-// One way to compute it, with the layout of b that it wants.
-struct Way {
-    std::string name;
-    PrimitiveDesc desc;
-    bool locks;
-};
-
-std::vector<Way> ways(const Problem& p) {
+// With the layout of b that each wants.
+std::vector<Implementation> ways(const Problem& p) {
     Descs d = describe(p);
     auto attr = attributes(p.has_input(residual), p.as<Matmul::Params>().activation);
-    std::vector<Way> result;
+    std::vector<Implementation> result;
     auto add = [&](const MemoryDesc& weights) {
         dnnl_matmul_desc_t operation;
         if (dnnl_matmul_desc_init(&operation, &d.a, &weights, p.has_input(bias) ? &d.bias : nullptr, &d.y))
             return;
-        for (auto& i : implementations(&operation, attr)) {
-            auto* used = dnnl_primitive_desc_query_md(i.desc.get(), dnnl_query_weights_md, 0);
-            std::string name = text("onednn:", i.name, '/', layout_name(d.a), ',', layout_name(*used), ',',
-                                    layout_name(d.y));
-            auto same = [&](const Way& way) { return way.name == name; };
-            if (std::any_of(result.begin(), result.end(), same)) continue;
-            result.push_back({std::move(name), std::move(i.desc), takes_locks(i.name)});
+        for (auto& way : implementations(&operation, attr)) {
+            auto* used = dnnl_primitive_desc_query_md(way.desc.get(), dnnl_query_weights_md, 0);
+            way.name = text("onednn:", way.name, '/', layout_name(d.a), ',', layout_name(*used), ',',
+                            layout_name(d.y));
+            result.push_back(std::move(way));
         }
     };
     if (p.is_constant(b)) add(any_layout(d.b));
     add(d.b);
-    // Those that lock go last.
-    std::stable_sort(result.begin(), result.end(), [](auto& x, auto& y) { return x.locks < y.locks; });
     return result;
 }
 
 Support supports(const Problem& p) {
-    if (p.inputs[a].dtype != DType::f32) return {"f32 only"};
+    if (!computes_in(p.inputs[a].dtype)) return {not_computed};
     for (auto specs : {p.inputs, p.outputs})
         for (auto& spec : specs) {
             if (!spec.layout.is_plain()) return {"plain layouts only"};
             if (!spec.is_absent() && spec.numel() == 0) return {"an empty operand"};
+            if (!spec.is_absent() && spec.dtype != p.inputs[a].dtype) return {"one dtype for all operands"};
         }
     return supported;
 }
 
 std::vector<Candidate> candidates(const Problem& p) {
     ThreadScope scope(p.threads);
-    std::vector<Candidate> result;
-    for (auto& way : ways(p)) result.push_back({way.name, 0, {.locks = way.locks}});
-    return result;
+    return candidates_of(ways(p));
 }
 
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     ThreadScope scope(p.threads);
-    auto list = ways(p);
-    auto way = std::find_if(list.begin(), list.end(),
-                            [&](const Way& w) { return w.name == context.candidate.name; });
-    MGE_CHECK(way != list.end(), "no implementation named ", context.candidate.name);
     Descs d = describe(p);
     const void* constant = context.constants.size() > b ? context.constants[b] : nullptr;
     std::vector<Operand> operands{input(DNNL_ARG_SRC, a, d.a), input(DNNL_ARG_WEIGHTS, b, d.b, constant),
                                   output(DNNL_ARG_DST, 0, d.y)};
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_BIAS, bias, d.bias));
     Operand added = input(DNNL_ARG_DST, residual, d.y);
-    return prepared(Call(way->desc, operands, p.has_input(residual) ? &added : nullptr));
+    return prepared(
+        Call(take_way(ways(p), context.candidate.name), operands, p.has_input(residual) ? &added : nullptr),
+        p.threads);
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm_onednn.h"
+#include "libmge/ops/nn/running_statistics.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -15,7 +18,7 @@ namespace {
 struct State {
     int64_t samples = 1, channels = 1, pixels = 1;
     bool training = true;
-    double momentum = 0, epsilon = 0;
+    RunningStatistics statistics{};
     DType dtype = DType::f32;
 
     int64_t count() const { return samples * pixels; }
@@ -49,31 +52,8 @@ Prepared prepare(const PrepareContext& context) {
     auto& params = context.problem.as<BatchNorm::Params>();
     State state = view(context.problem.inputs[0]);
     state.training = params.training;
-    state.momentum = params.momentum;
-    state.epsilon = params.epsilon;
+    state.statistics = {params, state.count()};
     return Prepared::make(state);
-}
-
-struct ChannelStatistics {
-    double mean, variance;  // the variance divided by n
-};
-
-// Writes the statistics of a channel. They may lie where the running ones do, which are read before.
-void store_statistics(const State& s, const Launch& launch, int64_t channel, ChannelStatistics of_batch) {
-    double running_mean = launch.in<float>(3)[channel], running_var = launch.in<float>(4)[channel];
-    bool takes_batch = s.training && s.count() > 0;  // an empty batch says nothing
-    double mean = takes_batch ? of_batch.mean : running_mean;
-    double variance = takes_batch ? of_batch.variance : running_var;
-    launch.out<float>(3)[channel] = float(mean);
-    launch.out<float>(4)[channel] = float(1 / std::sqrt(variance + s.epsilon));
-    if (takes_batch) {
-        // var·n/(n − 1): of one element the unbiased variance is not known, the biased one is 0
-        double unbiased = variance * double(s.count()) / std::max(1.0, double(s.count()) - 1);
-        running_mean = s.momentum * running_mean + (1 - s.momentum) * mean;
-        running_var = s.momentum * running_var + (1 - s.momentum) * unbiased;
-    }
-    launch.out<float>(1)[channel] = float(running_mean);
-    launch.out<float>(2)[channel] = float(running_var);
 }
 
 template <class T>
@@ -93,7 +73,7 @@ ChannelStatistics measure(const State& s, const T* x, int64_t channel) {
 template <class T>
 void normalize_channel(const State& s, const Launch& launch, int64_t channel) {
     const T* x = launch.in<T>(0);
-    store_statistics(s, launch, channel, s.training ? measure(s, x, channel) : ChannelStatistics{});
+    s.statistics.store(launch, channel, s.training ? measure(s, x, channel) : ChannelStatistics{});
     double mean = launch.out<float>(3)[channel], inv_std = launch.out<float>(4)[channel];
     for (int64_t n = 0; n < s.samples; ++n)
         for (int64_t i = s.row(n, channel); i < s.row(n, channel) + s.pixels; ++i)
@@ -130,18 +110,13 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
     const float* x = launch.in<float>(0);
     float* y = launch.out<float>(0);
     for_channels(s, launch.threads, [&](int64_t channel) {
-        store_statistics(s, launch, channel, s.training ? measure_simd(s, x, channel) : ChannelStatistics{});
+        s.statistics.store(launch, channel, s.training ? measure_simd(s, x, channel) : ChannelStatistics{});
         float scale = launch.in<float>(1)[channel] * launch.out<float>(4)[channel];
-        float shift = launch.in<float>(2)[channel] - launch.out<float>(3)[channel] * scale;
+        float mean = launch.out<float>(3)[channel], shift = launch.in<float>(2)[channel];
         for (int64_t n = 0; n < s.samples; ++n)
-            kernels.scale_shift(x + s.row(n, channel), y + s.row(n, channel), s.pixels, scale, shift);
+            kernels.scale_around(x + s.row(n, channel), y + s.row(n, channel), s.pixels, mean, scale, shift);
     });
 }
-
-constexpr Algorithm forward_algorithms[] = {
-    {"simd_rows", supports_simd, prepare, run_simd},
-    {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
-};
 
 // --- backward: inputs x, dy, scale, saved_mean, saved_inv_std; outputs dx, dscale, dbias ---
 
@@ -194,14 +169,14 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
             dscale += sums.grad_normalized;
             dbias += sums.grad;
         }
-        // dx = dy·factor + x·slope + offset
+        // dx = (dy − dbias/n)·factor + (x − mean)·slope
         float factor = launch.in<float>(2)[channel] * inv_std;
-        double correction = s.training ? factor / double(s.count()) : 0;
-        auto slope = float(-correction * dscale * inv_std);
-        auto offset = float(-correction * dbias) - slope * mean;
+        double share = s.training ? 1 / double(s.count()) : 0;
+        auto slope = float(-share * factor * dscale * inv_std), mean_grad = float(share * dbias);
         for (int64_t n = 0; n < s.samples; ++n) {
             int64_t at = s.row(n, channel);
-            kernels.weighted_sum(dy + at, x + at, launch.out<float>(0) + at, s.pixels, factor, slope, offset);
+            kernels.weighted_sum(dy + at, x + at, launch.out<float>(0) + at, s.pixels, {mean_grad, factor},
+                                 {mean, slope}, 0);
         }
         launch.out<float>(1)[channel] = float(dscale);
         launch.out<float>(2)[channel] = float(dbias);
@@ -210,12 +185,22 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
 
 constexpr Algorithm backward_algorithms[] = {
     {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
+    cpu::in_f32<Cpu, BatchNormBackward>(),
     {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
 };
 
 }  // namespace
 
-KernelList kernels(Cpu, BatchNorm) { return forward_algorithms; }
+KernelList kernels(Cpu, BatchNorm) {
+    static const Algorithm list[] = {
+        {"simd_rows", supports_simd, prepare, run_simd},
+        onednn_batch_norm(),
+        cpu::in_f32<Cpu, BatchNorm>(),
+        onednn_batch_norm_plain(),
+        {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
+    };
+    return list;
+}
 KernelList kernels(Cpu, BatchNormBackward) { return backward_algorithms; }
 
 }  // namespace mge::ops

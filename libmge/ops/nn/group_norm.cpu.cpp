@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -92,8 +93,8 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
             for (int64_t c = 0; c < s.channels; ++c) {
                 int64_t channel = s.first_channel(row) + c;
                 float scale = weight ? inv_std * weight[channel] : inv_std;
-                float shift = (bias ? bias[channel] : 0) - moments.mean * scale;
-                kernels.scale_shift(x + c * s.pixels, y + c * s.pixels, s.pixels, scale, shift);
+                kernels.scale_around(x + c * s.pixels, y + c * s.pixels, s.pixels, moments.mean, scale,
+                                     bias ? bias[channel] : 0);
             }
             launch.out<float>(1)[row] = moments.mean;
             launch.out<float>(2)[row] = inv_std;
@@ -103,6 +104,7 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
 
 constexpr Algorithm forward_algorithms[] = {
     {"simd_rows", supports_simd, prepare, run_simd},
+    cpu::in_f32<Cpu, GroupNorm>(),
     {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
 };
 
@@ -193,13 +195,13 @@ void input_gradient_row_simd(const State& s, const Launch& launch, int64_t row) 
     }
     add_statistics_gradients(launch, row, sums.grad, sums.grad_normalized);
     // dx = inv_std·w·(dy − (Σg/w)/n − x̂·(Σg·x̂/w)/n) needs w ≠ 0, so the factor is taken apart:
-    // dx = dy·(inv_std·w) + x·slope + offset
+    // dx = dy·(inv_std·w) + (x − mean)·slope + shift
     float slope = -inv_std * inv_std * sums.grad_normalized / float(s.row_size());
-    float offset = -inv_std * sums.grad / float(s.row_size()) - slope * mean;
+    float shift = -inv_std * sums.grad / float(s.row_size());
     float* dx = launch.out<float>(0) + at;
     for (int64_t c = 0; c < s.channels; ++c)
         kernels.weighted_sum(dy + c * s.pixels, x + c * s.pixels, dx + c * s.pixels, s.pixels,
-                             inv_std * weight_of(c), slope, offset);
+                             {0, inv_std * weight_of(c)}, {mean, slope}, shift);
 }
 
 void run_backward_simd(const Prepared& prepared, const Launch& launch) {
@@ -228,6 +230,7 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
 
 constexpr Algorithm backward_algorithms[] = {
     {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
+    cpu::in_f32<Cpu, GroupNormBackward>(),
     {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
 };
 

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/layer_norm.h"
+#include "libmge/ops/nn/layer_norm_onednn.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -90,11 +92,6 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
         }
     });
 }
-
-constexpr Algorithm forward_algorithms[] = {
-    {"simd_rows", supports_simd, prepare, run_simd},
-    {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
-};
 
 // --- backward: inputs x, dy, mean, inv_std, weight; outputs dx, dweight, dbias ---
 
@@ -184,12 +181,21 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
 
 constexpr Algorithm backward_algorithms[] = {
     {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
+    cpu::in_f32<Cpu, LayerNormBackward>(),
     {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
 };
 
 }  // namespace
 
-KernelList kernels(Cpu, LayerNorm) { return forward_algorithms; }
+KernelList kernels(Cpu, LayerNorm) {
+    static const Algorithm list[] = {
+        {"simd_rows", supports_simd, prepare, run_simd},
+        onednn_layer_norm(),
+        cpu::in_f32<Cpu, LayerNorm>(),
+        {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
+    };
+    return list;
+}
 KernelList kernels(Cpu, LayerNormBackward) { return backward_algorithms; }
 
 }  // namespace mge::ops

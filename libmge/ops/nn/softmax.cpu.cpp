@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -86,6 +87,7 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
 
 constexpr Algorithm algorithms[] = {
     {"simd_rows", supports_simd, prepare, run_simd},
+    cpu::in_f32<Cpu, Softmax>(),
     {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
 };
 

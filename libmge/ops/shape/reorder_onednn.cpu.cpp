@@ -27,7 +27,8 @@ Prepared prepare(const PrepareContext& context) {
     onednn::ThreadScope scope(p.threads);
     return onednn::prepared(
         onednn::Call(describe(p), {onednn::input(DNNL_ARG_FROM, 0, *onednn::memory_desc(p.inputs[0])),
-                                   onednn::output(DNNL_ARG_TO, 0, *onednn::memory_desc(p.outputs[0]))}));
+                                   onednn::output(DNNL_ARG_TO, 0, *onednn::memory_desc(p.outputs[0]))}),
+        p.threads);
 }
 
 }  // namespace

@@ -53,10 +53,10 @@ TEST(Matmul, AddsBiasAndResidualAndActivates) {
             y[y.rank() - 1] = 18;
             check_op<ops::Matmul>({.transpose_b = true, .activation = activation},
                                   {{.shape = a}, {.shape = {18, 19}}, {.shape = {18}}, {.shape = y}},
-                                  {.reduction = 19, .gradient = false});
+                                  {.dtypes = float_types, .reduction = 19, .gradient = false});
             check_op<ops::Matmul>({.activation = activation},
                                   {{.shape = a}, {.shape = {19, 18}}, {.absent = true}, {.shape = y}},
-                                  {.reduction = 19, .gradient = false});
+                                  {.dtypes = float_types, .reduction = 19, .gradient = false});
         }
 }
 

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 
@@ -17,6 +18,29 @@ InputSpec per_channel(int64_t channels, double low = -2, double high = 2) {
 // Statistics over thousands of elements; gradients are tested below, through y alone.
 const CheckOptions options{.dtypes = float_types, .reduction = 4096, .gradient = false};
 
+// Calls check(outputs, name) for all candidates but the reference, on two threads.
+template <class Op, class Fn>
+void for_candidates(const typename Op::Params& params, const Tensors& inputs, Fn&& check) {
+    TensorSpecs specs;
+    std::vector<const void*> in;
+    for (auto& t : inputs) {
+        specs.push_back(t.spec());
+        in.push_back(t.data());
+    }
+    TensorSpecs results = Op::infer(params, specs);
+    Problem problem{Op::name, &params, Op::info.fields, specs, results, 0, default_device(), 2};
+    for (auto& named : list_candidates(find_kernels(Op::info, default_device()), problem)) {
+        if (named.candidate.attributes.naive) continue;
+        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
+        StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+        Tensors outputs;
+        std::vector<void*> out;
+        for (auto& spec : results) out.push_back(outputs.emplace_back(empty_tensor(spec)).data());
+        named.algorithm->run(prepared, {in, out, workspace->data, 2});
+        check(outputs, named.candidate.name);
+    }
+}
+
 TEST(BatchNorm, AgreesWithItsReference) {
     for (Shape x : {Shape{2, 3, 4, 5}, Shape{3, 1, 1, 1}, Shape{1, 5, 7, 1}, Shape{4, 2}, Shape{2, 2, 33, 31},
                     Shape{0, 3, 2, 2}})
@@ -28,6 +52,37 @@ TEST(BatchNorm, AgreesWithItsReference) {
                                       per_channel(x[1]),
                                       per_channel(x[1], 0.5, 2)},
                                      options);
+}
+
+// What remains of x is nothing, whatever its size: y is the bias, and nothing flows back.
+TEST(BatchNorm, OfOneElementPerChannelIsTheBias) {
+    Tensor x = tensor_of<float>({1, 3, 1, 1}, {1234.567F, -3.3F, 0.1F}),
+           dy = tensor_of<float>({1, 3, 1, 1}, {7, 3, 0.3F});
+    Tensor scale = tensor_of<float>({3}, {1.7F, 3.1F, 0.9F}),
+           bias = tensor_of<float>({3}, {0.1F, 0.2F, -0.3F});
+    for_candidates<ops::BatchNorm>(
+        {}, {x, scale, bias, bias, scale}, [&](const Tensors& out, const std::string& name) {
+            EXPECT_EQ(values_of(ops::reshape(out[0], {.shape = {3}})), values_of(bias)) << name;
+            for_candidates<ops::BatchNormBackward>(
+                {}, {x, dy, scale, out[3], out[4]}, [&](const Tensors& grads, const std::string& backward) {
+                    EXPECT_THAT(values_of(grads[0]), testing::Each(0)) << backward;
+                });
+        });
+}
+
+// The variance is small beside the square of the mean.
+TEST(BatchNorm, KeepsDigitsFarFromZero) {
+    std::vector<double> values(2 * 2 * 64);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = 1000 + double(i * 37 % 64) / 64;
+    Tensor x = make_tensor(DType::f32, {2, 2, 8, 8}, values);
+    check_op<ops::BatchNorm>({.epsilon = 1e-5},
+                             {{.shape = x.shape(), .values = values},
+                              per_channel(2),
+                              per_channel(2),
+                              per_channel(2),
+                              per_channel(2, 0.5, 2)},
+                             // x - mean has three digits less than x.
+                             {.reduction = 4096, .looser = 30, .gradient = false});
 }
 
 TEST(BatchNormBackward, AgreesWithItsReference) {

@@ -36,13 +36,10 @@ const Case cases[] = {
     {{0, 2, 5, 5}, {3, 2, 3, 3}},
 };
 
-// Half precision has only the reference: a few shapes are enough.
-DTypes dtypes_for(const Case& c) { return c.x.numel() < 400 ? float_types : DTypes{DType::f32}; }
-
 TEST(Conv2d, EveryCandidateAgreesWithTheReference) {
     for (auto& c : cases)
         check_op<ops::Conv2d>(c.params(), {{.shape = c.x}, {.shape = c.weight}},
-                              {.dtypes = dtypes_for(c),
+                              {.dtypes = float_types,
                                .reduction = c.reduction(),
                                // F(4,3) multiplies by constants up to 8 and sums 36 products for 9.
                                .looser = 3,
@@ -55,7 +52,7 @@ TEST(Conv2d, BackwardCandidatesAgreeWithTheReference) {
                       c.params(), std::vector<TensorSpec>{{DType::f32, c.x, {}}, {DType::f32, c.weight, {}}})
                       .at(0)
                       .shape;
-        CheckOptions options{.dtypes = dtypes_for(c),
+        CheckOptions options{.dtypes = float_types,
                              .reduction = std::max(c.reduction() * 8, y.numel()),
                              .looser = 3,
                              .gradient = c.weight.numel() < 500};
@@ -77,7 +74,8 @@ TEST(Conv2d, AddsBiasAndResidualAndActivates) {
             if (channels == 32 && activation > Activation::relu6) continue;
             InputSpec x{.shape = {1, channels, 6, 7}},
                 weight{.shape = {20, channels, 3, 3}, .low = -0.3, .high = 0.3};
-            CheckOptions options{.reduction = channels * 9, .looser = 3, .gradient = false};
+            CheckOptions options{
+                .dtypes = float_types, .reduction = channels * 9, .looser = 3, .gradient = false};
             check_op<ops::Conv2d>(params, {x, weight, {.shape = {1, 20, 1, 1}}, {.shape = {1, 20, 6, 7}}},
                                   options);
             check_op<ops::Conv2d>(params, {x, weight, {.absent = true}, {.shape = {1, 20, 6, 7}}}, options);

@@ -16,12 +16,12 @@
 namespace mge::test {
 namespace {
 
-Tensor random_tensor(const Shape& shape) {
+Tensor random_tensor(const Shape& shape, DType dtype = DType::f32) {
     static std::mt19937 random(7);
     std::uniform_real_distribution<double> uniform(-1, 1);
     std::vector<double> values(size_t(shape.numel()));
     for (auto& v : values) v = uniform(random);
-    return make_tensor(DType::f32, shape, values);
+    return make_tensor(dtype, shape, values);
 }
 
 // Runs one candidate on given operands; outputs have the layouts of `outputs`.
@@ -82,18 +82,18 @@ const ConvCase conv_cases[] = {
 };
 
 // Every candidate for these layouts, with and without constant weights, with bias, residual and relu.
-int check_conv(const ConvCase& c, const Layout& from, const Layout& to) {
+int check_conv(const ConvCase& c, const Layout& from, const Layout& to, DType dtype = DType::f32) {
     auto params = c.params;
     params.activation = Activation::relu;
-    Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+    Tensor x = random_tensor(c.x, dtype), weight = random_tensor(c.weight, dtype);
     TensorSpec plain[] = {x.spec(), weight.spec()};
     Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
-    Tensor bias = random_tensor({1, shape[1], 1, 1}), residual = random_tensor(shape);
-    Tensor expected = in_layout(ops::conv2d(x, weight, bias, residual, params), {});
+    Tensor bias = random_tensor({1, shape[1], 1, 1}, dtype), residual = random_tensor(shape, dtype);
+    Tensor expected = ops::conv2d(x, weight, bias, residual, params);
     Tensors inputs{in_layout(x, from), weight, bias, in_layout(residual, to)};
     TensorSpecs specs;
     for (auto& t : inputs) specs.push_back(t.spec());
-    TensorSpec out{DType::f32, shape, to};
+    TensorSpec out{dtype, shape, to};
     int checked = 0;
     for (uint32_t constant : {0u, 2u | 4u}) {
         Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, constant};
@@ -121,6 +121,94 @@ TEST(Conv2d, ComputesInEveryLayout) {
                     EXPECT_GT(checked, 0) << c.x << ' ' << from;
                 }
             }
+}
+
+// With weights widened and packed ahead, and from and to every layout a network may be laid out in.
+TEST(Conv2d, ComputesHalvesInEveryLayout) {
+    for (DType dtype : {DType::f16, DType::bf16})
+        for (auto& c : conv_cases)
+            for (auto& name : layout_names) {
+                Layout layout = Layout::named(name);
+                int checked = check_conv(c, layout, layout, dtype);
+                if (name == "nchw") {
+                    EXPECT_GT(checked, 0) << c.x << ' ' << dtype;
+                }
+            }
+}
+
+TEST(Conv2d, HasNativeBFloat16WhereTheMachineHasIt) {
+    ops::Conv2d::Params params{.padding = {1, 1}};
+    TensorSpec specs[] = {{DType::bf16, {1, 32, 14, 14}, {}}, {DType::bf16, {32, 32, 3, 3}, {}}};
+    TensorSpec out = specs[0];
+    Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
+    auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+    ASSERT_FALSE(list.empty());
+    EXPECT_EQ(list[0].candidate.name.starts_with("onednn:"), cpu_isa() >= Isa::avx512_bf16)
+        << list[0].candidate.name;
+}
+
+// Every candidate of an operator on images x laid out so, beside its reference on plain ones.
+template <class Op>
+void check_images(const typename Op::Params& params, const Tensors& inputs, const Layout& layout,
+                  int64_t reduction, int& checked) {
+    TensorSpecs plain, specs;
+    Tensors laid_out = inputs;
+    laid_out[0] = in_layout(inputs[0], layout);
+    for (auto& t : inputs) plain.push_back(t.spec());
+    for (auto& t : laid_out) specs.push_back(t.spec());
+    TensorSpecs expected_specs = Op::infer(params, plain), outputs = expected_specs;
+    outputs[0].layout = layout;
+    Problem reference{Op::name, &params, Op::info.fields, plain, expected_specs};
+    Problem problem{Op::name, &params, Op::info.fields, specs, outputs};
+    problem.threads = 2;
+    auto& kernels = Op::info;
+    auto all = list_candidates(find_kernels(kernels, default_device()), reference);
+    Tensors expected = run(all.back(), reference, inputs, {});
+    for (auto& named : list_candidates(find_kernels(kernels, default_device()), problem)) {
+        Tensors got = run(named, problem, laid_out, {});
+        got[0] = in_layout(got[0], {});
+        for (size_t i = 0; i < got.size(); ++i)
+            expect_close(got[i], expected[i], reduction, 1,
+                         text(Op::name, ' ', inputs[0].spec(), ' ', layout, ": ", named.candidate.name,
+                              ", output ", i));
+        checked += !named.candidate.attributes.naive;
+    }
+}
+
+TEST(Pool2d, EveryCandidateComputesInEveryLayout) {
+    for (DType dtype : float_types)
+        for (Shape shape : {Shape{2, 32, 9, 7}, Shape{1, 19, 6, 6}})
+            for (auto& name : layout_names) {
+                Layout layout = Layout::named(name);
+                Tensor x = random_tensor(shape, dtype);
+                int checked = 0;
+                for (ops::Pair padding : {ops::Pair{0, 0}, ops::Pair{1, 1}}) {
+                    check_images<ops::MaxPool2d>({{3, 3}, {2, 2}, padding}, {x}, layout, 1, checked);
+                    for (bool count_include_pad : {false, true})
+                        check_images<ops::AvgPool2d>({{3, 2}, {2, 1}, padding, count_include_pad}, {x},
+                                                     layout, 6, checked);
+                }
+                check_images<ops::AdaptiveAvgPool2d>({.height = 1, .width = 1}, {x}, layout, 63, checked);
+                check_images<ops::AdaptiveMaxPool2d>({.height = 2, .width = 3}, {x}, layout, 1, checked);
+                EXPECT_GE(checked, 8) << name << ' ' << dtype;
+            }
+}
+
+TEST(BatchNorm, EveryCandidateComputesInEveryLayout) {
+    for (DType dtype : float_types)
+        for (Shape shape : {Shape{2, 32, 9, 7}, Shape{3, 19, 4, 5}})
+            for (bool training : {true, false})
+                for (auto& name : layout_names) {
+                    Tensor x = random_tensor(shape, dtype), factor = random_tensor({shape[1]});
+                    Tensor variance = ops::add(ops::mul(factor, factor), tensor_of<float>({1}, {1}));
+                    int checked = 0;
+                    check_images<ops::BatchNorm>({.training = training, .epsilon = 1e-2},
+                                                 {x, factor, factor, factor, variance}, Layout::named(name),
+                                                 4096, checked);
+                    if (name == "nchw") {
+                        EXPECT_GT(checked, 0) << dtype;
+                    }
+                }
 }
 
 TEST(Conv2d, HasKernelsForChannelBlocks) {
@@ -188,8 +276,12 @@ TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
     }
 }
 
-TEST(Matmul, PacksConstantWeights) {
-    Tensor a = random_tensor({40, 64}), b = random_tensor({80, 64}), bias = random_tensor({80});
+class PackedMatmul : public testing::TestWithParam<DType> {};
+
+TEST_P(PackedMatmul, AgreesWithTheReference) {
+    DType dtype = GetParam();
+    Tensor a = random_tensor({40, 64}, dtype), b = random_tensor({80, 64}, dtype),
+           bias = random_tensor({80}, dtype);
     ops::Matmul::Params params{.transpose_b = true, .activation = Activation::gelu};
     Tensor expected = ops::matmul(a, b, bias, {}, params);
     TensorSpec specs[] = {a.spec(), b.spec(), bias.spec()}, out = expected.spec();
@@ -204,6 +296,7 @@ TEST(Matmul, PacksConstantWeights) {
         EXPECT_GT(packed, 0u);
     }
 }
+INSTANTIATE_TEST_SUITE_P(Matmul, PackedMatmul, testing::Values(DType::f32, DType::f16, DType::bf16));
 
 }  // namespace
 }  // namespace mge::test

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "libmge/mge.h"
@@ -34,6 +36,17 @@ TEST(MaxPool2d, AgreesWithItsReference) {
         check_op<ops::MaxPool2d>({.kernel = c.kernel, .stride = c.stride, .padding = c.padding},
                                  {{.shape = c.x, .values = shuffled(c.x.numel())}},
                                  {.dtypes = float_types, .gradient = c.x.numel() < 1009});
+}
+
+// A window of nothing but -∞ is -∞; of a NaN and a number the number counts.
+TEST(MaxPool2d, TreatsSpecialNumbersAlikeInEveryCandidate) {
+    constexpr double inf = HUGE_VAL, nan = std::numeric_limits<double>::quiet_NaN();
+    for (auto& values :
+         {std::vector{-inf}, std::vector{-inf, inf, 1.0}, std::vector{nan, 1.0, 2.0, -3.0, 0.5}})
+        for (Pair padding : {Pair{0, 0}, Pair{1, 1}})
+            check_op<ops::MaxPool2d>({.kernel = {2, 2}, .stride = {2, 2}, .padding = padding},
+                                     {{.shape = {1, 32, 6, 6}, .values = values}},
+                                     {.dtypes = float_types, .gradient = false});
 }
 
 TEST(AvgPool2d, AgreesWithItsReference) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/onednn/call.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -220,8 +221,8 @@ Call& Call::operator=(Call&&) noexcept = default;
 size_t Call::workspace() const { return plan_->workspace; }
 size_t Call::packed_bytes() const { return plan_->packed_bytes; }
 
-void Call::run(const Launch& launch) const {
-    ThreadScope scope(launch.threads);
+void Call::run(const Launch& launch, int threads) const {
+    ThreadScope scope(std::min(launch.threads, threads));
     auto set = plan_->take_set();
     for (size_t i = 0; i < plan_->slots.size(); ++i) {
         void* address = plan_->address(plan_->slots[i], launch);
@@ -233,11 +234,21 @@ void Call::run(const Launch& launch) const {
     plan_->give_back(std::move(set));
 }
 
-Prepared prepared(Call call) {
+namespace {
+struct LimitedCall {
+    Call call;
+    int threads;
+};
+}  // namespace
+
+Prepared prepared(Call call, int threads) {
     size_t workspace = call.workspace(), packed = call.packed_bytes();
-    return Prepared::make(std::move(call), workspace, packed);
+    return Prepared::make(LimitedCall{std::move(call), threads}, workspace, packed);
 }
 
-void run_call(const Prepared& prepared, const Launch& launch) { prepared.state<Call>().run(launch); }
+void run_call(const Prepared& prepared, const Launch& launch) {
+    auto& limited = prepared.state<LimitedCall>();
+    limited.call.run(launch, limited.threads);
+}
 
 }  // namespace mge::onednn

@@ -38,15 +38,16 @@ public:
 
     size_t workspace() const;
     size_t packed_bytes() const;
-    void run(const Launch& launch) const;
+    // On at most `threads` threads: those it was made for when they are fewer than the context's.
+    void run(const Launch& launch, int threads) const;
 
 private:
     struct Plan;
     std::unique_ptr<Plan> plan_;
 };
 
-// Makes a Call the state of an algorithm; run_call is its `run`.
-Prepared prepared(Call call);
+// Makes a Call the state of an algorithm that runs on at most `threads` threads; run_call is its `run`.
+Prepared prepared(Call call, int threads);
 void run_call(const Prepared& prepared, const Launch& launch);
 
 }  // namespace mge::onednn

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "libmge/base/error.h"
+#include "libmge/device/cpu/cpu_device.h"
+
 namespace mge::onednn {
 namespace {
 
@@ -56,12 +59,17 @@ std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, cons
         PrimitiveDesc desc(dnnl_primitive_desc_iterator_fetch(iterator));
         const char* name = nullptr;
         if (!desc || dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name)) continue;
-        if (contains(name, "ref") || contains(name, "simple")) continue;
+        bool is_slow = contains(name, "simple") && !contains(name, "layer_normalization");
+        if (contains(name, "ref") || is_slow) continue;
         result.push_back({name, std::move(desc)});
     } while (dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
     dnnl_primitive_desc_iterator_destroy(iterator);
     drop_outdated(result);
     return result;
+}
+
+bool computes_in(DType dtype) {
+    return dtype == DType::f32 || (dtype == DType::bf16 && cpu_isa() >= Isa::avx512_bf16);
 }
 
 PrimitiveAttr attributes(bool sum_destination, Activation activation) {
@@ -81,6 +89,24 @@ PrimitiveAttr attributes(bool sum_destination, Activation activation) {
               "dnnl_post_ops_append_eltwise");
     check(dnnl_primitive_attr_set_post_ops(made, list), "dnnl_primitive_attr_set_post_ops");
     return attr;
+}
+
+std::vector<Candidate> candidates_of(const std::vector<Implementation>& list) {
+    std::vector<Candidate> result;
+    for (bool locks : {false, true})
+        for (auto& way : list) {
+            auto same = [&](const Candidate& other) { return other.name == way.name; };
+            if (takes_locks(way.name) != locks || std::any_of(result.begin(), result.end(), same)) continue;
+            result.push_back({way.name, 0, {.locks = locks}});
+        }
+    return result;
+}
+
+PrimitiveDesc take_way(std::vector<Implementation> list, const std::string& name) {
+    auto it =
+        std::find_if(list.begin(), list.end(), [&](const Implementation& way) { return way.name == name; });
+    MGE_CHECK(it != list.end(), "no implementation named ", name);
+    return std::move(it->desc);
 }
 
 }  // namespace mge::onednn

@@ -24,7 +24,17 @@ std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, cons
 // Scratchpad from the caller; post-operations: first add what the destination holds, then the activation.
 PrimitiveAttr attributes(bool sum_destination, Activation activation);
 
+// Whether sums of products in this dtype are worth asking for. Without instructions for it oneDNN emulates
+// bf16, two to three times slower than f32 with conversions around it.
+bool computes_in(DType dtype);
+inline constexpr auto not_computed = "f32, and bf16 where the instruction set has it";
+
 // gemm-based implementations take locks while they run.
 inline bool takes_locks(const std::string& name) { return name.find("gemm:") != std::string::npos; }
+
+// The members of a family whose implementations were given the names of candidates. Those that lock go last.
+std::vector<Candidate> candidates_of(const std::vector<Implementation>& list);
+// The one of that name; InternalError when there is none.
+PrimitiveDesc take_way(std::vector<Implementation> list, const std::string& name);
 
 }  // namespace mge::onednn

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/onednn.h"
 #include "libmge/ops/nn/convolution/small.h"
@@ -114,12 +115,14 @@ KernelList kernels(Cpu, Conv2d) {
     static const Algorithm list[] = {
         small_conv2d(),
         onednn_conv2d(),
+        cpu::in_f32<Cpu, Conv2d>(),
         {"reference", supports_reference, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};
     return list;
 }
 
 KernelList kernels(Cpu, Conv2dBackwardData) {
     static const Algorithm list[] = {onednn_conv2d_backward_data(),
+                                     cpu::in_f32<Cpu, Conv2dBackwardData>(),
                                      {"reference",
                                       supports_reference,
                                       prepare_reference<backward_data_geometry>,
@@ -130,6 +133,7 @@ KernelList kernels(Cpu, Conv2dBackwardData) {
 
 KernelList kernels(Cpu, Conv2dBackwardWeight) {
     static const Algorithm list[] = {onednn_conv2d_backward_weight(),
+                                     cpu::in_f32<Cpu, Conv2dBackwardWeight>(),
                                      {"reference",
                                       supports_reference,
                                       prepare_reference<backward_weight_geometry>,

@@ -60,15 +60,21 @@ MemoryDesc with_layout(TensorSpec spec, const Layout& layout) {
 
 // Weights of one group may be written with or without the axis of groups; oneDNN wants it only when there
 // are several.
-MemoryDesc weight_desc(const ConvGeometry& g) {
+MemoryDesc weight_desc(const ConvGeometry& g, DType dtype) {
     Shape shape{g.oc, g.ic, g.kernel[0], g.kernel[1]};
     if (g.groups > 1) shape.insert(0, g.groups);
-    return *memory_desc({DType::f32, shape, {}});
+    return *memory_desc({dtype, shape, {}});
 }
 
 bool suits_winograd(const ConvGeometry& g) {
     return g.kernel == Pair{3, 3} && g.stride == Pair{1, 1} && g.dilation == Pair{1, 1} && g.groups == 1 &&
            cpu_isa() >= Isa::avx512;
+}
+
+// A second thread costs a parallel region for each primitive and reorder, which small work does not earn.
+int threads_for(const Problem& p, const ConvGeometry& g) {
+    constexpr int64_t few_multiplications = 1 << 18;
+    return g.multiplications() < few_multiplications ? 1 : p.threads;
 }
 
 template <class Op>
@@ -82,7 +88,7 @@ std::vector<Question> questions(const Problem& p, const ConvGeometry& g) {
         result.push_back({with_layout(x, reads_plain ? Layout() : channel_blocks()),
                           with_layout(y, channel_blocks()), dnnl_convolution_direct});
     }
-    if (suits_winograd(g)) {
+    if (x.dtype == DType::f32 && suits_winograd(g)) {
         Question winograd = result.back();
         winograd.kind = dnnl_convolution_winograd;
         result.push_back(winograd);
@@ -109,49 +115,53 @@ bool init_forward(dnnl_convolution_desc_t& operation, const ConvGeometry& g, con
                p.dilation.data(), p.left.data(), p.right.data()) == dnnl_success;
 }
 
-MemoryDesc bias_desc(const ConvGeometry& g) { return *memory_desc({DType::f32, {g.groups * g.oc}, {}}); }
+MemoryDesc bias_desc(const ConvGeometry& g, DType dtype) {
+    return *memory_desc({dtype, {g.groups * g.oc}, {}});
+}
 
 std::vector<Implementation> ask(Forward, const Problem& p, const ConvGeometry& g, const Question& q) {
     dnnl_convolution_desc_t operation;
-    MemoryDesc bias_memory = bias_desc(g);
-    if (!init_forward(operation, g, q, any_layout(weight_desc(g)),
+    DType dtype = p.inputs[0].dtype;
+    MemoryDesc bias_memory = bias_desc(g, dtype);
+    if (!init_forward(operation, g, q, any_layout(weight_desc(g, dtype)),
                       p.has_input(bias) ? &bias_memory : nullptr))
         return {};
     return implementations(&operation, attributes(p.has_input(residual), p.as<Conv2d::Params>().activation));
 }
 
 // Backward operations are described with the help of some forward one.
-PrimitiveDesc forward_hint(const ConvGeometry& g, const Question& q, const PrimitiveAttr& attr) {
+PrimitiveDesc forward_hint(const ConvGeometry& g, const Question& q, const MemoryDesc& weight,
+                           const PrimitiveAttr& attr) {
     dnnl_convolution_desc_t operation;
     Question any{any_layout(q.x), any_layout(q.y), dnnl_convolution_direct};
-    if (!init_forward(operation, g, any, any_layout(weight_desc(g)), nullptr)) return nullptr;
+    if (!init_forward(operation, g, any, weight, nullptr)) return nullptr;
     dnnl_primitive_desc_t made = nullptr;
     if (dnnl_primitive_desc_create(&made, &operation, attr.get(), engine(), nullptr)) return nullptr;
     return PrimitiveDesc(made);
 }
 
-std::vector<Implementation> ask(BackwardData, const Problem&, const ConvGeometry& g, const Question& q) {
+std::vector<Implementation> ask(BackwardData, const Problem& p, const ConvGeometry& g, const Question& q) {
     dnnl_convolution_desc_t operation;
-    MemoryDesc weight = any_layout(weight_desc(g));
-    Paddings p = paddings(g);
+    MemoryDesc weight = any_layout(weight_desc(g, p.inputs[0].dtype));
+    Paddings border = paddings(g);
     auto attr = attributes(false, Activation::none);
-    PrimitiveDesc hint = forward_hint(g, q, attr);
+    PrimitiveDesc hint = forward_hint(g, q, weight, attr);
     if (!hint || dnnl_dilated_convolution_backward_data_desc_init(&operation, q.kind, &q.x, &weight, &q.y,
-                                                                  g.stride.data(), p.dilation.data(),
-                                                                  p.left.data(), p.right.data()))
+                                                                  g.stride.data(), border.dilation.data(),
+                                                                  border.left.data(), border.right.data()))
         return {};
     return implementations(&operation, attr, hint.get());
 }
 
-std::vector<Implementation> ask(BackwardWeight, const Problem&, const ConvGeometry& g, const Question& q) {
+std::vector<Implementation> ask(BackwardWeight, const Problem& p, const ConvGeometry& g, const Question& q) {
     dnnl_convolution_desc_t operation;
-    MemoryDesc weight = any_layout(weight_desc(g));
-    Paddings p = paddings(g);
+    MemoryDesc weight = any_layout(weight_desc(g, p.inputs[0].dtype));
+    Paddings border = paddings(g);
     auto attr = attributes(false, Activation::none);
-    PrimitiveDesc hint = forward_hint(g, q, attr);
+    PrimitiveDesc hint = forward_hint(g, q, weight, attr);
     if (!hint || dnnl_dilated_convolution_backward_weights_desc_init(
-                     &operation, q.kind, &q.x, &weight, nullptr, &q.y, g.stride.data(), p.dilation.data(),
-                     p.left.data(), p.right.data()))
+                     &operation, q.kind, &q.x, &weight, nullptr, &q.y, g.stride.data(),
+                     border.dilation.data(), border.left.data(), border.right.data()))
         return {};
     return implementations(&operation, attr, hint.get());
 }
@@ -167,7 +177,9 @@ int rank_of(const std::string& name, const ConvGeometry& g, bool weight_is_ready
         return large_tiles == (g.out[0] * g.out[1] > small_image) ? 0 : 1;
     }
     if (takes_locks(name)) return 5;
-    return reordered ? 4 : 3;
+    // Of the two for depthwise convolutions the older one was faster in every layer that was measured.
+    bool second_choice = name.find("brdgmm") != std::string::npos;
+    return reordered || second_choice ? 4 : 3;
 }
 
 template <class Op>
@@ -193,7 +205,8 @@ Support supports(const Problem& p) {
     for (auto specs : {p.inputs, p.outputs})
         for (auto& spec : specs) {
             if (spec.is_absent()) continue;
-            if (spec.dtype != DType::f32) return {"f32 only"};
+            if (!computes_in(spec.dtype)) return {not_computed};
+            if (spec.dtype != p.inputs[0].dtype) return {"one dtype for all operands"};
             if (spec.numel() == 0) return {"an empty tensor"};
             if (!memory_desc(spec)) return {"a layout that oneDNN does not have"};
         }
@@ -202,8 +215,8 @@ Support supports(const Problem& p) {
 
 template <class Op>
 std::vector<Candidate> candidates(const Problem& p) {
-    ThreadScope scope(p.threads);
     ConvGeometry g = Op::geometry(p);
+    ThreadScope scope(threads_for(p, g));
     auto list = questions<Op>(p, g);
     std::vector<std::pair<int, Candidate>> ranked;
     for (size_t i = 0; i < list.size(); ++i)
@@ -230,37 +243,41 @@ const void* constant(const PrepareContext& context, size_t input) {
 
 std::vector<Operand> operands(Forward, const PrepareContext& context, const ConvGeometry& g) {
     auto& p = context.problem;
+    DType dtype = p.inputs[0].dtype;
     std::vector<Operand> list{input(DNNL_ARG_SRC, 0, *memory_desc(p.inputs[0]), constant(context, 0)),
-                              input(DNNL_ARG_WEIGHTS, 1, weight_desc(g), constant(context, 1)),
+                              input(DNNL_ARG_WEIGHTS, 1, weight_desc(g, dtype), constant(context, 1)),
                               output(DNNL_ARG_DST, 0, *memory_desc(p.outputs[0]))};
-    if (p.has_input(bias)) list.push_back(input(DNNL_ARG_BIAS, bias, bias_desc(g)));
+    if (p.has_input(bias)) list.push_back(input(DNNL_ARG_BIAS, bias, bias_desc(g, dtype)));
     return list;
 }
 std::vector<Operand> operands(BackwardData, const PrepareContext& context, const ConvGeometry& g) {
     auto& p = context.problem;
-    return {input(DNNL_ARG_WEIGHTS, 0, weight_desc(g), constant(context, 0)),
+    DType dtype = p.inputs[0].dtype;
+    return {input(DNNL_ARG_WEIGHTS, 0, weight_desc(g, dtype), constant(context, 0)),
             input(DNNL_ARG_DIFF_DST, 1, *memory_desc(p.inputs[1]), constant(context, 1)),
             output(DNNL_ARG_DIFF_SRC, 0, *memory_desc(p.outputs[0]))};
 }
 std::vector<Operand> operands(BackwardWeight, const PrepareContext& context, const ConvGeometry& g) {
     auto& p = context.problem;
+    DType dtype = p.inputs[0].dtype;
     return {input(DNNL_ARG_SRC, 0, *memory_desc(p.inputs[0]), constant(context, 0)),
             input(DNNL_ARG_DIFF_DST, 1, *memory_desc(p.inputs[1]), constant(context, 1)),
-            output(DNNL_ARG_DIFF_WEIGHTS, 0, weight_desc(g))};
+            output(DNNL_ARG_DIFF_WEIGHTS, 0, weight_desc(g, dtype))};
 }
 
 template <class Op>
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
-    ThreadScope scope(p.threads);
     ConvGeometry g = Op::geometry(p);
+    int threads = threads_for(p, g);
+    ThreadScope scope(threads);
     Question question = questions<Op>(p, g).at(context.candidate.id);
     PrimitiveDesc desc = find_way(ways_for<Op>(p, g, question), context.candidate.name);
     if (std::is_same_v<Op, Forward> && p.has_input(residual)) {
         Operand added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
-        return prepared(Call(desc, operands(Op{}, context, g), &added));
+        return prepared(Call(desc, operands(Op{}, context, g), &added), threads);
     }
-    return prepared(Call(desc, operands(Op{}, context, g)));
+    return prepared(Call(desc, operands(Op{}, context, g)), threads);
 }
 
 template <class Op>

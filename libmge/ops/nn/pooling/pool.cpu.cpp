@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/pool_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
+#include "libmge/ops/nn/pooling/onednn.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -104,6 +106,24 @@ Support supports_simd(const Problem& problem) {
     if (x.layout != y.layout) return {"x and y must have the same layout"};
     if (!x.layout.is_plain() && !is_layout(x, "nhwc") && !is_layout(x, "nChw16c") && !is_layout(x, "nChw8c"))
         return {"only the layouts plain, nhwc, nChw8c and nChw16c"};
+    return supported;
+}
+
+// Where our own rows were faster than oneDNN: work that costs less than its call, means of whole planes and,
+// as oneDNN's maxima have to be looked through afterwards, all of these.
+template <class Op, PoolKind Kind>
+bool prefers_own(const Problem& problem) {
+    if (Kind == PoolKind::max) return true;
+    PoolGeometry g = geometry_of<Op>(problem);
+    constexpr int64_t few_elements = 1 << 15;
+    if (g.y_shape().numel() * g.kernel[0] * g.kernel[1] < few_elements) return true;
+    return Kind == PoolKind::average && g.kernel == g.in && !is_layout(problem.inputs[0], "nhwc");
+}
+// An algorithm that stands twice in its list: before oneDNN where it is preferred to it, else behind.
+template <class Op, PoolKind Kind, Support (*Supports)(const Problem&), bool Preferred>
+Support supports_at(const Problem& problem) {
+    if (Support support = Supports(problem); !support) return support;
+    if (prefers_own<Op, Kind>(problem) != Preferred) return {"stands at its other place in the list"};
     return supported;
 }
 
@@ -217,22 +237,38 @@ void run_average_backward_planes(const Prepared& prepared, const Launch& launch)
 
 // --- the lists ---
 
+template <class Op, PoolKind Kind>
+constexpr Algorithm onednn_pool() {
+    return {"onednn",
+            +[](const Problem& p) { return supports_onednn_pool(p, Kind); },
+            +[](const PrepareContext& c) { return prepare_onednn_pool(c, geometry_of<Op>(c.problem), Kind); },
+            run_onednn_pool,
+            {},
+            +[](const Problem& p) { return onednn_pool_candidates(p, geometry_of<Op>(p), Kind); }};
+}
+
 template <class Op>
-constexpr std::array<Algorithm, 2> max_algorithms{
-    {{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<true>},
-     {"reference", plain_layouts, prepare<Op>, run_max_reference, {.naive = true}}}};
+constexpr std::array max_algorithms{
+    Algorithm{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<true>}, onednn_pool<Op, PoolKind::max>(),
+    cpu::in_f32<Cpu, Op>(),
+    Algorithm{"reference", plain_layouts, prepare<Op>, run_max_reference, {.naive = true}}};
+template <class Op, bool Preferred>
+constexpr Algorithm average_rows{"simd_rows", supports_at<Op, PoolKind::average, supports_simd, Preferred>,
+                                 prepare_simd<Op>, run_simd<false>};
 template <class Op>
-constexpr std::array<Algorithm, 2> average_algorithms{
-    {{"simd_rows", supports_simd, prepare_simd<Op>, run_simd<false>},
-     {"reference", plain_layouts, prepare<Op>, run_average_reference, {.naive = true}}}};
+constexpr std::array average_algorithms{
+    average_rows<Op, true>, onednn_pool<Op, PoolKind::average>(), average_rows<Op, false>,
+    cpu::in_f32<Cpu, Op>(),
+    Algorithm{"reference", plain_layouts, prepare<Op>, run_average_reference, {.naive = true}}};
 template <class Op>
-constexpr std::array<Algorithm, 2> max_backward_algorithms{
-    {{"planes", supports_planes, prepare<Op>, run_max_backward_planes},
-     {"reference", plain_layouts, prepare<Op>, run_max_backward_reference, {.naive = true}}}};
+constexpr std::array max_backward_algorithms{
+    Algorithm{"planes", supports_planes, prepare<Op>, run_max_backward_planes}, cpu::in_f32<Cpu, Op>(),
+    Algorithm{"reference", plain_layouts, prepare<Op>, run_max_backward_reference, {.naive = true}}};
 template <class Op>
-constexpr std::array<Algorithm, 2> average_backward_algorithms{
-    {{"planes", supports_planes, prepare<Op>, run_average_backward_planes},
-     {"reference", plain_layouts, prepare<Op>, run_average_backward_reference, {.naive = true}}}};
+constexpr std::array average_backward_algorithms{
+    Algorithm{"planes", supports_planes, prepare<Op>, run_average_backward_planes},
+    onednn_pool<Op, PoolKind::average_backward>(), cpu::in_f32<Cpu, Op>(),
+    Algorithm{"reference", plain_layouts, prepare<Op>, run_average_backward_reference, {.naive = true}}};
 
 }  // namespace
 

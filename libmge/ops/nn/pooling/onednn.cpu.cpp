@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/pooling/onednn.h"
+
+#include "libmge/kernel/cpu/onednn/call.h"
+#include "libmge/kernel/cpu/onednn/implementations.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/pool_kernels.h"
+
+namespace mge::ops {
+namespace {
+
+using namespace onednn;
+
+struct State {
+    Call call;
+    int threads;
+    int64_t maxima;  // results to look through, see run
+};
+
+// Where x and y (or their gradients) stand among the operands of the Problem.
+const TensorSpec& x_spec(const Problem& p, PoolKind kind) {
+    return kind == PoolKind::average_backward ? p.outputs[0] : p.inputs[0];
+}
+const TensorSpec& y_spec(const Problem& p, PoolKind kind) {
+    return kind == PoolKind::average_backward ? p.inputs[1] : p.outputs[0];
+}
+
+dnnl_alg_kind_t kind_of(const PoolGeometry& g, PoolKind kind) {
+    if (kind == PoolKind::max) return dnnl_pooling_max;
+    return g.count_include_pad ? dnnl_pooling_avg_include_padding : dnnl_pooling_avg_exclude_padding;
+}
+
+// What the last window needs behind the image; negative when it ends before.
+Pair padding_behind(const PoolGeometry& g) {
+    Pair result;
+    for (size_t i : {0, 1}) result[i] = (g.out[i] - 1) * g.stride[i] + g.kernel[i] - g.in[i] - g.padding[i];
+    return result;
+}
+
+std::vector<Implementation> forward(const PoolGeometry& g, dnnl_alg_kind_t kind, const MemoryDesc& x,
+                                    const MemoryDesc& y, const PrimitiveAttr& attr) {
+    dnnl_pooling_desc_t operation;
+    if (dnnl_pooling_forward_desc_init(&operation, dnnl_forward_inference, kind, &x, &y, g.stride.data(),
+                                       g.kernel.data(), g.padding.data(), padding_behind(g).data()))
+        return {};
+    return implementations(&operation, attr);
+}
+
+// Described with the help of any forward one.
+std::vector<Implementation> backward(const PoolGeometry& g, dnnl_alg_kind_t kind, const MemoryDesc& x,
+                                     const MemoryDesc& y, const PrimitiveAttr& attr) {
+    dnnl_pooling_desc_t operation, forward_operation;
+    Pair behind = padding_behind(g);
+    dnnl_primitive_desc_t made = nullptr;
+    if (dnnl_pooling_forward_desc_init(&forward_operation, dnnl_forward_training, kind, &x, &y,
+                                       g.stride.data(), g.kernel.data(), g.padding.data(), behind.data()) ||
+        dnnl_primitive_desc_create(&made, &forward_operation, attr.get(), engine(), nullptr))
+        return {};
+    PrimitiveDesc hint(made);
+    if (dnnl_pooling_backward_desc_init(&operation, kind, &x, &y, g.stride.data(), g.kernel.data(),
+                                        g.padding.data(), behind.data()))
+        return {};
+    return implementations(&operation, attr, hint.get());
+}
+
+std::vector<Implementation> ways(const Problem& p, const PoolGeometry& g, PoolKind kind) {
+    MemoryDesc x = *memory_desc(x_spec(p, kind)), y = *memory_desc(y_spec(p, kind));
+    auto attr = attributes(false, Activation::none);
+    auto* ask = kind == PoolKind::average_backward ? backward : forward;
+    auto list = ask(g, kind_of(g, kind), x, y, attr);
+    for (auto& way : list) way.name = text("onednn:", way.name, '/', layout_name(x), ',', layout_name(y));
+    return list;
+}
+
+}  // namespace
+
+Support supports_onednn_pool(const Problem& p, PoolKind kind) {
+    auto &x = x_spec(p, kind), &y = y_spec(p, kind);
+    if (x.dtype != DType::f32 && x.dtype != DType::bf16) return {"f32 and bf16 only"};
+    if (x.dtype != y.dtype) return {"one dtype for all operands"};
+    if (x.layout != y.layout) return {"x and y must have the same layout"};
+    if (!memory_desc(x)) return {"a layout that oneDNN does not have"};
+    if (x.numel() == 0 || y.numel() == 0) return {"an empty tensor"};
+    return supported;
+}
+
+std::vector<Candidate> onednn_pool_candidates(const Problem& p, const PoolGeometry& g, PoolKind kind) {
+    ThreadScope scope(p.threads);
+    return candidates_of(ways(p, g, kind));
+}
+
+Prepared prepare_onednn_pool(const PrepareContext& context, const PoolGeometry& g, PoolKind kind) {
+    auto& p = context.problem;
+    ThreadScope scope(p.threads);
+    MemoryDesc x = *memory_desc(x_spec(p, kind)), y = *memory_desc(y_spec(p, kind));
+    std::vector<Operand> operands{input(DNNL_ARG_SRC, 0, x), output(DNNL_ARG_DST, 0, y)};
+    if (kind == PoolKind::average_backward)
+        operands = {input(DNNL_ARG_DIFF_DST, 1, y), output(DNNL_ARG_DIFF_SRC, 0, x)};
+    Call call(take_way(ways(p, g, kind), context.candidate.name), operands);
+    size_t workspace = call.workspace(), packed = call.packed_bytes();
+    bool is_maximum = kind == PoolKind::max && p.outputs[0].dtype == DType::f32;
+    int64_t maxima = is_maximum ? int64_t(p.outputs[0].bytes() / sizeof(float)) : 0;
+    return Prepared::make(State{std::move(call), p.threads, maxima}, workspace, packed);
+}
+
+// The maximum of nothing but -infinity is -infinity, which oneDNN (in f32) takes for the lowest finite
+// number.
+void run_onednn_pool(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    s.call.run(launch, s.threads);
+    // Half of them lie in another core's cache: better looked at there.
+    par_for(launch.threads, s.maxima, parallel_grain, [&](int64_t begin, int64_t end) {
+        cpu::pool_kernels().lowest_to_infinity(launch.out<float>(0) + begin, end - begin);
+    });
+}
+
+}  // namespace mge::ops
