@@ -130,6 +130,11 @@ private:
             return {through, to_plain};
         }
         if (!any_laid_out) return {};
+        if (node.op->name == "batch_norm") {  // its statistics stay plain, whatever their shape
+            Form through{present, out};
+            through.inputs[0].layout = through.outputs[0].layout = layout_;
+            return {through};
+        }
         // Inputs that are whole images follow the layout; those of one value per channel stay plain.
         Form follow{present, laid_out(out)};
         for (size_t i = 0; i < present.size(); ++i)
@@ -148,7 +153,8 @@ private:
         }
         if (physical_form(*node.op, node.params, operands.inputs, operands.outputs)) return true;
         // An elementwise kernel would take the layout for a shape; only its physical form is right.
-        bool knows_layouts = node.op->name == "conv2d" || node.op->name.find("pool") != std::string::npos;
+        bool knows_layouts = node.op->name == "conv2d" || node.op->name == "batch_norm" ||
+                             node.op->name.find("pool") != std::string::npos;
         if (!knows_layouts || node.op->traits.elementwise || node.op->traits.view) return false;
         return NodeProblem(*node.op, node.params, std::move(operands), options_.threads, options_.precision)
             .is_supported();

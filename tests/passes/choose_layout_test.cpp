@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/passes/node_problem.h"
@@ -95,6 +96,26 @@ TEST(ChooseLayout, ComputesAroundOperatorsThatCannotFollow) {
         return Tensors{parts[0], rows, odd, ops::sum(excited, {.axes = {1}}), ops::mean(wide)};
     };
     expect_same_results(record({f32({1, 3, 9, 7})}, body), {ramp({1, 3, 9, 7}, 4)});
+}
+
+// A normalisation that no convolution takes in, because its input is read elsewhere too.
+TEST(ChooseLayout, NormalisesInTheLayout) {
+    for (bool training : {false, true}) {
+        auto body = [&](const Tensors& x) {
+            Tensor y = ops::conv2d(x[0], ramp({32, 3, 3, 3}), {.padding = {1, 1}});
+            Shape channels{1, 32, 1, 1};
+            Tensors normal = ops::batch_norm(y, ramp(channels), ramp(channels, 3), ramp(channels, 5),
+                                             ramp(channels, 2), {.training = training});
+            Tensor z = ops::conv2d(ops::relu(normal[0]), ramp({32, 32, 3, 3}), {.padding = {1, 1}});
+            return Tensors{ops::add(y, z), normal[1], normal[2]};
+        };
+        Graph graph = record({f32({2, 3, 9, 8})}, body);
+        expect_same_results(graph, {ramp({2, 3, 9, 8}, 4)});
+        PassOptions options;
+        options.layout = cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c";
+        for (auto& pass : pipeline()) graph = pass.run(std::move(graph), options);
+        EXPECT_EQ(count(graph, "reorder"), 1) << to_text(graph);  // behind the last sum
+    }
 }
 
 TEST(PhysicalForm, IsAnotherShape) {
