@@ -7,8 +7,8 @@ namespace {
 constexpr const char* description = "Shows what is in a model file, and rewrites it.";
 
 constexpr void (*commands[])(cli::App&) = {
-    add_info,     add_graph, add_weights, add_convert, add_testcase,
-    add_optimize, add_strip, add_iodiff,  add_doctor,
+    add_info,  add_graph, add_weights, add_convert, add_testcase, add_optimize,
+    add_strip, add_pack,  add_unpack,  add_iodiff,  add_doctor,
 };
 
 int run(cli::Invocation& invocation) {

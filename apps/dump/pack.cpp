@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/pack.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/key_options.h"
+#include "apps/cli/table.h"
+#include "apps/dump/commands.h"
+#include "libmge/base/file.h"
+#include "libmge/base/log.h"
+#include "libmge/model/crypt/cipher.h"
+
+namespace mge::dump {
+namespace {
+
+struct Options {
+    std::string model, output, info_file;
+    PackOptions pack;
+    cli::KeyOptions key;
+};
+
+std::vector<std::string> ciphers() {
+    std::vector<std::string> names = cipher_names();
+    if (std::ranges::find(names, no_cipher) == names.end()) names.insert(names.begin(), no_cipher);
+    return names;
+}
+
+std::string contents(const std::string& path) {
+    auto bytes = MappedFile::open(path);
+    return {reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()};
+}
+
+void warn_of_weakness(const std::string& cipher) {
+    if (cipher == no_cipher) return;
+    if (auto& weakness = find_cipher(cipher)->weakness; !weakness.empty()) log_warning(weakness);
+}
+
+int run(Options options, const cli::Invocation& invocation) {
+    if (!options.info_file.empty()) options.pack.info = contents(options.info_file);
+    auto& pack = options.pack;
+    if (pack.model_cipher != no_cipher || pack.info_cipher != no_cipher)
+        pack.key = cli::key_provider(options.key);
+    else if (options.key.are_given())
+        throw cli::UsageError("a key was given, but nothing is encrypted", "name a --cipher too");
+    warn_of_weakness(pack.model_cipher);
+    if (pack.info_cipher != pack.model_cipher) warn_of_weakness(pack.info_cipher);
+    pack_model(options.model, options.output, pack);
+    auto bytes = std::filesystem::file_size(options.output);
+    std::cout << "packed '" << options.model << "' into '" << options.output << "', "
+              << cli::format_bytes(double(bytes)) << '\n';
+    return cli::finish(invocation, {{"input", options.model},
+                                    {"packed",
+                                     {{"path", options.output},
+                                      {"bytes", bytes},
+                                      {"model_cipher", pack.model_cipher},
+                                      {"info_cipher", pack.info_cipher},
+                                      {"has_info", !pack.info.empty()},
+                                      {"has_cache", !pack.cache.empty()}}}});
+}
+
+}  // namespace
+
+void add_pack(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command =
+        app.command("pack", "Puts a model, its info and measured algorithms into one file for Lite",
+                    [options, &app] { return run(*options, app.invocation()); });
+    command.add_option("model", options->model, "Model file; goes into the packed file as it is")
+        ->required()
+        ->type_name("FILE");
+    command.add_option("output", options->output, "The packed file to write")->required()->type_name("FILE");
+    command
+        .add_option("--info", options->info_file, "JSON about the model: inputs, outputs, device, options")
+        ->type_name("FILE");
+    command.add_option("--cache", options->pack.cache, "Fast-run cache, ours or MegEngine's")
+        ->type_name("FILE");
+    command
+        .add_option("--name", options->pack.name, "Name of the model; default: the info's, else the file's")
+        ->type_name("NAME");
+    auto known = CLI::IsMember(ciphers());
+    command.add_option("--cipher", options->pack.model_cipher, "Encrypts the model")
+        ->check(known)
+        ->type_name("NAME")
+        ->capture_default_str();
+    command.add_option("--info-cipher", options->pack.info_cipher, "Encrypts the info")
+        ->check(known)
+        ->type_name("NAME")
+        ->capture_default_str();
+    cli::add_key_options(command, options->key, "The key to encrypt with");
+}
+
+}  // namespace mge::dump

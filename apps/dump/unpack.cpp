@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/key_options.h"
+#include "apps/dump/commands.h"
+#include "libmge/model/pack.h"
+
+namespace mge::dump {
+namespace {
+
+struct Options {
+    std::string packed;
+    UnpackPaths paths;
+    cli::KeyOptions key;
+};
+
+int run(const Options& options, const cli::Invocation& invocation) {
+    auto& wanted = options.paths;
+    if (wanted.model.empty() && wanted.info.empty() && wanted.cache.empty())
+        throw cli::UsageError("nothing is to be written", "name a file for the model, --info or --cache");
+    UnpackPaths written = unpack_model(options.packed, wanted, cli::key_provider(options.key));
+    cli::Json parts = cli::Json::object();
+    auto report = [&](const char* part, const std::string& asked, const std::string& path) {
+        if (asked.empty()) return;
+        parts[part] = path.empty() ? cli::Json() : cli::Json(path);
+        if (path.empty())
+            std::cout << "there is no " << part << " in '" << options.packed << "'\n";
+        else
+            std::cout << "wrote the " << part << " to '" << path << "'\n";
+    };
+    report("model", wanted.model, written.model);
+    report("info", wanted.info, written.info);
+    report("cache", wanted.cache, written.cache);
+    return cli::finish(invocation, {{"input", options.packed}, {"parts", parts}});
+}
+
+}  // namespace
+
+void add_unpack(cli::App& app) {
+    auto options = std::make_shared<Options>();
+    auto& command = app.command("unpack", "Takes a packed Lite model apart",
+                                [options, &app] { return run(*options, app.invocation()); });
+    command.add_option("packed", options->packed, "The packed file")->required()->type_name("FILE");
+    command.add_option("output", options->paths.model, "Where the model goes, decrypted")->type_name("FILE");
+    command.add_option("--info", options->paths.info, "Where the JSON about it goes")->type_name("FILE");
+    command.add_option("--cache", options->paths.cache, "Where the fast-run cache goes")->type_name("FILE");
+    cli::add_key_options(command, options->key, "The key of encrypted parts");
+}
+
+}  // namespace mge::dump
