@@ -23,6 +23,7 @@
 #include "libmge/model/open.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/shape/concat.h"
+#include "megengine_v2_generated.h"
 
 namespace mge {
 namespace {
@@ -209,6 +210,28 @@ TEST(MegEngine, EveryPrefixIsRefused) {
             ASSERT_THAT(message, HasSubstr("'test.mge")) << name << ' ' << n;
         }
     }
+}
+
+// A thousand operators that share one weight: a small file must not become a large model.
+TEST(MegEngine, SharedPartsAreLimited) {
+    namespace v2 = megengine::file::v2;
+    flatbuffers::FlatBufferBuilder builder;
+    auto data = builder.CreateVector(std::vector<uint8_t>(1 << 16));
+    auto shape = builder.CreateVector(std::vector<uint32_t>{1 << 14});
+    v2::TensorBuilder tensor(builder);
+    tensor.add_shape(shape);
+    tensor.add_data(data);
+    auto tensors = builder.CreateVector(std::vector{tensor.Finish()});
+    auto type = builder.CreateString("ImmutableTensor");
+    v2::OperatorBuilder op(builder);
+    op.add_type(type);
+    op.add_tensors(tensors);
+    auto operators = builder.CreateVector(std::vector(1000, op.Finish()));
+    v2::ModelBuilder model(builder);
+    model.add_oprs(operators);
+    v2::FinishSizePrefixedModelBuffer(builder, model.Finish());
+    std::string bytes(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+    EXPECT_THAT(message_of(bytes), HasSubstr("its tables refer to the same parts over and over"));
 }
 
 TEST(MegEngine, WhatIsNoModelIsNamed) {

@@ -14,13 +14,20 @@ namespace {
 
 constexpr std::string_view expectation_suffix = ":expect";
 constexpr size_t most_problems = 64;  // in one message
+// What reading may grow to: operators of ours (layers that are unrolled are many), and bytes computed from
+// constants beyond four times those of the file.
+constexpr size_t most_nodes = 1'000'000, constant_slack = size_t(64) << 20;
+constexpr size_t longest_name = 512;
 
 bool is_input(const OperatorRecord& op) { return op.type == input_type; }
 bool is_assertion(const OperatorRecord& op) { return op.type == assert_type; }
 
 class Import {
 public:
-    Import(const ModelRecord& record, const std::string& label) : record_(record), label_(label) {}
+    Import(const ModelRecord& record, const std::string& label) : record_(record), label_(label) {
+        for (auto& op : record.operators)
+            for (auto& tensor : op.tensors) constant_bytes_ += 4 * tensor.data.size();
+    }
 
     BuiltGraph build() {
         if (!record_.values_are_certain) refuse_unknown_types();
@@ -47,7 +54,7 @@ private:
         std::string_view name = op.name;
         if (name.empty() && !op.outputs.empty()) name = value_name(op.outputs[0]);
         return name.empty() ? text("operator ", i, " (", op.type, ")")
-                            : text("operator ", i, " '", name, "' (", op.type, ")");
+                            : text("operator ", i, " '", name.substr(0, longest_name), "' (", op.type, ")");
     }
     std::string_view value_name(uint32_t value) const {
         return value < record_.value_names.size() ? record_.value_names[value] : std::string_view();
@@ -142,9 +149,15 @@ private:
         } catch (const UserError& e) {
             fail(place(i), ": ", e.what());
         }
+        if (builder_.graph().nodes().size() > most_nodes)
+            fail(place(i), ": more than ", most_nodes, " operators have to be made of the file's");
+        name_nodes(op, first_node);
+    }
+
+    void name_nodes(const OperatorRecord& op, size_t first) {
         std::string_view name = op.name.empty() && !op.outputs.empty() ? value_name(op.outputs[0]) : op.name;
-        for (size_t n = first_node; n < builder_.graph().nodes().size(); ++n)
-            builder_.graph().node(NodeId(n)).name = std::string(name);
+        for (size_t n = first; n < builder_.graph().nodes().size(); ++n)
+            builder_.graph().node(NodeId(n)).name = std::string(name.substr(0, longest_name));
     }
 
     Tensor add_input(size_t i) {
@@ -168,7 +181,7 @@ private:
             for (uint32_t output : op.outputs) is_poisoned_[output] = true;
             return;
         }
-        store(i, find_operator(op.type)->import(Site(op, inputs)));
+        store(i, find_operator(op.type)->import(Site(op, inputs, constant_bytes_)));
     }
 
     // What can be told without looking at the inputs.
@@ -244,6 +257,7 @@ private:
     Tensors values_;
     std::vector<bool> is_poisoned_, live_;
     std::unordered_map<const TensorImpl*, std::string_view> constant_names_;
+    size_t constant_bytes_ = constant_slack;
     std::string problems_;
     size_t problem_count_ = 0;
 };

@@ -35,10 +35,12 @@ Window window_of(const P& p) {
 }
 
 // Convolution proper mirrors the window, cross-correlation does not.
-Tensor filter(const Tensor& weight, uint32_t mode, const Window& window) {
+Tensor filter(const Site& site, const Tensor& weight, uint32_t mode, const Window& window) {
     enum : uint32_t { cross_correlation, convolution };
     if (mode > convolution) unsupported("convolution mode ", mode);
+    if (window.block == 1 && mode == cross_correlation) return weight;
     // A constant is rearranged once, here.
+    if (as_constant(weight)) site.charge(weight);
     InterpreterScope scope(as_constant(weight) ? eager_interpreter() : current_interpreter());
     Tensor plain = window.block == 1 ? weight : unblocked_weight(weight, window.block, window.is_grouped);
     return mode == convolution ? ops::flip(plain, {.axes = {-2, -1}}) : plain;
@@ -90,7 +92,7 @@ Tensors import_convolution(const Site& site) {
     require_float(site);
     auto& p = site.params<file::Convolution>();
     Window window = window_of(p);
-    Tensor weight = filter(site.in(1), p.mode(), window);
+    Tensor weight = filter(site, site.in(1), p.mode(), window);
     Tensor y = ops::conv2d(plain_images(site.in(0), window.block), weight, conv_params(weight, window));
     return {window.block == 1 ? y : blocked(y, window.block)};
 }
@@ -100,7 +102,7 @@ Tensors import_conv_bias(const Site& site) {
     require_float(site);
     auto& p = site.params<file::ConvBias>();
     Window window = window_of(p);
-    Tensor weight = filter(site.in(1), p.mode(), window);
+    Tensor weight = filter(site, site.in(1), p.mode(), window);
     Tensor y = ops::conv2d(plain_images(site.in(0), window.block), weight, conv_params(weight, window));
     for (size_t i = 2; i < site.size(); ++i) {
         Tensor summand = plain_images(site.in(i), window.block);
@@ -116,7 +118,7 @@ Tensors import_deconvolution(const Site& site) {
     Window window = window_of(p);
     if (window.block != 1) unsupported("a transposed convolution in the format ", p.format());
     if (!is_float(site.in(1).dtype())) unsupported("a transposed convolution of ", site.in(1).dtype());
-    Tensor weight = filter(site.in(0), p.mode(), window);
+    Tensor weight = filter(site, site.in(0), p.mode(), window);
     ops::Conv2dBackwardData::Params params{.stride = window.stride,
                                            .padding = window.padding,
                                            .dilation = window.dilation,

@@ -31,7 +31,9 @@ template <class... Args>
 // An operator that is being translated.
 class Site {
 public:
-    Site(const OperatorRecord& op, std::span<const Tensor> inputs) : op(op), inputs_(inputs) {}
+    // `constant_bytes`: how much more may be computed from constants while reading.
+    Site(const OperatorRecord& op, std::span<const Tensor> inputs, size_t& constant_bytes)
+        : op(op), inputs_(inputs), constant_bytes_(constant_bytes) {}
     const OperatorRecord& op;
 
     size_t size() const { return inputs_.size(); }
@@ -43,18 +45,29 @@ public:
         if (i > inputs_.size()) invalid("input ", i, " is missing, it has ", inputs_.size());
         return {inputs_.begin() + ptrdiff_t(i), inputs_.end()};
     }
+    // Null when the parameters are of another kind.
     template <class P>
-    const P& params() const {
+    const P* find_params() const {
         // The union names its members after their tables.
         std::string_view kind = file::EnumNameOperatorParam(op.param_type);
-        if (!op.param || kind.empty() ||
-            !std::string_view(P::GetFullyQualifiedName()).ends_with(text('.', kind)))
-            invalid("its parameters are of another kind: ", kind);
-        return *static_cast<const P*>(op.param);
+        bool fits = !kind.empty() && std::string_view(P::GetFullyQualifiedName()).ends_with(text('.', kind));
+        return fits ? static_cast<const P*>(op.param) : nullptr;
+    }
+    template <class P>
+    const P& params() const {
+        if (auto* p = find_params<P>()) return *p;
+        invalid("its parameters are of another kind: ", file::EnumNameOperatorParam(op.param_type));
+    }
+    // Before a constant is rearranged. A small file could use one large weight a million times.
+    void charge(const Tensor& constant) const {
+        size_t bytes = constant.spec().bytes();
+        if (bytes > constant_bytes_) invalid("its weights are used over and over, in layouts of their own");
+        constant_bytes_ -= bytes;
     }
 
 private:
     std::span<const Tensor> inputs_;
+    size_t& constant_bytes_;
 };
 
 using ImportFunction = Tensors (*)(const Site&);

@@ -39,9 +39,12 @@ struct Weights {
 // The weights of all cells lie one after another in one tensor.
 class FlatWeights {
 public:
-    FlatWeights(const Tensor& flat, const LayerShape& layer) : layer_(layer) {
+    FlatWeights(const Site& site, const Tensor& flat, const LayerShape& layer) : layer_(layer) {
         // A constant is cut once, here.
-        if (as_constant(flat)) scope_.emplace(eager_interpreter());
+        if (as_constant(flat)) {
+            site.charge(flat);
+            scope_.emplace(eager_interpreter());
+        }
         flat_ = ops::reshape(flat, {.shape = {-1}});
     }
     Weights next(int64_t input) {
@@ -83,8 +86,9 @@ struct Layers {
     Tensor y, h, c;
 };
 
-std::vector<Weights> cut_weights(const Tensor& flat, const LayerShape& layer, int64_t input) {
-    FlatWeights weights(flat, layer);
+std::vector<Weights> cut_weights(const Site& site, const Tensor& flat, const LayerShape& layer,
+                                 int64_t input) {
+    FlatWeights weights(site, flat, layer);
     std::vector<Weights> cells;
     for (int64_t i = 0; i < layer.layers * layer.directions; ++i)
         cells.push_back(weights.next(i < layer.directions ? input : layer.directions * layer.hidden));
@@ -132,7 +136,7 @@ Layers unrolled(const Site& site, const LayerShape& layer, const Tensor& weights
     if (layer.layers < 1 || steps < 1) invalid("it has ", layer.layers, " layers and ", steps, " steps");
     if (layer.layers > most_steps || steps * layer.layers * layer.directions > most_steps)
         unsupported(steps, " steps in ", layer.layers, " layers");
-    auto cells = cut_weights(weights, layer, x.shape()[2]);
+    auto cells = cut_weights(site, weights, layer, x.shape()[2]);
     Tensors sequence, last_h, last_c;
     for (int64_t t = 0; t < steps; ++t) sequence.push_back(element(x, t));
     for (int64_t l = 0; l < layer.layers; ++l) {

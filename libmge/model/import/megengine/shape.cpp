@@ -24,7 +24,15 @@
 namespace mge::megengine {
 namespace {
 
-constexpr int no_axis = 7;  // OptionalAxis: none given
+constexpr int no_axis = 7;
+constexpr int64_t largest_index = 64;  // of constants that say where or how large
+
+// Older files hold -1 instead, in a table of its own.
+int optional_axis(const Site& site) {
+    auto* old = site.find_params<file::OptionalAxis>();
+    if (!old) return site.params<file::OptionalAxisV1>().axis();
+    return old->axis() == -1 ? no_axis : old->axis();
+}
 
 Tensor whole_numbers(const IntList& values) {
     std::vector<int32_t> data(values.begin(), values.end());
@@ -59,14 +67,16 @@ Tensor at_least_vector(const Tensor& t) {
 
 Tensor as_index(const Tensor& t) {
     if (t.dtype() == DType::i32) return t;
-    // A constant stays one.
-    InterpreterScope scope(as_constant(t) ? eager_interpreter() : current_interpreter());
+    // A small constant stays one; a large one is data.
+    bool is_known = as_constant(t) && t.spec().numel() <= largest_index;
+    InterpreterScope scope(is_known ? eager_interpreter() : current_interpreter());
     return convert_dtype(t, DType::i32);
 }
 
 std::vector<int64_t> constant_values(const Tensor& t, std::string_view what) {
     auto* known = as_constant(t);
     if (!known) unsupported(what, " that is computed");
+    if (known->spec().numel() > largest_index) invalid(what, " of ", known->spec().numel(), " numbers");
     Tensor index = as_index(*known);
     auto* data = index.data<int32_t>();
     return {data, data + index.spec().numel()};
@@ -80,7 +90,7 @@ int rank_of(const Tensor& t) {
 Tensors import_reshape(const Site& site) {
     const Tensor& x = site.in(0);
     Tensor target = as_index(site.in(1));
-    int axis = site.params<file::OptionalAxisV1>().axis();
+    int axis = optional_axis(site);
     if (auto* known = as_constant(target)) {
         IntList shape = constant_values(*known, "a shape");
         if (axis != no_axis) {
@@ -106,7 +116,7 @@ Tensors import_get_var_shape(const Site& site) {
     Tensor x = site.in(0);
     for (auto& other : site.from(1))
         x = ops::add(ops::full(ops::shape_of(x)), ops::full(ops::shape_of(other)));
-    int axis = site.params<file::OptionalAxisV1>().axis();
+    int axis = optional_axis(site);
     if (axis == no_axis) return {ops::shape_of(x)};
     return {ops::shape_of(x, {.axis = axis < 0 ? axis + rank_of(x) : axis})};
 }
