@@ -206,6 +206,7 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
             report.source = step.choice.source;
             report.milliseconds = step.choice.milliseconds;
             report.workspace = step.choice.prepared.workspace();
+            report.problem = step.choice.problem;
             report.workspace_offset = step.workspace.at;
             memory_.packed_weights += step.choice.prepared.packed_bytes();
         }

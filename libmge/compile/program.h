@@ -30,6 +30,7 @@ struct StepReport {
     // Ids into values(); no_value for an absent optional input. A view has an id of its own but no step.
     std::vector<ValueId> inputs, outputs;
     Footprint footprint;
+    std::string problem;  // the key under which the fast-run cache knows it; empty when chosen at run time
 };
 
 // A value of the compiled graph and where it lies while the program runs.

@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/fastrun_cache.h"
 
-#include <sqlite3.h>
-
-#include <cstring>
+#include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <functional>
+#include <thread>
 
 #include "libmge/base/env.h"
+#include "libmge/base/hash.h"
 #include "libmge/base/log.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/library_versions.h"
+#include "libmge/kernel/database.h"
 
 namespace mge {
 namespace {
 
-constexpr int busy_timeout_ms = 5000;
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 constexpr const char* schema = R"(
-CREATE TABLE IF NOT EXISTS algorithm_time (
+CREATE TABLE IF NOT EXISTS measurement (
     machine TEXT NOT NULL,        -- device model, ISA, library versions
     problem TEXT NOT NULL,        -- operator, parameters, specs, threads, precision
     algorithm TEXT NOT NULL,
     milliseconds REAL NOT NULL,
-    workspace INTEGER NOT NULL,
+    workspace INTEGER NOT NULL,   -- bytes
     attributes INTEGER NOT NULL,
+    measured_at INTEGER NOT NULL, -- seconds since 1970
+    checksum INTEGER NOT NULL,    -- of all of the above
     PRIMARY KEY (machine, problem, algorithm)
 ) WITHOUT ROWID;
 )";
+constexpr const char* columns =
+    "SELECT machine, problem, algorithm, milliseconds, workspace, attributes, measured_at, checksum FROM "
+    "measurement ";
 
 int64_t pack(const Attributes& a) {
     return a.reproducible | a.naive << 1 | a.accuracy_depends_on_batch << 2 | a.usable_depends_on_shape << 3 |
@@ -38,55 +45,117 @@ Attributes unpack(int64_t bits) {
     return {bool(bits & 1), bool(bits & 2), bool(bits & 4), bool(bits & 8), bool(bits & 16)};
 }
 
-std::string machine_key(DeviceId id) {
-    return text(device(id).model(), " | ", name_of(cpu_isa()), " | ", library_versions());
+int64_t checksum_of(const CacheRow& row) {
+    auto& m = row.measured;
+    std::string all = row.machine + '\0' + row.problem + '\0' + m.name + '\0';
+    auto append = [&](auto number) { all.append(reinterpret_cast<const char*>(&number), sizeof number); };
+    append(m.milliseconds);
+    append(int64_t(m.workspace));
+    append(pack(m.attributes));
+    append(row.measured_at);
+    return int64_t(checksum(all));
 }
 
-struct Finalize {
-    void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
-
-[[noreturn]] void throw_sqlite(const std::string& path, sqlite3* db) {
-    throw UserError(text("fast-run cache '", path, "': ", db ? sqlite3_errmsg(db) : "cannot be opened",
-                         "; delete the file to start with an empty cache"));
+CacheRow row_of(const Statement& s) {
+    CacheRow row{s.text(0),
+                 s.text(1),
+                 {s.text(2), s.real(3), size_t(s.integer(4)), unpack(s.integer(5))},
+                 s.integer(6)};
+    auto& m = row.measured;
+    row.is_intact = s.integer(7) == checksum_of(row) && s.integer(5) == pack(m.attributes) &&
+                    std::isfinite(m.milliseconds) && m.milliseconds >= 0 && s.integer(4) >= 0 &&
+                    !m.name.empty();
+    return row;
 }
 
-Statement prepare(const std::string& path, sqlite3* db, const char* sql) {
-    sqlite3_stmt* statement = nullptr;
-    if (sqlite3_prepare_v2(db, sql, -1, &statement, nullptr) != SQLITE_OK) throw_sqlite(path, db);
-    return Statement(statement);
+void insert(Statement& statement, const CacheRow& row) {
+    auto& m = row.measured;
+    statement.reset();
+    statement.bind(1, row.machine).bind(2, row.problem).bind(3, m.name).bind(4, m.milliseconds);
+    statement.bind(5, int64_t(m.workspace)).bind(6, pack(m.attributes)).bind(7, row.measured_at);
+    statement.bind(8, checksum_of(row)).step();
 }
 
-void bind_text(sqlite3_stmt* s, int at, const std::string& value) {
-    sqlite3_bind_text(s, at, value.data(), int(value.size()), SQLITE_TRANSIENT);
+int64_t now() {
+    auto since = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-void execute(const std::string& path, sqlite3* db, const char* sql) {
-    if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) throw_sqlite(path, db);
+int version_of(Database& db) {
+    auto query = db.prepare("PRAGMA user_version");
+    query.step();
+    return int(query.integer(0));
 }
 
-void check_version(const std::string& path, sqlite3* db) {
-    auto query = prepare(path, db, "PRAGMA user_version");
-    if (sqlite3_step(query.get()) != SQLITE_ROW) throw_sqlite(path, db);
-    int found = sqlite3_column_int(query.get(), 0);
-    if (found != 0 && found != schema_version)
-        throw UserError(
-            text("fast-run cache '", path, "' has format ", found, ", this program reads ", schema_version));
+// Format 1 had neither time nor checksum.
+void import_first_format(Database& db) {
+    auto old = db.prepare(
+        "SELECT machine, problem, algorithm, milliseconds, workspace, attributes FROM algorithm_time");
+    auto added = db.prepare("INSERT OR IGNORE INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    while (old.step())
+        insert(added, {old.text(0),
+                       old.text(1),
+                       {old.text(2), old.real(3), size_t(old.integer(4)), unpack(old.integer(5))},
+                       now()});
+    db.execute("DROP TABLE algorithm_time");
+}
+
+void make_schema(Database& db) {
+    if (version_of(db) == schema_version) return;
+    Transaction transaction(db);
+    int found = version_of(db);  // another process may have been quicker
+    db.execute(schema);
+    if (found == 1) import_first_format(db);
+    db.execute(text("PRAGMA user_version=", schema_version));
+    transaction.commit();
+}
+
+void check_version(Database& db, const std::string& path, bool may_upgrade) {
+    int found = version_of(db);
+    if (found == schema_version || (may_upgrade && (found == 0 || found == 1))) return;
+    throw ModelError(
+        text("fast-run cache '", path, "' has format ", found, ", this program reads ", schema_version));
+}
+
+// Changing the journal's mode needs the file for itself and does not wait for it.
+void enter_wal_mode(Database& db) {
+    constexpr int tries = 2000;
+    for (int i = 0; i < tries; ++i) {
+        int code = sqlite3_exec(db.handle(), "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
+        if (code == SQLITE_OK) return;
+        if (code != SQLITE_BUSY && code != SQLITE_LOCKED) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    db.fail();
+}
+
+std::unique_ptr<Database> connect_to_write(const std::string& path) {
+    auto db = std::make_unique<Database>(path, Database::Mode::write);
+    check_version(*db, path, true);
+    enter_wal_mode(*db);
+    db->execute("PRAGMA synchronous=NORMAL");
+    make_schema(*db);
+    return db;
+}
+
+std::unique_ptr<Database> connect_to_read(const std::string& path) {
+    auto db = std::make_unique<Database>(path, Database::Mode::read);
+    check_version(*db, path, false);
+    return db;
+}
+
+// A database in memory that begins as a copy of these bytes.
+std::unique_ptr<Database> connect_to_bytes(std::span<const std::byte> file, const std::string& label) {
+    auto db = std::make_unique<Database>(file, label);
+    check_version(*db, label, true);
+    make_schema(*db);
+    return db;
 }
 
 }  // namespace
 
-void FastrunCache::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
-
-FastrunCache::FastrunCache(std::string path, std::unique_ptr<sqlite3, Close> db)
-    : path_(std::move(path)), db_(std::move(db)) {
-    sqlite3_busy_timeout(db_.get(), busy_timeout_ms);
-    check_version(path_, db_.get());
-    execute(path_, db_.get(), "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;");
-    execute(path_, db_.get(), schema);
-    execute(path_, db_.get(), text("PRAGMA user_version=", schema_version).c_str());
-}
+FastrunCache::FastrunCache(const std::string& path, Access access, Connect connect)
+    : path_(path), access_(access), connection_([connect](Database*) { return connect(); }) {}
 
 FastrunCache::~FastrunCache() = default;
 
@@ -94,31 +163,42 @@ std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path) {
     auto folder = std::filesystem::path(path).parent_path();
     std::error_code ignored;  // opening the file tells it better
     if (!folder.empty() && path != ":memory:") std::filesystem::create_directories(folder, ignored);
-    sqlite3* db = nullptr;
-    int code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-    std::unique_ptr<sqlite3, Close> owned(db);
-    if (code != SQLITE_OK) throw_sqlite(path, db);
-    return std::unique_ptr<FastrunCache>(new FastrunCache(path, std::move(owned)));
+    std::lock_guard lock(sqlite_mutex());
+    return std::unique_ptr<FastrunCache>(
+        new FastrunCache(path, Access::write, [path] { return connect_to_write(path); }));
+}
+
+std::unique_ptr<FastrunCache> FastrunCache::open_read_only(const std::string& path) {
+    std::lock_guard lock(sqlite_mutex());
+    return std::unique_ptr<FastrunCache>(
+        new FastrunCache(path, Access::read, [path] { return connect_to_read(path); }));
+}
+
+std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& path) {
+    std::unique_ptr<FastrunCache> cache;
+    try {
+        cache = open(path);
+    } catch (const Error& cannot_write) {
+        try {
+            cache = open_read_only(path);
+            log_warning(text(cannot_write.what(), "; it is read, and what is measured is not kept"));
+        } catch (const Error&) {
+            log_warning(text(cannot_write.what(), "; going on without it"));
+            cache = in_memory();
+        }
+    }
+    cache->is_tolerant_ = true;
+    return cache;
 }
 
 std::unique_ptr<FastrunCache> FastrunCache::in_memory() { return open(":memory:"); }
 
 std::unique_ptr<FastrunCache> FastrunCache::from_bytes(std::span<const std::byte> file,
                                                        const std::string& label) {
-    sqlite3* db = nullptr;
-    int code = sqlite3_open(":memory:", &db);
-    std::unique_ptr<sqlite3, Close> owned(db);
-    if (code != SQLITE_OK) throw_sqlite(label, db);
-    auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(file.size()));
-    if (!copy && !file.empty()) throw MemoryError(text("no memory for the fast-run cache '", label, "'"));
-    std::memcpy(copy, file.data(), file.size());
-    // A write-ahead log is for files: the version numbers in the header say 1, the ordinary journal.
-    constexpr size_t write_version = 18, read_version = 19;
-    if (file.size() > read_version) copy[write_version] = copy[read_version] = 1;
-    auto bytes = sqlite3_int64(file.size());
-    constexpr unsigned flags = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
-    if (sqlite3_deserialize(db, "main", copy, bytes, bytes, flags) != SQLITE_OK) throw_sqlite(label, db);
-    return std::unique_ptr<FastrunCache>(new FastrunCache(label, std::move(owned)));
+    auto kept = std::make_shared<std::vector<std::byte>>(file.begin(), file.end());
+    std::lock_guard lock(sqlite_mutex());
+    return std::unique_ptr<FastrunCache>(
+        new FastrunCache(label, Access::write, [kept, label] { return connect_to_bytes(*kept, label); }));
 }
 
 std::string FastrunCache::default_path() {
@@ -126,47 +206,126 @@ std::string FastrunCache::default_path() {
     return base + "/mge/fastrun.sqlite";
 }
 
-std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& problem) {
-    std::lock_guard lock(mutex_);
-    auto query = prepare(path_, db_.get(),
-                         "SELECT algorithm, milliseconds, workspace, attributes FROM algorithm_time "
-                         "WHERE machine = ? AND problem = ? ORDER BY milliseconds");
-    bind_text(query.get(), 1, machine_key(problem.device));
-    bind_text(query.get(), 2, problem.key());
+std::string FastrunCache::machine(DeviceId id) {
+    return text(device(id).model(), " | ", name_of(cpu_isa()), " | ", library_versions());
+}
+
+void FastrunCache::warn(const std::exception& failure) {
+    log_warning(text(failure.what(), "; going on without it"));
+}
+
+std::vector<Measurement> FastrunCache::find_intact(const Problem& problem) {
+    auto query = connection_.get().prepare(
+        text(columns, "WHERE machine = ? AND problem = ? ORDER BY milliseconds").c_str());
+    query.bind(1, machine(problem.device)).bind(2, problem.key());
     std::vector<Measurement> result;
-    int code;
-    while ((code = sqlite3_step(query.get())) == SQLITE_ROW) {
-        auto* name = reinterpret_cast<const char*>(sqlite3_column_text(query.get(), 0));
-        result.push_back({name ? name : "", sqlite3_column_double(query.get(), 1),
-                          size_t(sqlite3_column_int64(query.get(), 2)),
-                          unpack(sqlite3_column_int64(query.get(), 3))});
+    while (query.step()) {
+        CacheRow row = row_of(query);
+        if (row.is_intact)
+            result.push_back(std::move(row.measured));
+        else
+            log_warning(text("fast-run cache '", path_,
+                             "' has damaged rows, which are skipped; mge-fastrun-cache verify lists them"));
     }
-    if (code != SQLITE_DONE) throw_sqlite(path_, db_.get());
-    if (result.empty()) return std::nullopt;
     return result;
 }
 
-void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured) {
-    std::lock_guard lock(mutex_);
-    std::string machine = machine_key(problem.device), key = problem.key();
-    execute(path_, db_.get(), "BEGIN IMMEDIATE");
-    auto insert =
-        prepare(path_, db_.get(), "INSERT OR REPLACE INTO algorithm_time VALUES (?, ?, ?, ?, ?, ?)");
-    for (auto& m : measured) {
-        sqlite3_reset(insert.get());
-        bind_text(insert.get(), 1, machine);
-        bind_text(insert.get(), 2, key);
-        bind_text(insert.get(), 3, m.name);
-        sqlite3_bind_double(insert.get(), 4, m.milliseconds);
-        sqlite3_bind_int64(insert.get(), 5, int64_t(m.workspace));
-        sqlite3_bind_int64(insert.get(), 6, pack(m.attributes));
-        if (sqlite3_step(insert.get()) != SQLITE_DONE) {
-            std::string message = sqlite3_errmsg(db_.get());
-            sqlite3_exec(db_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
-            throw UserError(text("fast-run cache '", path_, "': cannot store: ", message));
-        }
+std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& problem) {
+    std::lock_guard lock(sqlite_mutex());
+    try {
+        auto result = find_intact(problem);
+        if (!result.empty()) return result;
+    } catch (const Error& e) {
+        if (!is_tolerant_) throw;
+        warn(e);
     }
-    execute(path_, db_.get(), "COMMIT");
+    return std::nullopt;
+}
+
+void FastrunCache::put(std::span<const CacheRow> rows, bool keep_newer) {
+    auto& db = connection_.get();
+    Transaction transaction(db);
+    std::string sql =
+        "INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET milliseconds = excluded.milliseconds, "
+        "workspace = excluded.workspace, attributes = excluded.attributes, "
+        "measured_at = excluded.measured_at, checksum = excluded.checksum";
+    if (keep_newer) sql += " WHERE excluded.measured_at > measurement.measured_at";
+    auto statement = db.prepare(sql.c_str());
+    for (auto& row : rows) insert(statement, row);
+    transaction.commit();
+}
+
+void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured) {
+    if (access_ == Access::read && is_tolerant_) return;
+    std::vector<CacheRow> rows;
+    for (auto& m : measured) rows.push_back({machine(problem.device), problem.key(), m, now()});
+    std::lock_guard lock(sqlite_mutex());
+    try {
+        put(rows, false);
+    } catch (const Error& e) {
+        if (!is_tolerant_) throw;
+        warn(e);
+    }
+}
+
+std::vector<CacheRow> FastrunCache::rows() {
+    std::lock_guard lock(sqlite_mutex());
+    auto query = connection_.get().prepare(text(columns, "ORDER BY machine, problem, milliseconds").c_str());
+    std::vector<CacheRow> rows;
+    while (query.step()) rows.push_back(row_of(query));
+    return rows;
+}
+
+size_t FastrunCache::merge(std::span<const CacheRow> added) {
+    auto is_damaged = [](const CacheRow& row) { return !row.is_intact; };
+    auto own = rows();
+    std::erase_if(own, std::not_fn(is_damaged));
+    remove(own);  // else they might win
+    std::vector<CacheRow> intact(added.begin(), added.end());
+    std::erase_if(intact, is_damaged);
+    std::lock_guard lock(sqlite_mutex());
+    auto* db = connection_.get().handle();
+    int before = sqlite3_total_changes(db);
+    put(intact, true);
+    return size_t(sqlite3_total_changes(db) - before);
+}
+
+size_t FastrunCache::remove(std::span<const CacheRow> removed) {
+    if (removed.empty()) return 0;
+    std::lock_guard lock(sqlite_mutex());
+    auto& db = connection_.get();
+    int before = sqlite3_total_changes(db.handle());
+    Transaction transaction(db);
+    auto statement =
+        db.prepare("DELETE FROM measurement WHERE machine = ? AND problem = ? AND algorithm = ?");
+    for (auto& row : removed) {
+        statement.reset();
+        statement.bind(1, row.machine).bind(2, row.problem).bind(3, row.measured.name).step();
+    }
+    transaction.commit();
+    return size_t(sqlite3_total_changes(db.handle()) - before);
+}
+
+std::vector<std::string> FastrunCache::verify() {
+    std::vector<std::string> faults;
+    {
+        std::lock_guard lock(sqlite_mutex());
+        auto query = connection_.get().prepare("PRAGMA integrity_check");
+        while (query.step())
+            if (std::string line = query.text(0); line != "ok") faults.push_back(line);
+    }
+    if (!faults.empty()) return faults;
+    for (auto& row : rows())
+        if (!row.is_intact)
+            faults.push_back(text("the row of '", row.measured.name, "' for ", row.problem, " on ",
+                                  row.machine, " is not as it was written"));
+    return faults;
+}
+
+void FastrunCache::compact() {
+    std::lock_guard lock(sqlite_mutex());
+    connection_.get().execute("VACUUM");
 }
 
 }  // namespace mge

@@ -1,26 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "libmge/base/per_process.h"
 #include "libmge/kernel/select.h"
-
-struct sqlite3;
 
 namespace mge {
 
+class Database;
+
+// One row of the cache.
+struct CacheRow {
+    std::string machine;  // device model, ISA, library versions
+    std::string problem;  // Problem::key()
+    Measurement measured;
+    int64_t measured_at = 0;  // seconds since 1970
+    bool is_intact = true;    // false: the checksum or a value says that something changed it
+};
+
 // Measured times of algorithms, kept in an SQLite file: crash-safe, many processes may write at once. One row
 // per problem and algorithm, keyed by the problem, the device model, the ISA and the versions of the
-// libraries behind the algorithms; rows of other machines or versions simply do not match. A damaged database
-// is a UserError that names the file.
+// libraries behind the algorithms; rows of other machines or versions simply do not match. Each row has a
+// checksum; a damaged one is skipped. A cache is data, never code: what it names is only run when the
+// operator offers an algorithm of that name for the problem at hand.
 class MGE_API FastrunCache {
 public:
-    static std::unique_ptr<FastrunCache> open(const std::string& path);  // made when it does not exist
+    // Made when it does not exist. ModelError when the file is no cache or damaged as a whole, UserError when
+    // it cannot be opened; both name it.
+    static std::unique_ptr<FastrunCache> open(const std::string& path);
+    // Of an existing file, never written.
+    static std::unique_ptr<FastrunCache> open_read_only(const std::string& path);
+    // For work that has to go on whatever the cache is like: one that cannot be written is only read, one
+    // that cannot be read is left alone and replaced by an empty one in memory; find() and store() do not
+    // throw. One warning says what happened.
+    static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path);
     static std::unique_ptr<FastrunCache> in_memory();
     // The bytes of such a file, e.g. of one that was decrypted, copied into memory; what is stored stays
     // there. `label` stands for the path.
@@ -28,21 +46,40 @@ public:
                                                     const std::string& label);
     // $XDG_CACHE_HOME/mge/fastrun.sqlite, or under ~/.cache.
     static std::string default_path();
+    // The key of rows that are for this machine.
+    static std::string machine(DeviceId device = {});
     ~FastrunCache();
 
+    // The intact rows of a problem on this machine, fastest first; nullopt when there are none.
     std::optional<std::vector<Measurement>> find(const Problem& problem);
     void store(const Problem& problem, const std::vector<Measurement>& measured);
     const std::string& path() const { return path_; }
 
+    // Every row, in order of machine, problem and time.
+    std::vector<CacheRow> rows();
+    // Adds the intact ones of these rows, all or none; of two for the same machine, problem and algorithm the
+    // newer one stays. Own damaged rows go. Returns how many were added or replaced.
+    size_t merge(std::span<const CacheRow> rows);
+    // Returns how many there were.
+    size_t remove(std::span<const CacheRow> rows);
+    // What is wrong with the file and its rows, a line each.
+    std::vector<std::string> verify();
+    // Gives the space of removed rows back.
+    void compact();
+
 private:
-    struct Close {
-        void operator()(sqlite3* db) const;
-    };
-    FastrunCache(std::string path, std::unique_ptr<sqlite3, Close> db);
+    enum class Access { write, read };
+    using Connect = std::function<std::unique_ptr<Database>()>;
+    FastrunCache(const std::string& path, Access access, Connect connect);
+    std::vector<Measurement> find_intact(const Problem& problem);
+    void put(std::span<const CacheRow> rows, bool keep_newer);
+    void warn(const std::exception& failure);
 
     std::string path_;
-    std::unique_ptr<sqlite3, Close> db_;
-    std::mutex mutex_;
+    Access access_;
+    bool is_tolerant_ = false;
+    // SQLite's connections do not survive fork(). A child of a cache in memory starts with an empty one.
+    PerProcess<Database> connection_;
 };
 
 }  // namespace mge

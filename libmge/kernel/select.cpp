@@ -41,7 +41,7 @@ std::string why_missing(KernelList list, const std::vector<NamedCandidate>& cand
 
 Choice finish(const NamedCandidate& named, const Problem& problem, std::span<const void* const> constants,
               ChoiceSource source, double milliseconds) {
-    Choice choice{named.algorithm, named.candidate, {}, source, milliseconds};
+    Choice choice{named.algorithm, named.candidate, {}, source, milliseconds, problem.key()};
     choice.prepared = named.algorithm->prepare({problem, choice.candidate, constants});
     return choice;
 }
@@ -68,9 +68,14 @@ std::optional<Choice> choose_measured(const std::vector<Measurement>& measured,
         if (!matches(m.attributes, options) || m.workspace > options.workspace_limit) continue;
         auto it = std::find_if(candidates.begin(), candidates.end(),
                                [&](const NamedCandidate& c) { return c.candidate.name == m.name; });
-        if (it != candidates.end()) return finish(*it, problem, constants, source, m.milliseconds);
-        log_line(LogChannel::fastrun,
-                 text(problem.key(), ": cached '", m.name, "' does not exist here any more"));
+        if (it == candidates.end()) {
+            log_line(LogChannel::fastrun,
+                     text(problem.key(), ": cached '", m.name, "' does not exist here any more"));
+            continue;
+        }
+        Choice choice = finish(*it, problem, constants, source, m.milliseconds);
+        // A cache may say anything.
+        if (choice.prepared.workspace() <= options.workspace_limit) return choice;
     }
     return std::nullopt;
 }

@@ -52,6 +52,7 @@ struct Choice {
     Prepared prepared;
     ChoiceSource source = ChoiceSource::heuristic;
     double milliseconds = 0;  // as measured now or once; 0 for a heuristic choice
+    std::string problem;      // its key
 };
 
 // Chooses and prepares. DeviceError when no algorithm of the list accepts the problem, or the forced one does

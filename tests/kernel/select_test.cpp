@@ -3,11 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "libmge/kernel/fastrun_cache.h"
@@ -110,73 +106,6 @@ TEST(Select, NamesEveryRefusal) {
     } catch (const DeviceError& e) {
         EXPECT_THAT(e.what(), HasSubstr("refuses: it is never right"));
     }
-}
-
-class CacheFile : public testing::Test {
-protected:
-    std::string path_ =
-        (std::filesystem::temp_directory_path() / ("mge_cache_" + std::to_string(::getpid()))).string();
-    void TearDown() override {
-        for (auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
-    }
-};
-
-TEST_F(CacheFile, KeepsMeasurementsInOrderOfTime) {
-    Sample sample(3);
-    FastrunCache::open(path_)->store(sample.problem, {{"slow", 2, 5, {.locks = true}}, {"fast", 1, 0, {}}});
-    auto found = FastrunCache::open(path_)->find(sample.problem);
-    ASSERT_TRUE(found);
-    EXPECT_EQ((*found)[0].name, "fast");
-    EXPECT_EQ((*found)[1].workspace, 5u);
-    EXPECT_TRUE((*found)[1].attributes.locks);
-}
-
-std::vector<std::byte> bytes_of_file(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::string content(std::istreambuf_iterator<char>(stream), {});
-    auto bytes = std::as_bytes(std::span(content));
-    return {bytes.begin(), bytes.end()};
-}
-
-TEST_F(CacheFile, IsReadFromMemory) {
-    FastrunCache::open(path_)->store(Sample(3).problem, {{"fast", 1, 0, {}}});
-    auto bytes = bytes_of_file(path_);
-    auto cache = FastrunCache::from_bytes(bytes, "memory");
-    bytes.clear();
-    EXPECT_TRUE(cache->find(Sample(3).problem));
-    cache->store(Sample(4).problem, {{"fast", 1, 0, {}}});
-    EXPECT_TRUE(cache->find(Sample(4).problem));
-    EXPECT_FALSE(FastrunCache::open(path_)->find(Sample(4).problem)) << "what is stored stays in memory";
-    for (size_t length : {10, 5000}) {
-        std::vector<std::byte> damaged(length, std::byte('x'));
-        EXPECT_THROW(FastrunCache::from_bytes(damaged, "memory"), UserError);
-    }
-}
-
-TEST_F(CacheFile, DamagedFileIsNamed) {
-    std::ofstream(path_) << std::string(8192, 'x');
-    try {
-        FastrunCache::open(path_);
-        FAIL();
-    } catch (const UserError& e) {
-        EXPECT_THAT(e.what(), HasSubstr(path_));
-    }
-}
-
-TEST_F(CacheFile, ManyProcessesMayWrite) {
-    constexpr int writers = 4, rows = 50;
-    for (int w = 0; w < writers; ++w)
-        if (::fork() == 0) {
-            auto cache = FastrunCache::open(path_);
-            for (int i = 0; i < rows; ++i) cache->store(Sample(w * rows + i + 1).problem, {{"a", 1, 0, {}}});
-            ::_exit(0);
-        }
-    for (int w = 0, status = 0; w < writers; ++w) {
-        ASSERT_GT(::wait(&status), 0);
-        EXPECT_EQ(status, 0);
-    }
-    auto cache = FastrunCache::open(path_);
-    for (int i = 1; i <= writers * rows; ++i) EXPECT_TRUE(cache->find(Sample(i).problem)) << i;
 }
 
 }  // namespace

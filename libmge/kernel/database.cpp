@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/database.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "libmge/base/error.h"
+
+namespace mge {
+namespace {
+
+// Longer than any transaction of many writers on a slow disk takes.
+constexpr int busy_timeout_ms = 30'000;
+
+}  // namespace
+
+std::mutex& sqlite_mutex() {
+    static std::mutex& mutex = *std::make_unique<std::mutex>().release();
+    static const int registered = pthread_atfork(
+        [] { sqlite_mutex().lock(); }, [] { sqlite_mutex().unlock(); }, [] { sqlite_mutex().unlock(); });
+    (void)registered;
+    return mutex;
+}
+
+Statement& Statement::bind(int at, std::string_view text) {
+    sqlite3_bind_text(get(), at, text.data(), int(text.size()), SQLITE_TRANSIENT);
+    return *this;
+}
+Statement& Statement::bind(int at, int64_t number) {
+    sqlite3_bind_int64(get(), at, number);
+    return *this;
+}
+Statement& Statement::bind(int at, double number) {
+    sqlite3_bind_double(get(), at, number);
+    return *this;
+}
+
+bool Statement::step() {
+    int code = sqlite3_step(get());
+    if (code != SQLITE_ROW && code != SQLITE_DONE) database_->fail();
+    return code == SQLITE_ROW;
+}
+
+void Statement::reset() { sqlite3_reset(get()); }
+
+std::string Statement::text(int column) const {
+    auto* bytes = static_cast<const char*>(sqlite3_column_blob(get(), column));
+    return bytes ? std::string(bytes, size_t(sqlite3_column_bytes(get(), column))) : std::string();
+}
+
+Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
+    sqlite3* opened = nullptr;
+    int flags = mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    int code = sqlite3_open_v2(path_.c_str(), &opened, flags, nullptr);
+    db_.reset(opened);
+    if (code != SQLITE_OK) fail();
+    sqlite3_busy_timeout(opened, busy_timeout_ms);
+}
+
+Database::Database(std::span<const std::byte> file, std::string label) : Database(":memory:", Mode::write) {
+    path_ = std::move(label);
+    auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(file.size() + 1));
+    if (!copy) throw MemoryError(text("no memory for the fast-run cache '", path_, "'"));
+    std::ranges::copy(file, reinterpret_cast<std::byte*>(copy));
+    // A write-ahead log is for files: the version numbers in the header say 1, the ordinary journal.
+    constexpr size_t write_version = 18, read_version = 19;
+    if (file.size() > read_version) copy[write_version] = copy[read_version] = 1;
+    auto bytes = sqlite3_int64(file.size());
+    constexpr unsigned flags = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
+    if (sqlite3_deserialize(db_.get(), "main", copy, bytes, bytes, flags) != SQLITE_OK) fail();
+}
+
+void Database::fail() const {
+    int code = db_ ? sqlite3_errcode(db_.get()) & 0xff : SQLITE_NOMEM;
+    std::string what =
+        text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        throw ModelError(what + "; delete the file to start with an empty cache");
+    throw UserError(what);
+}
+
+void Database::execute(const std::string& sql) {
+    if (sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
+}
+
+Statement Database::prepare(const char* sql) const {
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(db_.get(), sql, -1, &statement, nullptr) != SQLITE_OK) fail();
+    return {*this, statement};
+}
+
+}  // namespace mge

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// SQLite as the fast-run cache uses it. Every call is made with sqlite_mutex() held.
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mge {
+
+// One user of SQLite at a time, and none during fork(): SQLite's own locks, which all connections share, have
+// to be free in the child.
+std::mutex& sqlite_mutex();
+
+// A prepared statement. Parameters count from 1, columns from 0.
+class Statement {
+public:
+    Statement& bind(int at, std::string_view text);
+    Statement& bind(int at, int64_t number);
+    Statement& bind(int at, double number);
+    bool step();  // true: there is a row
+    void reset();
+
+    std::string text(int column) const;
+    int64_t integer(int column) const { return sqlite3_column_int64(get(), column); }
+    double real(int column) const { return sqlite3_column_double(get(), column); }
+
+private:
+    friend class Database;
+    struct Finalize {
+        void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
+    };
+    Statement(const class Database& database, sqlite3_stmt* statement)
+        : database_(&database), statement_(statement) {}
+    sqlite3_stmt* get() const { return statement_.get(); }
+
+    const Database* database_;
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Database {
+public:
+    enum class Mode { write, read };
+    // ModelError when it is no database or damaged, UserError when it cannot be opened or made; both name it.
+    Database(std::string path, Mode mode);
+    // In memory, a copy of a database file's bytes; `label` stands for the path.
+    Database(std::span<const std::byte> file, std::string label);
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+
+    void execute(const std::string& sql);
+    Statement prepare(const char* sql) const;
+    int changes() const { return sqlite3_changes(db_.get()); }
+    sqlite3* handle() const { return db_.get(); }
+    [[noreturn]] void fail() const;  // with SQLite's last message
+
+private:
+    struct Close {
+        void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+    };
+    std::string path_;
+    std::unique_ptr<sqlite3, Close> db_;
+};
+
+// All that happens in its life is stored, or nothing: without commit() it is undone.
+class Transaction {
+public:
+    explicit Transaction(Database& database) : database_(database) { database.execute("BEGIN IMMEDIATE"); }
+    ~Transaction() {
+        if (!is_done_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+    }
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    void commit() {
+        database_.execute("COMMIT");
+        is_done_ = true;
+    }
+
+private:
+    Database& database_;
+    bool is_done_ = false;
+};
+
+}  // namespace mge

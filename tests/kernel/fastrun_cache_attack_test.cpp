@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache under kill -9, many writers, failing disks and poisoned contents. MGE_NIGHTLY=1 runs the full
+// counts.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <thread>
+
+#include "libmge/base/env.h"
+#include "libmge/kernel/fastrun_cache.h"
+#include "tests/kernel/failing_disk.h"
+
+namespace mge {
+namespace {
+
+bool is_nightly() { return env_string("MGE_NIGHTLY").value_or("0") == "1"; }
+
+struct Sample {
+    explicit Sample(int64_t n) : spec{{DType::f32, {n}, {}}} {
+        problem = Problem{"sample", nullptr, {}, spec, spec};
+    }
+    TensorSpecs spec;
+    Problem problem;
+};
+
+class CacheUnderAttack : public testing::Test {
+protected:
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("mge_attack_" + std::to_string(::getpid()));
+    std::string path_ = (folder_ / "cache.sqlite").string();
+    void SetUp() override { std::filesystem::create_directories(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    void start_afresh() {
+        for (auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
+    }
+};
+
+// Writes rows from `first` on for ever and reports each one that store() has accepted.
+[[noreturn]] void write_until_killed(const std::string& path, int first, int report) {
+    auto cache = FastrunCache::open(path);
+    for (int i = first;; ++i) {
+        cache->store(Sample(i).problem, {{"a", 1, 0, {}}, {"b", 2, 0, {}}});
+        if (::write(report, &i, sizeof i) != sizeof i) ::_exit(1);
+    }
+}
+
+// The last row that was reported before the writer was killed; first - 1 for none.
+int last_reported(int pipe, int first) {
+    int last = first - 1, row = 0;
+    while (::read(pipe, &row, sizeof row) == sizeof row) last = row;
+    return last;
+}
+
+TEST_F(CacheUnderAttack, KilledWritersLoseNothingThatWasStored) {
+    std::mt19937 random(1);
+    int tries = is_nightly() ? 1000 : 50, stored = 0, next = 1;
+    for (int i = 0; i < tries; ++i) {
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        pid_t writer = ::fork();
+        if (writer == 0) write_until_killed(path_, next, ends[1]);
+        ::close(ends[1]);
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+        ::kill(writer, SIGKILL);
+        ::waitpid(writer, nullptr, 0);
+        int last = last_reported(ends[0], next);
+        ::close(ends[0]);
+        auto cache = FastrunCache::open(path_);
+        ASSERT_THAT(cache->verify(), testing::IsEmpty()) << "try " << i;
+        for (int row = next; row <= last; ++row) {
+            auto found = cache->find(Sample(row).problem);
+            ASSERT_TRUE(found && found->size() == 2) << "row " << row << ", try " << i;
+        }
+        stored += last - next + 1;
+        next = last + 2;  // the row after the last may be there or not
+    }
+    RecordProperty("tries", tries);
+    RecordProperty("rows_stored", stored);
+    EXPECT_GT(stored, 0) << "no writer lived long enough to store anything";
+}
+
+TEST_F(CacheUnderAttack, ManyProcessesLoseNothing) {
+    constexpr int writers = 8, keys = 1000;
+    int rounds = is_nightly() ? 50 : 3;
+    for (int round = 0; round < rounds; ++round) {
+        start_afresh();
+        for (int w = 0; w < writers; ++w)
+            if (::fork() == 0) {
+                try {
+                    auto cache = FastrunCache::open(path_);
+                    for (int i = 0; i < keys; ++i)
+                        cache->store(Sample(w * keys + i + 1).problem, {{"a", 1, 0, {}}});
+                } catch (...) {
+                    ::_exit(1);
+                }
+                ::_exit(0);
+            }
+        for (int w = 0, status = 0; w < writers; ++w) {
+            ASSERT_GT(::wait(&status), 0);
+            ASSERT_EQ(status, 0) << "a writer failed in round " << round;
+        }
+        ASSERT_EQ(FastrunCache::open(path_)->rows().size(), size_t(writers * keys)) << "round " << round;
+    }
+}
+
+// Every write from the n-th on fails, for full disks, I/O errors and vanished servers.
+TEST_F(CacheUnderAttack, FailingDisksKeepTheOldRowsAndTheWorkGoesOn) {
+    FailingDisk disk;
+    int failures = 0;
+    for (int code : {SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_IOERR_SHMSIZE})
+        for (int after : {0, 1, 3, 7, 15}) {
+            start_afresh();
+            FastrunCache::open(path_)->store(Sample(1).problem, {{"old", 1, 0, {}}});
+            disk.fail(code, after);
+            auto cache = FastrunCache::open_tolerant(path_);
+            for (int i = 2; i < 40; ++i) {
+                cache->store(Sample(i).problem, {{"new", 1, 0, {}}});
+                cache->find(Sample(i).problem);
+            }
+            cache.reset();
+            failures += disk.failures();
+            disk.heal();
+            auto healed = FastrunCache::open(path_);
+            EXPECT_THAT(healed->verify(), testing::IsEmpty());
+            auto found = healed->find(Sample(1).problem);
+            ASSERT_TRUE(found) << "code " << code << " after " << after;
+            EXPECT_EQ(found->front().name, "old");
+        }
+    EXPECT_GT(failures, 20) << "the disk never failed";
+}
+
+// What a cache says is believed only as far as the operator offers it.
+TEST_F(CacheUnderAttack, PoisonedRowsChangeNothing) {
+    static const Algorithm algorithms[] = {
+        {"first", always, [](const PrepareContext&) { return Prepared::make(0, 64); }, nullptr},
+        {"second", always, [](const PrepareContext&) { return Prepared::make(0, 1000); }, nullptr},
+    };
+    Sample sample(3);
+    auto choose = [&](FastrunCache* cache, size_t limit) {
+        SelectOptions options{.profile = true, .workspace_limit = limit, .cache = cache};
+        return select(algorithms, sample.problem, {}, options).candidate.name;
+    };
+    double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+    std::string machine = FastrunCache::machine(), key = sample.problem.key();
+    std::vector<CacheRow> poisons;
+    for (std::string name :
+         {"", "gone", "../../evil.so", "first\n", "FIRST", "'; DROP TABLE measurement; --"})
+        poisons.push_back({machine, key, {name, 0.1}, 1});
+    poisons.push_back({machine, key, {std::string(1 << 20, 'x'), 0.1}, 1});
+    poisons.push_back({machine, key, {std::string("fir\0st", 6), 0.1}, 1});
+    for (double ms : {nan, inf, -inf, -1.0}) poisons.push_back({machine, key, {"second", ms}, 1});
+    for (auto& other : {machine + " ", std::string("another cpu"), std::string()})
+        poisons.push_back({other, key, {"second", 0.1}, 1});
+    for (auto& other : {key + " ", key.substr(1), std::string()})
+        poisons.push_back({machine, other, {"second", 0.1}, 1});
+    for (auto& poison : poisons) {
+        start_afresh();
+        auto cache = FastrunCache::open(path_);
+        try {
+            cache->merge({&poison, 1});
+        } catch (const UserError&) {
+            continue;  // SQLite itself refuses, NaN for one
+        }
+        EXPECT_EQ(choose(cache.get(), SIZE_MAX), "first") << poison.measured.name.substr(0, 40);
+    }
+    // The row lies about its memory: what the algorithm really asks for counts.
+    CacheRow liar{machine, key, {"second", 0.1, 0}, 1};
+    start_afresh();
+    auto cache = FastrunCache::open(path_);
+    cache->merge({&liar, 1});
+    EXPECT_EQ(choose(cache.get(), SIZE_MAX), "second");
+    EXPECT_EQ(choose(cache.get(), 100), "first");
+}
+
+}  // namespace
+}  // namespace mge

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/fastrun_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "libmge/kernel/explain_miss.h"
+#include "libmge/kernel/problem_text.h"
+
+namespace mge {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct Sample {
+    explicit Sample(int64_t n) : spec{{DType::f32, {n}, {}}} {
+        problem = Problem{"sample", nullptr, {}, spec, spec};
+    }
+    TensorSpecs spec;
+    Problem problem;
+};
+
+class CacheFile : public testing::Test {
+protected:
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("mge_cache_" + std::to_string(::getpid()));
+    std::string path_ = (folder_ / "cache.sqlite").string();
+    void SetUp() override { std::filesystem::create_directories(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    // As another program, or a faulty disk, might change it.
+    void sql(const std::string& statements) {
+        sqlite3* db = nullptr;
+        ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
+        char* message = nullptr;
+        EXPECT_EQ(sqlite3_exec(db, statements.c_str(), nullptr, nullptr, &message), SQLITE_OK)
+            << (message ? message : "");
+        sqlite3_close(db);
+    }
+};
+
+TEST_F(CacheFile, KeepsMeasurementsInOrderOfTime) {
+    Sample sample(3);
+    FastrunCache::open(path_)->store(sample.problem, {{"slow", 2, 5, {.locks = true}}, {"fast", 1, 0, {}}});
+    auto found = FastrunCache::open(path_)->find(sample.problem);
+    ASSERT_TRUE(found);
+    EXPECT_EQ((*found)[0].name, "fast");
+    EXPECT_EQ((*found)[1].workspace, 5u);
+    EXPECT_TRUE((*found)[1].attributes.locks);
+}
+
+std::vector<std::byte> bytes_of_file(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::string content(std::istreambuf_iterator<char>(stream), {});
+    auto bytes = std::as_bytes(std::span(content));
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(CacheFile, IsReadFromMemory) {
+    FastrunCache::open(path_)->store(Sample(3).problem, {{"fast", 1, 0, {}}});
+    auto bytes = bytes_of_file(path_);
+    auto cache = FastrunCache::from_bytes(bytes, "memory");
+    bytes.clear();
+    EXPECT_TRUE(cache->find(Sample(3).problem));
+    cache->store(Sample(4).problem, {{"fast", 1, 0, {}}});
+    EXPECT_TRUE(cache->find(Sample(4).problem));
+    EXPECT_FALSE(FastrunCache::open(path_)->find(Sample(4).problem)) << "what is stored stays in memory";
+    for (size_t length : {10, 5000}) {
+        std::vector<std::byte> damaged(length, std::byte('x'));
+        EXPECT_THROW(FastrunCache::from_bytes(damaged, "memory"), UserError);
+    }
+}
+
+TEST_F(CacheFile, DamagedFileIsNamed) {
+    std::ofstream(path_) << std::string(8192, 'x');
+    try {
+        FastrunCache::open(path_);
+        FAIL();
+    } catch (const UserError& e) {
+        EXPECT_THAT(e.what(), HasSubstr(path_));
+    }
+}
+
+TEST_F(CacheFile, SkipsRowsThatWereChanged) {
+    Sample sample(3);
+    FastrunCache::open(path_)->store(sample.problem, {{"good", 2, 5, {}}, {"faked", 1, 5, {}}});
+    sql("UPDATE measurement SET milliseconds = 0.001 WHERE algorithm = 'faked'");
+    auto cache = FastrunCache::open(path_);
+    auto found = cache->find(sample.problem);
+    ASSERT_TRUE(found);
+    ASSERT_THAT(*found, SizeIs(1));
+    EXPECT_EQ(found->front().name, "good");
+    EXPECT_THAT(cache->verify(), ElementsAre(HasSubstr("'faked'")));
+}
+
+TEST_F(CacheFile, EveryColumnIsUnderTheChecksum) {
+    for (auto* change :
+         {"machine = 'x'", "problem = 'x'", "algorithm = 'x'", "milliseconds = -1", "workspace = -1",
+          "workspace = 1", "attributes = 255", "measured_at = 7", "checksum = 0"}) {
+        std::filesystem::remove(path_);
+        FastrunCache::open(path_)->store(Sample(3).problem, {{"good", 2, 5, {}}});
+        EXPECT_THAT(FastrunCache::open(path_)->verify(), IsEmpty());
+        sql(std::string("UPDATE measurement SET ") + change);
+        EXPECT_THAT(FastrunCache::open(path_)->verify(), SizeIs(1)) << change;
+    }
+}
+
+TEST_F(CacheFile, UpgradesTheFirstFormat) {
+    sql("CREATE TABLE algorithm_time (machine TEXT, problem TEXT, algorithm TEXT, milliseconds REAL, "
+        "workspace "
+        "INTEGER, attributes INTEGER, PRIMARY KEY (machine, problem, algorithm)) WITHOUT ROWID;"
+        "INSERT INTO algorithm_time VALUES ('" +
+        FastrunCache::machine() + "', '" + Sample(3).problem.key() + "', 'old', 1.5, 64, 1);" +
+        "PRAGMA user_version = 1");
+    auto found = FastrunCache::open(path_)->find(Sample(3).problem);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->front().name, "old");
+    EXPECT_EQ(found->front().workspace, 64u);
+    EXPECT_THAT(FastrunCache::open(path_)->verify(), IsEmpty());
+}
+
+TEST_F(CacheFile, RefusesLaterFormats) {
+    FastrunCache::open(path_);
+    sql("PRAGMA user_version = 99");
+    try {
+        FastrunCache::open(path_);
+        FAIL();
+    } catch (const ModelError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("format 99"));
+    }
+}
+
+TEST_F(CacheFile, MergeKeepsTheNewer) {
+    auto cache = FastrunCache::open(path_);
+    std::vector<CacheRow> first{{"m", "p", {"a", 1.0}, 100}, {"m", "p", {"b", 2.0}, 100}};
+    EXPECT_EQ(cache->merge(first), 2u);
+    std::vector<CacheRow> second{
+        {"m", "p", {"a", 9.0}, 50}, {"m", "p", {"b", 8.0}, 200}, {"n", "p", {"a", 7.0}, 1}};
+    second.push_back({"m", "q", {"broken", 1.0}, 300, false});
+    EXPECT_EQ(cache->merge(second), 2u);
+    std::vector<double> times;
+    for (auto& row : cache->rows()) times.push_back(row.measured.milliseconds);
+    EXPECT_THAT(times, ElementsAre(1, 8, 7));
+    EXPECT_EQ(cache->remove(first), 2u);
+    EXPECT_THAT(cache->rows(), SizeIs(1));
+}
+
+TEST_F(CacheFile, TolerantGoesOnWithoutADamagedFile) {
+    std::ofstream(path_) << std::string(8192, 'x');
+    auto cache = FastrunCache::open_tolerant(path_);
+    cache->store(Sample(3).problem, {{"a", 1, 0, {}}});
+    EXPECT_TRUE(cache->find(Sample(3).problem));
+    std::string kept(8192, '\0');
+    std::ifstream(path_).read(kept.data(), 8192);
+    EXPECT_EQ(kept, std::string(8192, 'x')) << "the file is left alone";
+}
+
+TEST_F(CacheFile, TolerantGoesOnWhereNothingCanBeWritten) {
+    auto cache = FastrunCache::open_tolerant("/proc/no/such/cache.sqlite");
+    cache->store(Sample(3).problem, {{"a", 1, 0, {}}});
+    EXPECT_TRUE(cache->find(Sample(3).problem));
+    EXPECT_THROW(FastrunCache::open("/proc/no/such/cache.sqlite"), UserError);
+}
+
+TEST_F(CacheFile, TolerantReadsWhatItCannotWrite) {
+    FastrunCache::open(path_)->store(Sample(3).problem, {{"a", 1, 0, {}}});
+    // A read-only connection is what is left when the file may not be written; root may write any.
+    auto cache = FastrunCache::open_read_only(path_);
+    EXPECT_TRUE(cache->find(Sample(3).problem));
+    EXPECT_THROW(cache->store(Sample(4).problem, {{"a", 1, 0, {}}}), UserError);
+}
+
+TEST(ProblemText, IsWhatKeysAreMadeOf) {
+    auto p = parse_problem(
+        "conv2d(stride=(1, 1), groups=1, activation='a) b') float32(1, 3):nChw16c float32() -> float32(1,) "
+        "const=6 "
+        "threads=2 strict");
+    ASSERT_TRUE(p);
+    EXPECT_EQ(p->op, "conv2d");
+    EXPECT_EQ(p->params, "stride=(1, 1), groups=1, activation='a) b'");
+    EXPECT_THAT(p->inputs, ElementsAre("float32(1, 3):nChw16c", "float32()"));
+    EXPECT_THAT(p->outputs, ElementsAre("float32(1,)"));
+    EXPECT_EQ(p->threads, "2");
+    EXPECT_THAT(without_layouts(p->inputs), ElementsAre("float32(1, 3)", "float32()"));
+    EXPECT_TRUE(parse_problem(Sample(3).problem.key()));
+    for (auto* bad : {"", "f", "f(", "f()", "f() -> ", "f('x) a -> b const=1 threads=1 strict",
+                      "f() a -> b const=1", "f() a -> b const=1 threads=1 strict more"})
+        EXPECT_FALSE(parse_problem(bad)) << bad;
+}
+
+class Explained : public testing::Test {
+protected:
+    std::string machine_ = "cpu | avx2 | mge 1";
+    std::string problem_ = "f(k=3) float32(1, 8):nChw8c -> float32(1, 8):nChw8c const=0 threads=2 strict";
+    CacheRow row(std::string machine, std::string problem) const {
+        return {std::move(machine), std::move(problem), {"a", 1.0, 100}, 1};
+    }
+    std::string reason(const std::vector<CacheRow>& rows, const SelectOptions& options = {}) {
+        auto miss = explain_miss(rows, machine_, problem_, options);
+        if (!miss) return "hit";
+        EXPECT_EQ(miss->nearest.has_value(), miss->reason != MissReason::absent);
+        return std::string(name_of(miss->reason));
+    }
+    std::string with(const std::string& from, const std::string& to) const {
+        std::string changed = problem_;
+        for (size_t at = 0; (at = changed.find(from, at)) != changed.npos; at += to.size())
+            changed.replace(at, from.size(), to);
+        return changed;
+    }
+};
+
+TEST_F(Explained, EachReasonHasItsWord) {
+    EXPECT_EQ(reason({row(machine_, problem_)}), "hit");
+    EXPECT_EQ(reason({}), "absent");
+    EXPECT_EQ(reason({row(machine_, with("f(", "g("))}), "absent");
+    EXPECT_EQ(reason({row("other | avx2 | mge 1", problem_)}), "other CPU or ISA");
+    EXPECT_EQ(reason({row("cpu | sse4 | mge 1", problem_)}), "other CPU or ISA");
+    EXPECT_EQ(reason({row("cpu | avx2 | mge 2", problem_)}), "library version");
+    EXPECT_EQ(reason({row(machine_, with("threads=2", "threads=1"))}), "thread count");
+    EXPECT_EQ(reason({row(machine_, with("(1, 8)", "(4, 8)"))}), "shape");
+    EXPECT_EQ(reason({row(machine_, with(":nChw8c", ""))}), "layout");
+    EXPECT_EQ(reason({row(machine_, with("k=3", "k=5"))}), "attribute");
+}
+
+TEST_F(Explained, OwnRowsThatAreRefused) {
+    CacheRow damaged = row(machine_, problem_), unsteady = damaged;
+    damaged.is_intact = false;
+    unsteady.measured.attributes.reproducible = false;
+    EXPECT_EQ(reason({damaged}), "damaged");
+    EXPECT_EQ(reason({unsteady}, {.reproducible = true}), "attribute");
+    EXPECT_EQ(reason({row(machine_, problem_)}, {.workspace_limit = 99}), "workspace limit");
+    EXPECT_EQ(reason({row(machine_, problem_)}, {.workspace_limit = 100}), "hit");
+}
+
+TEST_F(Explained, TheNearestIsTheOneThatDiffersLeast) {
+    std::vector<CacheRow> rows{row("other | avx2 | mge 1", with("(1, 8)", "(4, 8)")),
+                               row(machine_, with("threads=2", "threads=1")),
+                               row(machine_, with("k=3", "k=5"))};
+    auto miss = explain_miss(rows, machine_, problem_, {});
+    ASSERT_TRUE(miss && miss->nearest);
+    EXPECT_EQ(miss->nearest->problem, rows[1].problem);
+    EXPECT_THAT(miss->detail, HasSubstr("'1' there, '2' here"));
+}
+
+}  // namespace
+}  // namespace mge
