@@ -34,11 +34,30 @@ void touch_pages(std::span<const std::byte> bytes) {
 }  // namespace
 
 Session::Session(const Options& options) : options_(options) {
+<<<<<<< HEAD
     open_cache();
     compile_options_ = make_compile_options(options, cache_.get());
     load();
     take_stored_options();
     if (options.graph.optimize_for_inference) optimize();
+=======
+    if (options.threads) set_default_threads(options.threads);
+    compile_options_.threads = default_threads();
+    auto start = Clock::now();
+    model_ = open_model(options.model);
+    load_ms = milliseconds_since(start);
+
+    bool named = !options.algorithm_cache.empty();
+    if (named && !options.fast_run && !std::filesystem::exists(options.algorithm_cache))
+        throw UserError(text("--fast-run-algo-policy: '", options.algorithm_cache,
+                             "' does not exist; add --fast-run to fill it"));
+    if (!named && !options.fast_run) return;
+    cache_ = FastrunCache::open_tolerant(named ? options.algorithm_cache : FastrunCache::default_path());
+    compile_options_.select.cache = cache_.get();
+    compile_options_.select.profile = true;
+    compile_options_.select.heuristic = !options.fast_run;
+    compile_options_.select.optimized = options.fast_run;
+>>>>>>> aa794ff (apps/fastrun_cache: mge-fastrun-cache)
 }
 
 void Session::load() {

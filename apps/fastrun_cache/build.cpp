@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/progress.h"
+#include "apps/cli/table.h"
+#include "apps/fastrun_cache/commands.h"
+#include "apps/fastrun_cache/compile_model.h"
+#include "libmge/model/open.h"
+
+namespace mge::fastrun_cache {
+namespace {
+
+struct BuildJob {
+    std::string cache;
+    std::vector<std::string> models;
+    Variants variants;
+};
+
+// How many steps of a program were measured now, and how many the cache knew.
+cli::Json tally(const Program& program) {
+    int measured = 0, known = 0;
+    for (auto& step : program.steps()) {
+        measured += step.source == ChoiceSource::measured;
+        known += step.source == ChoiceSource::cache;
+    }
+    return {{"steps", program.steps().size()}, {"measured", measured}, {"from_cache", known}};
+}
+
+cli::Json build_one(const Model& model, const Variant& variant, FastrunCache& cache) {
+    auto start = std::chrono::steady_clock::now();
+    SelectOptions select;
+    select.profile = select.optimized = true;
+    select.heuristic = false;
+    select.cache = &cache;
+    cli::Json result = tally(*compile_variant(model, variant, select));
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    result["seconds"] = seconds.count();
+    return result;
+}
+
+void print(const cli::Json& runs) {
+    std::vector<std::vector<std::string>> rows{
+        {"model", "batch", "threads", "steps", "measured", "from cache", "seconds"}};
+    for (auto& run : runs)
+        rows.push_back({run["model"], run["batch"] == 0 ? "its own" : run["batch"].dump(),
+                        run["threads"].dump(), run["steps"].dump(), run["measured"].dump(),
+                        run["from_cache"].dump(), cli::format_number(run["seconds"], 2)});
+    cli::print_table(std::cout, rows);
+}
+
+int build(const cli::Invocation& invocation, const BuildJob& job) {
+    auto cache = FastrunCache::open(job.cache);
+    auto variants = all_variants(job.variants);
+    cli::Progress progress("measuring", job.models.size() * variants.size());
+    cli::Json runs = cli::Json::array();
+    for (auto& path : job.models) {
+        Model model = open_model(path);
+        for (auto& variant : variants) {
+            cli::Json run{{"model", path}, {"batch", variant.batch}, {"threads", variant.threads}};
+            run.update(build_one(model, variant, *cache));
+            runs.push_back(std::move(run));
+            progress.advance(1, path);
+        }
+    }
+    print(runs);
+    return cli::finish(invocation, {{"cache", job.cache}, {"runs", runs}, {"rows", cache->rows().size()}});
+}
+
+}  // namespace
+
+void add_build(cli::App& app) {
+    auto job = std::make_shared<BuildJob>();
+    auto& command =
+        app.command("build",
+                    "Measure all algorithms of models' steps. Each finished problem is kept at once: "
+                    "stopped and started again, nothing is measured twice",
+                    [job, &app] { return build(app.invocation(), *job); });
+    command.add_option("cache", job->cache, "The cache; made when it does not exist")->required();
+    command.add_option("models", job->models, "Models of any readable kind")->required();
+    add_variants(command, job->variants);
+}
+
+}  // namespace mge::fastrun_cache

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/fastrun_cache/commands.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+namespace mge::fastrun_cache {
+namespace {
+
+std::regex compiled(const std::string& option, const std::string& expression) {
+    try {
+        return std::regex(expression, std::regex::ECMAScript | std::regex::optimize);
+    } catch (const std::regex_error& e) {
+        throw cli::UsageError(text(option, ": '", expression, "' is no regular expression: ", e.what()),
+                              "write ECMAScript's syntax; escape ( ) [ ] . * + ? with a backslash");
+    }
+}
+
+cli::Json attribute_names(const Attributes& a) {
+    cli::Json names = cli::Json::array();
+    if (a.reproducible) names.push_back("reproducible");
+    if (a.naive) names.push_back("naive");
+    if (a.accuracy_depends_on_batch) names.push_back("accuracy_depends_on_batch");
+    if (a.usable_depends_on_shape) names.push_back("usable_depends_on_shape");
+    if (a.locks) names.push_back("locks");
+    return names;
+}
+
+}  // namespace
+
+std::vector<CacheRow> RowFilter::select(std::vector<CacheRow> rows) const {
+    auto drop_unless = [&](const char* option, const std::string& expression, auto text_of) {
+        if (expression.empty()) return;
+        std::regex wanted = compiled(option, expression);
+        std::erase_if(rows, [&](auto& row) { return !std::regex_search(text_of(row), wanted); });
+    };
+    drop_unless(
+        "--machine", machine, [](auto& row) -> auto& { return row.machine; });
+    drop_unless(
+        "--problem", problem, [](auto& row) -> auto& { return row.problem; });
+    drop_unless(
+        "--algorithm", algorithm, [](auto& row) -> auto& { return row.measured.name; });
+    if (only_here)
+        std::erase_if(rows, [here = FastrunCache::machine()](auto& row) { return row.machine != here; });
+    return rows;
+}
+
+void add_filter(CLI::App& command, RowFilter& filter) {
+    command.add_option("--machine", filter.machine, "Only machines in which this is found")->type_name("RE");
+    command
+        .add_option("--problem", filter.problem,
+                    "Only problems in which this is found; they begin with the operator")
+        ->type_name("RE");
+    command.add_option("--algorithm", filter.algorithm, "Only algorithms in which this is found")
+        ->type_name("RE");
+    command.add_flag("--here", filter.only_here, "Only what was measured on a machine like this one");
+}
+
+std::unique_ptr<FastrunCache> open_existing(const std::string& path) {
+    if (!std::filesystem::exists(path))
+        throw UserError(
+            text("fast-run cache '", path, "' does not exist; mge-fastrun-cache build makes one"));
+    return FastrunCache::open_read_only(path);
+}
+
+cli::Json to_json(const CacheRow& row) {
+    auto& m = row.measured;
+    return {{"machine", row.machine},
+            {"problem", row.problem},
+            {"algorithm", m.name},
+            {"milliseconds", m.milliseconds},
+            {"workspace", m.workspace},
+            {"attributes", attribute_names(m.attributes)},
+            {"measured_at", row.measured_at},
+            {"intact", row.is_intact}};
+}
+
+}  // namespace mge::fastrun_cache

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The commands of mge-fastrun-cache, one file each, and what they share.
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/app.h"
+#include "libmge/kernel/fastrun_cache.h"
+
+namespace mge::fastrun_cache {
+
+void add_build(cli::App& app);
+void add_list(cli::App& app);
+void add_show(cli::App& app);
+void add_explain(cli::App& app);
+void add_verify(cli::App& app);
+void add_merge(cli::App& app);
+void add_prune(cli::App& app);
+void add_export(cli::App& app);
+void add_import(cli::App& app);
+
+// Which rows a command is about: regular expressions that have to be found in the text.
+struct RowFilter {
+    std::string machine, problem, algorithm;
+    bool only_here = false;  // rows of this machine
+    bool is_empty() const { return machine.empty() && problem.empty() && algorithm.empty() && !only_here; }
+    std::vector<CacheRow> select(std::vector<CacheRow> rows) const;
+};
+void add_filter(CLI::App& command, RowFilter& filter);
+
+// Opens what has to exist: UserError (exit code 2) when it does not.
+std::unique_ptr<FastrunCache> open_existing(const std::string& path);
+
+cli::Json to_json(const CacheRow& row);
+
+}  // namespace mge::fastrun_cache

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/fastrun_cache/compile_model.h"
+
+#include <CLI/CLI.hpp>
+
+#include "libmge/base/threads.h"
+
+namespace mge::fastrun_cache {
+
+void add_variants(CLI::App& command, Variants& variants) {
+    command.add_option("--batch", variants.batches, "First extents of all inputs (default: the model's)")
+        ->delimiter(',')
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 31))
+        ->type_name("N,...");
+    command
+        .add_option("--threads", variants.threads, "Numbers of threads (default: what this machine allows)")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N,...");
+}
+
+std::vector<Variant> all_variants(const Variants& variants) {
+    auto batches = variants.batches.empty() ? std::vector<int64_t>{0} : variants.batches;
+    auto threads = variants.threads.empty() ? std::vector{default_threads()} : variants.threads;
+    std::vector<Variant> all;
+    for (int64_t batch : batches)
+        for (int count : threads) all.push_back({batch, count});
+    return all;
+}
+
+std::shared_ptr<const Program> compile_variant(const Model& model, const Variant& variant,
+                                               SelectOptions select) {
+    TensorSpecs specs;
+    for (ValueId id : model.graph.inputs()) {
+        specs.push_back(model.graph.value(id).spec);
+        auto& shape = specs.back().shape;
+        if (variant.batch && shape.is_known() && shape.rank() > 0) shape[0] = variant.batch;
+    }
+    CompileOptions options;
+    options.threads = variant.threads;
+    options.select = std::move(select);
+    set_default_threads(variant.threads);
+    return Program::compile(infer_shapes(model.graph, specs), options);
+}
+
+}  // namespace mge::fastrun_cache

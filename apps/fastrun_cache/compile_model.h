@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Programs of a model for several batch sizes and numbers of threads.
+
+#include <string>
+#include <vector>
+
+#include "libmge/compile/program.h"
+#include "libmge/model/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mge::fastrun_cache {
+
+struct Variants {
+    std::vector<int64_t> batches;  // empty: the model's own
+    std::vector<int> threads;      // empty: what the machine allows
+};
+void add_variants(CLI::App& command, Variants& variants);
+
+struct Variant {
+    int64_t batch = 0;  // 0: the model's own
+    int threads = 1;
+};
+std::vector<Variant> all_variants(const Variants& variants);
+
+// Compiles for a variant with the given ways of choosing algorithms. UserError when the model does not take
+// the batch.
+std::shared_ptr<const Program> compile_variant(const Model& model, const Variant& variant,
+                                               SelectOptions select);
+
+}  // namespace mge::fastrun_cache

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/fastrun_cache/commands.h"
+#include "apps/fastrun_cache/megengine_cache.h"
+#include "libmge/base/file.h"
+
+namespace mge::fastrun_cache {
+namespace {
+
+constexpr int format_version = 1;
+
+struct ExportJob {
+    std::string cache, out;
+    RowFilter filter;
+};
+
+int export_rows(const cli::Invocation& invocation, const ExportJob& job) {
+    auto rows = job.filter.select(open_existing(job.cache)->rows());
+    std::erase_if(rows, [](auto& row) { return !row.is_intact; });
+    cli::Json list = cli::Json::array();
+    for (auto& row : rows) {
+        list.push_back(to_json(row));
+        list.back().erase("intact");
+    }
+    cli::Json file{{"format", "mge-fastrun-cache"}, {"version", format_version}, {"rows", std::move(list)}};
+    cli::write_output(invocation, job.out, [&](std::ostream& stream) {
+        stream << file.dump(1, ' ', false, cli::Json::error_handler_t::replace) << '\n';
+    });
+    if (job.out != "-") std::cout << job.out << ": " << rows.size() << " rows\n";
+    return cli::finish(invocation, {{"cache", job.cache}, {"out", job.out}, {"rows", rows.size()}});
+}
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+    throw ModelError(text("'", path, "' is not what mge-fastrun-cache export writes: ", what));
+}
+
+Attributes attributes_of(const cli::Json& names) {
+    Attributes a{.reproducible = false};
+    for (auto& name : names) {
+        a.reproducible |= name == "reproducible";
+        a.naive |= name == "naive";
+        a.accuracy_depends_on_batch |= name == "accuracy_depends_on_batch";
+        a.usable_depends_on_shape |= name == "usable_depends_on_shape";
+        a.locks |= name == "locks";
+    }
+    return a;
+}
+
+CacheRow row_of(const cli::Json& j) {
+    CacheRow row;
+    j.at("machine").get_to(row.machine);
+    j.at("problem").get_to(row.problem);
+    j.at("algorithm").get_to(row.measured.name);
+    j.at("milliseconds").get_to(row.measured.milliseconds);
+    j.at("measured_at").get_to(row.measured_at);
+    row.measured.workspace = size_t(j.at("workspace").get<int64_t>());
+    row.measured.attributes = attributes_of(j.at("attributes"));
+    return row;
+}
+
+bool is_possible(const CacheRow& row) {
+    auto& m = row.measured;
+    return std::isfinite(m.milliseconds) && m.milliseconds >= 0 && m.workspace <= size_t(INT64_MAX) &&
+           !m.name.empty();
+}
+
+std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& path) {
+    std::vector<CacheRow> rows;
+    try {
+        auto file = cli::Json::parse(bytes);
+        if (file.at("format") != "mge-fastrun-cache") fail(path, "its format is another");
+        if (file.at("version") != format_version) fail(path, "its version is " + file.at("version").dump());
+        for (auto& j : file.at("rows")) {
+            rows.push_back(row_of(j));
+            if (!is_possible(rows.back()))
+                fail(path, text("row ", rows.size() - 1, " holds impossible figures"));
+        }
+    } catch (const cli::Json::exception& e) {
+        fail(path, e.what());
+    }
+    return rows;
+}
+
+struct ImportJob {
+    std::string cache;
+    std::vector<std::string> files;
+};
+
+std::vector<CacheRow> read_foreign(const std::string& path) {
+    auto file = MappedFile::open(path);
+    auto bytes = file->bytes();
+    std::string_view characters(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return characters.starts_with('{') ? parse_export(characters, path) : parse_megengine_cache(bytes, path);
+}
+
+int import_rows(const cli::Invocation& invocation, const ImportJob& job) {
+    std::vector<CacheRow> rows;
+    for (auto& path : job.files) {
+        auto more = read_foreign(path);
+        rows.insert(rows.end(), more.begin(), more.end());
+    }
+    auto cache = FastrunCache::open(job.cache);
+    size_t changed = cache->merge(rows);
+    std::cout << job.cache << ": " << rows.size() << " rows read, " << changed << " added or renewed\n";
+    return cli::finish(
+        invocation,
+        {{"cache", job.cache}, {"read", rows.size()}, {"changed", changed}, {"rows", cache->rows().size()}});
+}
+
+}  // namespace
+
+void add_export(cli::App& app) {
+    auto job = std::make_shared<ExportJob>();
+    auto& command = app.command("export", "Write rows as JSON",
+                                [=, &app] { return export_rows(app.invocation(), *job); });
+    command.add_option("cache", job->cache, "The cache")->required();
+    command.add_option("out", job->out, "The file, or - for stdout")->required();
+    add_filter(command, job->filter);
+}
+
+void add_import(cli::App& app) {
+    auto job = std::make_shared<ImportJob>();
+    auto& command = app.command(
+        "import",
+        "Add the rows of files that export wrote, or of MegEngine's cache files; those can be listed and "
+        "compared, but name other algorithms than there are here",
+        [=, &app] { return import_rows(app.invocation(), *job); });
+    command.add_option("cache", job->cache, "The cache to add to; made when it does not exist")->required();
+    command.add_option("files", job->files, "The files")->required();
+}
+
+}  // namespace mge::fastrun_cache

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "apps/fastrun_cache/commands.h"
+#include "apps/fastrun_cache/compile_model.h"
+#include "libmge/kernel/explain_miss.h"
+#include "libmge/model/open.h"
+
+namespace mge::fastrun_cache {
+namespace {
+
+struct ExplainJob {
+    std::string cache, model;
+    Variants variants;
+    SelectOptions select;
+};
+
+// What a run with this cache would look up and not find, for one variant.
+cli::Json misses_of(const Program& program, const std::vector<CacheRow>& rows, const SelectOptions& select) {
+    cli::Json misses = cli::Json::array();
+    for (size_t i = 0; i < program.steps().size(); ++i) {
+        auto& step = program.steps()[i];
+        if (step.problem.empty()) continue;
+        auto miss = explain_miss(rows, FastrunCache::machine(), step.problem, select);
+        if (!miss) continue;
+        cli::Json entry{{"step", i},
+                        {"op", step.op},
+                        {"name", step.name},
+                        {"problem", step.problem},
+                        {"reason", name_of(miss->reason)},
+                        {"detail", miss->detail},
+                        {"nearest", nullptr}};
+        if (miss->nearest) entry["nearest"] = to_json(*miss->nearest);
+        misses.push_back(std::move(entry));
+    }
+    return misses;
+}
+
+void print(const cli::Json& run) {
+    auto& misses = run["misses"];
+    std::cout << "batch " << (run["batch"] == 0 ? "of the model" : run["batch"].dump()) << ", "
+              << run["threads"] << " threads: " << run["hits"] << " of " << run["lookups"]
+              << " steps are known\n";
+    std::map<std::string, int> reasons;
+    for (auto& miss : misses) ++reasons[miss["reason"]];
+    for (auto& [reason, count] : reasons) std::cout << "  " << count << " x " << reason << '\n';
+    for (auto& miss : misses) {
+        std::cout << "  step " << miss["step"] << ' ' << miss["problem"].get<std::string>() << "\n    "
+                  << miss["reason"].get<std::string>() << ": " << miss["detail"].get<std::string>() << '\n';
+        if (!miss["nearest"].is_null())
+            std::cout << "    nearest: " << miss["nearest"]["problem"].get<std::string>() << " on "
+                      << miss["nearest"]["machine"].get<std::string>() << '\n';
+    }
+}
+
+int explain(const cli::Invocation& invocation, const ExplainJob& job) {
+    auto cache = open_existing(job.cache);
+    auto rows = cache->rows();
+    Model model = open_model(job.model);
+    cli::Json runs = cli::Json::array();
+    for (auto& variant : all_variants(job.variants)) {
+        SelectOptions select = job.select;
+        select.profile = true;  // with the heuristic: what the cache knows, nothing is measured
+        select.cache = cache.get();
+        auto program = compile_variant(model, variant, select);
+        auto lookups = std::ranges::count_if(program->steps(), [](auto& s) { return !s.problem.empty(); });
+        cli::Json misses = misses_of(*program, rows, job.select);
+        auto hits = lookups - std::ptrdiff_t(misses.size());
+        runs.push_back({{"batch", variant.batch},
+                        {"threads", variant.threads},
+                        {"lookups", lookups},
+                        {"hits", hits},
+                        {"misses", std::move(misses)}});
+        print(runs.back());
+    }
+    return cli::finish(
+        invocation,
+        {{"cache", job.cache}, {"model", job.model}, {"machine", FastrunCache::machine()}, {"runs", runs}});
+}
+
+}  // namespace
+
+void add_explain(cli::App& app) {
+    auto job = std::make_shared<ExplainJob>();
+    auto& command = app.command(
+        "explain", "Say for each step of a model why the cache has no answer, and what comes nearest",
+        [job, &app] { return explain(app.invocation(), *job); });
+    command.add_option("cache", job->cache, "The cache")->required();
+    command.add_option("model", job->model, "The model")->required();
+    add_variants(command, job->variants);
+    command.add_option("--workspace-limit", job->select.workspace_limit, "As the run will have it, in bytes")
+        ->type_name("BYTES");
+    command.add_flag("--reproducible", job->select.reproducible, "As the run will have it");
+}
+
+}  // namespace mge::fastrun_cache

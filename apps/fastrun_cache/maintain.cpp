@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/table.h"
+#include "apps/fastrun_cache/commands.h"
+
+namespace mge::fastrun_cache {
+namespace {
+
+int verify(const cli::Invocation& invocation, const std::string& path) {
+    auto cache = open_existing(path);
+    auto faults = cache->verify();
+    size_t rows = faults.empty() ? cache->rows().size() : 0;
+    cli::Json result{{"cache", path}, {"intact", faults.empty()}, {"rows", rows}, {"faults", faults}};
+    for (auto& fault : faults) std::cout << fault << '\n';
+    if (!faults.empty())
+        return cli::finish(
+            invocation, result, ErrorCode::model,
+            text("fast-run cache '", path, "' is damaged (", faults.size(),
+                 " faults); mge-fastrun-cache prune --damaged removes the rows that are not intact"));
+    std::cout << path << ": " << rows << " rows, all as they were written\n";
+    return cli::finish(invocation, result);
+}
+
+struct MergeJob {
+    std::string out;
+    std::vector<std::string> in;
+};
+
+int merge(const cli::Invocation& invocation, const MergeJob& job) {
+    // All are read before anything is written.
+    std::vector<CacheRow> rows;
+    for (auto& path : job.in) {
+        auto more = open_existing(path)->rows();
+        rows.insert(rows.end(), more.begin(), more.end());
+    }
+    auto damaged = std::ranges::count_if(rows, [](auto& row) { return !row.is_intact; });
+    auto cache = FastrunCache::open(job.out);
+    size_t changed = cache->merge(rows), total = cache->rows().size();
+    std::cout << job.out << ": " << changed << " rows added or renewed, " << total << " in all";
+    if (damaged) std::cout << "; " << damaged << " damaged ones left out";
+    std::cout << '\n';
+    return cli::finish(
+        invocation,
+        {{"cache", job.out}, {"changed", changed}, {"rows", total}, {"damaged_left_out", damaged}});
+}
+
+struct PruneJob {
+    std::string cache;
+    RowFilter filter;
+    double older_than_days = -1;
+    bool other_machines = false, damaged = false, dry_run = false;
+    int keep_fastest = 0;
+
+    bool has_criterion() const {
+        return older_than_days >= 0 || other_machines || damaged || keep_fastest || !filter.is_empty();
+    }
+};
+
+int64_t now() {
+    auto since = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::seconds>(since).count();
+}
+
+// Rows are in order of machine, problem and time.
+std::vector<CacheRow> beyond_the_fastest(const std::vector<CacheRow>& rows, int keep) {
+    std::vector<CacheRow> slow;
+    int rank = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        bool same = i && rows[i].machine == rows[i - 1].machine && rows[i].problem == rows[i - 1].problem;
+        rank = same ? rank + 1 : 0;
+        if (rank >= keep) slow.push_back(rows[i]);
+    }
+    return slow;
+}
+
+std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
+    auto rows = job.filter.select(cache.rows());
+    if (job.older_than_days >= 0) {
+        auto limit = now() - int64_t(job.older_than_days * 86400);
+        std::erase_if(rows, [=](auto& row) { return row.measured_at > limit; });
+    }
+    if (job.other_machines)
+        std::erase_if(rows, [here = FastrunCache::machine()](auto& row) { return row.machine == here; });
+    if (job.damaged) std::erase_if(rows, [](auto& row) { return row.is_intact; });
+    return job.keep_fastest ? beyond_the_fastest(rows, job.keep_fastest) : rows;
+}
+
+int prune(const cli::Invocation& invocation, const PruneJob& job) {
+    if (!job.has_criterion())
+        throw cli::UsageError("prune: nothing says what to remove",
+                              "give --older-than, --other-machines, --damaged, --keep-fastest or a filter");
+    open_existing(job.cache);
+    auto cache = FastrunCache::open(job.cache);
+    auto rows = rows_to_prune(job, *cache);
+    if (!job.dry_run && cache->remove(rows)) cache->compact();
+    std::cout << rows.size() << (job.dry_run ? " rows would be removed" : " rows removed") << '\n';
+    cli::Json removed = cli::Json::array();
+    for (auto& row : rows) removed.push_back(to_json(row));
+    return cli::finish(invocation, {{"cache", job.cache},
+                                    {"dry_run", job.dry_run},
+                                    {"removed", removed},
+                                    {"rows", cache->rows().size()}});
+}
+
+}  // namespace
+
+void add_verify(cli::App& app) {
+    auto cache = std::make_shared<std::string>();
+    auto& command = app.command("verify", "Check the file and every row; a damaged one is exit code 5",
+                                [=, &app] { return verify(app.invocation(), *cache); });
+    command.add_option("cache", *cache, "The cache")->required();
+}
+
+void add_merge(cli::App& app) {
+    auto job = std::make_shared<MergeJob>();
+    auto& command = app.command("merge", "Join caches, of other machines too; the newer of equal rows stays",
+                                [=, &app] { return merge(app.invocation(), *job); });
+    command.add_option("out", job->out, "The cache to add to; made when it does not exist")->required();
+    command.add_option("in", job->in, "The caches to take from")->required();
+}
+
+void add_prune(cli::App& app) {
+    auto job = std::make_shared<PruneJob>();
+    auto& command = app.command("prune", "Remove the rows that fit all criteria given",
+                                [=, &app] { return prune(app.invocation(), *job); });
+    command.add_option("cache", job->cache, "The cache")->required();
+    command.add_option("--older-than", job->older_than_days, "Measured at least so many days ago")
+        ->check(CLI::Range(0.0, 1e6))
+        ->type_name("DAYS");
+    command.add_flag("--other-machines", job->other_machines,
+                     "Of other processors, instruction sets or library versions than here");
+    command.add_flag("--damaged", job->damaged, "Not as they were written");
+    command.add_option("--keep-fastest", job->keep_fastest, "All but the N fastest of each problem")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    command.add_flag("--dry-run", job->dry_run, "Only say what would be removed");
+    add_filter(command, job->filter);
+}
+
+}  // namespace mge::fastrun_cache

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mge-fastrun-cache, end to end."""
+
+import json
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import time
+
+import pytest
+
+TOOL = "mge-fastrun-cache"
+
+
+@pytest.fixture
+def cache(run_tool, small_model, tmp_path):
+    path = tmp_path / "cache.sqlite"
+    assert run_tool(TOOL, "build", path, small_model, "--threads", "1").code == 0
+    return path
+
+
+def change(path, statement):
+    with sqlite3.connect(path) as db:
+        db.execute(statement)
+
+
+def test_build_measures_once(run_tool, small_model, cache):
+    first = run_tool(TOOL, "list", cache).result
+    assert first["problems"] and first["rows"] >= len(first["problems"])
+    done = run_tool(TOOL, "build", cache, small_model, "--batch", "2,5", "--threads", "1")
+    same, other = done.result["runs"]
+    assert same["batch"] == 2 and same["measured"] == 0 and same["from_cache"] == same["steps"]
+    assert other["measured"] > 0
+
+
+def test_build_goes_on_where_it_was_killed(tool_path, run_tool, small_model, tmp_path):
+    path = tmp_path / "killed.sqlite"
+    batches = ",".join(str(n) for n in range(1, 200))
+    command = [tool_path(TOOL), "build", path, small_model, "--threads", "1", "--batch", batches]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while not path.exists() or not run_tool(TOOL, "list", path, json=True).code == 0:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    running.send_signal(signal.SIGKILL)
+    assert running.wait() != 0, "the build ended before it was killed"
+    assert run_tool(TOOL, "verify", path).code == 0
+    kept = {p["problem"]: p["measured_at"] for p in run_tool(TOOL, "list", path).result["problems"]}
+    assert kept
+    time.sleep(1.1)  # a row that is measured again has a later second
+    assert (
+        run_tool(TOOL, "build", path, small_model, "--threads", "1", "--batch", batches).code == 0
+    )
+    after = {
+        p["problem"]: p["measured_at"] for p in run_tool(TOOL, "list", path).result["problems"]
+    }
+    assert len(after) > len(kept)
+    assert {key: after[key] for key in kept} == kept
+
+
+def test_show_and_filters(run_tool, cache):
+    everything = run_tool(TOOL, "show", cache).result["rows"]
+    assert {"machine", "problem", "algorithm", "milliseconds", "workspace", "attributes"} <= set(
+        everything[0]
+    )
+    name = everything[0]["algorithm"]
+    some = run_tool(TOOL, "show", cache, "--algorithm", f"^{name}$", "--here").result["rows"]
+    assert some and all(row["algorithm"] == name for row in some)
+    assert run_tool(TOOL, "show", cache, "--problem", "no such operator").result["rows"] == []
+    assert run_tool(TOOL, "show", cache, "--machine", "no such machine").result["rows"] == []
+    wrong = run_tool(TOOL, "list", cache, "--problem", "(")
+    assert wrong.code == 2 and "--problem" in wrong.err
+
+
+def reasons(run_tool, cache, model, *arguments):
+    run = run_tool(TOOL, "explain", cache, model, *arguments).result["runs"][0]
+    assert run["hits"] + len(run["misses"]) == run["lookups"]
+    return {miss["reason"] for miss in run["misses"]}
+
+
+def test_explain_names_the_reason(run_tool, small_model, cache, tmp_path):
+    assert reasons(run_tool, cache, small_model, "--threads", "1") == set()
+    assert reasons(run_tool, cache, small_model, "--threads", "2") == {"thread count"}
+    assert reasons(run_tool, cache, small_model, "--threads", "1", "--batch", "7") == {"shape"}
+    for statement, reason in {
+        "UPDATE measurement SET milliseconds = milliseconds + 1": "damaged",
+        "DELETE FROM measurement": "absent",
+    }.items():
+        copy = tmp_path / "copy.sqlite"
+        shutil.copy(cache, copy)
+        change(copy, statement)
+        assert reasons(run_tool, copy, small_model, "--threads", "1") == {reason}
+
+
+def rewritten(run_tool, cache, tmp_path, change_row):
+    """A cache whose rows went through export, a change and import."""
+    exported = tmp_path / "rows.json"
+    assert run_tool(TOOL, "export", cache, exported).code == 0
+    content = json.loads(exported.read_text())
+    for row in content["rows"]:
+        change_row(row)
+    exported.write_text(json.dumps(content))
+    path = tmp_path / "rewritten.sqlite"
+    path.unlink(missing_ok=True)
+    done = run_tool(TOOL, "import", path, exported)
+    assert done.code == 0 and done.result["changed"] == len(content["rows"])
+    return path
+
+
+def test_explain_names_other_machines(run_tool, small_model, cache, tmp_path):
+    def other_processor(row):
+        row["machine"] = "ZX81 |" + row["machine"].split("|", 1)[1]
+
+    def other_library(row):
+        row["machine"] = row["machine"].replace("oneDNN ", "oneDNN 9")
+
+    def other_attributes(row):
+        row["attributes"] = []
+
+    def much_workspace(row):
+        row["workspace"] = 1 << 40
+
+    arguments = (small_model, "--threads", "1")
+    path = rewritten(run_tool, cache, tmp_path, other_processor)
+    assert reasons(run_tool, path, *arguments) == {"other CPU or ISA"}
+    path = rewritten(run_tool, cache, tmp_path, other_library)
+    assert reasons(run_tool, path, *arguments) == {"library version"}
+    path = rewritten(run_tool, cache, tmp_path, other_attributes)
+    assert reasons(run_tool, path, *arguments, "--reproducible") == {"attribute"}
+    path = rewritten(run_tool, cache, tmp_path, much_workspace)
+    assert reasons(run_tool, path, *arguments, "--workspace-limit", "1000000") == {
+        "workspace limit"
+    }
+
+
+def test_verify_and_prune_damaged(run_tool, cache):
+    assert run_tool(TOOL, "verify", cache).result["intact"]
+    change(cache, "UPDATE measurement SET workspace = workspace + 64")
+    damaged = run_tool(TOOL, "verify", cache)
+    assert damaged.code == 5 and damaged.result["faults"]
+    assert run_tool(TOOL, "prune", cache, "--damaged", "--dry-run").result["rows"] > 0
+    assert run_tool(TOOL, "prune", cache, "--damaged").result["rows"] == 0
+    assert run_tool(TOOL, "verify", cache).code == 0
+
+
+def test_prune_criteria(run_tool, cache):
+    before = run_tool(TOOL, "list", cache).result
+    assert run_tool(TOOL, "prune", cache).code == 2
+    assert run_tool(TOOL, "prune", cache, "--older-than", "1").result["removed"] == []
+    assert run_tool(TOOL, "prune", cache, "--other-machines").result["removed"] == []
+    fastest = run_tool(TOOL, "prune", cache, "--keep-fastest", "1").result
+    assert fastest["rows"] == len(before["problems"])
+    assert run_tool(TOOL, "prune", cache, "--problem", ".").result["rows"] == 0
+
+
+def test_merge(run_tool, small_model, cache, tmp_path):
+    other, out = tmp_path / "other.sqlite", tmp_path / "out.sqlite"
+    assert run_tool(TOOL, "build", other, small_model, "--threads", "1", "--batch", "9").code == 0
+    rows = [run_tool(TOOL, "list", path).result["rows"] for path in (cache, other)]
+    merged = run_tool(TOOL, "merge", out, cache, other).result
+    assert merged["rows"] == merged["changed"] == sum(rows)
+    assert run_tool(TOOL, "merge", out, cache).result["changed"] == 0
+    missing = run_tool(TOOL, "merge", out, cache, tmp_path / "missing.sqlite")
+    assert missing.code == 2 and "missing.sqlite" in missing.err
+
+
+def test_files_that_are_no_caches(run_tool, small_model, tmp_path):
+    junk = tmp_path / "junk.sqlite"
+    junk.write_bytes(b"x" * 8192)
+    for arguments in (["list"], ["show"], ["verify"], ["explain"], ["export"]):
+        extra = {"explain": [small_model], "export": ["-"]}.get(arguments[0], [])
+        done = run_tool(TOOL, *arguments, junk, *extra)
+        assert done.code == 5 and "junk.sqlite" in done.err, arguments
+    assert junk.read_bytes() == b"x" * 8192
+    assert run_tool(TOOL, "list", tmp_path / "none.sqlite").code == 2
+
+
+def block(data):
+    return struct.pack("<I", len(data)) + data
+
+
+def megengine_cache():
+    """Two algorithms of one convolution, by the description of the format."""
+
+    def algorithm(name, seconds, workspace):
+        blob = struct.pack("<IIII", 2, 7, 3, len(name)) + b"abc" + name
+        return block(blob) + block(f":1;{seconds};{workspace}:".encode() + b"\0")
+
+    value = struct.pack("<I", 2) + algorithm(b"FAST", 1e-3, 64) + algorithm(b"SLOW", 2e-3, 0)
+    entries = (
+        struct.pack("<I", 1) + block(b"1,3,8,8;Float32|4,3,3,3;Float32|\x01\x02") + block(value)
+    )
+    return struct.pack("<I", 1) + block(b"profile:plat=cpu:ConvBiasForwardv5x") + entries
+
+
+def test_import_of_megengines_cache(run_tool, tmp_path):
+    source, path = tmp_path / "cache.bin", tmp_path / "imported.sqlite"
+    source.write_bytes(megengine_cache())
+    assert run_tool(TOOL, "import", path, source).result["changed"] == 2
+    rows = run_tool(TOOL, "show", path).result["rows"]
+    assert [(r["algorithm"], r["milliseconds"], r["workspace"]) for r in rows] == [
+        ("FAST", 1.0, 64),
+        ("SLOW", 2.0, 0),
+    ]
+    assert rows[0]["machine"] == "MegEngine | plat=cpu"
+    assert rows[0]["problem"].startswith("ConvBiasForwardv5x(0102) 1,3,8,8;Float32|")
+
+
+def test_every_cut_of_a_cache_of_megengine_is_refused(run_tool, tmp_path):
+    whole = megengine_cache()
+    source, path = tmp_path / "cut.bin", tmp_path / "imported.sqlite"
+    for size in range(0, len(whole), 7):
+        source.write_bytes(whole[:size])
+        done = run_tool(TOOL, "import", path, source)
+        assert done.code == 5 and "cut.bin" in done.err, size
+    source.write_bytes(whole + b"x")
+    assert run_tool(TOOL, "import", path, source).code == 5
+
+
+def test_import_refuses_foreign_json(run_tool, tmp_path):
+    source, path = tmp_path / "rows.json", tmp_path / "imported.sqlite"
+    row = {"machine": "m", "problem": "p", "algorithm": "a", "milliseconds": 1, "workspace": 0}
+    row |= {"attributes": [], "measured_at": 1}
+    for content in (
+        "{",
+        "{}",
+        '{"format": "mge-fastrun-cache", "version": 9, "rows": []}',
+        json.dumps({"format": "mge-fastrun-cache", "version": 1, "rows": [{"machine": "m"}]}),
+        json.dumps(
+            {"format": "mge-fastrun-cache", "version": 1, "rows": [row | {"milliseconds": -1}]}
+        ),
+        json.dumps(
+            {"format": "mge-fastrun-cache", "version": 1, "rows": [row | {"workspace": -1}]}
+        ),
+        json.dumps(
+            {"format": "mge-fastrun-cache", "version": 1, "rows": [row | {"algorithm": ""}]}
+        ),
+    ):
+        source.write_text(content)
+        done = run_tool(TOOL, "import", path, source)
+        assert done.code == 5 and "rows.json" in done.err, content
+
+
+def test_load_and_run_goes_on_with_a_damaged_cache(run_tool, small_model, tmp_path):
+    junk = tmp_path / "junk.sqlite"
+    junk.write_bytes(b"x" * 8192)
+    done = run_tool("load_and_run", small_model, "--fast-run", "--fast-run-algo-policy", junk)
+    assert done.code == 0
+    assert done.err.count("junk.sqlite") == 1, done.err
+    assert junk.read_bytes() == b"x" * 8192
