@@ -15,7 +15,9 @@ struct ListJob {
     RowFilter filter;
 };
 
+// Imported rows have no time.
 std::string date_of(int64_t seconds) {
+    if (seconds == 0) return "-";
     std::time_t time = seconds;
     std::tm parts{};
     gmtime_r(&time, &parts);

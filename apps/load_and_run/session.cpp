@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/cache_file.h"
 #include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
+#include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
 #include "libmge/passes/pass.h"
 
@@ -34,30 +37,11 @@ void touch_pages(std::span<const std::byte> bytes) {
 }  // namespace
 
 Session::Session(const Options& options) : options_(options) {
-<<<<<<< HEAD
     open_cache();
     compile_options_ = make_compile_options(options, cache_.get());
     load();
     take_stored_options();
     if (options.graph.optimize_for_inference) optimize();
-=======
-    if (options.threads) set_default_threads(options.threads);
-    compile_options_.threads = default_threads();
-    auto start = Clock::now();
-    model_ = open_model(options.model);
-    load_ms = milliseconds_since(start);
-
-    bool named = !options.algorithm_cache.empty();
-    if (named && !options.fast_run && !std::filesystem::exists(options.algorithm_cache))
-        throw UserError(text("--fast-run-algo-policy: '", options.algorithm_cache,
-                             "' does not exist; add --fast-run to fill it"));
-    if (!named && !options.fast_run) return;
-    cache_ = FastrunCache::open_tolerant(named ? options.algorithm_cache : FastrunCache::default_path());
-    compile_options_.select.cache = cache_.get();
-    compile_options_.select.profile = true;
-    compile_options_.select.heuristic = !options.fast_run;
-    compile_options_.select.optimized = options.fast_run;
->>>>>>> aa794ff (apps/fastrun_cache: mge-fastrun-cache)
 }
 
 void Session::load() {
@@ -84,7 +68,12 @@ void Session::load() {
 void Session::open_cache() {
     auto& o = options_.algorithms;
     if (o.cache.empty() && !o.measures()) return;
-    cache_ = FastrunCache::open(o.cache.empty() ? FastrunCache::default_path() : o.cache);
+    std::string path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
+    std::error_code ignored;
+    bool is_encrypted = std::filesystem::is_regular_file(path, ignored) && is_encrypted_file(path);
+    // A cache only saves time: one that cannot be used is no reason not to run.
+    cache_ =
+        is_encrypted ? cli::open_cache(path, options_.run.model.keys.key) : FastrunCache::open_tolerant(path);
 }
 
 // The passes ahead of time, all but the choice of layouts, which depends on shapes.

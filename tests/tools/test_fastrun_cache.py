@@ -37,12 +37,11 @@ def test_build_measures_once(run_tool, small_model, cache):
 
 def test_build_goes_on_where_it_was_killed(tool_path, run_tool, small_model, tmp_path):
     path = tmp_path / "killed.sqlite"
-    batches = ",".join(str(n) for n in range(1, 200))
+    batches = ",".join(str(n) for n in range(1, 1500))
     command = [tool_path(TOOL), "build", path, small_model, "--threads", "1", "--batch", batches]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    while not path.exists() or not run_tool(TOOL, "list", path, json=True).code == 0:
-        time.sleep(0.01)
-    time.sleep(0.3)
+    while not path.exists() or run_tool(TOOL, "list", path).code != 0:
+        time.sleep(0.001)
     running.send_signal(signal.SIGKILL)
     assert running.wait() != 0, "the build ended before it was killed"
     assert run_tool(TOOL, "verify", path).code == 0
