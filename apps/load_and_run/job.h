@@ -15,6 +15,10 @@
 #include "apps/load_and_run/session.h"
 #include "apps/load_and_run/test.h"
 
+namespace mge {
+class Profiler;
+}
+
 namespace mge::load_and_run {
 
 // What was found out about one test beside its program.
@@ -43,6 +47,7 @@ struct Job {
     std::vector<std::string> options_without_effect{};
     std::optional<Failure> failure{};
     bool is_done = false;  // nothing is left to do
+    std::shared_ptr<Profiler> profiler{};  // of the test that is being timed
 
     // The first failure is the one that is told.
     void fail(ErrorCode code, std::string message) {

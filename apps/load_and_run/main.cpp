@@ -6,6 +6,7 @@
 #include "apps/load_and_run/devices.h"
 #include "apps/load_and_run/effects.h"
 #include "apps/load_and_run/fit.h"
+#include "apps/load_and_run/profile.h"
 #include "apps/load_and_run/report.h"
 #include "apps/load_and_run/rounds.h"
 #include "apps/load_and_run/stages.h"
@@ -26,7 +27,9 @@ constexpr std::array test_stages{
     TestStage{"first run", run_first},
     TestStage{"compare with the model's outputs", compare},
     TestStage{"check that operators only write their results", check_sanity},
+    TestStage{"begin the profile", begin_profile},
     TestStage{"time", time_runs},
+    TestStage{"write the profile", end_profile},
 };
 
 void run_tests(Job& job) {

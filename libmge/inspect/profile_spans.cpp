@@ -22,7 +22,8 @@ int median_run(const Profile& profile) {
 std::vector<double> live_bytes(const Profile& profile) {
     size_t n = profile.order.size();
     std::vector<double> change(n + 1, 0);
-    bool is_known = false;
+    // Our own profiles always tell, even that nothing is alive.
+    bool is_known = profile.format == Profile::Format::mge;
     for (auto& value : profile.values) {
         if ((value.place != "arena" && value.place != "dynamic") || value.first_step < 0) continue;
         if (size_t(value.first_step) >= n) continue;

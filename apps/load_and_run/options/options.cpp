@@ -26,6 +26,7 @@ void for_each_group(Options& options, auto visit) {
     visit(options.graph);
     visit(options.output);
     visit(options.checks);
+    visit(options.profile);
 }
 
 }  // namespace

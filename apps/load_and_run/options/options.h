@@ -11,6 +11,7 @@
 #include "apps/load_and_run/options/input.h"
 #include "apps/load_and_run/options/output.h"
 #include "apps/load_and_run/options/run.h"
+#include "apps/load_and_run/profile.h"
 
 namespace mge::load_and_run {
 
@@ -22,6 +23,7 @@ struct Options {
     GraphOptions graph;
     OutputOptions output;
     CheckOptions checks;
+    ProfileOptions profile;
 };
 
 // Fills in `invocation` too. Throws cli::Exit after --help, --version or a usage error.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/profile.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "apps/load_and_run/job.h"
+#include "libmge/base/threads.h"
+#include "libmge/inspect/peak.h"
+#include "libmge/inspect/profiler.h"
+
+namespace mge::load_and_run {
+namespace {
+
+std::string path_for(const std::string& path, size_t test) {
+    if (test == 0) return path;
+    std::filesystem::path p = path;
+    auto extension = p.extension().string();
+    return p.replace_extension(std::to_string(test) + extension).string();
+}
+
+// Warm-up runs are recorded like any other; what is told are the timed ones.
+void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
+    profile.runs_total = std::max<int64_t>(0, profile.runs_total - warm_up_runs);
+    auto surplus = int64_t(profile.runs.size()) - profile.runs_total;
+    if (surplus <= 0) return;
+    profile.runs.erase(profile.runs.begin(), profile.runs.begin() + surplus);
+    int64_t origin = profile.runs.empty() ? 0 : profile.runs.front().start;
+    for (auto& run : profile.runs) run.start -= origin;
+}
+
+}  // namespace
+
+void add(CLI::App& app, ProfileOptions& o) {
+    app.add_option("--profile", o.file,
+                   "Write when each step of the timed runs began and ended, for mge-profile")
+        ->type_name("FILE.json");
+    app.add_option("--profile-host", o.host_file,
+                   "The same, and how long the host takes between kernels; overrides --profile")
+        ->type_name("FILE.json");
+}
+
+void check(const ProfileOptions& o) {
+    if (o.path().empty()) return;
+    // Before the runs, not after them.
+    auto folder = std::filesystem::absolute(o.path()).parent_path();
+    if (!std::filesystem::is_directory(folder))
+        throw_user(o.wants_host() ? "--profile-host" : "--profile",
+                   text("there is no folder '", folder.string(), "' for '", o.path(), "'"),
+                   ErrorClass::value);
+}
+
+void begin_profile(Job& job, Test& test) {
+    auto& o = job.options.profile;
+    if (o.path().empty()) return;
+    job.profiler = std::make_shared<Profiler>(*test.program, ProfilerOptions{.dispatch = o.wants_host()});
+    test.context->observe(job.profiler.get());
+}
+
+void end_profile(Job& job, Test& test) {
+    auto& o = job.options.profile;
+    if (!job.profiler) return;
+    test.context->observe(nullptr);
+    const Profiler* profilers[] = {job.profiler.get()};
+    Profile profile = make_profile(*test.program, job.options.run.model.path, profilers);
+    drop_warm_up(profile, job.options.run.warmup_iterations);
+    profile.peak = measure_peak(default_threads());
+    std::string path = path_for(o.path(), test.index);
+    write_profile(path, profile);
+    std::cout << "profile of " << profile.runs.size() << " runs: " << path << '\n';
+    if (test.index == 0)
+        job.report["profile"] = {{"file", path},
+                                 {"runs", profile.runs.size()},
+                                 {"runs_total", profile.runs_total},
+                                 {"steps", profile.steps.size()},
+                                 {"host", o.wants_host()}};
+    job.profiler.reset();
+}
+
+}  // namespace mge::load_and_run
