@@ -76,7 +76,8 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
         return;
     }
     stream << origin_text(profile) << '\n';
-    for (auto& row : rows) stream << row.name << ": " << row.value << " s\n";
+    for (auto& row : rows)
+        stream << row.name << ": " << row.value << (row.value == "N/A" ? "" : " s") << '\n';
     if (profile.peak)
         stream << "measured peak: " << scaled_text(profile.peak->operations_per_s, 1000, "FLOP/s") << ", "
                << scaled_text(profile.peak->bytes_per_s, 1000, "B/s") << '\n';

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/inspect/peak.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -44,9 +42,8 @@ double operations_per_s(int threads) {
 }
 
 double bytes_per_s(int threads) {
-    // Each of the two arrays alone is as large as the last cache, at most 256 MiB.
-    int64_t cache = std::max<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), int64_t(32) << 20);
-    int64_t floats = std::min<int64_t>(cache, int64_t(256) << 20) / 4;
+    // More than a core reaches of any cache; no more, because it counts into the peak of the process.
+    constexpr int64_t floats = (int64_t(64) << 20) / 4;
     std::vector<float> x(size_t(floats), 1.0f), y(size_t(floats), 1.0f);
     return best_rate([&] {
         par_for(threads, floats / part_floats, 1, [&](int64_t begin, int64_t end) {
