@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """mge-dump: each command and flag as a process."""
 
+import base64
 import json
 import re
 import shutil
@@ -419,6 +420,32 @@ def test_images_come_as_blue_green_red(run_tool, identity, tmp_path, ending):
     assert np.abs(got[0, 0] - grey).max() <= 0.5001
     got = input_of_test_case(run_tool, model, file, tmp_path, "--repeat", 2)
     assert got.shape == (2, 3, 4, 5) and (got[0] == got[1]).all()
+
+
+# 16 x 8 pixels, the left half (200, 30, 60), the right half (20, 120, 220), quality 95.
+JPEG = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAIBAQEBAQIBAQECAgICAgQDAgICAgUEBAMEBgUGBgYFBgYGBwkIBgcJBwYG"
+    "CAsICQoKCgoKBggLDAsKDAkKCgr/2wBDAQICAgICAgUDAwUKBwYHCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoK"
+    "CgoKCgoKCgoKCgoKCgoKCgoKCgr/wAARCAAIABADAREAAhEBAxEB/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcI"
+    "CQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQIDAAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRol"
+    "JicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlqc3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ip"
+    "qrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx8vP09fb3+Pn6/8QAHwEAAwEBAQEBAQEBAQAAAAAA"
+    "AAECAwQFBgcICQoL/8QAtREAAgECBAQDBAcFBAQAAQJ3AAECAxEEBSExBhJBUQdhcRMiMoEIFEKRobHBCSMzUvAVYnLR"
+    "ChYkNOEl8RcYGRomJygpKjU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6goOEhYaHiImKkpOUlZaX"
+    "mJmaoqOkpaanqKmqsrO0tba3uLm6wsPExcbHyMnK0tPU1dbX2Nna4uPk5ebn6Onq8vP09fb3+Pn6/9oADAMBAAIRAxEA"
+    "PwD5Pr4c/wBTD0iv9RD/AJyz/9k="
+)
+
+
+def test_jpeg(run_tool, identity, tmp_path):
+    (tmp_path / "a.jpg").write_bytes(JPEG)
+    got = input_of_test_case(run_tool, identity((1, 8, 16, 3)), tmp_path / "a.jpg", tmp_path)
+    for columns, color in ((slice(0, 4), (200, 30, 60)), (slice(12, 16), (20, 120, 220))):
+        assert np.abs(got[0, :, columns] - np.array(color[::-1])).max() <= 4
+    (tmp_path / "a.jpg").write_bytes(JPEG[:400])
+    out = tmp_path / "out.mge"
+    ran = run_tool(TOOL, "testcase", identity((1, 8, 16, 3)), out, "--data", tmp_path / "a.jpg")
+    assert ran.code == 5 and "a.jpg" in ran.err
 
 
 def test_resize(run_tool, identity, tmp_path):

@@ -117,6 +117,21 @@ def test_bash_candidates(build_dir, tmp_path, monkeypatch):
     assert complete_in_bash(build_dir, "load_and_run", words) == ["b.mge"]
 
 
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["i"], {"info", "iodiff"}),
+        (["graph", "--form"], {"--format"}),
+        (["graph", "--format", "s"], {"svg"}),
+        (["--quiet", "doctor", "--requ"], {"--require"}),
+        (["doctor", "--params"], set()),
+        (["optimize", "a", "b", "--passes", "fuse_b"], {"fuse_bias"}),
+    ],
+)
+def test_bash_completes_commands_and_their_options(build_dir, words, expected):
+    assert set(complete_in_bash(build_dir, "mge-dump", ["mge-dump", *words])) == expected
+
+
 @pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
 def test_zsh_completes_an_option_on_a_terminal(build_dir):
     folder = build_dir / "share/zsh/site-functions"
@@ -127,6 +142,18 @@ def test_zsh_completes_an_option_on_a_terminal(build_dir):
         "--model-info",
     )
     assert "--model-info" in shown
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
+def test_zsh_completes_a_command_on_a_terminal(build_dir):
+    folder = build_dir / "share/zsh/site-functions"
+    shown = type_into(
+        ["zsh", "-f", "-i"],
+        f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D",
+        "mge-dump doc\t--requ\t",
+        "--require",
+    )
+    assert "mge-dump doctor " in shown and "--require" in shown
 
 
 def test_unknown_shell_is_a_usage_error(run_tool):
