@@ -333,7 +333,8 @@ int write_report(Job& job) {
         report.update(first);
         first.update(job.report);
         job.report = std::move(first);
-        job.report["interface"] = job.options.run.lite ? "lite" : "mdl";
+        auto& run = job.options.run;
+        job.report["interface"] = run.lite ? "lite" : run.mdl ? "mdl" : "default";
         job.report["options"] = to_json(job.session->compile_options());
         job.report["options_without_effect"] = job.options_without_effect;
         add_on_request(job);

@@ -65,10 +65,16 @@ Graph fuse_grain(Graph graph, const PassOptions&) {
         // In the target the inner one may already be several.
         auto& done = rewrite.target().node(rewrite.target().value(rewrite(node.inputs[0])).producer);
         auto params = joined(rewrite.target(), node, done);
-        if (params)
-            rewrite.emit(NodeId(i), *node.op, params, {done.inputs[0]}, node.name);
-        else
+        if (!params) {
             rewrite.copy(NodeId(i));
+            continue;
+        }
+        auto work = done.sources;  // of it and of those that it took in
+        rewrite.emit(NodeId(i), *node.op, params, {done.inputs[0]}, node.name);
+        auto& sources =
+            rewrite.target().node(rewrite.target().value(rewrite(node.outputs[0])).producer).sources;
+        sources.insert(sources.end(), work.begin(), work.end());
+        std::ranges::sort(sources);
     }
     return remove_dead_nodes(rewrite.finish(), {});
 }

@@ -44,6 +44,12 @@ void add_verdict(CLI::App& app, RunOptions& o) {
     app.add_option("--baseline", o.baseline, "Report (--json) of an earlier run to compare the times with")
         ->type_name("FILE.json");
     app.add_option(
+           "--baseline-tool", o.baseline_tool,
+           "With --baseline: let this load_and_run run the baseline's command again, in turns with this "
+           "one, and compare those times")
+        ->type_name("PROGRAM");
+    app.add_flag("--serve-rounds", o.serve_rounds, "Time rounds when told so on stdin")->group("");
+    app.add_option(
            "--fail-if", o.fail_if,
            "Exit with 3 when a figure is surely worse than the baseline's, as in 'p50>+3%' (mean, min, "
            "pNN)")
