@@ -134,7 +134,7 @@ TEST_F(LoadAndRun, BadModelIsExitCode5) {
     std::ofstream(path("bad.mge")) << "this is no model";
     Ran ran = run(path("bad.mge"));
     EXPECT_EQ(ran.code, 5);
-    EXPECT_THAT(ran.output, HasSubstr("bad.mge' is not a valid model"));
+    EXPECT_THAT(ran.output, HasSubstr("bad.mge' is not a model this program knows"));
     EXPECT_EQ(report(path("bad.mge"), 5)["error"]["code"], 5);
 }
 
