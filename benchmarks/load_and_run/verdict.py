@@ -5,7 +5,10 @@ Each pair is two processes, one after the other: the first writes the baseline, 
 compared with it. Without a slowdown every verdict of exit code 3 is a false alarm; with one every
 other verdict is a miss. Status 3 when there are more false alarms or misses than allowed.
 
-    verdict.py MODEL [--pairs 100] [--slowdown 5] [--condition 'p50>+3%']
+With --in-turns the second process runs the first one's command again, in turns with its own runs
+(--baseline-tool), so that what else the machine does hits both.
+
+    verdict.py MODEL [--in-turns] [--pairs 100] [--slowdown 5] [--condition 'p50>+3%']
 """
 
 import argparse
@@ -34,6 +37,8 @@ def pair(options, folder, slowdown):
     if first.returncode:
         sys.exit(first.stderr)
     flags = ["--baseline", str(base), "--fail-if", options.condition, "--json", str(now)]
+    if options.in_turns:
+        flags += ["--baseline-tool", str(options.tool)]
     done = run(options, *flags, "--plant-slowdown", str(slowdown))
     if done.returncode not in (0, REGRESSION):
         sys.exit(done.stderr)
@@ -47,6 +52,7 @@ def main():
     )
     parser.add_argument("model", type=Path)
     parser.add_argument("--tool", type=Path, default=DEFAULT_TOOL)
+    parser.add_argument("--in-turns", action="store_true")
     parser.add_argument("--pairs", type=int, default=100)
     parser.add_argument("--slowdown", type=float, default=5.0)
     parser.add_argument("--duration", type=float, default=1.0, help="seconds per run")
