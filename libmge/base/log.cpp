@@ -2,9 +2,10 @@
 #include "libmge/base/log.h"
 
 #include <array>
+#include <atomic>
 #include <cstdio>
-#include <mutex>
-#include <set>
+#include <memory>
+#include <utility>
 
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
@@ -29,6 +30,35 @@ std::array<bool, channel_names.size()> read_channels() {
     return on;
 }
 
+struct SeenLine {
+    SeenLine(std::string t, SeenLine* n) : text(std::move(t)), next(n) {}
+    std::string text;
+    SeenLine* next;
+};
+
+// The warnings printed so far, newest first; they stay for good. Without a lock: a child made by fork() while
+// another thread warns would wait for it forever.
+std::atomic<SeenLine*> seen_lines{nullptr};
+
+bool is_among(const SeenLine* from, const SeenLine* end, const std::string& text) {
+    for (; from != end; from = from->next)
+        if (from->text == text) return true;
+    return false;
+}
+
+// False when it is there already.
+bool add_seen(const std::string& text) {
+    SeenLine* head = seen_lines.load(std::memory_order_acquire);
+    if (is_among(head, nullptr, text)) return false;
+    auto line = std::make_unique<SeenLine>(text, head);
+    while (!seen_lines.compare_exchange_weak(line->next, line.get(), std::memory_order_acq_rel)) {
+        if (is_among(line->next, head, text)) return false;
+        head = line->next;
+    }
+    (void)line.release();
+    return true;
+}
+
 }  // namespace
 
 bool log_enabled(LogChannel channel) {
@@ -42,10 +72,7 @@ void log_line(LogChannel channel, const std::string& line) {
 }
 
 void log_warning(const std::string& line) {
-    static std::mutex mutex;
-    static std::set<std::string> seen;
-    std::lock_guard lock(mutex);
-    if (seen.insert(line).second) std::fprintf(stderr, "mge: warning: %s\n", line.c_str());
+    if (add_seen(line)) std::fprintf(stderr, "mge: warning: %s\n", line.c_str());
 }
 
 }  // namespace mge

@@ -2,6 +2,7 @@
 #include <list>
 #include <mutex>
 
+#include "libmge/base/per_process.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/program.h"
 
@@ -17,13 +18,31 @@ struct Entry {
     std::unique_ptr<CompiledContext> context;
 };
 
+struct Entries {
+    std::mutex mutex;
+    std::list<std::shared_ptr<Entry>> list;  // most recently used first
+};
+
+// A child made by fork() keeps the programs, but not the contexts, in which a thread of its parent may be.
+std::unique_ptr<Entries> make_entries(Entries* of_parent) {
+    auto entries = std::make_unique<Entries>();
+    std::unique_lock<std::mutex> lock;
+    if (of_parent) lock = std::unique_lock(of_parent->mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return entries;
+    for (auto& entry : of_parent->list) {
+        entries->list.push_back(std::make_shared<Entry>());
+        entries->list.back()->inputs = entry->inputs;
+        entries->list.back()->program = entry->program;
+    }
+    return entries;
+}
+
 }  // namespace
 
 struct Executable::State {
     Graph graph;
     CompileOptions options;
-    std::mutex mutex;
-    std::list<std::shared_ptr<Entry>> entries;  // most recently used first
+    PerProcess<Entries> of_process{make_entries};
 
     void require_own_shapes(const TensorSpecs& inputs) const {
         for (size_t i = 0; i < inputs.size(); ++i) {
@@ -37,6 +56,7 @@ struct Executable::State {
     }
 
     std::shared_ptr<Entry> find(const TensorSpecs& inputs) {
+        auto& [mutex, entries] = of_process.get();
         std::lock_guard lock(mutex);
         for (auto it = entries.begin(); it != entries.end(); ++it)
             if ((*it)->inputs == inputs) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/device/device.h"
 
+#include <array>
+#include <atomic>
 #include <charconv>
 #include <cstring>
-#include <deque>
 #include <mutex>
 
 #include "libmge/base/error.h"
@@ -19,9 +20,21 @@ struct Kind {
     Device& (*open)(int index) = nullptr;
 };
 
+constexpr size_t max_kinds = 255;
+
+// Only ever longer. Read without a lock, which a child made by fork() could find taken for good; the lock is
+// between those who add.
 struct Kinds {
-    std::mutex mutex;
-    std::deque<Kind> list{{"cpu", 256, open_cpu}};
+    std::array<Kind, max_kinds> list;
+    std::atomic<size_t> count{1};
+    std::mutex adding;
+
+    Kinds() { list[0] = {"cpu", 256, open_cpu}; }
+    size_t size() const { return count.load(std::memory_order_acquire); }
+    const Kind& at(uint8_t kind) const {
+        MGE_CHECK(kind < size(), "kind of device ", int(kind));
+        return list[kind];
+    }
 };
 
 Kinds& kinds() {
@@ -51,8 +64,7 @@ int parse_number(std::string_view digits, std::string_view name) {
 
 uint8_t find_kind(std::string_view word, std::string_view name) {
     if (word == "cpu" || word == "xpu" || word == "multithread") return 0;
-    std::lock_guard lock(kinds().mutex);
-    for (size_t i = 1; i < kinds().list.size(); ++i)
+    for (size_t i = 1; i < kinds().size(); ++i)
         if (kinds().list[i].name == word) return uint8_t(i);
     if (word == "gpu" || word == "cuda")
         throw DeviceError(text("device '", name, "' is not available: this build has no CUDA backend"));
@@ -77,10 +89,8 @@ DeviceId parse_device(std::string_view name) {
     if (digits == std::string_view::npos) throw_name(name);
     id.kind = find_kind(rest.substr(0, digits), name);
     id.index = uint8_t(parse_number(rest.substr(digits), name));
-    std::lock_guard lock(kinds().mutex);
-    if (id.index >= kinds().list[id.kind].count)
-        throw DeviceError(
-            text("device '", name, "' does not exist: there are ", kinds().list[id.kind].count));
+    if (id.index >= kinds().at(id.kind).count)
+        throw DeviceError(text("device '", name, "' does not exist: there are ", kinds().at(id.kind).count));
     return id;
 }
 
@@ -89,27 +99,28 @@ std::string logical_name(DeviceId id) {
 }
 
 std::string physical_name(DeviceId id) {
-    std::lock_guard lock(kinds().mutex);
-    return text(kinds().list.at(id.kind).name, int(id.index), ':', int(id.stream));
+    return text(kinds().at(id.kind).name, int(id.index), ':', int(id.stream));
 }
 
 Device& device(DeviceId id) {
     if (id.kind == 0) [[likely]]
         return open_cpu(id.index);
-    std::lock_guard lock(kinds().mutex);
-    return kinds().list.at(id.kind).open(id.index);
+    return kinds().at(id.kind).open(id.index);
 }
 
 DeviceId default_device() { return default_id(); }
 void set_default_device(DeviceId id) { default_id() = id; }
 
 uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index)) {
-    std::lock_guard lock(kinds().mutex);
-    for (auto& kind : kinds().list)
-        if (kind.name == name) throw UserError(text("a backend named '", name, "' is loaded already"));
-    if (kinds().list.size() >= 255) throw UserError("too many kinds of devices");
-    kinds().list.push_back({std::move(name), count, open});
-    return uint8_t(kinds().list.size() - 1);
+    auto& all = kinds();
+    std::lock_guard lock(all.adding);
+    size_t kind = all.size();
+    for (size_t i = 0; i < kind; ++i)
+        if (all.list[i].name == name) throw UserError(text("a backend named '", name, "' is loaded already"));
+    if (kind == max_kinds) throw UserError("too many kinds of devices");
+    all.list[kind] = {std::move(name), count, open};
+    all.count.store(kind + 1, std::memory_order_release);
+    return uint8_t(kind);
 }
 
 Tensor empty_tensor(const TensorSpec& spec, DeviceId id) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/eager/tape.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <utility>
@@ -48,6 +51,11 @@ struct RecorderNumbers {
 
 RecorderNumbers& recorder_numbers() {
     static auto& numbers = *std::make_unique<RecorderNumbers>().release();
+    // Held across fork(), so that the child's copy is consistent and its lock free.
+    static const int registered =
+        pthread_atfork([] { recorder_numbers().mutex.lock(); }, [] { recorder_numbers().mutex.unlock(); },
+                       [] { recorder_numbers().mutex.unlock(); });
+    (void)registered;
     return numbers;
 }
 
@@ -98,8 +106,7 @@ struct Recorder final : Interpreter {
     uint64_t ages = 0;
     Interpreter* base = nullptr;
     int number;
-    std::mutex abandoned_mutex;
-    uint64_t abandoned_bits = 0;
+    std::atomic<uint64_t> abandoned_bits{0};
 
     Recorder() : number(recorder_numbers().take()) {
         nodes.begin_at(recorder_numbers().next_node[size_t(number)]);
@@ -197,9 +204,7 @@ struct Recorder final : Interpreter {
     }
 
     void forget_abandoned() {
-        std::unique_lock lock(abandoned_mutex);
-        uint64_t bits = std::exchange(abandoned_bits, 0);
-        lock.unlock();
+        uint64_t bits = abandoned_bits.exchange(0, std::memory_order_acquire);
         if (bits & active_bits) set_active(active_bits & ~bits);
         for (; bits; bits &= bits - 1) {
             int bit = std::countr_zero(bits);
@@ -439,8 +444,7 @@ void Tape::release() {
     int bit = std::exchange(bit_, -1);
     leaves_.clear();
     if (recorder_ != Recorder::here()) {
-        std::lock_guard lock(recorder_->abandoned_mutex);
-        recorder_->abandoned_bits |= uint64_t(1) << bit;
+        recorder_->abandoned_bits.fetch_or(uint64_t(1) << bit, std::memory_order_release);
         return;
     }
     if (recorder_->active_bits >> bit & 1)

@@ -3,9 +3,9 @@
 
 #include <dlfcn.h>
 
-#include <deque>
+#include <array>
+#include <atomic>
 #include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 
 namespace mge {
@@ -13,9 +13,14 @@ namespace {
 
 using KernelMap = std::unordered_map<const OpInfo*, KernelList>;
 
+// Only ever longer. Read without a lock, which a child made by fork() could find taken for good; the lock is
+// between those who add.
 struct Tables {
-    std::shared_mutex mutex;
-    std::deque<KernelMap> by_kind;
+    std::array<KernelMap, 256> by_kind;
+    std::atomic<size_t> count{1};
+    std::mutex adding;
+
+    Tables();
 };
 
 KernelMap make_map(std::span<const KernelEntry> entries) {
@@ -25,10 +30,10 @@ KernelMap make_map(std::span<const KernelEntry> entries) {
     return map;
 }
 
+Tables::Tables() { by_kind[0] = make_map(cpu_kernel_table()); }
+
 Tables& tables() {
     static Tables all;
-    static const bool cpu_added = (all.by_kind.push_back(make_map(cpu_kernel_table())), true);
-    (void)cpu_added;
     return all;
 }
 
@@ -39,10 +44,11 @@ uint8_t add_backend(const Backend& backend) {
         throw DeviceError(text("backend '", backend.name, "' was built for interface ", backend.abi,
                                ", this library has ", backend_abi));
     auto& all = tables();
-    std::unique_lock lock(all.mutex);
+    std::lock_guard lock(all.adding);
     uint8_t kind = add_device_kind(backend.name, backend.device_count, backend.open_device);
-    MGE_CHECK(kind == all.by_kind.size());
-    all.by_kind.push_back(make_map(backend.kernels));
+    MGE_CHECK(kind == all.count.load(std::memory_order_relaxed));
+    all.by_kind[kind] = make_map(backend.kernels);
+    all.count.store(size_t(kind) + 1, std::memory_order_release);
     return kind;
 }
 
@@ -56,8 +62,8 @@ uint8_t load_backend(const char* path, const char* symbol) {
 
 KernelList find_kernels(const OpInfo& op, DeviceId id) {
     auto& all = tables();
-    std::shared_lock lock(all.mutex);
-    auto& map = all.by_kind.at(id.kind);
+    MGE_CHECK(id.kind < all.count.load(std::memory_order_acquire), "kind of device ", int(id.kind));
+    auto& map = all.by_kind[id.kind];
     auto it = map.find(&op);
     if (it == map.end()) throw DeviceError(text("[", op.name, "] is not available on ", physical_name(id)));
     return it->second;
