@@ -98,11 +98,15 @@ struct GradientContext : GradientArguments {
     std::span<const Tensor> variadic_inputs() const;
     const Tensor& output(size_t i = 0) const { return outputs[i]; }
     const Tensor& output_grad(size_t i = 0) const { return output_grads[i]; }
-    bool needs(std::string_view name) const { return needed[index_of_input(op, name)]; }
-    // The gradients by input name; inputs not mentioned get none.
+    bool needs(std::string_view name) const {
+        size_t i = index_of_input(op, name);
+        return i < needed.size() && needed[i];
+    }
+    // The gradients by input name; inputs not mentioned get none, and absent ones want none.
     Tensors result(std::initializer_list<std::pair<std::string_view, Tensor>> grads) const {
         Tensors all(inputs.size());
-        for (auto& [name, grad] : grads) all[index_of_input(op, name)] = grad;
+        for (auto& [name, grad] : grads)
+            if (size_t i = index_of_input(op, name); i < all.size()) all[i] = grad;
         return all;
     }
 

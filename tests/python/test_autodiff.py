@@ -200,3 +200,54 @@ def test_function_at_second_order():
         first, x.grad = x.grad, None
         outer.backward(first)
     assert float(first) == 12 and float(x.grad) == 12
+
+
+def _penalty(x, w, layers):
+    """Squared gradient of a small network with respect to its input."""
+    gm = GradManager().attach(x)
+    with gm:
+        gm.backward(F.sum(layers(x, w) ** 2))
+    grad, x.grad = x.grad, None
+    return F.sum(grad * grad)
+
+
+def _penalty_and_gradient(x, w, layers):
+    with GradManager().attach(w) as outer:
+        value = _penalty(x, w, layers)
+        outer.backward(value)
+    grad, w.grad = w.grad.numpy(), None
+    return float(value), grad
+
+
+NORMS = {
+    "batch_norm": lambda x: F.batch_norm(x, training=True, eps=0.1),
+    "layer_norm": lambda x: F.layer_norm(x, (8, 8), False, eps=0.1),
+    "group_norm": lambda x: F.nn.group_norm(x, 2, False, eps=0.1),
+}
+POOLS = {
+    "max": lambda x: F.max_pool2d(x, 3, 2, 1),
+    "average": lambda x: F.avg_pool2d(x, 2),
+    "adaptive_max": lambda x: F.adaptive_max_pool2d(x, 3),
+    "adaptive_average": lambda x: F.adaptive_avg_pool2d(x, 3),
+}
+
+
+@pytest.mark.parametrize("pool", POOLS)
+@pytest.mark.parametrize("norm", NORMS)
+def test_gradient_penalty_through_norm_and_pool(norm, pool):
+    random = np.random.default_rng(3)
+    x = Tensor(random.normal(size=(2, 1, 8, 8)).astype("float32"))
+    start = random.normal(size=(4, 1, 3, 3)).astype("float32") * 0.5
+
+    def layers(x, w):
+        return POOLS[pool](NORMS[norm](F.conv2d(x, w, padding=1)))
+
+    value, grad = _penalty_and_gradient(x, Tensor(start), layers)
+    assert np.isfinite(value) and value > 0
+    step = 1e-3
+    direction = random.normal(size=start.shape).astype("float32")
+    ahead, behind = (
+        float(_penalty(x, Tensor(start + s * direction), layers)) for s in (step, -step)
+    )
+    numeric = (ahead - behind) / (2 * step)
+    assert abs(np.sum(grad * direction) - numeric) < 0.02 * max(abs(numeric), np.abs(grad).max())

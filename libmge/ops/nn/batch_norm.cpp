@@ -2,6 +2,9 @@
 #include "libmge/ops/nn/batch_norm.h"
 
 #include "libmge/op/define.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/nn/norm_gradient.h"
+#include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
 
@@ -26,6 +29,32 @@ void check_channels(std::string_view who, std::span<const InputInfo> infos, std:
     }
 }
 
+// (1, C, 1, …), as often as x has axes.
+Tensor along_channels(const Tensor& t, const Tensor& x) {
+    if (!t) return t;
+    IntList shape(size_t(x.shape().rank()), 1);
+    shape[1] = x.shape()[1];
+    return reshape(t, {.shape = shape});
+}
+
+NormBackward view_of(const Tensor& x, const Tensor& dy, const Tensor& mean, const Tensor& inv_std) {
+    NormBackward view{x, dy, along_channels(mean, x), along_channels(inv_std, x), {}, {}, {}, {}, {}};
+    for (int axis = 0; axis < x.shape().rank(); ++axis)
+        if (axis != 1) view.statistics_axes.push_back(axis);
+    view.factor_axes = view.statistics_axes;
+    return view;
+}
+
+// Training alone makes the saved statistics depend on x.
+Tensor through_saved_statistics(const GradientContext<BatchNorm::Params>& g) {
+    if (!g.params.training || (!g.output_grad(3) && !g.output_grad(4))) return {};
+    const Tensor& x = g.input("x");
+    NormBackward view = view_of(x, {}, g.output(3), g.output(4));
+    view.dmean = along_channels(g.output_grad(3), x);
+    view.dinv_std = along_channels(g.output_grad(4), x);
+    return in_form_of(gradient_through_statistics(view), x);
+}
+
 }  // namespace
 
 TensorSpecs BatchNorm::infer(const Params&, std::span<const TensorSpec> in) {
@@ -42,10 +71,11 @@ TensorSpecs BatchNorm::infer(const Params&, std::span<const TensorSpec> in) {
 }
 
 Tensors BatchNorm::gradient(const GradientContext<Params>& g) {
-    if (!g.output_grad()) return g.result({});
+    Tensor dx = through_saved_statistics(g);
+    if (!g.output_grad()) return g.result({{"x", dx}});
     Tensors grads = batch_norm_backward(g.input("x"), g.output_grad(), g.input("scale"), g.output(3),
                                         g.output(4), {.training = g.params.training});
-    return g.result({{"x", grads[0]}, {"scale", grads[1]}, {"bias", grads[2]}});
+    return g.result({{"x", dx ? add(grads[0], dx) : grads[0]}, {"scale", grads[1]}, {"bias", grads[2]}});
 }
 
 TensorSpecs BatchNormBackward::infer(const Params&, std::span<const TensorSpec> in) {
@@ -55,6 +85,21 @@ TensorSpecs BatchNormBackward::infer(const Params&, std::span<const TensorSpec> 
                    ErrorClass::value);
     TensorSpec factor{DType::f32, in[2].shape, {}};
     return {{in[0].dtype, in[0].shape, {}}, factor, factor};
+}
+
+Tensors BatchNormBackward::gradient(const GradientContext<Params>& g) {
+    const Tensor &x = g.input("x"), &dy = g.input("dy"), &scale = g.input("scale");
+    const Tensor &mean = g.input("saved_mean"), &inv_std = g.input("saved_inv_std");
+    NormBackward view = view_of(x, dy, mean, inv_std);
+    view.weight = along_channels(scale, x);
+    view.constant_statistics = !g.params.training;
+    NormBackwardGrads grads = gradient_of(
+        view, {g.output_grad(0), along_channels(g.output_grad(1), x), along_channels(g.output_grad(2), x)});
+    return g.result({{"x", in_form_of(grads.x, x)},
+                     {"dy", in_form_of(grads.dy, dy)},
+                     {"scale", in_form_of(grads.weight, scale)},
+                     {"saved_mean", in_form_of(grads.mean, mean)},
+                     {"saved_inv_std", in_form_of(grads.inv_std, inv_std)}});
 }
 
 }  // namespace mge::ops

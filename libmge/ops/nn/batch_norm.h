@@ -6,7 +6,7 @@
 namespace mge::ops {
 
 // Scale, bias and all statistics are f32 with one element per channel, whatever their shape and the dtype of
-// x. Gradients go through y alone: the statistics are state, not results.
+// x. Gradients go through y and the saved statistics; the running ones are state, not results.
 struct BatchNorm {
     static constexpr auto name = "batch_norm";
     static constexpr auto doc =
@@ -52,9 +52,9 @@ struct BatchNormBackward {
     };
     static constexpr auto fields = field_list(
         field<&Params::training>("training", "Whether the statistics were those of x, which depend on it."));
-    static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, BatchNormBackward);

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/group_norm.h"
 
+#include <array>
+
+#include "libmge/device/device.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/nn/norm_gradient.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
 
 namespace mge::ops {
 
@@ -24,6 +31,23 @@ Shape statistics_shape(std::string_view who, const TensorSpec& x, int64_t groups
 void check_shape(std::string_view who, std::string_view input, const TensorSpec& spec, const Shape& shape) {
     if (!spec.is_absent() && spec.shape != shape)
         throw_user(who, text(input, " must have shape ", shape, ", got ", spec.shape), ErrorClass::value);
+}
+
+// x as (samples, groups, channels of a group, pixels).
+Tensor grouped(const Tensor& x, const Tensor& like, int64_t groups) {
+    if (!x) return x;
+    int64_t channels = like.shape()[1] / groups;
+    if (!like.is_symbolic()) {
+        int64_t pixels = 1;
+        for (int i = 2; i < like.shape().rank(); ++i) pixels *= like.shape()[i];
+        return reshape(x, {.shape = {like.shape()[0], groups, channels, pixels}});
+    }
+    // In a graph the number of samples may change, and the remaining extent is what is left.
+    const std::array<int32_t, 3> rest{int32_t(groups), int32_t(channels), -1};
+    Tensor target = concat(
+        {shape_of(like, {.axis = 0}), tensor_from_host({DType::i32, {3}, {}}, rest.data(), like.device())},
+        {.axis = 0});
+    return reshape(x, target);
 }
 
 }  // namespace
@@ -55,6 +79,35 @@ TensorSpecs GroupNormBackward::infer(const Params& p, std::span<const TensorSpec
     for (size_t i = 5; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], shape);
     TensorSpec factor{in[0].dtype, {in[0].shape[1]}, {}};
     return {{in[0].dtype, in[0].shape, {}}, factor, factor};
+}
+
+Tensors GroupNormBackward::gradient(const GradientContext<Params>& g) {
+    const Tensor &x = g.input("x"), &dy = g.input("dy"), &mean = g.input("mean");
+    const Tensor &inv_std = g.input("inv_std"), &weight = g.input("weight");
+    const Tensor &dmean = g.input("dmean"), &dinv_std = g.input("dinv_std");
+    int64_t groups = g.params.groups, channels = x.shape()[1] / groups;
+    auto of_rows = [&](const Tensor& t) { return t ? add_axis(t, {.axes = {2, 3}}) : t; };
+    auto of_channels = [&](const Tensor& t) {
+        return t ? reshape(t, {.shape = {1, groups, channels, 1}}) : t;
+    };
+    NormBackwardGrads grads = gradient_of(
+        {.x = grouped(x, x, groups),
+         .dy = grouped(dy, x, groups),
+         .mean = of_rows(mean),
+         .inv_std = of_rows(inv_std),
+         .weight = of_channels(weight),
+         .dmean = of_rows(dmean),
+         .dinv_std = of_rows(dinv_std),
+         .statistics_axes = {2, 3},
+         .factor_axes = {0, 3}},
+        {grouped(g.output_grad(0), x, groups), of_channels(g.output_grad(1)), of_channels(g.output_grad(2))});
+    return g.result({{"x", in_form_of(grads.x, x)},
+                     {"dy", in_form_of(grads.dy, dy)},
+                     {"mean", in_form_of(grads.mean, mean)},
+                     {"inv_std", in_form_of(grads.inv_std, inv_std)},
+                     {"weight", in_form_of(grads.weight, weight)},
+                     {"dmean", in_form_of(grads.dmean, dmean)},
+                     {"dinv_std", in_form_of(grads.dinv_std, dinv_std)}});
 }
 
 }  // namespace mge::ops

@@ -46,9 +46,9 @@ struct GroupNormBackward {
     };
     static constexpr auto fields =
         field_list(field<&Params::groups>("groups", "Number of groups; divides the channels."));
-    static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, GroupNormBackward);

@@ -3,6 +3,8 @@
 
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/nn/norm_gradient.h"
+#include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
 
@@ -60,6 +62,34 @@ TensorSpecs LayerNormBackward::infer(const Params& p, std::span<const TensorSpec
     for (size_t i = 5; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], parts.rows);
     TensorSpec factor{in[0].dtype, parts.normalized, {}};
     return {{in[0].dtype, in[0].shape, {}}, factor, factor};
+}
+
+Tensors LayerNormBackward::gradient(const GradientContext<Params>& g) {
+    const Tensor &x = g.input("x"), &dy = g.input("dy"), &mean = g.input("mean");
+    const Tensor &inv_std = g.input("inv_std"), &weight = g.input("weight");
+    const Tensor &dmean = g.input("dmean"), &dinv_std = g.input("dinv_std");
+    IntList leading, trailing;
+    for (int axis = 0; axis < x.shape().rank(); ++axis)
+        (axis < x.shape().rank() - g.params.axes ? leading : trailing).push_back(axis);
+    // (rows, 1, …): to be broadcast along the trailing axes. The factors are so as they are.
+    auto of_rows = [&](const Tensor& t) { return t ? add_axis(t, {.axes = trailing}) : t; };
+    NormBackwardGrads grads = gradient_of({.x = x,
+                                           .dy = dy,
+                                           .mean = of_rows(mean),
+                                           .inv_std = of_rows(inv_std),
+                                           .weight = weight,
+                                           .dmean = of_rows(dmean),
+                                           .dinv_std = of_rows(dinv_std),
+                                           .statistics_axes = trailing,
+                                           .factor_axes = leading},
+                                          {g.output_grad(0), g.output_grad(1), g.output_grad(2)});
+    return g.result({{"x", in_form_of(grads.x, x)},
+                     {"dy", in_form_of(grads.dy, dy)},
+                     {"mean", in_form_of(grads.mean, mean)},
+                     {"inv_std", in_form_of(grads.inv_std, inv_std)},
+                     {"weight", in_form_of(grads.weight, weight)},
+                     {"dmean", in_form_of(grads.dmean, dmean)},
+                     {"dinv_std", in_form_of(grads.dinv_std, dinv_std)}});
 }
 
 }  // namespace mge::ops

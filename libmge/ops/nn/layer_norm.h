@@ -47,9 +47,9 @@ struct LayerNormBackward {
     };
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "How many trailing axes were normalised together."));
-    static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, LayerNormBackward);

@@ -28,22 +28,6 @@ Tensor kept(const Gradient& g, const Tensor& result) {
     return with_kept_axes(g.op.name, result, g.input("x"), g.params.axes, g.params.keepdims);
 }
 
-// How many elements went into each result. In a graph as a value that follows the shape of x.
-Tensor reduced_count(const Gradient& g) {
-    const Tensor& x = g.input("x");
-    auto reduced = reduced_axes(g.op.name, g.params.axes, x.shape().rank());
-    double count = 1;
-    Tensor product;
-    for (int axis = 0; axis < x.shape().rank(); ++axis) {
-        if (!reduced[size_t(axis)]) continue;
-        count *= double(x.shape()[axis]);
-        if (!x.is_symbolic()) continue;
-        Tensor extent = convert_dtype(shape_of(x, {.axis = axis}), DType::f32);
-        product = product ? mul(product, extent) : extent;
-    }
-    return product ? product : scalar_tensor(count, DType::f32, x.device());
-}
-
 // Max and Min alike: wherever x is the result.
 Tensors extreme_gradient(const Gradient& g) {
     const Tensor& x = g.input("x");
@@ -93,6 +77,20 @@ void require_elements(std::string_view name, const Shape& x, const std::array<bo
                        text("axis ", axis, " of shape ", x, " is empty: there is nothing to choose from"));
 }
 
+Tensor reduced_count(const Tensor& x, const IntList& axes) {
+    auto reduced = reduced_axes("reduced_count", axes, x.shape().rank());
+    double count = 1;
+    Tensor product;
+    for (int axis = 0; axis < x.shape().rank(); ++axis) {
+        if (!reduced[size_t(axis)]) continue;
+        count *= double(x.shape()[axis]);
+        if (!x.is_symbolic()) continue;
+        Tensor extent = convert_dtype(shape_of(x, {.axis = axis}), DType::f32);
+        product = product ? mul(product, extent) : extent;
+    }
+    return product ? product : scalar_tensor(count, DType::f32, x.device());
+}
+
 Tensors Sum::gradient(const GradientContext<Params>& g) {
     const Tensor& x = g.input("x");
     if (!is_float(x.dtype())) return g.result({});
@@ -102,7 +100,7 @@ Tensors Sum::gradient(const GradientContext<Params>& g) {
 Tensors Mean::gradient(const GradientContext<Params>& g) {
     const Tensor& x = g.input("x");
     if (!is_float(x.dtype())) return g.result({});
-    Tensor share = div(kept(g, g.output_grad()), reduced_count(g));
+    Tensor share = div(kept(g, g.output_grad()), reduced_count(x, g.params.axes));
     return g.result({{"x", convert_dtype(broadcast_like(share, x), x.dtype())}});
 }
 

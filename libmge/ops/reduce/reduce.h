@@ -20,6 +20,8 @@ Shape reduced_shape(const Shape& x, const std::array<bool, max_rank>& reduced, b
 // A result of reducing x, with the axes of extent 1 that keepdims would have left.
 Tensor with_kept_axes(std::string_view name, const Tensor& result, const Tensor& x, const IntList& axes,
                       bool keepdims);
+// How many elements of x go into each result (f32); in a graph a value that follows the shape of x.
+Tensor reduced_count(const Tensor& x, const IntList& axes);
 // UserError when there is nothing to take an extreme of.
 void require_elements(std::string_view name, const Shape& x, const std::array<bool, max_rank>& reduced);
 

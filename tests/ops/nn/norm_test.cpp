@@ -31,6 +31,23 @@ TEST(LayerNorm, AgreesWithItsReference) {
     }
 }
 
+TEST(LayerNormBackward, HasAGradientItself) {
+    for (auto [x, axes] : {NormCase{{3, 5}, 1}, NormCase{{2, 2, 3, 4}, 2}}) {
+        Shape rows, normalized;
+        for (int i = 0; i < x.rank(); ++i) (i < x.rank() - int(axes) ? rows : normalized).push_back(x[i]);
+        InputSpec mean{.shape = rows, .low = -1, .high = 1, .dtype = DType::f32};
+        InputSpec inv_std{.shape = rows, .low = 0.5, .high = 1.5, .dtype = DType::f32};
+        InputSpec statistics{.shape = rows, .dtype = DType::f32};
+        CheckOptions options{.dtypes = float_types, .reduction = reduction};
+        ops::LayerNormBackward::Params params{.axes = int(axes)};
+        check_op<ops::LayerNormBackward>(params, {{.shape = x}, {.shape = x}, mean, inv_std}, options);
+        check_op<ops::LayerNormBackward>(
+            params,
+            {{.shape = x}, {.shape = x}, mean, inv_std, {.shape = normalized}, statistics, statistics},
+            options);
+    }
+}
+
 TEST(LayerNorm, IsWhatTheFormulaSays) {
     Tensor x = tensor_of<float>({2, 2}, {1, 3, -2, 2});
     Tensors y =
@@ -59,6 +76,21 @@ TEST(GroupNorm, AgreesWithItsReference) {
         CheckOptions options{.dtypes = float_types, .reduction = reduction};
         check_op<ops::GroupNorm>(params, {{.shape = x}, {.shape = channels}, {.shape = channels}}, options);
         check_op<ops::GroupNorm>(params, {{.shape = x}, {.absent = true}, {.absent = true}}, options);
+    }
+}
+
+TEST(GroupNormBackward, HasAGradientItself) {
+    for (auto [x, groups] : {NormCase{{2, 4, 3, 2}, 2}, NormCase{{2, 6}, 3}, NormCase{{3, 2, 5}, 2}}) {
+        Shape rows{x[0], groups}, channels{x[1]};
+        InputSpec mean{.shape = rows, .low = -1, .high = 1, .dtype = DType::f32};
+        InputSpec inv_std{.shape = rows, .low = 0.5, .high = 1.5, .dtype = DType::f32};
+        InputSpec statistics{.shape = rows, .dtype = DType::f32};
+        CheckOptions options{.dtypes = float_types, .reduction = reduction};
+        ops::GroupNormBackward::Params params{.groups = groups};
+        check_op<ops::GroupNormBackward>(params, {{.shape = x}, {.shape = x}, mean, inv_std}, options);
+        check_op<ops::GroupNormBackward>(
+            params, {{.shape = x}, {.shape = x}, mean, inv_std, {.shape = channels}, statistics, statistics},
+            options);
     }
 }
 

@@ -77,13 +77,39 @@ TEST(PoolBackward, AgreesWithItsReference) {
         int64_t windows = c.kernel[0] * c.kernel[1];
         check_op<ops::AvgPool2dBackward>({.kernel = c.kernel, .stride = c.stride, .padding = c.padding},
                                          {{.shape = c.x}, {.shape = y}},
-                                         {.dtypes = float_types, .reduction = windows});
+                                         {.dtypes = float_types, .reduction = windows, .gradient = false});
         // Few different values: many elements are the largest of their window.
         check_op<ops::MaxPool2dBackward>(
             {.kernel = c.kernel, .stride = c.stride, .padding = c.padding},
             {{.shape = c.x, .values = {0, 1, 1, 0, 1}}, {.shape = y, .values = {1}}, {.shape = y}},
-            {.dtypes = float_types, .reduction = windows});
+            {.dtypes = float_types, .reduction = windows, .gradient = false});
     }
+}
+
+// Which elements are the largest is a matter of x and y: finite differences of dy and of v alone.
+std::vector<InputSpec> with_fixed_choice(const Shape& x, const Shape& y, const Shape& last) {
+    return {{.shape = x, .differentiate = false, .values = {0, 1, 1, 0, 1}},
+            {.shape = y, .differentiate = false, .values = {1}},
+            {.shape = last}};
+}
+
+TEST(PoolBackward, HasAGradientItself) {
+    for (auto& c : {pool_cases[0], pool_cases[1], pool_cases[3]}) {
+        Shape y = ops::pool_geometry("test", c.x, c.kernel, c.stride, c.padding).y_shape();
+        CheckOptions options{.dtypes = float_types, .reduction = c.kernel[0] * c.kernel[1]};
+        check_op<ops::MaxPool2dBackward>({.kernel = c.kernel, .stride = c.stride, .padding = c.padding},
+                                         with_fixed_choice(c.x, y, y), options);
+        check_op<ops::MaxPool2dSelect>({.kernel = c.kernel, .stride = c.stride, .padding = c.padding},
+                                       with_fixed_choice(c.x, y, c.x), options);
+        check_op<ops::AvgPool2dBackward>({.kernel = c.kernel, .stride = c.stride, .padding = c.padding},
+                                         {{.shape = c.x, .differentiate = false}, {.shape = y}}, options);
+    }
+    Shape x{2, 3, 7, 5}, y{2, 3, 2, 3};
+    CheckOptions options{.dtypes = float_types, .reduction = 35};
+    check_op<ops::AdaptiveMaxPool2dBackward>({.height = 2, .width = 3}, with_fixed_choice(x, y, y), options);
+    check_op<ops::AdaptiveMaxPool2dSelect>({.height = 2, .width = 3}, with_fixed_choice(x, y, x), options);
+    check_op<ops::AdaptiveAvgPool2dBackward>({.height = 2, .width = 3},
+                                             {{.shape = x, .differentiate = false}, {.shape = y}}, options);
 }
 
 Tensor counting(const Shape& shape) {

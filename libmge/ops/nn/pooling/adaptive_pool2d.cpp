@@ -7,6 +7,7 @@ namespace mge::ops {
 
 constinit const OpInfo AdaptiveMaxPool2d::info = define<AdaptiveMaxPool2d>();
 constinit const OpInfo AdaptiveMaxPool2dBackward::info = define<AdaptiveMaxPool2dBackward>();
+constinit const OpInfo AdaptiveMaxPool2dSelect::info = define<AdaptiveMaxPool2dSelect>();
 constinit const OpInfo AdaptiveAvgPool2d::info = define<AdaptiveAvgPool2d>();
 constinit const OpInfo AdaptiveAvgPool2dBackward::info = define<AdaptiveAvgPool2dBackward>();
 
@@ -37,6 +38,26 @@ TensorSpecs AdaptiveMaxPool2dBackward::infer(const Params& p, std::span<const Te
     return {{in[0].dtype, in[0].shape, {}}};
 }
 
+// Linear in dy. Which elements are the largest does not change with small changes of x.
+Tensors AdaptiveMaxPool2dBackward::gradient(const GradientContext<Params>& g) {
+    Tensor selected = adaptive_max_pool2d_select(g.input("x"), g.input("y"), g.output_grad(),
+                                                 {.height = g.params.height, .width = g.params.width});
+    return g.result({{"dy", selected}});
+}
+
+TensorSpecs AdaptiveMaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape y = geometry_of<AdaptiveMaxPool2dSelect>(p, in).y_shape();
+    check_pool_input(name, "y", in[1], y);
+    check_pool_input(name, "v", in[2], in[0].shape);
+    return {{in[2].dtype, y, {}}};
+}
+
+Tensors AdaptiveMaxPool2dSelect::gradient(const GradientContext<Params>& g) {
+    Tensor scattered = adaptive_max_pool2d_backward(g.input("x"), g.input("y"), g.output_grad(),
+                                                    {.height = g.params.height, .width = g.params.width});
+    return g.result({{"v", scattered}});
+}
+
 TensorSpecs AdaptiveAvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, geometry_of<AdaptiveAvgPool2d>(p, in).y_shape(), {}}};
 }
@@ -50,6 +71,12 @@ Tensors AdaptiveAvgPool2d::gradient(const GradientContext<Params>& g) {
 TensorSpecs AdaptiveAvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
     check_pool_input(name, "dy", in[1], geometry_of<AdaptiveAvgPool2dBackward>(p, in).y_shape());
     return {{in[1].dtype, in[0].shape, {}}};
+}
+
+Tensors AdaptiveAvgPool2dBackward::gradient(const GradientContext<Params>& g) {
+    Tensor averaged =
+        adaptive_avg_pool2d(g.output_grad(), {.height = g.params.height, .width = g.params.width});
+    return g.result({{"dy", averaged}});
 }
 
 }  // namespace mge::ops

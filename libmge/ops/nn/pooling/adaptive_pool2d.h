@@ -40,13 +40,35 @@ struct AdaptiveMaxPool2dBackward {
     };
     static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
                                               field<&Params::width>("width", "Columns of the result."));
-    static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AdaptiveMaxPool2dBackward);
 inline constexpr OpFunction<AdaptiveMaxPool2dBackward> adaptive_max_pool2d_backward{};
+
+struct AdaptiveMaxPool2dSelect {
+    static constexpr auto name = "adaptive_max_pool2d_select";
+    static constexpr auto doc =
+        "Sum of v over the elements of each window of x that are its largest, y; the gradient of "
+        "adaptive_max_pool2d_backward with respect to dy.";
+    static constexpr auto inputs = names("x", "y", "v");
+    static constexpr auto outputs = output_names("z");
+    struct Params {
+        int64_t height = 1;
+        int64_t width = 1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
+                                              field<&Params::width>("width", "Columns of the result."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AdaptiveMaxPool2dSelect);
+inline constexpr OpFunction<AdaptiveMaxPool2dSelect> adaptive_max_pool2d_select{};
 
 struct AdaptiveAvgPool2d {
     static constexpr auto name = "adaptive_avg_pool2d";
@@ -81,9 +103,9 @@ struct AdaptiveAvgPool2dBackward {
     };
     static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
                                               field<&Params::width>("width", "Columns of the result."));
-    static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AdaptiveAvgPool2dBackward);

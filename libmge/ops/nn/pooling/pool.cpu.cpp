@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All pooling operators come down to a PoolGeometry and to one of four computations.
+// All pooling operators come down to a PoolGeometry and to one of five computations.
 #include <algorithm>
 #include <limits>
 
@@ -185,6 +185,34 @@ void run_max_backward_reference(const Prepared& prepared, const Launch& launch) 
     });
 }
 
+// --- select: x, y, v -> z; the sum of v where x is the largest ---
+
+template <class T, class Sum>
+void select_planes(const State& s, const Launch& launch, int64_t begin, int64_t end) {
+    const T *x = launch.in<T>(0), *y = launch.in<T>(1), *v = launch.in<T>(2);
+    for_windows(s.g, begin, end, [&](int64_t x_plane, int64_t place, const Window& w) {
+        Sum sum = 0;
+        for_elements(s.g, x_plane, w,
+                     [&](int64_t i) { sum += float(x[i]) == float(y[place]) ? Sum(float(v[i])) : Sum(0); });
+        launch.out<T>(0)[place] = T(float(sum));
+    });
+}
+
+void run_select_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        select_planes<T, double>(s, launch, 0, s.g.images * s.g.channels);
+    });
+}
+
+void run_select_planes(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    int64_t cost = s.g.out[0] * s.g.out[1] * s.g.kernel[0] * s.g.kernel[1] + 1;
+    par_for(launch.threads, s.g.images * s.g.channels, parallel_grain / cost + 1,
+            [&](int64_t begin, int64_t end) { select_planes<float, float>(s, launch, begin, end); });
+}
+
 // --- backward of average: x (its shape only), dy -> dx ---
 
 void run_average_backward_reference(const Prepared& prepared, const Launch& launch) {
@@ -265,6 +293,10 @@ constexpr std::array max_backward_algorithms{
     Algorithm{"planes", supports_planes, prepare<Op>, run_max_backward_planes}, cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_max_backward_reference, {.naive = true}}};
 template <class Op>
+constexpr std::array<Algorithm, 2> select_algorithms{
+    {{"planes", supports_planes, prepare<Op>, run_select_planes},
+     {"reference", plain_layouts, prepare<Op>, run_select_reference, {.naive = true}}}};
+template <class Op>
 constexpr std::array average_backward_algorithms{
     Algorithm{"planes", supports_planes, prepare<Op>, run_average_backward_planes},
     onednn_pool<Op, PoolKind::average_backward>(), cpu::in_f32<Cpu, Op>(),
@@ -274,12 +306,14 @@ constexpr std::array average_backward_algorithms{
 
 KernelList kernels(Cpu, MaxPool2d) { return max_algorithms<MaxPool2d>; }
 KernelList kernels(Cpu, MaxPool2dBackward) { return max_backward_algorithms<MaxPool2dBackward>; }
+KernelList kernels(Cpu, MaxPool2dSelect) { return select_algorithms<MaxPool2dSelect>; }
 KernelList kernels(Cpu, AvgPool2d) { return average_algorithms<AvgPool2d>; }
 KernelList kernels(Cpu, AvgPool2dBackward) { return average_backward_algorithms<AvgPool2dBackward>; }
 KernelList kernels(Cpu, AdaptiveMaxPool2d) { return max_algorithms<AdaptiveMaxPool2d>; }
 KernelList kernels(Cpu, AdaptiveMaxPool2dBackward) {
     return max_backward_algorithms<AdaptiveMaxPool2dBackward>;
 }
+KernelList kernels(Cpu, AdaptiveMaxPool2dSelect) { return select_algorithms<AdaptiveMaxPool2dSelect>; }
 KernelList kernels(Cpu, AdaptiveAvgPool2d) { return average_algorithms<AdaptiveAvgPool2d>; }
 KernelList kernels(Cpu, AdaptiveAvgPool2dBackward) {
     return average_backward_algorithms<AdaptiveAvgPool2dBackward>;

@@ -7,6 +7,7 @@ namespace mge::ops {
 
 constinit const OpInfo MaxPool2d::info = define<MaxPool2d>();
 constinit const OpInfo MaxPool2dBackward::info = define<MaxPool2dBackward>();
+constinit const OpInfo MaxPool2dSelect::info = define<MaxPool2dSelect>();
 constinit const OpInfo AvgPool2d::info = define<AvgPool2d>();
 constinit const OpInfo AvgPool2dBackward::info = define<AvgPool2dBackward>();
 
@@ -38,6 +39,28 @@ TensorSpecs MaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec
     return {{in[0].dtype, in[0].shape, {}}};
 }
 
+// Linear in dy. Which elements are the largest does not change with small changes of x.
+Tensors MaxPool2dBackward::gradient(const GradientContext<Params>& g) {
+    auto& p = g.params;
+    Tensor selected = max_pool2d_select(g.input("x"), g.input("y"), g.output_grad(),
+                                        {.kernel = p.kernel, .stride = p.stride, .padding = p.padding});
+    return g.result({{"dy", selected}});
+}
+
+TensorSpecs MaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape y = geometry_of<MaxPool2dSelect>(p, in).y_shape();
+    check_pool_input(name, "y", in[1], y);
+    check_pool_input(name, "v", in[2], in[0].shape);
+    return {{in[2].dtype, y, {}}};
+}
+
+Tensors MaxPool2dSelect::gradient(const GradientContext<Params>& g) {
+    auto& p = g.params;
+    Tensor scattered = max_pool2d_backward(g.input("x"), g.input("y"), g.output_grad(),
+                                           {.kernel = p.kernel, .stride = p.stride, .padding = p.padding});
+    return g.result({{"v", scattered}});
+}
+
 TensorSpecs AvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
     return {{in[0].dtype, geometry_of<AvgPool2d>(p, in).y_shape(), {}}};
 }
@@ -55,6 +78,14 @@ Tensors AvgPool2d::gradient(const GradientContext<Params>& g) {
 TensorSpecs AvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
     check_pool_input(name, "dy", in[1], geometry_of<AvgPool2dBackward>(p, in).y_shape());
     return {{in[1].dtype, in[0].shape, {}}};
+}
+
+Tensors AvgPool2dBackward::gradient(const GradientContext<Params>& g) {
+    auto& p = g.params;
+    return g.result({{"dy", avg_pool2d(g.output_grad(), {.kernel = p.kernel,
+                                                         .stride = p.stride,
+                                                         .padding = p.padding,
+                                                         .count_include_pad = p.count_include_pad})}});
 }
 
 }  // namespace mge::ops

@@ -47,13 +47,39 @@ struct MaxPool2dBackward {
                    field<&Params::stride>("stride", "Step of the window along height and width."),
                    field<&Params::padding>(
                        "padding", "Border above and below, left and right, that the window may reach into."));
-    static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, MaxPool2dBackward);
 inline constexpr OpFunction<MaxPool2dBackward> max_pool2d_backward{};
+
+struct MaxPool2dSelect {
+    static constexpr auto name = "max_pool2d_select";
+    static constexpr auto doc =
+        "Sum of v over the elements of each window of x that are its largest, y; the gradient of "
+        "max_pool2d_backward with respect to dy.";
+    static constexpr auto inputs = names("x", "y", "v");
+    static constexpr auto outputs = output_names("z");
+    struct Params {
+        Pair kernel{1, 1};
+        Pair stride{1, 1};
+        Pair padding{0, 0};
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::kernel>("kernel", "Size of the window."),
+                   field<&Params::stride>("stride", "Step of the window along height and width."),
+                   field<&Params::padding>(
+                       "padding", "Border above and below, left and right, that the window may reach into."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, MaxPool2dSelect);
+inline constexpr OpFunction<MaxPool2dSelect> max_pool2d_select{};
 
 struct AvgPool2d {
     static constexpr auto name = "avg_pool2d";
@@ -101,9 +127,9 @@ struct AvgPool2dBackward {
                        "padding", "Border above and below, left and right, that the window may reach into."),
                    field<&Params::count_include_pad>("count_include_pad",
                                                      "Divide by the size of the window even at the border."));
-    static constexpr bool stops_gradient = true;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AvgPool2dBackward);
