@@ -24,9 +24,11 @@
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/sort.h"
 #include "libmge/ops/index/take.h"
+#include "libmge/ops/linalg/matinv.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/nn/ctc_loss.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
@@ -50,6 +52,9 @@
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/transpose.h"
+#include "libmge/ops/vision/nms.h"
+#include "libmge/ops/vision/remap.h"
+#include "libmge/ops/vision/roi_pool2d.h"
 
 namespace mge {
 
@@ -93,6 +98,8 @@ using AllOps = TypeList<
     ops::Copy,
     ops::Cos,
     ops::Cosh,
+    ops::CtcLoss,
+    ops::CtcLossBackward,
     ops::Cumsum,
     ops::Div,
     ops::Dropout,
@@ -138,6 +145,7 @@ using AllOps = TypeList<
     ops::LogicalOr,
     ops::LogicalXor,
     ops::Logsigmoid,
+    ops::Matinv,
     ops::Matmul,
     ops::Max,
     ops::MaxPool2d,
@@ -150,6 +158,7 @@ using AllOps = TypeList<
     ops::Mod,
     ops::Mul,
     ops::Neg,
+    ops::Nms,
     ops::Normal,
     ops::NotEqual,
     ops::OneHot,
@@ -163,11 +172,16 @@ using AllOps = TypeList<
     ops::ReduceToShape,
     ops::Relu,
     ops::Relu6,
+    ops::Remap,
+    ops::RemapBackwardData,
+    ops::RemapBackwardMap,
     ops::RemoveAxis,
     ops::Reorder,
     ops::Reshape,
     ops::ReshapeLike,
     ops::RightShift,
+    ops::RoiPool2d,
+    ops::RoiPool2dBackward,
     ops::Round,
     ops::Rsqrt,
     ops::Scatter,

@@ -269,6 +269,17 @@ class ops:
         """
 
     @staticmethod
+    def adaptive_max_pool2d_select(x: Operand, y: Operand, v: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+        """Sum of v over the elements of each window of x that are its largest, y; the gradient of adaptive_max_pool2d_backward with respect to dy.
+
+        Args:
+            height: Rows of the result.
+            width: Columns of the result.
+        Returns:
+            z
+        """
+
+    @staticmethod
     def add(a: Operand, b: Operand) -> Tensor:
         """Elementwise sum.
         Returns:
@@ -546,6 +557,26 @@ class ops:
         """Hyperbolic cosine.
         Returns:
             y
+        """
+
+    @staticmethod
+    def ctc_loss(x: Operand, lengths: Operand, labels: Operand, label_lengths: Operand, *, blank: int = 0) -> Tensor:
+        """Connectionist temporal classification (Graves et al., 2006): -log of the probability that the classes of probabilities x (T, N, C) spell the labels when repetitions and then blanks are dropped. Of sample n the first lengths[n] steps count.
+
+        Args:
+            blank: The class that stands for no label.
+        Returns:
+            loss
+        """
+
+    @staticmethod
+    def ctc_loss_backward(x: Operand, lengths: Operand, labels: Operand, label_lengths: Operand, dloss: Operand, *, blank: int = 0) -> Tensor:
+        """Gradient of ctc_loss with respect to x.
+
+        Args:
+            blank: The class that stands for no label.
+        Returns:
+            dx
         """
 
     @staticmethod
@@ -927,6 +958,13 @@ class ops:
         """
 
     @staticmethod
+    def matinv(x: Operand) -> Tensor:
+        """Inverse of each square matrix of the last two axes (Gauss-Jordan elimination with pivots, in double precision).
+        Returns:
+            y
+        """
+
+    @staticmethod
     def matmul(a: Operand, b: Operand, bias: Operand | None = None, residual: Operand | None = None, *, transpose_a: bool = False, transpose_b: bool = False, activation: str = 'none') -> Tensor:
         """Matrix product of the last two axes, with numpy's rules for vectors and batches; then an optional bias (one value per column), an optional residual (of the result's shape) and an activation.
 
@@ -971,6 +1009,18 @@ class ops:
             padding: Border above and below, left and right, that the window may reach into.
         Returns:
             dx
+        """
+
+    @staticmethod
+    def max_pool2d_select(x: Operand, y: Operand, v: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> Tensor:
+        """Sum of v over the elements of each window of x that are its largest, y; the gradient of max_pool2d_backward with respect to dy.
+
+        Args:
+            kernel: Size of the window.
+            stride: Step of the window along height and width.
+            padding: Border above and below, left and right, that the window may reach into.
+        Returns:
+            z
         """
 
     @staticmethod
@@ -1028,6 +1078,17 @@ class ops:
         """The negative.
         Returns:
             y
+        """
+
+    @staticmethod
+    def nms(boxes: Operand, scores: Operand, *, threshold: float = 0.5, max_output: int = -1) -> Tensor:
+        """Non-maximum suppression: the indices of the boxes (N, 4) of corners x1, y1, x2, y2 that overlap no better one too much, best score (N) first. Among equal scores the first is the best.
+
+        Args:
+            threshold: Largest accepted intersection over union of two boxes.
+            max_output: How many indices at most; -1: all.
+        Returns:
+            indices
         """
 
     @staticmethod
@@ -1153,6 +1214,42 @@ class ops:
         """
 
     @staticmethod
+    def remap(x: Operand, map: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> Tensor:
+        """Images (M, C, OH, OW) whose pixels are those of x (N, C, H, W) at the places map (M, OH, OW, 2), column first, in pixels. Map m is of image m, or of image[m].
+
+        Args:
+            interpolation: Between the four pixels around, or the nearest.
+            border: What lies outside of an image.
+            value: The constant outside.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def remap_backward_data(x: Operand, map: Operand, dy: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> Tensor:
+        """Gradient of remap with respect to x, of whom only the shape is read.
+
+        Args:
+            interpolation: Between the four pixels around, or the nearest.
+            border: What lies outside of an image.
+            value: The constant outside.
+        Returns:
+            dx
+        """
+
+    @staticmethod
+    def remap_backward_map(x: Operand, map: Operand, dy: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> Tensor:
+        """Gradient of remap with respect to the map.
+
+        Args:
+            interpolation: Between the four pixels around, or the nearest.
+            border: What lies outside of an image.
+            value: The constant outside.
+        Returns:
+            dmap
+        """
+
+    @staticmethod
     def remove_axis(x: Operand, *, axes: Sequence[int] = ()) -> Tensor:
         """Drops axes of extent 1.
 
@@ -1194,6 +1291,32 @@ class ops:
         """a / 2^b rounded down.
         Returns:
             y
+        """
+
+    @staticmethod
+    def roi_pool2d(x: Operand, regions: Operand, *, height: int = 1, width: int = 1, mode: str = 'max', scale: float = 1.0) -> Tensor:
+        """Pools regions of images x (N, C, H, W) to (R, C, height, width). Regions (R, 5) are the index of an image and the corners x1, y1, x2, y2, rounded to pixels and inclusive; an empty cell gives 0.
+
+        Args:
+            height: Rows of each result.
+            width: Columns of each result.
+            mode: The largest pixel of a cell, or their mean.
+            scale: Pixels of x per unit of the regions.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, *, height: int = 1, width: int = 1, mode: str = 'max', scale: float = 1.0) -> Tensor:
+        """Gradient of roi_pool2d with respect to x; of a maximum it goes to the first of the largest pixels.
+
+        Args:
+            height: Rows of each result.
+            width: Columns of each result.
+            mode: The largest pixel of a cell, or their mean.
+            scale: Pixels of x per unit of the regions.
+        Returns:
+            dx
         """
 
     @staticmethod

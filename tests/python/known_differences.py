@@ -4,24 +4,9 @@
 # Functions of the interface that this version does not have.
 FUNCTIONS = [
     "F.complex",
-    "F.conv3d",
-    "F.conv_transpose3d",
-    "F.deformable_conv2d",
-    "F.local_conv2d",
-    "F.loss.ctc_loss",
-    "F.matinv",
-    "F.nn.region_restricted_conv",
     "F.polar",
     "F.real",
     "F.svd",
-    "F.vision.correlation",
-    "F.vision.cvt_color",
-    "F.vision.nms",
-    "F.vision.remap",
-    "F.vision.roi_align",
-    "F.vision.roi_pooling",
-    "F.vision.warp_affine",
-    "F.vision.warp_perspective",
 ]
 
 # Calls that answer otherwise: id and reason.
@@ -110,6 +95,14 @@ CASES = {
     **dict.fromkeys(
         ["T.__getitem__/026", "T.__setitem__/026"], "recorded fails for slices beyond the end"
     ),
+    **dict.fromkeys(
+        [f"F.vision.warp_affine/00{i}" for i in range(4)],
+        "recorded rounds places in NHWC images to 1/32 of a pixel",
+    ),
+    **dict.fromkeys(
+        [f"F.vision.correlation/00{i}" for i in range(4)],
+        "recorded gradient is not that of the result; finite differences are",
+    ),
     "T.__index__/000": "recorded is an AttributeError; Python's protocol wants a TypeError",
     **dict.fromkeys(
         ["T.__and__/002", "T.__or__/002", "T.__xor__/002"],
@@ -119,11 +112,7 @@ CASES = {
 
 # Modules of the interface that this version does not have.
 MODULES_NOT_AVAILABLE = [
-    "Conv3d",
-    "ConvTranspose3d",
-    "DeformableConv2d",
     "DeformablePSROIPooling",
-    "LocalConv2d",
     "MultiHeadAttention",
 ]
 

@@ -23,13 +23,8 @@ from .nn import *  # noqa: F403
 from .tensor import *  # noqa: F403
 
 _NOT_AVAILABLE = (
-    "conv3d",
-    "conv_transpose3d",
-    "deformable_conv2d",
     "deformable_psroi_pooling",
-    "local_conv2d",
     "multi_head_attention",
-    "matinv",
     "svd",
     "polar",
     "complex",
@@ -38,10 +33,6 @@ _NOT_AVAILABLE = (
     "distributed",
     "external",
     "quantized",
-    "remap",
-    "warp_affine",
-    "warp_perspective",
-    "region_restricted_conv",
 )
 
 

@@ -6,12 +6,10 @@ position it is ignored, as callers of the interface rely on.
 import functools
 
 from .. import _mge
-from ..core.not_available import not_available
 from ..tensor import Tensor
 from .activation import logsigmoid
 from .math import mean, sum
 
-_NOT_AVAILABLE = ("ctc_loss",)
 _REDUCTIONS = {"mean": mean, "sum": sum, "none": lambda loss: loss}
 
 
@@ -159,5 +157,37 @@ def hinge_loss(pred: Tensor, label: Tensor, norm: str = "L1", reduction: str = "
     return sum(loss if str(norm).upper() == "L1" else _mge.ops.square(loss), axis=1)
 
 
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)
+def ctc_loss(
+    pred: Tensor,
+    pred_lengths: Tensor,
+    label: Tensor,
+    label_lengths: Tensor,
+    blank: int = 0,
+    reduction: str = "mean",
+) -> Tensor:
+    """Connectionist temporal classification: how unlikely the labels are (Graves et al., 2006).
+
+    Args:
+        pred: (T, N, C), probabilities.
+        pred_lengths: (N,), how many of the T steps count.
+        label: (N, S), of which the first ``label_lengths`` count, or all labels in one vector.
+        label_lengths: (N,).
+        blank: the class that stands for no label.
+        reduction: ``"mean"`` of loss over label length, ``"sum"`` or ``"none"``; also by position.
+    Returns:
+        Tensor: a number, or (N,).
+    Raises:
+        AssertionError: shapes or lengths do not fit, or a label is no class.
+        ValueError: ``reduction`` is unknown.
+    Example:
+        >>> pred = F.full((2, 1, 2), 0.5)
+        >>> F.nn.ctc_loss(pred, Tensor([2]), Tensor([[1]]), Tensor([1]))
+        Tensor(0.2876821, device=xpux:0)
+    """
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"[ctc_loss] reduction must be in {list(_REDUCTIONS)}, got {reduction!r}")
+    lengths = [t.astype("int32") for t in (pred_lengths, label, label_lengths)]
+    loss = _mge.ops.ctc_loss(pred.astype("float32"), *lengths, blank=blank)
+    if reduction == "mean":
+        loss = loss / _mge.ops.maximum(label_lengths.astype("float32"), 1.0)
+    return _REDUCTIONS[reduction](loss)

@@ -26,6 +26,7 @@ __all__ = [
     "dot",
     "isinf",
     "isnan",
+    "matinv",
     "matmul",
     "max",
     "mean",
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 Axis = int | Sequence[int] | None
-_NOT_AVAILABLE = ("matinv", "svd")
+_NOT_AVAILABLE = ("svd",)
 
 
 def isnan(inp: Operand) -> Tensor:
@@ -443,6 +444,23 @@ def normalize(
     """
     size = norm(inp, ord) if axis is None else norm(inp, ord, axis, keepdims=True)
     return _mge.ops.div(inp, _mge.ops.maximum(size, eps))
+
+
+def matinv(inp: Tensor) -> Tensor:
+    """Inverse of square matrices.
+
+    Args:
+        inp: (..., N, N).
+    Returns:
+        Tensor of that shape.
+    Raises:
+        RuntimeError: the matrices are not square, or one has no inverse.
+    Example:
+        >>> F.matinv(Tensor([[2.0, 0.0], [0.0, 4.0]]))
+        Tensor([[0.5  0.  ]
+         [0.   0.25]], device=xpux:0)
+    """
+    return _mge.ops.matinv(inp)
 
 
 def __getattr__(name: str):

@@ -35,6 +35,7 @@ from .convolution import (  # noqa: F401
 from .loss import (  # noqa: F401
     binary_cross_entropy,
     cross_entropy,
+    ctc_loss,
     hinge_loss,
     l1_loss,
     square_loss,
@@ -56,7 +57,21 @@ from .pooling import (  # noqa: F401
     avg_pool2d,
     max_pool2d,
 )
-from .vision import flip, interpolate, rot90  # noqa: F401
+from .vision import (  # noqa: F401
+    correlation,
+    cvt_color,
+    flip,
+    interpolate,
+    nms,
+    remap,
+    roi_align,
+    roi_pooling,
+    rot90,
+    warp_affine,
+    warp_perspective,
+)
+from .volume_convolution import conv3d, conv_transpose3d
+from .window_convolution import deformable_conv2d, local_conv2d, region_restricted_conv
 
 __all__ = [
     "adaptive_avg_pool2d",
@@ -65,7 +80,10 @@ __all__ = [
     "batch_norm",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_transpose2d",
+    "conv_transpose3d",
+    "deformable_conv2d",
     "dropout",
     "embedding",
     "gelu",
@@ -78,6 +96,7 @@ __all__ = [
     "layer_norm",
     "leaky_relu",
     "linear",
+    "local_conv2d",
     "local_response_norm",
     "logsigmoid",
     "logsoftmax",
@@ -87,8 +106,10 @@ __all__ = [
     "pad",
     "pixel_shuffle",
     "prelu",
+    "region_restricted_conv",
     "relu",
     "relu6",
+    "remap",
     "sigmoid",
     "silu",
     "sliding_window",
@@ -96,26 +117,14 @@ __all__ = [
     "softmax",
     "softplus",
     "sync_batch_norm",
+    "warp_affine",
+    "warp_perspective",
 ]
 
 NOT_AVAILABLE = (
-    "conv3d",
-    "conv_transpose3d",
-    "deformable_conv2d",
-    "local_conv2d",
     "deformable_psroi_pooling",
-    "region_restricted_conv",
     "multi_head_attention",
     "conv_bias_activation",
-    "ctc_loss",
-    "cvt_color",
-    "roi_pooling",
-    "correlation",
-    "roi_align",
-    "nms",
-    "remap",
-    "warp_affine",
-    "warp_perspective",
     "nvof",
     "resize",
     "rotate",

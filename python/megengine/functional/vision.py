@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images: resizing and turning."""
+"""Images: resizing, turning, warping, colours, regions."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,12 @@ from .. import _mge
 from ..core.not_available import not_available
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
+from .color import cvt_color  # noqa: F401
+from .detection import nms, roi_align, roi_pooling  # noqa: F401
+from .warping import remap, warp_affine, warp_perspective  # noqa: F401
+from .window_convolution import correlation  # noqa: F401
 
 _NOT_AVAILABLE = (
-    "cvt_color",
-    "roi_pooling",
-    "correlation",
-    "roi_align",
-    "nms",
-    "remap",
-    "warp_affine",
-    "warp_perspective",
     "nvof",
     "rotate",
     "resize",

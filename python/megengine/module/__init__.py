@@ -8,7 +8,18 @@ from .adaptive_pooling import AdaptiveAvgPool2d, AdaptiveMaxPool2d
 from .batch_matmul_activation import BatchMatMulActivation
 from .batchnorm import BatchNorm1d, BatchNorm2d, SyncBatchNorm
 from .concat import Concat
-from .conv import Conv1d, Conv2d, ConvRelu2d, ConvTranspose2d, ConvTransposeRelu2d
+from .conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvRelu2d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    ConvTransposeRelu2d,
+    DeformableConv2d,
+    LocalConv2d,
+    RegionRestrictedConv,
+)
 from .conv_bn import ConvBn2d, ConvBnRelu2d
 from .conv_transpose_bn import ConvTransposeBn2d, ConvTransposeBnRelu2d
 from .dropout import Dropout
@@ -38,13 +49,16 @@ __all__ = [
     "Concat",
     "Conv1d",
     "Conv2d",
+    "Conv3d",
     "ConvBn2d",
     "ConvBnRelu2d",
     "ConvRelu2d",
     "ConvTranspose2d",
+    "ConvTranspose3d",
     "ConvTransposeBn2d",
     "ConvTransposeBnRelu2d",
     "ConvTransposeRelu2d",
+    "DeformableConv2d",
     "DequantStub",
     "Dropout",
     "Elemwise",
@@ -62,6 +76,7 @@ __all__ = [
     "LinearBn1d",
     "LinearBnRelu1d",
     "LinearRelu",
+    "LocalConv2d",
     "LocalResponseNorm",
     "MaxPool2d",
     "Module",
@@ -72,6 +87,7 @@ __all__ = [
     "RNN",
     "RNNCell",
     "ReLU",
+    "RegionRestrictedConv",
     "Sequential",
     "SiLU",
     "Sigmoid",
@@ -81,13 +97,8 @@ __all__ = [
     "SyncBatchNorm",
 ]
 _NOT_AVAILABLE = (
-    "Conv3d",
-    "ConvTranspose3d",
-    "DeformableConv2d",
     "DeformablePSROIPooling",
-    "LocalConv2d",
     "MultiHeadAttention",
-    "RegionRestrictedConv",
     "external",
     "qat",
     "quantized",

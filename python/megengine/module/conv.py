@@ -6,119 +6,13 @@ even with groups; biases start at zero.
 """
 
 import math
-from abc import abstractmethod
-
-import numpy as np
 
 from .. import functional as F
-from ..core.not_available import not_available
 from ..core.operands import Pair, pair
-from ..tensor import Parameter, Tensor
-from . import init
-from .module import Module
-
-_PADDING_MODES = ("zeros", "reflect", "replicate")
-_NOT_AVAILABLE = (
-    "Conv3d",
-    "ConvTranspose3d",
-    "LocalConv2d",
-    "DeformableConv2d",
-    "RegionRestrictedConv",
-)
-
-
-class _ConvNd(Module):
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size,
-        stride,
-        padding,
-        output_padding,
-        dilation,
-        groups: int,
-        bias: bool,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        if in_channels % groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups != 0:
-            raise ValueError("out_channels must be divisible by groups")
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.output_padding = output_padding
-        self.dilation = dilation
-        self.groups = groups
-        self.weight = Parameter(np.zeros(self._infer_weight_shape(), np.float32))
-        self.bias = None
-        if bias:
-            self.bias = Parameter(np.zeros(self._infer_bias_shape(), np.float32))
-        self.reset_parameters()
-
-    @abstractmethod
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        """Shape of the weight."""
-
-    @abstractmethod
-    def _infer_bias_shape(self) -> tuple[int, ...]:
-        """Shape of the bias."""
-
-    def _get_fanin(self) -> int:
-        kernel = self.kernel_size
-        return self.in_channels * (kernel if isinstance(kernel, int) else math.prod(kernel))
-
-    def reset_parameters(self) -> None:
-        """Draw the weight again and set the bias to zero."""
-        init.normal_(self.weight, 0.0, math.sqrt(1.0 / self._get_fanin()))
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
-    def _module_info_string(self) -> str:
-        rank = 1 if isinstance(self.kernel_size, int) else len(self.kernel_size)
-
-        def differs(value, usual: int) -> bool:
-            return value not in (usual, (usual,) * rank)
-
-        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"
-        if differs(self.stride, 1):
-            text += f", stride={self.stride}"
-        if differs(self.padding, 0):
-            text += f", padding={self.padding}"
-        if differs(self.dilation, 1):
-            text += f", dilation={self.dilation}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        if self.bias is None:
-            text += ", bias=False"
-        return text
-
-
-class _PaddedConv(_ConvNd):
-    """A convolution whose border may be something else than zeros."""
-
-    def _set_padding_mode(self, padding_mode: str) -> None:
-        if padding_mode not in _PADDING_MODES:
-            raise ValueError(
-                f"[{type(self).__name__}] padding_mode must be in {_PADDING_MODES},"
-                f" got {padding_mode!r}"
-            )
-        self.padding_mode = padding_mode
-
-    def get_pad_witdth(self) -> tuple[tuple[int, int], ...]:
-        """Widths of the border for ``functional.nn.pad``."""
-        padding = (self.padding,) if isinstance(self.padding, int) else self.padding
-        return ((0, 0), (0, 0), *((p, p) for p in padding))
-
-    def _with_border(self, inp: Tensor) -> tuple[Tensor, Pair]:
-        """The input, and the padding that is left to the convolution."""
-        if self.padding_mode == "zeros":
-            return inp, self.padding
-        return F.nn.pad(inp, self.get_pad_witdth(), self.padding_mode), 0
+from ..tensor import Tensor
+from .conv_base import _ConvNd, _PaddedConv
+from .volume_conv import Conv3d, ConvTranspose3d  # noqa: F401
+from .window_conv import DeformableConv2d, LocalConv2d, RegionRestrictedConv  # noqa: F401
 
 
 class Conv1d(_PaddedConv):
@@ -357,7 +251,3 @@ class ConvTransposeRelu2d(ConvTranspose2d):
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.relu(self.calc_conv_transpose2d(inp, self.weight, self.bias))
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/linalg/matinv.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/linalg/matmul.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Matinv::info = define<Matinv>();
+
+TensorSpecs Matinv::infer(const Params&, std::span<const TensorSpec> in) {
+    auto& shape = in[0].shape;
+    int rank = shape.rank();
+    if (rank < 2 || shape[rank - 1] != shape[rank - 2])
+        throw_user(name, text("x must be square matrices (..., n, n), got shape ", shape));
+    if (!is_float(in[0].dtype))
+        throw_user(name, text("x must be a number, got ", in[0].dtype), ErrorClass::type);
+    return {{in[0].dtype, shape, {}}};
+}
+
+// d(x⁻¹) = −x⁻¹·dx·x⁻¹
+Tensors Matinv::gradient(const GradientContext<Params>& g) {
+    Tensor left = matmul(g.output(), g.output_grad(), {.transpose_a = true});
+    return g.result({{"x", neg(matmul(left, g.output(), {.transpose_b = true}))}});
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Matinv {
+    static constexpr auto name = "matinv";
+    static constexpr auto doc =
+        "Inverse of each square matrix of the last two axes (Gauss-Jordan elimination with pivots, in double "
+        "precision).";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Matinv);
+inline constexpr OpFunction<Matinv> matinv{};
+
+}  // namespace mge::ops

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/ctc_loss.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo CtcLoss::info = define<CtcLoss>();
+constinit const OpInfo CtcLossBackward::info = define<CtcLossBackward>();
+
+namespace {
+
+void check_inputs(std::string_view who, const CtcLoss::Params& p, std::span<const TensorSpec> in) {
+    auto& x = in[0];
+    if (x.dtype != DType::f32) throw_user(who, text("x must be float32, got ", x.dtype), ErrorClass::type);
+    if (x.shape.rank() != 3)
+        throw_user(who, text("x must have shape (T, N, C), got ", x.shape), ErrorClass::assertion);
+    const char* names[] = {"", "lengths", "labels", "label_lengths"};
+    for (size_t i = 1; i < 4; ++i)
+        if (in[i].dtype != DType::i32)
+            throw_user(who, text(names[i], " must be int32, got ", in[i].dtype), ErrorClass::type);
+    Shape samples{x.shape[1]};
+    for (size_t i : {1, 3})
+        if (in[i].shape != samples)
+            throw_user(who, text(names[i], " must have shape ", samples, ", got ", in[i].shape),
+                       ErrorClass::assertion);
+    auto& labels = in[2].shape;
+    if (labels.rank() != 1 && (labels.rank() != 2 || labels[0] != samples[0]))
+        throw_user(who, text("labels must be a vector or have shape (", samples[0], ", S), got ", labels),
+                   ErrorClass::assertion);
+    if (p.blank < 0 || p.blank >= x.shape[2])
+        throw_user(who, text("blank must be one of the ", x.shape[2], " classes, got ", p.blank),
+                   ErrorClass::assertion);
+}
+
+}  // namespace
+
+TensorSpecs CtcLoss::infer(const Params& p, std::span<const TensorSpec> in) {
+    check_inputs(name, p, in);
+    return {{DType::f32, {in[0].shape[1]}, {}}};
+}
+
+Tensors CtcLoss::gradient(const GradientContext<Params>& g) {
+    Tensor dx = ctc_loss_backward(g.input("x"), g.input("lengths"), g.input("labels"),
+                                  g.input("label_lengths"), g.output_grad(), g.params);
+    return g.result({{"x", dx}});
+}
+
+TensorSpecs CtcLossBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+    check_inputs(name, p, in);
+    if (in[4].dtype != DType::f32 || in[4].shape != Shape{in[0].shape[1]})
+        throw_user(name, text("dloss must be float32 of shape ", Shape{in[0].shape[1]}, ", got ", in[4].dtype,
+                              " of shape ", in[4].shape));
+    return {{DType::f32, in[0].shape, {}}};
+}
+
+}  // namespace mge::ops

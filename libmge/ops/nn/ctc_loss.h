@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+// Labels are (N, S), of which the first label_lengths[n] count, or one after the other in a vector.
+struct CtcLoss {
+    static constexpr auto name = "ctc_loss";
+    static constexpr auto doc =
+        "Connectionist temporal classification (Graves et al., 2006): -log of the probability that the "
+        "classes of probabilities x (T, N, C) spell the labels when repetitions and then blanks are dropped. "
+        "Of sample n the first lengths[n] steps count.";
+    static constexpr auto inputs =
+        names("x", unpromoted("lengths"), unpromoted("labels"), unpromoted("label_lengths"));
+    static constexpr auto outputs = output_names("loss");
+    struct Params {
+        int64_t blank = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::blank>("blank", "The class that stands for no label."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, CtcLoss);
+inline constexpr OpFunction<CtcLoss> ctc_loss{};
+
+struct CtcLossBackward {
+    static constexpr auto name = "ctc_loss_backward";
+    static constexpr auto doc = "Gradient of ctc_loss with respect to x.";
+    static constexpr auto inputs = names("x", unpromoted("lengths"), unpromoted("labels"),
+                                         unpromoted("label_lengths"), unpromoted("dloss"));
+    static constexpr auto outputs = output_names("dx");
+    using Params = CtcLoss::Params;
+    static constexpr auto fields = CtcLoss::fields;
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, CtcLossBackward);
+inline constexpr OpFunction<CtcLossBackward> ctc_loss_backward{};
+
+}  // namespace mge::ops

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Nms {
+    static constexpr auto name = "nms";
+    static constexpr auto doc =
+        "Non-maximum suppression: the indices of the boxes (N, 4) of corners x1, y1, x2, y2 that overlap no "
+        "better one too much, best score (N) first. Among equal scores the first is the best.";
+    static constexpr auto inputs = names("boxes", "scores");
+    static constexpr auto outputs = output_names("indices");
+    static constexpr OpTraits traits{.runtime_shape = true};
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double threshold = 0.5;
+        int64_t max_output = -1;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::threshold>("threshold", "Largest accepted intersection over union of two boxes."),
+        field<&Params::max_output>("max_output", "How many indices at most; -1: all."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Nms);
+inline constexpr OpFunction<Nms> nms{};
+
+}  // namespace mge::ops

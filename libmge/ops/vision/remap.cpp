@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/vision/remap.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Remap::info = define<Remap>();
+constinit const OpInfo RemapBackwardData::info = define<RemapBackwardData>();
+constinit const OpInfo RemapBackwardMap::info = define<RemapBackwardMap>();
+
+namespace {
+
+const TensorSpec& spec_or_none(std::span<const TensorSpec> in, size_t i) {
+    static const TensorSpec none{};
+    return i < in.size() ? in[i] : none;
+}
+
+// Checks x, map and image; returns the shape of y.
+Shape result_shape(std::string_view who, const TensorSpec& x, const TensorSpec& map,
+                   const TensorSpec& image) {
+    if (x.shape.rank() != 4)
+        throw_user(who, text("x must have shape (N, C, H, W), got ", x.shape), ErrorClass::runtime);
+    if (map.dtype != DType::f32)
+        throw_user(who, text("map must be float32, got ", map.dtype), ErrorClass::type);
+    if (map.shape.rank() != 4 || map.shape[3] != 2)
+        throw_user(who, text("map must have shape (M, OH, OW, 2), got ", map.shape), ErrorClass::runtime);
+    int64_t images = map.shape[0];
+    if (image.is_absent()) {
+        if (images != x.shape[0])
+            throw_user(who, text("map ", map.shape, " must have one map for each image of x ", x.shape,
+                                 ", or `image` must be given"));
+    } else {
+        if (image.dtype != DType::i32)
+            throw_user(who, text("image must be int32, got ", image.dtype), ErrorClass::type);
+        if (image.shape != Shape{images})
+            throw_user(who, text("image must have shape ", Shape{images}, ", got ", image.shape));
+    }
+    if (map.numel() > 0 && x.shape[2] * x.shape[3] == 0)
+        throw_user(who, text("the images of x ", x.shape, " have no pixels"));
+    return {images, x.shape[1], map.shape[1], map.shape[2]};
+}
+
+void check_gradient_inputs(std::string_view who, const TensorSpec& dy, const Shape& y) {
+    if (dy.shape != y) throw_user(who, text("dy must have shape ", y, ", got ", dy.shape));
+    if (!is_float(dy.dtype)) throw_user(who, text("dy must be floating, got ", dy.dtype), ErrorClass::type);
+}
+
+}  // namespace
+
+TensorSpecs Remap::infer(const Params&, std::span<const TensorSpec> in) {
+    if (!is_float(in[0].dtype) && in[0].dtype != DType::u8)
+        throw_user(name, text("x must be floating or uint8, got ", in[0].dtype), ErrorClass::type);
+    return {{in[0].dtype, result_shape(name, in[0], in[1], spec_or_none(in, 2)), {}}};
+}
+
+Tensors Remap::gradient(const GradientContext<Params>& g) {
+    const Tensor &x = g.input("x"), &map = g.input("map"), &image = g.input("image"), &dy = g.output_grad();
+    if (!is_float(x.dtype())) return g.result({});
+    Tensor dx = g.needs("x") ? remap_backward_data(x, map, dy, image, g.params) : Tensor();
+    Tensor dmap = g.needs("map") ? remap_backward_map(x, map, dy, image, g.params) : Tensor();
+    return g.result({{"x", dx}, {"map", dmap}});
+}
+
+TensorSpecs RemapBackwardData::infer(const Params&, std::span<const TensorSpec> in) {
+    check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_none(in, 3)));
+    return {{in[2].dtype, in[0].shape, {}}};
+}
+
+// Σ v·dx = Σ remap(v)·dy, where v is 0 outside of the images.
+Tensors RemapBackwardData::gradient(const GradientContext<Params>& g) {
+    const Tensor &v = g.output_grad(), &map = g.input("map"), &image = g.input("image");
+    Params p = g.params;
+    p.value = 0;
+    Tensor dmap = g.needs("map") ? remap_backward_map(v, map, g.input("dy"), image, p) : Tensor();
+    return g.result({{"dy", remap(v, map, image, p)}, {"map", dmap}});
+}
+
+TensorSpecs RemapBackwardMap::infer(const Params&, std::span<const TensorSpec> in) {
+    check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_none(in, 3)));
+    if (in[0].dtype != in[2].dtype)
+        throw_user(name, text("dy must be ", in[0].dtype, " like x, got ", in[2].dtype), ErrorClass::type);
+    return {{DType::f32, in[1].shape, {}}};
+}
+
+}  // namespace mge::ops

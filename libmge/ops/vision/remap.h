@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge {
+
+namespace ops {
+enum class Interpolation { linear, nearest };
+// What lies outside of an image, shown by its row abcd: a constant; aaa|abcd|ddd; cba|abcd|dcb; dcb|abcd|cba;
+// bcd|abcd|abc.
+enum class Border { constant, replicate, reflect, reflect_101, wrap };
+}  // namespace ops
+
+template <>
+struct EnumNames<ops::Interpolation> {
+    static constexpr std::string_view names[] = {"linear", "nearest"};
+};
+template <>
+struct EnumNames<ops::Border> {
+    static constexpr std::string_view names[] = {"constant", "replicate", "reflect", "reflect_101", "wrap"};
+};
+
+namespace ops {
+
+struct RemapParams {
+    Interpolation interpolation = Interpolation::linear;
+    Border border = Border::replicate;
+    double value = 0;
+    bool operator==(const RemapParams&) const = default;
+};
+inline constexpr auto remap_fields = field_list(
+    field<&RemapParams::interpolation>("interpolation", "Between the four pixels around, or the nearest."),
+    field<&RemapParams::border>("border", "What lies outside of an image."),
+    field<&RemapParams::value>("value", "The constant outside."));
+
+// Each map belongs to the image at its own place in the batch, or to the one that `image` names.
+struct Remap {
+    static constexpr auto name = "remap";
+    static constexpr auto doc =
+        "Images (M, C, OH, OW) whose pixels are those of x (N, C, H, W) at the places map (M, OH, OW, 2), "
+        "column first, in pixels. Map m is of image m, or of image[m].";
+    static constexpr auto inputs =
+        names("x", unpromoted("map"), InputInfo("image", InputKind::optional, false, false));
+    static constexpr auto outputs = output_names("y");
+    using Params = RemapParams;
+    static constexpr auto fields = remap_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Remap);
+inline constexpr OpFunction<Remap> remap{};
+
+struct RemapBackwardData {
+    static constexpr auto name = "remap_backward_data";
+    static constexpr auto doc = "Gradient of remap with respect to x, of whom only the shape is read.";
+    static constexpr auto inputs = names(InputInfo("x", InputKind::required, false, false), unpromoted("map"),
+                                         "dy", InputInfo("image", InputKind::optional, false, false));
+    static constexpr auto outputs = output_names("dx");
+    using Params = RemapParams;
+    static constexpr auto fields = remap_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, RemapBackwardData);
+inline constexpr OpFunction<RemapBackwardData> remap_backward_data{};
+
+struct RemapBackwardMap {
+    static constexpr auto name = "remap_backward_map";
+    static constexpr auto doc = "Gradient of remap with respect to the map.";
+    static constexpr auto inputs =
+        names("x", unpromoted("map"), "dy", InputInfo("image", InputKind::optional, false, false));
+    static constexpr auto outputs = output_names("dmap");
+    using Params = RemapParams;
+    static constexpr auto fields = remap_fields;
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, RemapBackwardMap);
+inline constexpr OpFunction<RemapBackwardMap> remap_backward_map{};
+
+}  // namespace ops
+}  // namespace mge

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/vision/roi_pool2d.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo RoiPool2d::info = define<RoiPool2d>();
+constinit const OpInfo RoiPool2dBackward::info = define<RoiPool2dBackward>();
+
+namespace {
+
+Shape result_shape(std::string_view who, const RoiPoolParams& p, const TensorSpec& x,
+                   const TensorSpec& regions) {
+    if (!is_float(x.dtype)) throw_user(who, text("x must be floating, got ", x.dtype), ErrorClass::type);
+    if (x.shape.rank() != 4)
+        throw_user(who, text("x must have shape (N, C, H, W), got ", x.shape), ErrorClass::runtime);
+    if (regions.dtype != DType::f32)
+        throw_user(who, text("regions must be float32, got ", regions.dtype), ErrorClass::type);
+    if (regions.shape.rank() != 2 || regions.shape[1] != 5)
+        throw_user(who, text("regions must have shape (R, 5), got ", regions.shape), ErrorClass::runtime);
+    constexpr int64_t largest = int64_t(1) << 24;
+    if (p.height < 1 || p.width < 1 || p.height > largest || p.width > largest)
+        throw_user(who,
+                   text("height and width must be in [1, ", largest, "], got ", p.height, " and ", p.width));
+    return {regions.shape[0], x.shape[1], p.height, p.width};
+}
+
+}  // namespace
+
+TensorSpecs RoiPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
+    return {{in[0].dtype, result_shape(name, p, in[0], in[1]), {}}};
+}
+
+Tensors RoiPool2d::gradient(const GradientContext<Params>& g) {
+    return g.result(
+        {{"x", roi_pool2d_backward(g.input("x"), g.input("regions"), g.output_grad(), g.params)}});
+}
+
+TensorSpecs RoiPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
+    Shape y = result_shape(name, p, in[0], in[1]);
+    if (in[2].shape != y || in[2].dtype != in[0].dtype)
+        throw_user(name, text("dy must be ", in[0].dtype, " of shape ", y, ", got ", in[2].dtype,
+                              " of shape ", in[2].shape));
+    return {{in[0].dtype, in[0].shape, {}}};
+}
+
+}  // namespace mge::ops

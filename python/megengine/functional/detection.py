@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What detectors need: suppression of overlapping boxes, and features of regions."""
+
+import numpy as np
+
+from .. import _mge
+from ..core.operands import Pair, pair
+from ..tensor import Tensor
+from .pooling import avg_pool2d, max_pool2d
+
+
+def nms(boxes: Tensor, scores: Tensor, iou_thresh: float, max_output: int | None = None) -> Tensor:
+    """Non-maximum suppression.
+
+    Args:
+        boxes: (N, 4), corners x1, y1, x2, y2.
+        scores: (N,).
+        iou_thresh: largest accepted intersection over union of two boxes.
+        max_output: how many boxes at most; None: all.
+    Returns:
+        int32 indices of the boxes kept, best score first.
+    Raises:
+        AssertionError: the shapes are others.
+    Example:
+        >>> boxes = Tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [3.0, 3.0, 4.0, 4.0]])
+        >>> F.vision.nms(boxes, Tensor([0.5, 0.6, 0.7]), 0.5)
+        Tensor([2 1], dtype=int32, device=xpux:0)
+    """
+    assert boxes.ndim == 2 and boxes._tuple_shape[1] == 4, (
+        f"[nms] boxes must have shape (N, 4), got {boxes._tuple_shape}"
+    )
+    assert scores.ndim == 1, f"[nms] scores must have shape (N,), got {scores._tuple_shape}"
+    assert max_output is None or max_output >= 0, f"[nms] max_output is negative: {max_output}"
+    return _mge.ops.nms(
+        boxes.astype("float32"),
+        scores.astype("float32"),
+        threshold=float(iou_thresh),
+        max_output=-1 if max_output is None else int(max_output),
+    )
+
+
+def roi_pooling(
+    inp: Tensor, rois: Tensor, output_shape: Pair, mode: str = "max", scale: float = 1.0
+) -> Tensor:
+    """Regions of feature maps, pooled to one size (Fast R-CNN).
+
+    Args:
+        inp: (N, C, H, W).
+        rois: (R, 5): index of the image and the corners x1, y1, x2, y2.
+        output_shape: height and width of the result.
+        mode: ``"max"`` or ``"average"``.
+        scale: pixels of ``inp`` per unit of ``rois``.
+    Returns:
+        (R, C, *output_shape).
+    Raises:
+        AssertionError: ``mode`` is another one.
+        RuntimeError: the shapes do not fit.
+    Example:
+        >>> F.vision.roi_pooling(F.ones((1, 1, 4, 4)), Tensor([[0.0, 0.0, 0.0, 1.0, 1.0]]), 1)
+        Tensor([[[[1.]]]], device=xpux:0)
+    """
+    mode = _checked_mode(mode, "roi_pooling")
+    height, width = pair(output_shape, "roi_pooling", "output_shape")
+    return _mge.ops.roi_pool2d(
+        inp, rois.detach(), height=height, width=width, mode=mode, scale=float(scale)
+    )
+
+
+def _checked_mode(mode: str, who: str) -> str:
+    name = str(mode).lower()
+    assert name in ("max", "average"), f"[{who}] mode must be 'max' or 'average', got {mode!r}"
+    return name
+
+
+def roi_align(
+    inp: Tensor,
+    rois: Tensor,
+    output_shape: Pair,
+    mode: str = "average",
+    spatial_scale: float = 1.0,
+    sample_points: Pair = 2,
+    aligned: bool = True,
+) -> Tensor:
+    """Regions of feature maps, sampled without rounding (Mask R-CNN).
+
+    Args:
+        inp: (N, C, H, W); what lies outside is 0.
+        rois: (R, 5): index of the image and the corners x1, y1, x2, y2. They have no gradient.
+        output_shape: height and width of the result.
+        mode: ``"average"`` or ``"max"`` of the samples of a cell.
+        spatial_scale: pixels of ``inp`` per unit of ``rois``.
+        sample_points: rows and columns of samples in each cell.
+        aligned: whether a pixel's centre, not its corner, is its place.
+    Returns:
+        (R, C, *output_shape).
+    Raises:
+        AssertionError: ``mode`` is another one.
+        RuntimeError: the shapes do not fit.
+    Example:
+        >>> F.vision.roi_align(F.ones((1, 1, 4, 4)), Tensor([[0.0, 1.0, 1.0, 3.0, 3.0]]), 1)
+        Tensor([[[[1.]]]], device=xpux:0)
+    """
+    who = "roi_align"
+    mode = _checked_mode(mode, who)
+    cells, samples = (
+        pair(output_shape, who, "output_shape"),
+        pair(sample_points, who, "sample_points"),
+    )
+    if rois.ndim != 2 or rois._tuple_shape[1] != 5:
+        raise RuntimeError(f"[{who}] rois must have shape (R, 5), got {rois._tuple_shape}")
+    rois = rois.detach().astype("float32")
+    corners = rois[:, 1:] * float(spatial_scale) - (0.5 if aligned else 0.0)
+    height, width = (c * s for c, s in zip(cells, samples, strict=True))
+    columns = _evenly(corners[:, 0:1], corners[:, 2:3], width)
+    rows = _evenly(corners[:, 1:2], corners[:, 3:4], height)
+    whole = [-1, height, width, 1]
+    places = _mge.ops.concat(
+        _mge.ops.broadcast_to(_mge.ops.add_axis(columns, axes=[1, 3]), shape=whole),
+        _mge.ops.broadcast_to(_mge.ops.add_axis(rows, axes=[2, 3]), shape=whole),
+        axis=3,
+    )
+    sampled = _mge.ops.remap(inp, places, rois[:, 0].astype("int32"), border="constant", value=0.0)
+    return (max_pool2d if mode == "max" else avg_pool2d)(sampled, samples)
+
+
+def _evenly(start: Tensor, stop: Tensor, count: int) -> Tensor:
+    """The middles of ``count`` equal parts of each interval; one that ends too early is a point."""
+    parts = (np.arange(count, dtype=np.float32) + 0.5) / count
+    extent = _mge.ops.maximum(stop - start, 0.0)
+    return start + extent * Tensor(parts.reshape(1, count))

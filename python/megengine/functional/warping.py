@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images seen through a map of places: remapping, affine and perspective transformations."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _mge
+from ..core.tensor.shape_arguments import as_int
+from ..tensor import Tensor
+
+_BORDERS = ("constant", "replicate", "reflect", "reflect_101", "wrap")
+
+
+def _border(mode: str, who: str) -> str:
+    name = str(mode).lower()
+    if name not in _BORDERS:
+        raise RuntimeError(f"[{who}] border_mode must be in {list(_BORDERS)}, got {mode!r}")
+    return name
+
+
+def remap(
+    inp: Tensor,
+    map_xy: Tensor,
+    border_mode: str = "replicate",
+    scalar: float = 0.0,
+    interp_mode: str = "linear",
+) -> Tensor:
+    """Images whose pixels are those of the input at given places.
+
+    Args:
+        inp: (N, C, H, W), floats or uint8.
+        map_xy: (N, OH, OW, 2), float32: column and row of the place, in pixels.
+        border_mode: what is outside of the images: ``"replicate"``, ``"constant"``,
+            ``"reflect"`` (with the edge twice), ``"reflect_101"`` or ``"wrap"``.
+        scalar: the constant.
+        interp_mode: ``"linear"`` or ``"nearest"``.
+    Returns:
+        (N, C, OH, OW), of the dtype of ``inp``.
+    Raises:
+        RuntimeError: the shapes do not fit or a mode is unknown.
+    Example:
+        >>> F.remap(F.reshape(F.arange(4), (1, 1, 2, 2)), Tensor([[[[0.5, 0.0]]]]))
+        Tensor([[[[0.5]]]], device=xpux:0)
+    """
+    return _sample(inp, map_xy, None, border_mode, scalar, interp_mode, "remap")
+
+
+def _sample(inp, places, image, border_mode, value, interp_mode, who: str) -> Tensor:
+    mode = str(interp_mode).lower()
+    if mode not in ("linear", "nearest"):
+        raise RuntimeError(
+            f"[{who}] interp_mode must be 'linear' or 'nearest', got {interp_mode!r}"
+        )
+    return _mge.ops.remap(
+        inp,
+        places,
+        image,
+        interpolation=mode,
+        border=_border(border_mode, who),
+        value=float(value),
+    )
+
+
+def _size(out_shape, who: str) -> tuple[int, int]:
+    if isinstance(out_shape, Tensor):
+        out_shape = out_shape.numpy().reshape(-1).tolist()
+    if isinstance(out_shape, (int, np.integer)):
+        out_shape = (out_shape, out_shape)
+    height, width = (as_int(n, who, "out_shape") for n in out_shape)
+    return height, width
+
+
+def _homogeneous_places(height: int, width: int) -> Tensor:
+    """(1, height * width, 3): column, row and 1 of every pixel."""
+    rows, columns = np.mgrid[:height, :width].astype(np.float32)
+    places = np.stack([columns, rows, np.ones_like(rows)], axis=-1)
+    return Tensor(places.reshape(1, height * width, 3))
+
+
+def warp_affine(
+    inp: Tensor,
+    mat: Tensor,
+    out_shape: Sequence[int] | Tensor,
+    border_mode: str = "replicate",
+    border_val: float = 0.0,
+    format: str = "NHWC",
+    interp_mode: str = "linear",
+) -> Tensor:
+    """Affine transformation: result pixel (x, y) is that of the input at ``mat @ (x, y, 1)``.
+
+    Args:
+        inp: (N, H, W, C), or (N, C, H, W) with ``format="NCHW"``.
+        mat: (N, 2, 3).
+        out_shape: height and width of the result.
+        border_mode, interp_mode: as in ``remap``.
+        border_val: the constant of border mode ``"constant"``.
+        format: ``"NHWC"`` or ``"NCHW"``.
+    Returns:
+        (N, *out_shape, C), or (N, C, *out_shape).
+    Raises:
+        RuntimeError: the shapes do not fit, or a mode or the format is unknown.
+    Example:
+        >>> moved = Tensor([[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]])
+        >>> F.warp_affine(F.reshape(F.arange(4), (1, 2, 2, 1)), moved, (1, 1)).item()
+        1.0
+    """
+    who = "warp_affine"
+    if format not in ("NHWC", "NCHW"):
+        raise RuntimeError(f"[{who}] format must be 'NHWC' or 'NCHW', got {format!r}")
+    height, width = _size(out_shape, who)
+    places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
+    places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
+    if format == "NHWC":
+        inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
+    out = _sample(inp, places, None, border_mode, border_val, interp_mode, who)
+    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
+
+
+def warp_perspective(
+    inp: Tensor,
+    mat: Tensor,
+    out_shape: Sequence[int] | Tensor,
+    mat_idx: Sequence[int] | Tensor | None = None,
+    border_mode: str = "replicate",
+    border_val: float = 0.0,
+    format: str = "NCHW",
+    interp_mode: str = "linear",
+) -> Tensor:
+    """Perspective transformation: pixel (x, y) of the result is that of the input at
+    (u / w, v / w), where (u, v, w) = ``mat @ (x, y, 1)``.
+
+    Args:
+        inp: (N, C, H, W), or (N, H, W, C) with ``format="NHWC"``; floats or uint8.
+        mat: (M, 3, 3).
+        out_shape: height and width of the result.
+        mat_idx: (M,), the image that each matrix is for; None: M = N, one after the other.
+        border_mode: as in ``remap``.
+        border_val: the constant of border mode ``"constant"``.
+        format: ``"NCHW"`` or ``"NHWC"``.
+        interp_mode: only ``"linear"``.
+    Returns:
+        (M, C, *out_shape), or (M, *out_shape, C).
+    Raises:
+        RuntimeError: the shapes do not fit, or a mode or the format is another one.
+    Example:
+        >>> moved = Tensor([[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]])
+        >>> F.warp_perspective(F.reshape(F.arange(4), (1, 1, 2, 2)), moved, (1, 1)).item()
+        1.0
+    """
+    who = "warp_perspective"
+    if format not in ("NHWC", "NCHW"):
+        raise RuntimeError(f"[{who}] format must be 'NCHW' or 'NHWC', got {format!r}")
+    if str(interp_mode).lower() != "linear":
+        raise RuntimeError(f"[{who}] interp_mode must be 'linear', got {interp_mode!r}")
+    height, width = _size(out_shape, who)
+    places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
+    places = _mge.ops.div(places[:, :, :2], places[:, :, 2:])
+    places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
+    if mat_idx is not None and not isinstance(mat_idx, Tensor):
+        mat_idx = Tensor(np.asarray(mat_idx, dtype=np.int32))
+    if format == "NHWC":
+        inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
+    out = _sample(inp, places, mat_idx, border_mode, border_val, interp_mode, who)
+    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
+
+namespace mge::test {
+namespace {
+
+InputSpec ints(const Shape& shape, const std::vector<double>& values) {
+    return {.shape = shape, .dtype = DType::i32, .values = values};
+}
+const InputSpec probabilities{.shape = {5, 3, 4}, .low = 0.2, .high = 1};
+
+TEST(CtcLoss, HasItsGradient) {
+    for (InputSpec labels : {ints({3, 3}, {1, 1, 2, 3, 0, 0, 0, 0, 0}), ints({4}, {1, 1, 2, 3})}) {
+        CheckOptions options{.reduction = 64};
+        check_op<ops::CtcLoss>({}, {probabilities, ints({3}, {5, 4, 3}), labels, ints({3}, {3, 1, 0})},
+                               options);
+        check_op<ops::CtcLossBackward>(
+            {}, {probabilities, ints({3}, {5, 4, 3}), labels, ints({3}, {3, 1, 0}), {.shape = {3}}}, options);
+    }
+    check_op<ops::CtcLoss>(
+        {.blank = 3},
+        {probabilities, ints({3}, {5, 5, 5}), ints({3, 2}, {0, 1, 2, 2, 1, 0}), ints({3}, {2, 2, 2})},
+        {.reduction = 64});
+}
+
+// Sums over all sequences of classes.
+double probability_of(const std::vector<double>& x, int64_t steps, int64_t classes,
+                      const std::vector<int64_t>& label, int64_t blank) {
+    std::vector<int64_t> sequence;
+    std::function<double(double)> sum = [&](double probability) -> double {
+        if (int64_t(sequence.size()) == steps) {
+            std::vector<int64_t> spelled;
+            for (size_t t = 0; t < sequence.size(); ++t)
+                if (sequence[t] != blank && (t == 0 || sequence[t] != sequence[t - 1]))
+                    spelled.push_back(sequence[t]);
+            return spelled == label ? probability : 0;
+        }
+        double total = 0;
+        for (int64_t c = 0; c < classes; ++c) {
+            double here = x[sequence.size() * size_t(classes) + size_t(c)];
+            sequence.push_back(c);
+            total += sum(probability * here);
+            sequence.pop_back();
+        }
+        return total;
+    };
+    return sum(1);
+}
+
+TEST(CtcLoss, IsTheSumOverAllSequences) {
+    std::vector<double> x(15);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = double(float(0.1 + double(i * 7 % 11) / 11));
+    for (std::vector<int64_t> label : {std::vector<int64_t>{}, {1}, {1, 1}, {2, 1}, {1, 2, 1}}) {
+        std::vector<double> as_values(label.begin(), label.end());
+        auto length = double(label.size());
+        Tensor loss = ops::ctc_loss(make_tensor(DType::f32, {5, 1, 3}, x), make_tensor(DType::i32, {1}, {5}),
+                                    make_tensor(DType::i32, {int64_t(label.size())}, as_values),
+                                    make_tensor(DType::i32, {1}, {length}));
+        EXPECT_NEAR(values_of(loss)[0], -std::log(probability_of(x, 5, 3, label, 0)), 1e-5);
+    }
+}
+
+TEST(CtcLoss, IsInfiniteWhereNothingFits) {
+    Tensor x = make_tensor(DType::f32, {1, 1, 2}, {0.5, 0.5});
+    Tensor one = make_tensor(DType::i32, {1}, {1}), two = make_tensor(DType::i32, {1}, {2});
+    Tensor label = make_tensor(DType::i32, {2}, {1, 1});
+    EXPECT_TRUE(std::isinf(values_of(ops::ctc_loss(x, one, label, two))[0]));
+}
+
+TEST(CtcLoss, NamesWhatIsWrong) {
+    Tensor x = make_tensor(DType::f32, {2, 1, 2}, {0.5, 0.5, 0.5, 0.5});
+    Tensor one = make_tensor(DType::i32, {1}, {1}), three = make_tensor(DType::i32, {1}, {3});
+    expect_user_error(ErrorClass::assertion, "[ctc_loss] length of sample 0 must be in [0, 2], got 3",
+                      [&] { ops::ctc_loss(x, three, one, one); });
+    expect_user_error(ErrorClass::assertion, "[ctc_loss] label of sample 0 must be in [0, 1], got 3",
+                      [&] { ops::ctc_loss(x, one, three, one); });
+    expect_user_error(ErrorClass::assertion, "[ctc_loss] label length of sample 0 must be in [0, 1], got 3",
+                      [&] { ops::ctc_loss(x, one, one, three); });
+}
+
+}  // namespace
+}  // namespace mge::test

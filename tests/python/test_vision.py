@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of images beyond the recorded calls: identities, other sizes, traces and training."""
+
+import numpy as np
+import pytest
+
+import megengine.functional as F
+from megengine import Tensor
+from megengine.autodiff import GradManager
+from megengine.jit import trace
+
+RANDOM = np.random.default_rng(11)
+
+
+def randn(*shape):
+    return Tensor(RANDOM.normal(size=shape).astype("float32"))
+
+
+def test_identity_maps_change_nothing():
+    x = randn(2, 3, 4, 5)
+    eye = Tensor(np.stack([np.eye(3, dtype="float32")] * 2))
+    np.testing.assert_array_equal(F.warp_perspective(x, eye, (4, 5)).numpy(), x.numpy())
+    np.testing.assert_array_equal(
+        F.warp_affine(x, eye[:, :2], (4, 5), format="NCHW").numpy(), x.numpy()
+    )
+
+
+def test_deformable_without_offsets_is_a_convolution():
+    x, w = randn(2, 4, 6, 5), randn(2, 3, 2, 3, 2)
+    kwargs = {"stride": 2, "padding": 1, "groups": 2}
+    want = F.conv2d(x, w, **kwargs)
+    taps, size = 6, want.shape[2:]
+    got = F.deformable_conv2d(
+        x, w, F.zeros((2, 2 * 2 * taps, *size)), F.ones((2, 2 * taps, *size)), **kwargs
+    )
+    np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_local_conv_with_equal_weights_is_a_convolution():
+    x, w = randn(2, 4, 5, 6), randn(2, 3, 2, 3, 3)
+    want = F.conv2d(x, w, padding=1, groups=2)
+    local = np.broadcast_to(
+        w.numpy().transpose(0, 2, 3, 4, 1)[:, None, None], (2, 5, 6, 2, 3, 3, 3)
+    )
+    got = F.local_conv2d(x, Tensor(np.ascontiguousarray(local)), padding=1)
+    np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_transposed_volume_convolution_is_the_gradient():
+    x, w = randn(2, 4, 5, 6, 5), randn(2, 3, 2, 3, 2, 3)
+    kwargs = {"stride": (2, 1, 2), "padding": (1, 0, 1), "dilation": (1, 2, 1), "groups": 2}
+    with GradManager().attach(x) as gm:
+        y = F.conv3d(x, w, **kwargs)
+        dy = randn(*y.shape)
+        gm.backward(y, dy)
+    # The output padding makes up for the planes that the stride leaves over.
+    extra = [
+        n - ((m - 1) * s - 2 * p + d * (k - 1) + 1)
+        for n, m, s, p, d, k in zip(
+            x.shape[2:],
+            y.shape[2:],
+            *[kwargs[k] for k in ("stride", "padding", "dilation")],
+            w.shape[3:],
+            strict=True,
+        )
+    ]
+    back = F.conv_transpose3d(dy, w, output_padding=extra, **kwargs)
+    np.testing.assert_allclose(back.numpy(), x.grad.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_roi_align_of_whole_cells_is_average_pooling():
+    x = randn(1, 2, 4, 6)
+    got = F.vision.roi_align(x, Tensor([[0.0, 0.0, 0.0, 6.0, 4.0]]), (2, 3))
+    np.testing.assert_allclose(got.numpy(), F.avg_pool2d(x, 2).numpy(), rtol=1e-5)
+
+
+def test_no_regions_and_no_boxes():
+    none = Tensor(np.zeros((0, 5), "float32"))
+    assert F.vision.roi_align(F.ones((1, 2, 4, 4)), none, 2).shape == (0, 2, 2, 2)
+    assert F.vision.roi_pooling(F.ones((1, 2, 4, 4)), none, 2).shape == (0, 2, 2, 2)
+    assert F.vision.nms(none[:, :4], none[:, 0], 0.5).shape == (0,)
+
+
+def test_detection_in_a_trace_follows_the_number_of_regions():
+    @trace(symbolic=True, capture_as_const=True)
+    def head(x, rois, scores):
+        kept = F.vision.nms(rois[:, 1:], scores, 0.5, max_output=2)
+        return F.vision.roi_align(x, rois, 2), kept
+
+    x = randn(2, 3, 8, 8)
+    for count in (3, 5):
+        rois = np.zeros((count, 5), "float32")
+        rois[:, 0], rois[:, 3:] = np.arange(count) % 2, np.arange(1, count + 1)[:, None]
+        args = x, Tensor(rois), Tensor(np.arange(count, dtype="float32"))
+        got, kept = head(*args)
+        want = F.vision.roi_align(x, args[1], 2)
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5)
+        np.testing.assert_array_equal(
+            kept.numpy(), F.vision.nms(args[1][:, 1:], args[2], 0.5, 2).numpy()
+        )
+
+
+def test_perspective_is_learned():
+    """Gradients of matrices find a shift again."""
+    rows, columns = np.mgrid[:9, :9].astype("float32")
+    image = Tensor(np.exp(-((rows - 4) ** 2 + (columns - 4) ** 2) / 8)[None, None])
+    wanted = F.warp_perspective(
+        image, Tensor([[[1, 0, 0.7], [0, 1, -0.4], [0, 0, 1]]]).astype("float32"), (9, 9)
+    )
+    shift = Tensor(np.zeros((1, 2, 1), "float32"))
+    eye = Tensor(np.eye(3, dtype="float32")[None])
+    gm = GradManager().attach(shift)
+    for _ in range(60):
+        with gm:
+            mat = F.concat([eye[:, :2, :2], shift], axis=2)
+            mat = F.concat([mat, eye[:, 2:]], axis=1)
+            gm.backward(F.sum((F.warp_perspective(image, mat, (9, 9)) - wanted) ** 2))
+        shift -= 0.3 * shift.grad
+        shift.grad = None
+    np.testing.assert_allclose(shift.numpy().reshape(-1), [0.7, -0.4], atol=0.02)
+
+
+def test_ctc_loss_of_another_alignment_is_larger():
+    pred = np.full((4, 1, 3), 0.1, "float32")
+    pred[:2, 0, 1], pred[2:, 0, 2] = 0.8, 0.8
+    lengths = Tensor([4]), Tensor([2])
+    right, wrong = (
+        F.nn.ctc_loss(Tensor(pred), lengths[0], Tensor([label]), lengths[1])
+        for label in ([1, 2], [2, 1])
+    )
+    assert float(right) < float(wrong)
+    with pytest.raises(ValueError, match="reduction"):
+        F.nn.ctc_loss(Tensor(pred), lengths[0], Tensor([[1, 2]]), lengths[1], reduction="other")
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: F.vision.nms(F.ones((2, 3)), F.ones(2), 0.5), AssertionError, "boxes"),
+        (lambda: F.vision.cvt_color(F.ones((1, 2, 2, 3)), "RGB2XYZ"), AssertionError, "mode"),
+        (lambda: F.vision.roi_align(F.ones((1, 1, 2, 2)), F.ones((1, 4)), 1), RuntimeError, "rois"),
+        (
+            lambda: F.remap(F.ones((1, 1, 2, 2)), F.ones((1, 1, 1, 2)), "other"),
+            RuntimeError,
+            "border",
+        ),
+        (lambda: F.conv3d(F.ones((1, 1, 2, 2)), F.ones((1, 1, 1, 1, 1))), RuntimeError, "rank 5"),
+        (lambda: F.matinv(F.zeros((2, 2))), RuntimeError, "singular"),
+    ],
+)
+def test_wrong_arguments_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
