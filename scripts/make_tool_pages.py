@@ -73,7 +73,7 @@ class Session:
 
     def run(self, command):
         done = subprocess.run(
-            ["bash", "-c", command],
+            ["bash", "-o", "pipefail", "-c", command],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
