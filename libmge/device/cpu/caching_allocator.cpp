@@ -135,7 +135,12 @@ Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t reque
         data = std::aligned_alloc(aligned, rounded);
     }
     if (!data) throw MemoryError(text("the system has no ", requested, " bytes of memory left"));
-    if (bytes >= huge_page) ::madvise(data, rounded, MADV_HUGEPAGE);
+    if (bytes >= huge_page) {
+        // A huge page for the rest would be resident as a whole, however small the rest is.
+        size_t whole = bytes / huge_page * huge_page;
+        ::madvise(data, whole, MADV_HUGEPAGE);
+        if (whole < rounded) ::madvise(static_cast<char*>(data) + whole, rounded - whole, MADV_NOHUGEPAGE);
+    }
     reserved_.fetch_add(bytes, std::memory_order_relaxed);
     auto storage = std::make_unique<Storage>();
     storage->data = data;
