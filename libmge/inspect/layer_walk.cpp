@@ -34,7 +34,7 @@ void let_go_of_pages(const Tensor& constant) {
 LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Tensors& inputs)
     : options_(options) {
     graph_ = run_passes(infer_shapes(graph, specs_of(inputs)), pass_options(options));
-    schedule_ = schedule(graph_);
+    schedule_ = schedule(graph_, options.seq_opt.enable_mem_plan_opt);
     values_.resize(graph_.values().size());
     last_reader_.assign(graph_.values().size(), -1);
     for (size_t i = 0; i < graph_.nodes().size(); ++i)
@@ -85,16 +85,20 @@ Tensors LayerWalk::run_alone(size_t step, const Tensors& inputs) { return run_st
 Tensors LayerWalk::run_step(size_t step, const Tensors& inputs) {
     auto& step_node = node(step);
     Tensors outputs =
-        schedule_.steps[step].is_dynamic ? compute_dynamic(step_node, inputs) : compute(step_node, inputs);
+        schedule_.steps[step].is_dynamic ? compute_dynamic(step_node, inputs) : compute(step, inputs);
     for (size_t i = 0; i < step_node.inputs.size(); ++i)
         if (inputs[i] && graph_.value(step_node.inputs[i]).is_constant()) let_go_of_pages(inputs[i]);
     return outputs;
 }
 
-Tensors LayerWalk::compute(const Node& node, const Tensors& inputs) {
-    Choice choice =
-        NodeProblem(*node.op, node.params, operands_of(graph_, node), options_.threads, options_.precision)
-            .choose(options_.select);
+Tensors LayerWalk::compute(size_t step, const Tensors& inputs) {
+    auto& node = this->node(step);
+    SelectOptions how = options_.select;
+    if (step < options_.algorithms.size()) how.forced = options_.algorithms[step];
+    bool packs = options_.graph_opt.weight_preprocess.value_or(true);
+    Choice choice = NodeProblem(*node.op, node.params, operands_of(graph_, node, packs), options_.threads,
+                                options_.precision)
+                        .choose(how);
     algorithm_ = choice.candidate.name;
     Tensors outputs;
     std::vector<const void*> in;

@@ -36,7 +36,7 @@ public:
     Tensors run_alone(size_t step, const Tensors& inputs);
 
 private:
-    Tensors compute(const Node& node, const Tensors& inputs);
+    Tensors compute(size_t step, const Tensors& inputs);
     Tensors compute_dynamic(const Node& node, const Tensors& inputs);
     Tensors run_step(size_t step, const Tensors& inputs);
     void run_views_until(NodeId node);

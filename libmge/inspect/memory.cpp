@@ -112,7 +112,7 @@ std::string colour(const MemoryBlockUse& block, size_t index) {
     return shades[index % std::size(shades)];
 }
 
-void draw_axes(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
+void draw_axes(std::ostream& svg, const Frame& f) {
     auto line = [&](double x1, double y1, double x2, double y2, const char* style) {
         svg << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2
             << "\" style=\"" << style << "\"/>\n";
@@ -122,7 +122,8 @@ void draw_axes(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
             << escaped(content) << "</text>\n";
     };
     words(f.left, f.curve_top - 12, "start", "bytes in use at each step");
-    words(f.left, f.map_top - 12, "start", "place in the arena (address upwards, steps to the right)");
+    words(f.left, f.map_top - 12, "start",
+          "place in the arena (address upwards, steps to the right; orange: workspaces)");
     constexpr int ticks = 4;
     for (int i = 0; i <= ticks; ++i) {
         double bytes = double(f.bytes) * i / ticks;
@@ -135,9 +136,6 @@ void draw_axes(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
     for (size_t step = 0; step < f.steps; step += every)
         words(f.x(double(step) + 0.5), f.map_top + f.map_height + 18, "middle", std::to_string(step));
     words(f.left + f.width / 2, f.map_top + f.map_height + 40, "middle", "step");
-    if (t.peak_step < 0) return;
-    double x = f.x(t.peak_step + 0.5);
-    line(x, f.curve_top, x, f.map_top + f.map_height, "stroke:#c33;stroke-dasharray:4 3");
 }
 
 void draw_curve(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
@@ -160,6 +158,16 @@ void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
             << in_mebibytes(b.bytes) << " at " << b.offset << ", steps " << b.first << " to " << b.last
             << "</title></rect>\n";
     }
+}
+
+void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const Program& program) {
+    if (t.peak_step < 0) return;
+    double x = f.x(t.peak_step + 0.5);
+    svg << "<line x1=\"" << x << "\" y1=\"" << f.curve_top << "\" x2=\"" << x << "\" y2=\""
+        << f.map_top + f.map_height << "\" style=\"stroke:#c33;stroke-dasharray:4 3\"/>\n<text x=\""
+        << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">peak "
+        << in_mebibytes(t.peak) << " at step " << t.peak_step << ", "
+        << escaped(owner_of(program.steps()[size_t(t.peak_step)]).substr(0, 60)) << "</text>\n";
 }
 
 size_t status_field(const char* name) {
@@ -223,14 +231,10 @@ std::string to_svg(const MemoryTimeline& t, const Program& program) {
         << f.left << "\" y=\"24\" font-size=\"15\">Memory over the steps: arena " << in_mebibytes(t.arena)
         << ", weights " << in_mebibytes(t.weights) << ", packed weights " << in_mebibytes(t.packed_weights)
         << ", inputs and outputs " << in_mebibytes(t.inputs_outputs) << "</text>\n";
-    draw_axes(svg, f, t);
+    draw_axes(svg, f);
     draw_curve(svg, f, t);
     draw_blocks(svg, f, t);
-    if (t.peak_step >= 0)
-        svg << "<text x=\"" << std::min(f.x(t.peak_step + 0.5) + 6, f.left + f.width - 330) << "\" y=\""
-            << f.curve_top + 14 << "\" fill=\"#c33\">peak " << in_mebibytes(t.peak) << " at step "
-            << t.peak_step << ", " << escaped(owner_of(program.steps()[size_t(t.peak_step)]).substr(0, 40))
-            << "</text>\n";
+    draw_peak(svg, f, t, program);
     svg << "</svg>\n";
     return std::move(svg).str();
 }
