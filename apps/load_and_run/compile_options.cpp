@@ -18,6 +18,13 @@ void set_algorithms(const AlgorithmOptions& o, FastrunCache* cache, CompileOptio
     if (o.workspace_limit < SIZE_MAX) select.workspace_limit = o.workspace_limit;
 }
 
+void set_checks(const CheckOptions& o, SelectOptions& select) {
+    select.reproducible = select.reproducible || o.reproducible;
+    if (!o.require_cache) return;
+    select.profile = select.heuristic = true;  // what is cached, and nothing is measured
+    select.optimized = false;
+}
+
 void set_graph_optimization(const GraphOptions& o, GraphOptimization& result) {
     result.fuse_preprocess = o.fuse_preprocess;
     result.fuse_grain = o.fuse_grain;
@@ -38,6 +45,7 @@ CompileOptions make_compile_options(const Options& options, FastrunCache* cache)
     CompileOptions result;
     auto& o = options.graph;
     set_algorithms(options.algorithms, cache, result);
+    set_checks(options.checks, result.select);
     set_graph_optimization(o, result.graph_opt);
     result.level = o.optimization_level;
     if (!o.formats.empty()) result.layout = o.formats[0];

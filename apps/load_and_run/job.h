@@ -10,6 +10,7 @@
 
 #include "apps/cli/statistics.h"
 #include "apps/cli/tool.h"
+#include "apps/load_and_run/checks/checks.h"
 #include "apps/load_and_run/expected.h"
 #include "apps/load_and_run/measure.h"
 #include "apps/load_and_run/session.h"
@@ -40,6 +41,7 @@ struct Job {
     cli::Invocation& invocation;
     const Options& options;
     cli::Json& report;  // the fields of "result"; stages add theirs
+    std::unique_ptr<Checks> checks{};
     std::unique_ptr<Session> session{};
     std::vector<Test> tests{};
     std::vector<TestResult> results{};                // per test

@@ -2,6 +2,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "apps/load_and_run/checks/stages.h"
 #include "apps/load_and_run/debugger.h"
 #include "apps/load_and_run/devices.h"
 #include "apps/load_and_run/effects.h"
@@ -24,9 +25,12 @@ struct TestStage {
 constexpr std::array test_stages{
     TestStage{"compile", compile},
     TestStage{"note what has no effect", note_options_without_effect},
+    TestStage{"watch its runs", watch},
     TestStage{"first run", run_first},
+    TestStage{"end the dumps of the first run", end_dumps},
     TestStage{"compare with the model's outputs", compare},
     TestStage{"check that operators only write their results", check_sanity},
+    TestStage{"watch the timed runs", watch_on},
     TestStage{"begin the profile", begin_profile},
     TestStage{"time", time_runs},
     TestStage{"write the profile", end_profile},
@@ -34,7 +38,7 @@ constexpr std::array test_stages{
 
 void run_tests(Job& job) {
     for (auto& test : job.tests) {
-        for (auto& stage : test_stages) stage.run(job, test);
+        for (auto& stage : test_stages) guarded(job, test, stage.run);
         // The first one stays for the stages to come, and all when they will be timed again.
         bool is_kept =
             test.index == 0 || job.options.run.serve_rounds || !job.options.run.baseline_tool.empty();
@@ -53,12 +57,16 @@ constexpr std::array stages{
     Stage{"require a device", require_device},
     Stage{"wait for a debugger", wait_for_debugger},
     Stage{"choose device and threads", choose_device},
+    Stage{"open the checks", open_checks},
     Stage{"load the model and its inputs", load_model},
+    Stage{"walk to the first difference", walk_to_first_difference},
     Stage{"find the fastest options", fit},
     Stage{"run the tests", run_tests},
     Stage{"time rounds for another process", serve_rounds},
     Stage{"check the model's test cases", check_stored_test_cases},
+    Stage{"finish the checks", finish_checks},
     Stage{"print", print_results},
+    Stage{"print the checks", print_checks},
     Stage{"compare with the baseline", compare_with_baseline},
     Stage{"write outputs", write_outputs},
 };

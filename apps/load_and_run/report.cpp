@@ -102,6 +102,7 @@ std::string percent_text(double percent) { return text("percentile(", percent, "
 void print_times(const Job& job, const Test& test) {
     auto& r = job.results[test.index];
     auto& l = r.latency;
+    if (r.measured.times.empty()) return;  // a check ended the runs before
     if (job.tests.size() > 1)
         std::cout << "test #" << test.index << (test.name.empty() ? "" : " (" + test.name + ")") << ": ";
     std::cout << "latency of " << r.measured.times.size() << " runs, ms: min = " << format_number(l.min, 4)

@@ -12,6 +12,7 @@
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
+#include "libmge/inspect/value_names.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
 #include "libmge/passes/pass.h"
@@ -67,7 +68,7 @@ void Session::load() {
 
 void Session::open_cache() {
     auto& o = options_.algorithms;
-    if (o.cache.empty() && !o.measures()) return;
+    if (o.cache.empty() && !o.measures() && !options_.checks.require_cache) return;
     std::string path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
     std::error_code ignored;
     bool is_encrypted = std::filesystem::is_regular_file(path, ignored) && is_encrypted_file(path);
@@ -124,18 +125,25 @@ void Session::take_stored_options() {
 }
 
 std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
-    Graph graph = infer_shapes(model_.graph, inputs);
-    bool has_plan = !compile_options_.algorithms.empty();
-    if (!stored_ || has_plan) return Program::compile(graph, compile_options_);
-    CompileOptions options = with_stored(compile_options_, *stored_, inputs);
+    // Names tell steps and values apart, in reports and in what is compared.
+    Graph graph = infer_shapes(name_values(model_.graph), inputs);
+    bool is_stored = stored_ && compile_options_.algorithms.empty();
+    CompileOptions options = is_stored ? with_stored(compile_options_, *stored_, inputs) : compile_options_;
+    if (checks_) checks_->before_compile(model_.graph, inputs, options);
+    std::shared_ptr<const Program> program;
     try {
-        return Program::compile(graph, options);
+        program = Program::compile(graph, options);
+    } catch (const MemoryError&) {
+        throw;
     } catch (const DeviceError& e) {
+        if (!is_stored || !options_.checks.replay_plan.empty()) throw;
         // The file comes from a machine that could do more.
         log_warning(text("load_and_run: an algorithm stored in the model is missing here: ", e.what()));
         options.algorithms.clear();
-        return Program::compile(graph, options);
+        program = Program::compile(graph, options);
     }
+    if (checks_) checks_->compiled(model_.graph, inputs, options, *program);
+    return program;
 }
 
 // Compiling packs the weights, which takes seconds for a large net: a program is used again when it can be.
@@ -160,6 +168,7 @@ void Session::prepare(Test& test) {
     auto start = Clock::now();
     test.program = program_for(specs_of(test.inputs));
     test.compile_ms = milliseconds_since(start);
+    if (checks_) checks_->memory.compiled();
     start = Clock::now();
     test.context = make_context(test);
     test.prepare_ms = milliseconds_since(start);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "apps/load_and_run/checks/checks.h"
 #include "apps/load_and_run/options/options.h"
 #include "apps/load_and_run/stored_options.h"
 #include "apps/load_and_run/test.h"
@@ -17,6 +18,8 @@ public:
 
     const Model& model() const { return model_; }
     const CompileOptions& compile_options() const { return compile_options_; }
+    // From now on compilations are checked; null: no more.
+    void check_with(Checks* checks) { checks_ = checks; }
 
     // Of the fast-run cache in use; empty: none.
     std::string cache_path() const { return cache_ ? cache_->path() : ""; }
@@ -60,6 +63,7 @@ private:
     CompileOptions compile_options_;
     std::optional<StoredOptions> stored_;
     std::string stored_fate_ = "none";
+    Checks* checks_ = nullptr;
     std::shared_ptr<const Program> program_;  // the last one
 };
 

@@ -89,6 +89,8 @@ void choose_device(Job& job) { set_threads(job.options); }
 
 void load_model(Job& job) {
     job.session = std::make_unique<Session>(job.options);
+    job.session->check_with(job.checks.get());
+    job.checks->memory.loaded();
     job.tests = make_tests(job.session->model(), job.options.input);
     job.results.resize(job.tests.size());
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "libmge/inspect/compare.h"
 
 namespace CLI {
 class App;
@@ -8,9 +13,42 @@ class App;
 namespace mge::load_and_run {
 
 // What is checked and recorded beside the times.
-struct CheckOptions {};
+struct CheckOptions {
+    // Accuracy.
+    std::string compare, compare_with;
+    std::optional<double> rtol, atol;
+    std::string metric = "max-abs";
+    bool first_diff = false;
+    double range = 0;  // 0: no check
+    bool check_finite = false, check_dispatch = false;
+    std::string check_var_value;  // N[:start]
+
+    // Determinism.
+    bool reproducible = false;
+    std::string save_plan, replay_plan;
+    bool require_cache = false;
+
+    // Inspection.
+    std::string io_dump, bin_io_dump, bin_out_dump;
+    bool io_dump_stdout = false, io_dump_stderr = false;
+    std::string mem_limit;  // "64MiB"
+    std::string memory_timeline, static_memory_info;
+
+    Tolerance tolerance() const;
+    std::optional<size_t> memory_limit() const;
+};
 
 void add(CLI::App& app, CheckOptions& options);
 void check(const CheckOptions& options);
+
+// "65536", "64K", "1.5GiB" → bytes (units of 1024). UserError, as `option`, for anything else.
+size_t parse_bytes(const char* option, const std::string& text);
+
+// "N[:start]" of --check-var-value.
+struct Repetition {
+    int interval = 1;
+    size_t start = 0;
+};
+Repetition parse_repetition(const std::string& text);
 
 }  // namespace mge::load_and_run

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/checks/checks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+#include "apps/cli/array_file.h"
+#include "apps/load_and_run/checks/json.h"
+#include "libmge/device/device.h"
+#include "libmge/inspect/value_names.h"
+
+namespace mge::load_and_run {
+namespace {
+
+using cli::Json;
+
+void make_folder(const char* option, const std::string& path) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error)
+        throw_user(option, text("cannot make folder '", path, "': ", error.message()), ErrorClass::value);
+}
+
+// Weights in a mapped file take memory too, though no allocator gave it out.
+void limit_allocations(const Graph& graph, size_t limit) {
+    size_t weights = 0, largest = 0;
+    ValueId heaviest = no_value;
+    for (size_t i = 0; i < graph.values().size(); ++i) {
+        auto& value = graph.value(ValueId(i));
+        if (!value.is_constant()) continue;
+        weights += value.spec.bytes();
+        if (value.spec.bytes() > largest) {
+            largest = value.spec.bytes();
+            heaviest = ValueId(i);
+        }
+    }
+    // What is there already (the tool's own inputs, weights that were converted) does not count twice.
+    if (weights < limit) return device({}).set_memory_limit(device({}).memory().allocated + limit - weights);
+    std::string reader = "no operator";
+    for (auto& node : graph.nodes())
+        if (std::find(node.inputs.begin(), node.inputs.end(), heaviest) != node.inputs.end()) {
+            reader = text(node.op->name, " '", value_label(graph, node.outputs.at(0)), "'");
+            break;
+        }
+    throw MemoryError(text("the weights alone take ", weights, " bytes, the limit is ", limit,
+                           "; the largest are those of ", reader, ", ", largest, " bytes"));
+}
+
+}  // namespace
+
+// Values by name; kept until the run is over, because an archive is written at once.
+class Checks::NpzDump final : public IoDumpSink {
+public:
+    explicit NpzDump(std::string path) : path_(std::move(path)) {}
+    void write(const DumpedValue& value) override {
+        std::string name = value.self.name;
+        for (int n = 1; !taken_.insert(name).second; ++n) name = text(value.self.name, '[', n, ']');
+        arrays_.emplace_back(name, copy_plain(value.value));
+    }
+    void finish() { cli::write_npz(path_, arrays_); }
+
+private:
+    std::string path_;
+    std::set<std::string> taken_;
+    std::vector<std::pair<std::string, Tensor>> arrays_;
+};
+
+// Which step a run was at when it ended early.
+class Checks::LastStep final : public StepObserver {
+public:
+    explicit LastStep(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+    void before_step(size_t step, Context&) override { step_ = step; }
+    void after_step(size_t, Context&) override { step_.reset(); }
+    std::string describe() const {
+        if (!step_) return {};
+        auto& step = program_->steps()[*step_];
+        return text("step ", *step_, " (", step.op, step.name.empty() ? "" : " '" + step.name + "'", "): ");
+    }
+
+private:
+    std::shared_ptr<const Program> program_;
+    std::optional<size_t> step_;
+};
+
+Checks::Checks(const CheckOptions& options, const std::string& model_path)
+    : memory(model_path), options_(options) {
+    if (!options.replay_plan.empty()) replayed_.emplace(options.replay_plan);
+    if (!options.bin_io_dump.empty()) make_folder("--bin-io-dump", options.bin_io_dump);
+    if (!options.bin_out_dump.empty()) make_folder("--bin-out-dump", options.bin_out_dump);
+}
+
+Checks::~Checks() {
+    if (!options_.mem_limit.empty()) device({}).set_memory_limit(0);
+}
+
+void Checks::before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options) const {
+    if (replayed_) replayed_->apply(graph, inputs, options);
+    if (auto limit = options_.memory_limit()) limit_allocations(graph, *limit);
+}
+
+void Checks::compiled(const Graph& graph, const TensorSpecs& inputs, const CompileOptions& options,
+                      const Program& program) {
+    if (replayed_) replayed_->verify(inputs, program);
+    if (options_.require_cache) require_cached(program);
+    if (auto limit = options_.memory_limit()) check_memory_limit(program, *limit);
+    if (!options_.save_plan.empty()) saved_.add(graph, options, program);
+}
+
+void Checks::open_dumps(const std::shared_ptr<const Program>& program) {
+    if (!options_.io_dump.empty() && options_.io_dump.ends_with(".npz")) {
+        auto npz = std::make_unique<NpzDump>(options_.io_dump);
+        npz_ = npz.get();
+        sinks_.push_back(std::move(npz));
+    } else if (!options_.io_dump.empty()) {
+        text_file_ = std::make_unique<std::ofstream>(options_.io_dump);
+        if (!*text_file_)
+            throw_user("--io-dump", text("cannot create '", options_.io_dump, "'"), ErrorClass::value);
+        sinks_.push_back(text_dump(*text_file_));
+    }
+    if (options_.io_dump_stdout) sinks_.push_back(text_dump(std::cout));
+    if (options_.io_dump_stderr) sinks_.push_back(text_dump(std::cerr));
+    if (!options_.bin_io_dump.empty()) sinks_.push_back(binary_dump(options_.bin_io_dump));
+    for (auto& sink : sinks_) {
+        dumps_.push_back(std::make_unique<IoDumpRun>(program, *sink));
+        observers_.add(*dumps_.back());
+    }
+}
+
+template <class Observer, class... Args>
+void Checks::add_guard(Args&&... args) {
+    auto guard = std::make_unique<Observer>(std::forward<Args>(args)...);
+    observers_.add(*guard);
+    lasting_.add(*guard);
+    guards_.push_back(std::move(guard));
+}
+
+void Checks::watch(const std::shared_ptr<const Program>& program, Context& context, bool is_first) {
+    if (output_dump_) dumped_runs_ = output_dump_->next_run();
+    observers_ = lasting_ = {};
+    guards_.clear();
+    if (options_.memory_limit()) {
+        add_guard<LastStep>(program);
+        last_step_ = static_cast<LastStep*>(guards_.back().get());
+    }
+    // Before the others: it fills memory that they look at.
+    if (options_.check_dispatch) add_guard<WriteGuard>(program);
+    if (is_first) open_dumps(program);
+    if (options_.check_finite) add_guard<ValueGuard>(program, std::nullopt);
+    if (options_.range > 0) add_guard<ValueGuard>(program, options_.range);
+    if (!options_.check_var_value.empty()) {
+        auto [interval, start] = parse_repetition(options_.check_var_value);
+        add_guard<RepeatGuard>(program, interval, start);
+    }
+    if (!options_.bin_out_dump.empty()) {
+        add_guard<OutputDump>(program, options_.bin_out_dump, dumped_runs_);
+        output_dump_ = static_cast<OutputDump*>(guards_.back().get());
+    }
+    if (!observers_.is_empty()) context.observe(&observers_);
+}
+
+void Checks::end_dumps(Context& context) {
+    if (npz_) npz_->finish();
+    npz_ = nullptr;
+    if (text_file_ && !text_file_->flush())
+        throw UserError(text("[--io-dump] cannot write '", options_.io_dump, "'"));
+    text_file_.reset();
+    watch_on(context);
+    dumps_.clear();
+    sinks_.clear();
+}
+
+void Checks::watch_on(Context& context) { context.observe(lasting_.is_empty() ? nullptr : &lasting_); }
+
+std::string Checks::place() const { return last_step_ ? last_step_->describe() : std::string(); }
+
+void Checks::note_failure(std::string message) {
+    if (failure_.empty()) failure_ = std::move(message);
+}
+
+void Checks::finish(const Subject& subject, const std::shared_ptr<const Program>& program, Context& context,
+                    const cli::Invocation& invocation) {
+    context.observe(nullptr);
+    auto load = [&](Context& fresh) {
+        for (size_t i = 0; i < subject.inputs.size(); ++i)
+            if (size_t bytes = subject.inputs[i].spec().bytes())
+                std::memcpy(fresh.input(i), subject.inputs[i].data(), bytes);
+    };
+    if (options_.reproducible) {
+        reproducibility_ = check_reproducible(program, load);
+        if (reproducibility_->difference)
+            note_failure("[--reproducible] " + explain(*reproducibility_->difference));
+    }
+    if (!options_.compare.empty() || !options_.compare_with.empty()) {
+        compared_ = compare_run(options_, subject, program, context);
+        note_failure(load_and_run::failure(*compared_));
+    }
+    if (!options_.memory_timeline.empty()) write_memory_timeline(options_.memory_timeline, *program);
+    if (!options_.static_memory_info.empty()) write_static_memory_info(options_.static_memory_info, *program);
+    if (!options_.save_plan.empty()) saved_.write(options_.save_plan, invocation);
+}
+
+void Checks::walk(const Subject& subject) {
+    walked_ = walk_to_first_difference(options_, subject);
+    note_failure(load_and_run::failure(*walked_));
+}
+
+void Checks::print() const {
+    if (compared_) load_and_run::print(*compared_);
+    if (walked_) load_and_run::print(*walked_);
+    if (reproducibility_ && !reproducibility_->difference)
+        std::cout << "\nreproducible: " << reproducibility_->values << " values of "
+                  << reproducibility_->steps << " steps are equal in " << reproducibility_->runs
+                  << " fresh contexts\n";
+}
+
+void Checks::add_to(Json& result) const {
+    result["tolerance"] = to_json(options_.tolerance());
+    if (compared_) result["compare"] = to_json(*compared_);
+    if (walked_) result["first_diff"] = to_json(*walked_);
+    if (reproducibility_) result["reproducible"] = to_json(*reproducibility_);
+    Json guards = Json::array();
+    if (options_.check_dispatch) guards.push_back("check-dispatch");
+    if (options_.check_finite) guards.push_back("check-finite");
+    if (options_.range > 0) guards.push_back("range");
+    if (!options_.check_var_value.empty()) guards.push_back("check-var-value");
+    if (!guards.empty()) result["guards"] = guards;
+    Json dumps = Json::object();
+    auto note = [&](const char* key, const std::string& path) {
+        if (!path.empty()) dumps[key] = path;
+    };
+    note("io_dump", options_.io_dump);
+    note("bin_io_dump", options_.bin_io_dump);
+    note("bin_out_dump", options_.bin_out_dump);
+    if (options_.io_dump_stdout) dumps["io_dump_stdout"] = true;
+    if (options_.io_dump_stderr) dumps["io_dump_stderr"] = true;
+    if (!dumps.empty()) result["dumps"] = dumps;
+    if (!options_.save_plan.empty()) result["saved_plan"] = options_.save_plan;
+    if (!options_.replay_plan.empty()) result["replayed_plan"] = options_.replay_plan;
+    if (options_.require_cache) result["cache_misses"] = 0;
+    if (auto limit = options_.memory_limit())
+        result["memory_limit"] = {{"limit", *limit}, {"allocated_peak", device({}).memory().peak}};
+    if (!options_.memory_timeline.empty()) result["memory_timeline"] = options_.memory_timeline;
+    if (!options_.static_memory_info.empty()) result["static_memory_info"] = options_.static_memory_info;
+}
+
+}  // namespace mge::load_and_run

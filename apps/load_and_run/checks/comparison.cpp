@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/checks/comparison.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "apps/cli/array_file.h"
+#include "libmge/base/file.h"
+#include "libmge/inspect/value_names.h"
+#include "libmge/model/open.h"
+#include "libmge/op/apply.h"
+
+namespace mge::load_and_run {
+namespace {
+
+enum class Kind { arrays, dump, model };
+
+bool starts_like_zip(const std::string& path) {
+    auto file = MappedFile::open(path);
+    return file->bytes().size() >= 4 && std::memcmp(file->bytes().data(), "PK\x03\x04", 4) == 0;
+}
+
+Kind kind_of(const std::string& path) {
+    if (path.empty()) return Kind::model;
+    if (path.ends_with(".npz")) return Kind::arrays;
+    if (is_io_dump(path)) return Kind::dump;
+    return starts_like_zip(path) ? Kind::arrays : Kind::model;
+}
+
+std::unique_ptr<Reference> open_values(const std::string& path) {
+    if (kind_of(path) == Kind::dump) return dump_reference(path);
+    return stored_reference(cli::npz_names(path),
+                            [path](const std::string& name) { return cli::read_npz_array(path, name); });
+}
+
+std::vector<std::string> names_in(const std::string& path) {
+    if (kind_of(path) == Kind::arrays) return cli::npz_names(path);
+    std::vector<std::string> names;
+    for (auto& record : read_io_dump(path, false).records) names.push_back(record.name);
+    return names;
+}
+
+TensorSpecs specs_of(const Tensors& tensors) {
+    TensorSpecs specs;
+    for (auto& t : tensors) specs.push_back(t.spec());
+    return specs;
+}
+
+// The subject's inputs in the order of another model: by name, else by position.
+Tensors inputs_for(const Graph& graph, const Subject& subject) {
+    auto& from = subject.model.graph;
+    Tensors result;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+        auto& wanted = graph.value(graph.inputs()[i]);
+        size_t at = 0;
+        while (at < from.inputs().size() && from.value(from.inputs()[at]).name != wanted.name) ++at;
+        if (at == from.inputs().size()) at = i;
+        if (at >= subject.inputs.size())
+            throw_user("--compare",
+                       text("the other model has an input '", wanted.name, "', this one has not"),
+                       ErrorClass::value);
+        Tensor input = subject.inputs[at];
+        if (input.dtype() != wanted.spec.dtype && is_float(input.dtype()) && is_float(wanted.spec.dtype))
+            input = convert_dtype(input, wanted.spec.dtype);
+        result.push_back(std::move(input));
+    }
+    return result;
+}
+
+// The model of --compare, or the subject's own; and how it is compiled.
+struct OtherModel {
+    OtherModel(const CheckOptions& checks, const Subject& subject)
+        : is_same(checks.compare.empty()),
+          model(is_same ? subject.model : open_reference(checks.compare)),
+          options(compile_variant(checks.compare_with, subject.options)),
+          inputs(inputs_for(model.graph, subject)) {
+        // A plan of the subject is not one of the other.
+        if (!is_same || !checks.compare_with.empty()) options.algorithms.clear();
+    }
+    static Model open_reference(const std::string& path) { return open_model(path); }
+
+    bool is_same;
+    Model model;
+    CompileOptions options;
+    Tensors inputs;
+};
+
+std::vector<std::pair<std::string, Tensor>> outputs_of(const OtherModel& other) {
+    auto program = Program::compile(infer_shapes(other.model.graph, specs_of(other.inputs)), other.options);
+    auto context = Context::create(program);
+    for (size_t i = 0; i < other.inputs.size(); ++i)
+        std::memcpy(context->input(i), other.inputs[i].data(), other.inputs[i].spec().bytes());
+    context->run();
+    std::vector<std::pair<std::string, Tensor>> result;
+    for (size_t i = 0; i < program->outputs().size(); ++i)
+        result.emplace_back(program->outputs()[i].name, context->copy_output(i));
+    return result;
+}
+
+// Compares while a program runs: results of steps when they are there, so that none has to be kept.
+class CompareObserver final : public StepObserver {
+public:
+    CompareObserver(std::shared_ptr<const Program> program, Reference& reference, ComparedRun& run)
+        : program_(std::move(program)), reference_(reference), run_(run), labels_(value_labels(*program_)) {
+        // The names of the ports are those that files of outputs have.
+        for (auto& port : program_->outputs()) labels_[size_t(port.value)] = port.name;
+    }
+    void after_step(size_t step, Context& context) override {
+        for (ValueId id : program_->steps()[step].outputs) compare(id, context);
+    }
+    void finish(Context& context) {
+        for (auto& port : program_->outputs()) compare(port.value, context);
+    }
+    const std::set<std::string>& seen() const { return seen_; }
+
+private:
+    void compare(ValueId id, Context& context) {
+        auto& name = labels_[size_t(id)];
+        if (seen_.contains(name) || !reference_.has(name)) return;
+        Tensor value = context.value(id);
+        if (!value) return;
+        seen_.insert(name);
+        Tensor plain = to_plain(value);
+        if (auto comparison = reference_.compare(name, plain, run_.tolerance))
+            run_.values.push_back({name, plain.spec(), *comparison});
+    }
+
+    std::shared_ptr<const Program> program_;
+    Reference& reference_;
+    ComparedRun& run_;
+    std::vector<std::string> labels_;
+    std::set<std::string> seen_;
+};
+
+// numpy.savez without names calls its arrays arr_0, arr_1, …: as many as there are outputs are the outputs.
+bool are_positional(const std::vector<std::string>& names, size_t outputs) {
+    if (names.size() != outputs) return false;
+    for (size_t i = 0; i < outputs; ++i)
+        if (std::find(names.begin(), names.end(), text("arr_", i)) == names.end()) return false;
+    return true;
+}
+
+void compare_with_values(const std::string& path, const std::shared_ptr<const Program>& program,
+                         Context& context, ComparedRun& run) {
+    auto names = names_in(path);
+    if (are_positional(names, program->outputs().size())) {
+        for (size_t i = 0; i < names.size(); ++i) {
+            Tensor got = context.copy_output(i);
+            run.values.push_back(
+                {program->outputs()[i].name, got.spec(),
+                 compare_tensors(got, cli::read_npz_array(path, text("arr_", i)), run.tolerance)});
+        }
+        return;
+    }
+    auto reference = open_values(path);
+    CompareObserver observer(program, *reference, run);
+    context.observe(&observer);
+    context.run();
+    context.observe(nullptr);
+    observer.finish(context);
+    for (auto& name : names)
+        if (!observer.seen().contains(name)) run.only_in_reference.push_back(name);
+    for (auto& port : program->outputs())
+        if (!observer.seen().contains(port.name)) run.only_here.push_back(port.name);
+}
+
+void compare_with_outputs(const OtherModel& other, const std::shared_ptr<const Program>& program,
+                          Context& context, ComparedRun& run) {
+    auto expected = outputs_of(other);
+    std::vector<bool> is_used(expected.size());
+    for (size_t i = 0; i < program->outputs().size(); ++i) {
+        auto& name = program->outputs()[i].name;
+        auto it = std::find_if(expected.begin(), expected.end(), [&](auto& e) { return e.first == name; });
+        // Names are often lost when a model is written again; the order of outputs is not.
+        if (it == expected.end() && expected.size() == program->outputs().size())
+            it = expected.begin() + ptrdiff_t(i);
+        if (it == expected.end()) {
+            run.only_here.push_back(name);
+            continue;
+        }
+        is_used[size_t(it - expected.begin())] = true;
+        Tensor got = context.copy_output(i);
+        run.values.push_back({name, got.spec(), compare_tensors(got, it->second, run.tolerance)});
+    }
+    for (size_t i = 0; i < expected.size(); ++i)
+        if (!is_used[i]) run.only_in_reference.push_back(expected[i].first);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    constexpr size_t most = 8;
+    std::string result;
+    for (size_t i = 0; i < std::min(names.size(), most); ++i) result += (i ? ", '" : "'") + names[i] + "'";
+    return names.size() > most ? result + ", ..." : result;
+}
+
+std::string description(const CheckOptions& checks) {
+    if (checks.compare.empty()) return checks.compare_with;
+    return checks.compare_with.empty() ? checks.compare : checks.compare + " (" + checks.compare_with + ")";
+}
+
+}  // namespace
+
+CompileOptions compile_variant(const std::string& how, CompileOptions options) {
+    size_t start = 0;
+    auto value_of = [](const std::string& word, std::string_view key) -> std::optional<std::string> {
+        if (!word.starts_with(key)) return std::nullopt;
+        return word.substr(key.size());
+    };
+    auto number = [](const std::string& digits, const std::string& word) {
+        if (digits.empty() || digits.size() > 4 ||
+            digits.find_first_not_of("0123456789") != std::string::npos)
+            throw_user("--compare-with", text("'", word, "' has no number"), ErrorClass::value);
+        return std::stoi(digits);
+    };
+    while (start < how.size()) {
+        size_t comma = std::min(how.find(',', start), how.size());
+        std::string word = how.substr(start, comma - start);
+        start = comma + 1;
+        SelectOptions& select = options.select;
+        if (word == "reference") {
+            select = {.reference = true};
+            options.level = 0;
+            options.layout = "nchw";
+        } else if (word == "heuristic") {
+            select = {};
+        } else if (word == "fast-run") {
+            select.profile = select.optimized = true;
+            select.heuristic = select.reference = false;
+        } else if (word == "reproducible") {
+            select.reproducible = true;
+        } else if (auto level = value_of(word, "level=")) {
+            options.level = number(*level, word);
+        } else if (auto layout = value_of(word, "layout=")) {
+            options.layout = *layout;
+            if (*layout != "auto" && *layout != "nchw") Layout::named(*layout);  // or an error
+        } else if (auto threads = value_of(word, "threads=")) {
+            options.threads = std::max(1, number(*threads, word));
+        } else if (auto precision = value_of(word, "precision=")) {
+            constexpr std::string_view names[] = {"strict", "relaxed", "fast"};
+            auto it = std::find(std::begin(names), std::end(names), *precision);
+            if (it == std::end(names))
+                throw_user("--compare-with", text("'", word, "' is none of precision=strict, relaxed, fast"),
+                           ErrorClass::value);
+            options.precision = Precision(it - std::begin(names));
+        } else {
+            throw_user("--compare-with",
+                       text("'", word,
+                            "' is none of reference, heuristic, fast-run, reproducible, level=N, "
+                            "layout=NAME, precision=NAME, threads=N"),
+                       ErrorClass::value);
+        }
+    }
+    return options;
+}
+
+ComparedRun compare_run(const CheckOptions& checks, const Subject& subject,
+                        const std::shared_ptr<const Program>& program, Context& context) {
+    ComparedRun run{description(checks), checks.tolerance(), {}, {}, {}};
+    if (kind_of(checks.compare) == Kind::model)
+        compare_with_outputs(OtherModel(checks, subject), program, context, run);
+    else if (!checks.compare_with.empty())
+        throw_user("--compare-with",
+                   text("'", checks.compare, "' holds values, which nothing is compiled from"),
+                   ErrorClass::value);
+    else
+        compare_with_values(checks.compare, program, context, run);
+    if (run.values.empty())
+        throw_user("--compare",
+                   text("'", run.reference, "' and the model have no value in common: it has ",
+                        joined(run.only_in_reference), ", the model's outputs are ", joined(run.only_here)),
+                   ErrorClass::value);
+    return run;
+}
+
+const ComparedValue* ComparedRun::first_failed() const {
+    auto it = std::find_if(values.begin(), values.end(), [](auto& v) { return !v.comparison.passed(); });
+    return it == values.end() ? nullptr : &*it;
+}
+
+WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subject& subject) {
+    WalkedDifference walked{description(checks), checks.tolerance(), {}, {}};
+    Graph graph = name_values(subject.model.graph);
+    for (auto& node : graph.nodes())
+        walked.source_names.push_back(node.name.empty() ? value_label(graph, node.outputs.at(0)) : node.name);
+    bool is_model = kind_of(checks.compare) == Kind::model;
+    std::optional<OtherModel> other;
+    if (is_model) other.emplace(checks, subject);
+    bool by_name = !is_model || !other->is_same;
+    // Numbers of nodes mean the same in two files of one network; in others only names that were given do.
+    Graph other_graph = is_model ? other->model.graph : Graph();
+    if (is_model && !other->is_same && is_same_network(graph, other_graph)) by_name = false;
+    if (is_model && by_name) graph = subject.model.graph;
+    LayerWalk walk(graph, subject.options, subject.inputs);
+    std::unique_ptr<Reference> reference;
+    if (is_model)
+        reference =
+            walk_reference(std::make_unique<LayerWalk>(by_name ? other_graph : name_values(other_graph),
+                                                       other->options, other->inputs),
+                           by_name, last_uses(walk, by_name));
+    else
+        reference = open_values(checks.compare);
+    walked.result = find_first_difference(walk, *reference, by_name, walked.tolerance);
+    if (walked.result.compared == 0)
+        throw_user("--first-diff",
+                   text("'", walked.reference, "' and the model have no value in common to compare"),
+                   ErrorClass::value);
+    return walked;
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Memory: figures by class in the report, and files that show where it goes.
+
+#include <string>
+
+#include "apps/cli/tool.h"
+#include "libmge/compile/program.h"
+#include "libmge/inspect/memory.h"
+
+namespace mge::load_and_run {
+
+// What is predicted from the program, what the engine's allocator gave out, and what the system sees, each by
+// class. The marks are set in this order, each once, for the first test.
+class MemoryFigures {
+public:
+    explicit MemoryFigures(std::string model_path) : model_path_(std::move(model_path)) {}
+    void before_load() { mark(start_); }
+    void loaded() { mark(loaded_); }
+    void compiled() { mark(compiled_); }
+    void prepared() { mark(prepared_); }  // a context is there
+    void ran() { mark(ran_); }
+
+    cli::Json to_json(const Program& program) const;
+
+private:
+    struct Sample {
+        bool is_taken = false;
+        size_t allocated = 0, anonymous = 0, model_file = 0;
+    };
+    void mark(Sample& sample) const;
+    std::string model_path_;
+    Sample start_, loaded_, compiled_, prepared_, ran_;
+};
+
+// By the ending of the name: the picture for .svg, the numbers for .json.
+void write_memory_timeline(const std::string& path, const Program& program);
+
+// graph.json and StaticMemoryInfo.json as MegEngine writes them; the folder is made.
+void write_static_memory_info(const std::string& folder, const Program& program);
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/checks/plan.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "libmge/base/error.h"
+#include "libmge/base/file.h"
+#include "libmge/base/hash.h"
+
+namespace mge::load_and_run {
+namespace {
+
+using cli::Json;
+
+constexpr const char* kind = "mge-plan";
+constexpr int version = 1;
+constexpr std::string_view precisions[] = {"strict", "relaxed", "fast"};
+
+// Of the operators and parameters of a model, whatever its weights are.
+std::string fingerprint(const Graph& graph) {
+    std::string all;
+    for (auto& node : graph.nodes())
+        all += text(node.op->name, '(', params_text(node.op->fields, node.params.get()), ')');
+    char buffer[20];
+    std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(checksum(all)));
+    return buffer;
+}
+
+// The one layout that images lie in, as the option that brings it about.
+std::string layout_of(const Program& program) {
+    for (auto& value : program.values())
+        if (!value.spec.layout.is_plain()) return value.spec.layout.name();
+    return "nchw";
+}
+
+bool is_dynamic(const StepReport& step) { return step.algorithm == "chosen at run time"; }
+
+std::string step_text(size_t i, const StepReport& step) {
+    return text("step ", i, " (", step.op, step.name.empty() ? "" : " '" + step.name + "'", ")");
+}
+
+}  // namespace
+
+void PlanWriter::add(const Graph& model, const CompileOptions& options, const Program& program) {
+    Json inputs = Json::array(), steps = Json::array(), passes = Json::object();
+    for (auto& port : program.inputs()) inputs.push_back({{"name", port.name}, {"spec", text(port.spec)}});
+    for (auto& [name, is_on] : options.passes) passes[name] = is_on;
+    for (size_t i = 0; i < program.steps().size(); ++i) {
+        auto& step = program.steps()[i];
+        Json outputs = Json::array();
+        for (ValueId id : step.outputs) outputs.push_back(text(program.values()[size_t(id)].spec));
+        steps.push_back({{"step", i},
+                         {"op", step.op},
+                         {"name", step.name},
+                         {"outputs", outputs},
+                         {"algorithm", is_dynamic(step) ? Json() : Json(step.algorithm)},
+                         {"source", name_of(step.source)},
+                         {"workspace", step.workspace}});
+    }
+    Json entry{{"model", fingerprint(model)},
+               {"inputs", inputs},
+               {"level", options.level},
+               {"layout", layout_of(program)},
+               {"passes", passes},
+               {"threads", options.threads},
+               {"precision", precisions[size_t(options.precision)]},
+               {"reproducible", options.select.reproducible},
+               {"steps", steps}};
+    for (auto& known : programs_)
+        if (Json::parse(known)["inputs"] == inputs) return;
+    programs_.push_back(entry.dump());
+}
+
+void PlanWriter::write(const std::string& path, const cli::Invocation& invocation) const {
+    Json report = cli::make_report(invocation), programs = Json::array();
+    for (auto& program : programs_) programs.push_back(Json::parse(program));
+    Json plan{{"kind", kind},           {"schema_version", version},
+              {"tool", report["tool"]}, {"version", report["version"]},
+              {"host", report["host"]}, {"programs", programs}};
+    write_file_atomically(path, [&](std::ostream& stream) { stream << plan.dump(2) << '\n'; });
+}
+
+struct PlanReader::Entry {
+    std::string model, inputs, layout;
+    std::map<std::string, bool, std::less<>> passes;
+    int level = 2, threads = 1;
+    Precision precision = Precision::strict;
+    bool reproducible = false;
+    std::vector<std::string> ops, algorithms;
+};
+
+PlanReader::~PlanReader() = default;
+
+PlanReader::PlanReader(const std::string& path) : path_(path) {
+    std::ifstream file(path);
+    if (!file) throw UserError(text("cannot open plan '", path, "'"));
+    try {
+        Json plan = Json::parse(file);
+        if (plan.at("kind") != kind || plan.at("schema_version") != version)
+            throw ModelError(text("'", path, "' is no plan of version ", version));
+        for (auto& p : plan.at("programs")) {
+            Entry entry;
+            entry.model = p.at("model").get<std::string>();
+            for (auto& input : p.at("inputs")) entry.inputs += input.at("spec").get<std::string>() + ' ';
+            entry.layout = p.at("layout").get<std::string>();
+            for (auto& [name, is_on] : p.at("passes").items()) entry.passes[name] = is_on.get<bool>();
+            entry.level = p.at("level").get<int>();
+            entry.threads = p.at("threads").get<int>();
+            auto name = p.at("precision").get<std::string>();
+            auto it = std::find(std::begin(precisions), std::end(precisions), name);
+            if (it == std::end(precisions)) throw ModelError(text("'", path, "': precision '", name, "'"));
+            entry.precision = Precision(it - std::begin(precisions));
+            entry.reproducible = p.at("reproducible").get<bool>();
+            for (auto& step : p.at("steps")) {
+                entry.ops.push_back(step.at("op").get<std::string>());
+                auto& algorithm = step.at("algorithm");
+                entry.algorithms.push_back(algorithm.is_null() ? "" : algorithm.get<std::string>());
+            }
+            entries_.push_back(std::move(entry));
+        }
+    } catch (const nlohmann::json::exception& e) {
+        throw ModelError(text("'", path, "' is not a readable plan: ", e.what()));
+    }
+}
+
+const PlanReader::Entry& PlanReader::find(const TensorSpecs& inputs) const {
+    std::string wanted;
+    for (auto& spec : inputs) wanted += text(spec, ' ');
+    for (auto& entry : entries_)
+        if (entry.inputs == wanted) return entry;
+    throw DeviceError(text("[--replay-plan] '", path_, "' has no program for the inputs ", wanted,
+                           "; save a plan with them"));
+}
+
+void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, CompileOptions& options) const {
+    auto& entry = find(inputs);
+    if (entry.model != fingerprint(model))
+        throw_user("--replay-plan", text("'", path_, "' is the plan of another model"), ErrorClass::value);
+    options.passes = entry.passes;
+    options.level = entry.level;
+    options.layout = entry.layout;
+    options.threads = entry.threads;
+    options.precision = entry.precision;
+    options.select = {.reproducible = entry.reproducible};
+    options.algorithms = entry.algorithms;
+}
+
+void PlanReader::verify(const TensorSpecs& inputs, const Program& program) const {
+    auto& entry = find(inputs);
+    auto& steps = program.steps();
+    for (size_t i = 0; i < steps.size(); ++i) {
+        bool is_free = is_dynamic(steps[i]);
+        if (i < entry.ops.size() && steps[i].op == entry.ops[i] &&
+            (is_free || steps[i].algorithm == entry.algorithms[i]))
+            continue;
+        throw DeviceError(
+            text("[--replay-plan] ", step_text(i, steps[i]), " runs ", steps[i].algorithm, ", the plan says ",
+                 i < entry.ops.size() ? entry.ops[i] + " by " + entry.algorithms[i] : "nothing"));
+    }
+}
+
+void require_cached(const Program& program) {
+    std::string missing;
+    size_t count = 0;
+    for (size_t i = 0; i < program.steps().size(); ++i) {
+        auto& step = program.steps()[i];
+        if (is_dynamic(step) || step.source != ChoiceSource::heuristic) continue;
+        missing += (count++ ? ", " : "") + step_text(i, step);
+    }
+    if (count)
+        throw DeviceError(text("[--require-cache] the cache has no algorithm for ", count, " of ",
+                               program.steps().size(), " steps: ", missing,
+                               "; fill it with --fast-run, or with mge-fastrun-cache build"));
+}
+
+}  // namespace mge::load_and_run
