@@ -99,7 +99,7 @@ def read_report(tool, args, file, done):
 
 @pytest.fixture(scope="session")
 def small_model(tmp_path_factory):
-    """A .mge file: relu(x @ w + b) of inputs (2, 3), named x → y, with batch norm and conv-free."""
+    """A .mge file: y = relu(x @ w + b) for x of shape (2, 3)."""
     import numpy as np
 
     import megengine as mge
