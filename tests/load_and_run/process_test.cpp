@@ -109,7 +109,7 @@ TEST_F(LoadAndRun, WithoutFastRunTheCacheIsReadOnly) {
 TEST_F(LoadAndRun, DamagedCacheIsNamed) {
     std::ofstream(path("bad.sqlite")) << std::string(4096, 'x');
     Ran ran = run(path("sum.mge") + " --fast-run --fast-run-algo-policy " + path("bad.sqlite"));
-    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.code, 0) << "a cache only saves time";
     EXPECT_THAT(ran.output, HasSubstr("bad.sqlite"));
 }
 
