@@ -212,6 +212,17 @@ TEST(MegEngine, EveryPrefixIsRefused) {
     }
 }
 
+// Sizes are multiplied before anybody meets the extent of 0.
+TEST(MegEngine, ExtentsThatOverflowAreRefused) {
+    std::string bytes = bytes_of("mobilenet.v2");
+    constexpr uint32_t most = 0xffffffff;
+    uint32_t shape[] = {4, 1, 3, 32, 32}, hostile[] = {4, most, most, most, 0};  // the input's, with its rank
+    std::string_view wanted(reinterpret_cast<char*>(shape), sizeof shape);
+    for (size_t at = bytes.find(wanted); at != std::string::npos; at = bytes.find(wanted))
+        std::memcpy(bytes.data() + at, hostile, sizeof hostile);
+    EXPECT_THAT(message_of(bytes), HasSubstr("has more elements than memory can hold"));
+}
+
 // A thousand operators that share one weight: a small file must not become a large model.
 TEST(MegEngine, SharedPartsAreLimited) {
     namespace v2 = megengine::file::v2;
@@ -324,7 +335,9 @@ TEST(MegEngine, MutationsNeverCrash) {
                              "mobilenet.nchw44", "mobilenet.v1", "mlp.user_info"})
         images.push_back(bytes_of(name));
     device({}).set_memory_limit(device({}).memory().allocated + (size_t(256) << 20));
-    std::mt19937 random(20261122);
+    auto seed = unsigned(env_int("MGE_TEST_SEED").value_or(20261122));
+    SCOPED_TRACE(text("seed ", seed));
+    std::mt19937 random(seed);
     int refused = 0, opened = 0;
     for (int i = 0; i < mutations; ++i) {
         std::string bytes =
