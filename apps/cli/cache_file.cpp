@@ -7,9 +7,10 @@
 
 namespace mge::cli {
 
-std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key) {
-    bool is_there = std::filesystem::is_regular_file(path);
-    if (!key.are_given() && !(is_there && is_encrypted_file(path))) return FastrunCache::open(path);
+std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key,
+                                         bool has_to_be_encrypted) {
+    bool is_encrypted = std::filesystem::is_regular_file(path) && is_encrypted_file(path);
+    if (!is_encrypted && !has_to_be_encrypted) return FastrunCache::open_tolerant(path);
     return FastrunCache::from_bytes(decrypt_to_memory(path, {container_cipher, key_provider(key)}), path);
 }
 

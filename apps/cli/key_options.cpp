@@ -20,12 +20,12 @@
 namespace mge::cli {
 namespace {
 
-struct Source {
+struct KeySource {
     SecretBytes content;
-    std::string where;
+    std::string where;  // empty: not read yet
 };
 
-Source read_key_file(const std::string& path) {
+KeySource read_key_file(const std::string& path) {
     int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw UserError(text("cannot open the key file '", path, "': ", std::strerror(errno)));
     struct Close {
@@ -40,16 +40,16 @@ Source read_key_file(const std::string& path) {
 }
 
 // The environment is memory that others may read (/proc/PID/environ) and that children inherit.
-Source take_variable(const std::string& name) {
+KeySource take_variable(const std::string& name) {
     char* value = std::getenv(name.c_str());
     if (!value) throw UserError(text("--key-env: there is no environment variable '", name, "'"));
-    Source source{SecretBytes(bytes_of(value)), text("the environment variable '", name, "'")};
+    KeySource source{SecretBytes(bytes_of(value)), text("the environment variable '", name, "'")};
     wipe(std::as_writable_bytes(std::span(value, std::strlen(value))));
     ::unsetenv(name.c_str());
     return source;
 }
 
-Source read_source(const KeyOptions& options, const KeyRequest& request) {
+KeySource read_source(const KeyOptions& options, const KeyRequest& request) {
     if (!options.file.empty()) return read_key_file(options.file);
     if (!options.env.empty()) return take_variable(options.env);
     if (options.fd >= 0) {
@@ -67,9 +67,15 @@ Source read_source(const KeyOptions& options, const KeyRequest& request) {
 
 }  // namespace
 
+struct KeyOptions::Kept {
+    std::mutex mutex;
+    KeySource source;
+};
+
 void add_key_options(CLI::App& command, KeyOptions& options, const std::string& what,
                      const std::string& prefix) {
     options.prefix = prefix;
+    options.kept = std::make_shared<KeyOptions::Kept>();
     auto name = [&](const char* end) { return "--" + prefix + "key-" + end; };
     auto* file =
         command.add_option(name("file"), options.file, "Take " + what + " from a file")->type_name("FILE");
@@ -100,23 +106,17 @@ OpenOptions open_options(const ModelKeys& keys) {
 }
 
 KeyProvider key_provider(const KeyOptions& options) {
-    struct Shared {
-        KeyOptions options;
-        std::mutex mutex;
-        Source source;
-        bool is_read = false;
-    };
-    auto shared = std::make_shared<Shared>();
-    shared->options = options;
-    return [shared](const KeyRequest& request) {
+    return [options](const KeyRequest& request) {
         auto cipher = find_cipher(request.cipher);
-        if (!shared->options.are_given() && cipher->default_key) return SecretBytes();
-        std::lock_guard lock(shared->mutex);
-        if (!shared->is_read) {
-            shared->source = read_source(shared->options, request);
-            shared->is_read = true;
+        if (!options.are_given() && cipher->default_key) return SecretBytes();
+        if (!options.file.empty() || !options.kept) {
+            KeySource source = read_source(options, request);
+            return parse_key(source.content, cipher->key_bytes, source.where);
         }
-        return parse_key(shared->source.content, cipher->key_bytes, shared->source.where);
+        std::lock_guard lock(options.kept->mutex);
+        auto& source = options.kept->source;
+        if (source.where.empty()) source = read_source(options, request);
+        return parse_key(source.content, cipher->key_bytes, source.where);
     };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 // Where tools take keys from. Never from the command line, which every user of the machine can read.
 
+#include <memory>
 #include <string>
 
 #include "libmge/model/crypt/key.h"
@@ -17,6 +18,8 @@ struct KeyOptions {
     std::string file, env;
     int fd = -1;
     std::string prefix;  // of the flags: "new-" for --new-key-file
+    struct Kept;
+    std::shared_ptr<Kept> kept;  // shared by copies
 
     bool are_given() const { return !file.empty() || !env.empty() || fd >= 0; }
 };
@@ -26,10 +29,10 @@ struct KeyOptions {
 void add_key_options(CLI::App& command, KeyOptions& options, const std::string& what,
                      const std::string& prefix = {});
 
-// Reads the key when it is first asked for, once; without options it asks at the terminal, or leaves a cipher
-// of MegEngine's its default key. The key is forgotten with the last copy of the provider. A variable is
-// removed from the environment once it was read. CryptoError when the key has the wrong length or there is
-// none, UserError when it cannot be read.
+// Reads the key when it is asked for; without options it asks at the terminal, or leaves a cipher of
+// MegEngine's its default key. What can be read only once (a variable, which is removed from the environment,
+// a descriptor, the terminal) is kept in `options` until they go; a key file is read each time and not kept.
+// CryptoError when the key has the wrong length or there is none, UserError when it cannot be read.
 KeyProvider key_provider(const KeyOptions& options);
 
 // What opening a model may need.

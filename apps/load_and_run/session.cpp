@@ -69,12 +69,9 @@ void Session::load() {
 void Session::open_cache() {
     auto& o = options_.algorithms;
     if (o.cache.empty() && !o.measures() && !options_.checks.require_cache) return;
+    auto& key = o.cache_key.are_given() ? o.cache_key : options_.run.model.keys.key;
     std::string path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
-    std::error_code ignored;
-    bool is_encrypted = std::filesystem::is_regular_file(path, ignored) && is_encrypted_file(path);
-    // A cache only saves time: one that cannot be used is no reason not to run.
-    cache_ =
-        is_encrypted ? cli::open_cache(path, options_.run.model.keys.key) : FastrunCache::open_tolerant(path);
+    cache_ = cli::open_cache(path, key, o.cache_key.are_given());
 }
 
 // The passes ahead of time, all but the choice of layouts, which depends on shapes.

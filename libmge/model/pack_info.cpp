@@ -76,6 +76,7 @@ PackedInfo complete_packed_info(const std::string& given, const std::string& nam
     auto fail = [](const std::string& what) { throw UserError(text("the info of a packed model: ", what)); };
     Json json = given.empty() ? Json::object() : parse(given);
     if (!json.is_object()) fail("it has to be a JSON object");
+    const Json before = json;
     if (!name.empty()) json["name"] = name;
     for (auto& [key, value] : {std::pair<const char*, Json>{"valid", !given.empty()},
                                {"name", default_name},
@@ -84,7 +85,7 @@ PackedInfo complete_packed_info(const std::string& given, const std::string& nam
     PackedInfo info = read_fields(json, fail);
     if (info.name.empty())
         info.name = json["name"].is_string() ? json["name"].get<std::string>() : default_name;
-    info.json = json.dump();
+    info.json = json == before ? given : json.dump();  // the user's own text when it says everything
     return info;
 }
 

@@ -21,6 +21,7 @@ void add(CLI::App& app, AlgorithmOptions& o) {
                    "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
                    "--fast-run or --full-run an existing cache is read and nothing is measured")
         ->type_name("FILE");
+    cli::add_key_options(app, o.cache_key, "the key of an encrypted cache (default: the model's)", "cache-");
     app.add_option("--workspace-limit", o.workspace_limit, "Largest workspace of a step")->type_name("BYTES");
 }
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "apps/cli/key_options.h"
+
 namespace CLI {
 class App;
 }
@@ -14,7 +16,8 @@ struct AlgorithmOptions {
     bool fast_run = false, full_run = false;
     bool binary_equal_between_batch = false;
     int64_t shared_batch_size = 0;
-    std::string cache;  // path; empty: the default one
+    std::string cache;          // path; empty: the default one
+    cli::KeyOptions cache_key;  // of an encrypted cache; none given: the model's
     uint64_t workspace_limit = UINT64_MAX;
 
     bool measures() const { return fast_run || full_run; }
