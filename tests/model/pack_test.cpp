@@ -47,8 +47,7 @@ TEST_F(Packed, MegenginesOwnFilesAreOpened) {
     size_t nodes = open_model(model_file).graph.nodes().size();
     for (auto [file, cipher] : {std::pair{"mlp.packed.lite", "NONE"},
                                 {"mlp.packed_aes.lite", "AES_default"},
-                                {"mlp.packed_rc4.lite", "RC4_default"},
-                                {"mlp.by_mge.lite", "AES_default"}}) {
+                                {"mlp.packed_rc4.lite", "RC4_default"}}) {
         PackedParts parts = parts_of(packed_folder + file);
         EXPECT_EQ(parts.model_cipher, cipher);
         EXPECT_EQ(parts.name, "mlp");
