@@ -205,7 +205,12 @@ def test_bounds_of_slices_may_be_tensors():
 def test_names_that_are_not_there_yet():
     import megengine.functional as F
 
-    for owner, name in ((mge, "quantization"), (F, "svd"), (F.vision, "nvof"), (mge.random, "beta")):
+    for owner, name in (
+        (mge, "quantization"),
+        (F, "svd"),
+        (F.vision, "nvof"),
+        (mge.random, "beta"),
+    ):
         with pytest.raises(mge.NotAvailableError, match=name):
             getattr(owner, name)
         with pytest.raises(AttributeError, match="nosuchname"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/formats/encrypted.md, written again with Python's `cryptography`: each side reads the other."""
+"""docs/formats/encrypted.md, written again with `cryptography`: each side reads the other."""
 
 import os
 import struct
