@@ -154,6 +154,9 @@ void write_npz(const std::string& path, const std::vector<std::pair<std::string,
             throw UserError(text("cannot write '", name, "' to '", path, "': ", zip_strerror(archive.get())));
         }
         zip_set_file_compression(archive.get(), zip_uint64_t(index), ZIP_CM_STORE, 0);
+        // The first day that a zip can name, as numpy does: equal arrays make equal files.
+        constexpr uint16_t midnight = 0, first_of_1980 = 1 << 5 | 1;
+        zip_file_set_dostime(archive.get(), zip_uint64_t(index), midnight, first_of_1980, 0);
     }
     if (zip_close(archive.get()) != 0)
         throw UserError(text("cannot write '", path, "': ", zip_strerror(archive.get())));
