@@ -48,7 +48,7 @@ struct Job {
     std::vector<TestCaseResult> stored_test_cases{};  // of the model, when they are not the tests
     std::vector<std::string> options_without_effect{};
     std::optional<Failure> failure{};
-    bool is_done = false;  // nothing is left to do
+    bool is_done = false;                  // nothing is left to do
     std::shared_ptr<Profiler> profiler{};  // of the test that is being timed
 
     // The first failure is the one that is told.
