@@ -58,7 +58,9 @@ private:
         auto it = sums_.find(id);
         if (it == sums_.end()) return;
         auto [sum, writer] = it->second;
-        if (sum_of(id, context) == sum) return;
+        auto now = sum_of(id, context);
+        // A value made at run time is released by its last reader.
+        if (!now || *now == sum) return;
         auto& steps = program_.steps();
         throw InternalError(text("the value '", program_.values()[size_t(id)].name, "' of step ", writer,
                                  " (", steps[writer].op, ", ", steps[writer].algorithm, ") has changed ",
