@@ -72,6 +72,8 @@ ProfileStep step_of(const StepReport& report, size_t index) {
     step.algorithm = report.algorithm;
     step.choice = std::string(name_of(report.source));
     for (auto& source : report.sources) step.sources.push_back(name_of_source(source));
+    // A fusion is called after all nodes that it computes, not after the value in which it ends.
+    if (step.sources.size() > 1 && step.name == step.sources.back()) step.name.clear();
     if (step.name.empty())
         for (auto& source : step.sources) step.name += (step.name.empty() ? "" : "+") + source;
     if (step.name.empty()) step.name = text(report.op, '#', index);

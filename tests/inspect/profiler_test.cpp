@@ -7,6 +7,7 @@
 #include "libmge/graph/builder.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profile_rows.h"
+#include "libmge/inspect/value_names.h"
 #include "libmge/ops/all.h"
 
 namespace mge {
@@ -30,7 +31,7 @@ Graph two_products() {
 }
 
 struct Recorded {
-    std::shared_ptr<const Program> program = Program::compile(two_products(), {});
+    std::shared_ptr<const Program> program = Program::compile(name_values(two_products()), {});
     std::unique_ptr<Context> context = Context::create(program);
 
     Profile profile(const ProfilerOptions& options, int runs) {
@@ -111,6 +112,11 @@ TEST(Profiler, TellsWhatTheProgramIs) {
         EXPECT_EQ(step.algorithm, r.program->steps()[i].algorithm);
         EXPECT_THAT(step.outputs, Not(testing::IsEmpty()));
         sources.insert(sources.end(), step.sources.begin(), step.sources.end());
+        // Called after all that it computes, whatever the value is called in which it ends.
+        if (step.sources.size() > 1) {
+            EXPECT_THAT(step.name, testing::AllOf(testing::HasSubstr(step.sources.front() + "+"),
+                                                  testing::EndsWith("+" + step.sources.back())));
+        }
         operations += step.operations.value_or(0);
     }
     // Two products, the added one, relu and softmax, in however many kernels.
