@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -24,14 +23,11 @@ struct Options {
 
 // The graph as it is, not optimised: what later runs are compared with.
 Tensors run_plainly(const Graph& graph, const Tensors& inputs) {
-    TensorSpecs specs;
-    for (auto& input : inputs) specs.push_back(input.spec());
     CompileOptions options;
     options.level = 0;
-    auto program = Program::compile(infer_shapes(graph, specs), options);
+    auto program = Program::compile(infer_shapes(graph, specs_of(inputs)), options);
     auto context = Context::create(program);
-    for (size_t i = 0; i < inputs.size(); ++i)
-        if (size_t bytes = inputs[i].spec().bytes()) std::memcpy(context->input(i), inputs[i].data(), bytes);
+    context->fill_inputs(inputs);
     context->run();
     Tensors outputs;
     for (size_t i = 0; i < program->outputs().size(); ++i) outputs.push_back(context->copy_output(i));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -61,11 +61,6 @@ struct PruneJob {
     }
 };
 
-int64_t now() {
-    auto since = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::seconds>(since).count();
-}
-
 // Rows are in order of machine, problem and time.
 std::vector<CacheRow> beyond_the_fastest(const std::vector<CacheRow>& rows, int keep) {
     std::vector<CacheRow> slow;
@@ -81,7 +76,7 @@ std::vector<CacheRow> beyond_the_fastest(const std::vector<CacheRow>& rows, int 
 std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
     auto rows = job.filter.select(cache.rows());
     if (job.older_than_days >= 0) {
-        auto limit = now() - int64_t(job.older_than_days * 86400);
+        auto limit = int64_t(std::time(nullptr)) - int64_t(job.older_than_days * 86400);
         std::erase_if(rows, [=](auto& row) { return row.measured_at > limit; });
     }
     if (job.other_machines)

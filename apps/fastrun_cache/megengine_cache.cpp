@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "libmge/model/crypt/hex.h"
+
 namespace mge::fastrun_cache {
 namespace {
 
@@ -38,16 +40,6 @@ private:
     size_t at_ = 0;
 };
 
-std::string hexadecimal(std::string_view bytes) {
-    std::string result;
-    for (unsigned char c : bytes) {
-        char two[3];
-        std::snprintf(two, sizeof two, "%02x", c);
-        result += two;
-    }
-    return result;
-}
-
 // "profile:plat=cpu:ConvBiasForward…": the platform, and what is behind it.
 std::pair<std::string, std::string> split_category(std::string_view name) {
     std::string_view prefix = "profile:";
@@ -62,7 +54,7 @@ std::string problem_of(const std::string& op, std::string_view key) {
     size_t bar = key.rfind('|');
     std::string_view layouts = bar == key.npos ? "" : key.substr(0, bar);
     std::string_view params = bar == key.npos ? key : key.substr(bar + 1);
-    return text(op, "(", hexadecimal(params), ") ", layouts);
+    return text(op, "(", hex_of(std::as_bytes(std::span(params))), ") ", layouts);
 }
 
 void read_figures(Reader& reader, Measurement& m) {

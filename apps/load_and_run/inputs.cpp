@@ -164,12 +164,6 @@ Test with_batch(const Model& model, const Test& test, int64_t batch) {
 
 }  // namespace
 
-TensorSpecs specs_of(const Tensors& tensors) {
-    TensorSpecs specs;
-    for (auto& tensor : tensors) specs.push_back(tensor.spec());
-    return specs;
-}
-
 std::vector<Test> make_tests(const Model& model, const InputOptions& options) {
     auto tests = tests_without_batch(model, options);
     if (!options.batch_sizes.empty()) {

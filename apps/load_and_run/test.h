@@ -21,6 +21,4 @@ struct Test {
     double compile_ms = 0, prepare_ms = 0, fake_run_ms = 0, first_run_ms = 0;
 };
 
-TensorSpecs specs_of(const Tensors& tensors);
-
 }  // namespace mge::load_and_run

@@ -38,6 +38,11 @@ std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program)
     return std::make_unique<CompiledContext>(std::move(compiled));
 }
 
+void Context::fill_inputs(std::span<const Tensor> inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (size_t bytes = inputs[i].spec().bytes()) std::memcpy(input(i), inputs[i].data(), bytes);
+}
+
 CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs)
     : program_(std::move(program)), dynamic_values_(program_->graph().values().size()) {
     allocate(own_outputs);

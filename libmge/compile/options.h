@@ -56,6 +56,6 @@ MGE_API void check(const CompileOptions& options);
 
 struct PassOptions;
 // What of them concerns the passes.
-PassOptions pass_options(const CompileOptions& options);
+MGE_API PassOptions pass_options(const CompileOptions& options);
 
 }  // namespace mge

@@ -93,6 +93,8 @@ public:
     virtual ~Context() = default;
     // Where the input lies; fill it before run(). It stays the same for the life of the context.
     virtual void* input(size_t i) = 0;
+    // Copies all inputs in, in plain layout and of the program's specs.
+    void fill_inputs(std::span<const Tensor> inputs);
     // Lets an input be read from the caller's memory instead (plain layout, alive until the run is over);
     // null: back to input().
     virtual void bind_input(size_t i, const void* data) = 0;

@@ -20,12 +20,6 @@ struct Entry {
     GradientReads reads;
 };
 
-TensorSpecs specs_of(std::span<const Tensor> tensors) {
-    TensorSpecs specs;
-    for (auto& tensor : tensors) specs.push_back(tensor ? tensor.spec() : TensorSpec{});
-    return specs;
-}
-
 uint64_t hash_of(const OpInfo& op, const void* params, const TensorSpecs& specs) {
     uint64_t hash = hash_mix(reinterpret_cast<uintptr_t>(&op), op.params.hash(params));
     for (auto& spec : specs) {

@@ -14,12 +14,6 @@
 namespace mge {
 namespace {
 
-TensorSpecs specs_of(const Tensors& tensors) {
-    TensorSpecs specs;
-    for (auto& t : tensors) specs.push_back(t.spec());
-    return specs;
-}
-
 // Weights of a mapped file come back from it when they are read again. For other memory this is only advice.
 void let_go_of_pages(const Tensor& constant) {
     static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));

@@ -87,11 +87,6 @@ std::optional<Distance> distance_of(const CacheRow& row, const std::string& mach
     return distance;
 }
 
-bool has_wanted_attributes(const Attributes& a, const SelectOptions& options) {
-    return !(options.reproducible && !a.reproducible) && !(options.optimized && a.naive) &&
-           !(options.same_between_batches && a.accuracy_depends_on_batch);
-}
-
 // The rows are this problem's on this machine, and yet none is taken.
 Miss explain_refusal(std::span<const CacheRow* const> own, const SelectOptions& options) {
     auto first = [&](auto&& accept) -> const CacheRow* {
@@ -101,8 +96,8 @@ Miss explain_refusal(std::span<const CacheRow* const> own, const SelectOptions& 
     };
     auto* intact = first([](auto& row) { return row.is_intact; });
     if (!intact) return {MissReason::damaged, "every row of the problem is damaged", *own.front()};
-    auto* wanted = first(
-        [&](auto& row) { return row.is_intact && has_wanted_attributes(row.measured.attributes, options); });
+    auto* wanted =
+        first([&](auto& row) { return row.is_intact && options.accepts(row.measured.attributes); });
     if (!wanted)
         return {MissReason::attribute, "no algorithm measured has the attributes asked for", *intact};
     return {MissReason::workspace_limit,
@@ -126,7 +121,7 @@ std::optional<Miss> explain_miss(std::span<const CacheRow> rows, const std::stri
     for (auto& row : rows)
         if (row.machine == machine && row.problem == problem) own.push_back(&row);
     for (auto* row : own)
-        if (row->is_intact && has_wanted_attributes(row->measured.attributes, options) &&
+        if (row->is_intact && options.accepts(row->measured.attributes) &&
             row->measured.workspace <= options.workspace_limit)
             return std::nullopt;
     if (!own.empty()) return explain_refusal(own, options);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -76,11 +77,6 @@ void insert(Statement& statement, const CacheRow& row) {
     statement.bind(8, checksum_of(row)).step();
 }
 
-int64_t now() {
-    auto since = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::seconds>(since).count();
-}
-
 int version_of(Database& db) {
     auto query = db.prepare("PRAGMA user_version");
     query.step();
@@ -96,7 +92,7 @@ void import_first_format(Database& db) {
         insert(added, {old.text(0),
                        old.text(1),
                        {old.text(2), old.real(3), size_t(old.integer(4)), unpack(old.integer(5))},
-                       now()});
+                       int64_t(std::time(nullptr))});
     db.execute("DROP TABLE algorithm_time");
 }
 
@@ -259,7 +255,8 @@ void FastrunCache::put(std::span<const CacheRow> rows, bool keep_newer) {
 void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured) {
     if (access_ == Access::read && is_tolerant_) return;
     std::vector<CacheRow> rows;
-    for (auto& m : measured) rows.push_back({machine(problem.device), problem.key(), m, now()});
+    for (auto& m : measured)
+        rows.push_back({machine(problem.device), problem.key(), m, int64_t(std::time(nullptr))});
     std::lock_guard lock(sqlite_mutex());
     try {
         put(rows, false);

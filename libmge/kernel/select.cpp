@@ -10,11 +10,6 @@
 namespace mge {
 namespace {
 
-bool matches(const Attributes& attributes, const SelectOptions& options) {
-    return !(options.reproducible && !attributes.reproducible) && !(options.optimized && attributes.naive) &&
-           !(options.same_between_batches && attributes.accuracy_depends_on_batch);
-}
-
 [[noreturn]] void throw_none(KernelList list, const Problem& problem) {
     std::string reasons;
     for (auto& algorithm : list) {
@@ -49,7 +44,7 @@ Choice finish(const NamedCandidate& named, const Problem& problem, std::span<con
 std::optional<Choice> choose_first(const std::vector<NamedCandidate>& candidates, const Problem& problem,
                                    std::span<const void* const> constants, const SelectOptions& options) {
     for (auto& named : candidates) {
-        if (!matches(named.candidate.attributes, options)) continue;
+        if (!options.accepts(named.candidate.attributes)) continue;
         Choice choice = finish(named, problem, constants, ChoiceSource::heuristic, 0);
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
         if (log_enabled(LogChannel::dispatch))
@@ -65,7 +60,7 @@ std::optional<Choice> choose_measured(const std::vector<Measurement>& measured,
                                       std::span<const void* const> constants, const SelectOptions& options,
                                       ChoiceSource source) {
     for (auto& m : measured) {
-        if (!matches(m.attributes, options) || m.workspace > options.workspace_limit) continue;
+        if (!options.accepts(m.attributes) || m.workspace > options.workspace_limit) continue;
         auto it = std::find_if(candidates.begin(), candidates.end(),
                                [&](const NamedCandidate& c) { return c.candidate.name == m.name; });
         if (it == candidates.end()) {

@@ -44,6 +44,12 @@ struct SelectOptions {
     int64_t shared_batch_size = 0;
     FastrunCache* cache = nullptr;
     CostSource measure;  // empty: the built-in cold measurement
+
+    // Whether an algorithm with these attributes may be chosen.
+    bool accepts(const Attributes& a) const {
+        return !(reproducible && !a.reproducible) && !(optimized && a.naive) &&
+               !(same_between_batches && a.accuracy_depends_on_batch);
+    }
 };
 
 struct Choice {

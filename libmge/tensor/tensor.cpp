@@ -91,4 +91,10 @@ void Tensor::destroy(TensorImpl* impl) {
     give_block(impl);
 }
 
+TensorSpecs specs_of(std::span<const Tensor> tensors) {
+    TensorSpecs specs;
+    for (auto& tensor : tensors) specs.push_back(tensor ? tensor.spec() : TensorSpec{});
+    return specs;
+}
+
 }  // namespace mge

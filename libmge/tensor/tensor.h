@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -91,5 +92,8 @@ private:
     TensorImpl* impl_ = nullptr;
 };
 using Tensors = std::vector<Tensor>;
+
+// One per tensor; that of an absent one has dtype none.
+MGE_API TensorSpecs specs_of(std::span<const Tensor> tensors);
 
 }  // namespace mge

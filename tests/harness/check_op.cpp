@@ -109,12 +109,6 @@ void expect_guard(const Tensor& tensor, const std::string& what) {
         << what << " wrote behind its output";
 }
 
-TensorSpecs specs_of(std::span<const Tensor> tensors) {
-    TensorSpecs specs;
-    for (auto& t : tensors) specs.push_back(t ? t.spec() : TensorSpec{});
-    return specs;
-}
-
 // One operator, one set of inputs: runs any candidate on it.
 struct Bench {
     const OpInfo& op;

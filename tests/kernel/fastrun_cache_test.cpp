@@ -12,6 +12,7 @@
 
 #include "libmge/kernel/explain_miss.h"
 #include "libmge/kernel/problem_text.h"
+#include "tests/kernel/sample_problem.h"
 
 namespace mge {
 namespace {
@@ -21,13 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-struct Sample {
-    explicit Sample(int64_t n) : spec{{DType::f32, {n}, {}}} {
-        problem = Problem{"sample", nullptr, {}, spec, spec};
-    }
-    TensorSpecs spec;
-    Problem problem;
-};
+using Sample = SampleProblem;
 
 class CacheFile : public testing::Test {
 protected:

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libmge/kernel/fastrun_cache.h"
+#include "tests/kernel/sample_problem.h"
 
 namespace mge {
 namespace {
@@ -28,14 +29,7 @@ const Algorithm algorithms[] = {
     {"reference", always, prepare<0>, run, {.naive = true}},
 };
 
-// A problem of one input and one output of n floats.
-struct Sample {
-    explicit Sample(int64_t n, std::span<const FieldInfo> fields = {}) : spec{{DType::f32, {n}, {}}} {
-        problem = Problem{"sample", nullptr, fields, spec, spec};
-    }
-    TensorSpecs spec;
-    Problem problem;
-};
+using Sample = SampleProblem;
 
 std::string chosen(const SelectOptions& options, KernelList list = algorithms) {
     return select(list, Sample(3).problem, {}, options).candidate.name;

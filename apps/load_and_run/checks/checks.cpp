@@ -2,7 +2,6 @@
 #include "apps/load_and_run/checks/checks.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <set>
@@ -183,11 +182,7 @@ void Checks::note_failure(std::string message) {
 void Checks::finish(const Subject& subject, const std::shared_ptr<const Program>& program, Context& context,
                     const cli::Invocation& invocation) {
     context.observe(nullptr);
-    auto load = [&](Context& fresh) {
-        for (size_t i = 0; i < subject.inputs.size(); ++i)
-            if (size_t bytes = subject.inputs[i].spec().bytes())
-                std::memcpy(fresh.input(i), subject.inputs[i].data(), bytes);
-    };
+    auto load = [&](Context& fresh) { fresh.fill_inputs(subject.inputs); };
     if (options_.reproducible) {
         reproducibility_ = check_reproducible(program, load);
         if (reproducibility_->difference)

@@ -42,12 +42,6 @@ std::vector<std::string> names_in(const std::string& path) {
     return names;
 }
 
-TensorSpecs specs_of(const Tensors& tensors) {
-    TensorSpecs specs;
-    for (auto& t : tensors) specs.push_back(t.spec());
-    return specs;
-}
-
 // The subject's inputs in the order of another model: by name, else by position.
 Tensors inputs_for(const Graph& graph, const Subject& subject) {
     auto& from = subject.model.graph;
@@ -90,8 +84,7 @@ struct OtherModel {
 std::vector<std::pair<std::string, Tensor>> outputs_of(const OtherModel& other) {
     auto program = Program::compile(infer_shapes(other.model.graph, specs_of(other.inputs)), other.options);
     auto context = Context::create(program);
-    for (size_t i = 0; i < other.inputs.size(); ++i)
-        std::memcpy(context->input(i), other.inputs[i].data(), other.inputs[i].spec().bytes());
+    context->fill_inputs(other.inputs);
     context->run();
     std::vector<std::pair<std::string, Tensor>> result;
     for (size_t i = 0; i < program->outputs().size(); ++i)

@@ -33,13 +33,8 @@ struct AdaptiveMaxPool2dBackward {
         "Gradient of adaptive_max_pool2d: dy goes to every element that is the largest of its window.";
     static constexpr auto inputs = names("x", "y", "dy");
     static constexpr auto outputs = output_names("dx");
-    struct Params {
-        int64_t height = 1;
-        int64_t width = 1;
-        bool operator==(const Params&) const = default;
-    };
-    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
-                                              field<&Params::width>("width", "Columns of the result."));
+    using Params = AdaptiveMaxPool2d::Params;
+    static constexpr auto fields = AdaptiveMaxPool2d::fields;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -55,13 +50,8 @@ struct AdaptiveMaxPool2dSelect {
         "adaptive_max_pool2d_backward with respect to dy.";
     static constexpr auto inputs = names("x", "y", "v");
     static constexpr auto outputs = output_names("z");
-    struct Params {
-        int64_t height = 1;
-        int64_t width = 1;
-        bool operator==(const Params&) const = default;
-    };
-    static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
-                                              field<&Params::width>("width", "Columns of the result."));
+    using Params = AdaptiveMaxPool2d::Params;
+    static constexpr auto fields = AdaptiveMaxPool2d::fields;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

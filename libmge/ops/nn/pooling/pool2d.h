@@ -36,17 +36,8 @@ struct MaxPool2dBackward {
         "Gradient of max_pool2d: dy goes to every element that is the largest of its window.";
     static constexpr auto inputs = names("x", "y", "dy");
     static constexpr auto outputs = output_names("dx");
-    struct Params {
-        Pair kernel{1, 1};
-        Pair stride{1, 1};
-        Pair padding{0, 0};
-        bool operator==(const Params&) const = default;
-    };
-    static constexpr auto fields =
-        field_list(field<&Params::kernel>("kernel", "Size of the window."),
-                   field<&Params::stride>("stride", "Step of the window along height and width."),
-                   field<&Params::padding>(
-                       "padding", "Border above and below, left and right, that the window may reach into."));
+    using Params = MaxPool2d::Params;
+    static constexpr auto fields = MaxPool2d::fields;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -62,17 +53,8 @@ struct MaxPool2dSelect {
         "max_pool2d_backward with respect to dy.";
     static constexpr auto inputs = names("x", "y", "v");
     static constexpr auto outputs = output_names("z");
-    struct Params {
-        Pair kernel{1, 1};
-        Pair stride{1, 1};
-        Pair padding{0, 0};
-        bool operator==(const Params&) const = default;
-    };
-    static constexpr auto fields =
-        field_list(field<&Params::kernel>("kernel", "Size of the window."),
-                   field<&Params::stride>("stride", "Step of the window along height and width."),
-                   field<&Params::padding>(
-                       "padding", "Border above and below, left and right, that the window may reach into."));
+    using Params = MaxPool2d::Params;
+    static constexpr auto fields = MaxPool2d::fields;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
