@@ -108,7 +108,7 @@ public:
         }
         time_all();
         report();
-        job_.session->use(winner().options);
+        job_.session->use(winner().options, winner().test.program);
     }
 
 private:

@@ -40,8 +40,7 @@ void run_tests(Job& job) {
     for (auto& test : job.tests) {
         for (auto& stage : test_stages) guarded(job, test, stage.run);
         // The first one stays for the stages to come, and all when they will be timed again.
-        bool is_kept =
-            test.index == 0 || job.options.run.serve_rounds || !job.options.run.baseline_tool.empty();
+        bool is_kept = test.index == 0 || job.options.run.serve_rounds;
         if (!is_kept) test.context.reset();
     }
 }

@@ -2,6 +2,7 @@
 #include "apps/load_and_run/rounds.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,8 +27,6 @@ struct Pipe {
     }
 };
 
-}  // namespace
-
 std::vector<double> time_round(Context& context, const Options& options, double milliseconds) {
     Runner runner(context, 0, options);
     runner.run();  // the other side has used the caches
@@ -42,6 +41,15 @@ std::vector<double> time_round(Context& context, const Options& options, double 
     return times;
 }
 
+cpu_set_t set_of(std::span<const int> cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int cpu : cpus) CPU_SET(size_t(cpu), &set);
+    return set;
+}
+
+}  // namespace
+
 void serve_rounds(Job& job) {
     if (!job.options.run.serve_rounds) return;
     size_t test = 0;
@@ -55,7 +63,9 @@ void serve_rounds(Job& job) {
     job.is_done = true;
 }
 
-RoundServer::RoundServer(const std::string& tool, const std::vector<std::string>& arguments) : tool_(tool) {
+RoundServer::RoundServer(const std::string& tool, const std::vector<std::string>& arguments,
+                         std::span<const int> cpus)
+    : tool_(tool) {
     Pipe to, from;
     std::vector<std::string> words{tool};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -63,11 +73,13 @@ RoundServer::RoundServer(const std::string& tool, const std::vector<std::string>
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
+    cpu_set_t set = set_of(cpus);
     process_ = ::fork();
     if (process_ < 0) throw DeviceError(text("'", tool, "' cannot be started: ", std::strerror(errno)));
     if (process_ == 0) {
         ::dup2(to.ends[0], STDIN_FILENO);
         ::dup2(from.ends[1], STDOUT_FILENO);
+        if (!cpus.empty()) ::sched_setaffinity(0, sizeof set, &set);
         ::execv(tool.c_str(), argv.data());
         ::_exit(127);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs of two programs in turns: what the machine does meanwhile hits both alike. One of them is a process of
-// its own that times a round whenever it is told to.
+// Runs of two programs in turns: what the machine does meanwhile hits both alike. Each is a process of its
+// own that times a round whenever it is told to.
 
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,10 @@ void serve_rounds(Job& job);
 // The side that tells.
 class RoundServer {
 public:
-    // Starts the tool with the arguments. DeviceError when it cannot be started or ends.
-    RoundServer(const std::string& tool, const std::vector<std::string>& arguments);
+    // Starts the tool with the arguments, on these CPUs; on all that this process may use when there are
+    // none. DeviceError when it cannot be started or ends.
+    RoundServer(const std::string& tool, const std::vector<std::string>& arguments,
+                std::span<const int> cpus);
     ~RoundServer();
     RoundServer(const RoundServer&) = delete;
 
@@ -30,8 +33,5 @@ private:
     std::FILE *requests_ = nullptr, *answers_ = nullptr;
     std::string tool_;
 };
-
-// The times of one round of a test of our own.
-std::vector<double> time_round(Context& context, const Options& options, double milliseconds);
 
 }  // namespace mge::load_and_run

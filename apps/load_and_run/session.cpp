@@ -77,7 +77,7 @@ void Session::open_cache() {
 // The passes ahead of time, all but the choice of layouts, which depends on shapes.
 void Session::optimize() {
     auto& o = compile_options_;
-    PassOptions options{.passes = o.passes, .level = o.level, .graph_opt = o.graph_opt, .threads = o.threads};
+    PassOptions options = pass_options(o);
     options.passes["choose_layout"] = false;
     check(o);
     optimized.nodes_before = model_.graph.nodes().size();
@@ -91,6 +91,15 @@ void Session::use(const CompileOptions& options) {
     compile_options_ = options;
     stored_.reset();
     program_ = nullptr;
+}
+
+void Session::use(const CompileOptions& options, std::shared_ptr<const Program> program) {
+    use(options);
+    program_ = std::move(program);
+    if (!checks_) return;
+    TensorSpecs inputs;
+    for (auto& port : program_->inputs()) inputs.push_back(port.spec);
+    checks_->compiled(model_.graph, inputs, options, *program_);
 }
 
 void Session::require_known_shapes(const TensorSpecs& inputs) const {
@@ -155,9 +164,7 @@ std::shared_ptr<const Program> Session::program_for(const TensorSpecs& inputs) {
 
 std::unique_ptr<Context> Session::make_context(const Test& test) const {
     auto context = Context::create(test.program);
-    for (size_t i = 0; i < test.inputs.size(); ++i)
-        if (size_t bytes = test.inputs[i].spec().bytes())
-            std::memcpy(context->input(i), test.inputs[i].data(), bytes);
+    context->fill_inputs(test.inputs);
     return context;
 }
 

@@ -26,6 +26,9 @@ public:
 
     // From now on everything is compiled so, whatever the model says.
     void use(const CompileOptions& options);
+    // This program was compiled so; it serves tests of its shapes. Compiling again could choose otherwise:
+    // what is measured differs a little each time.
+    void use(const CompileOptions& options, std::shared_ptr<const Program> program);
     // What became of the options in the model's file: "none", "used", or "overridden" by flags.
     const std::string& fate_of_stored_options() const { return stored_fate_; }
 

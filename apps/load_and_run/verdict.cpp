@@ -5,13 +5,17 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "apps/cli/table.h"
+#include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/rounds.h"
+#include "libmge/base/threads.h"
+#include "libmge/device/cpu/affinity.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -20,6 +24,8 @@ using cli::format_number;
 using cli::Json;
 
 constexpr size_t max_rounds = 40, drawings = 4000;
+// In turns.
+constexpr size_t starts = 10, rounds_per_start = 8;
 // Of the drawings this many may lie below `low` and as many above `high`.
 constexpr double tail = 0.01;
 
@@ -52,6 +58,12 @@ std::vector<double> figures(const Condition& condition, std::span<const double> 
     return result;
 }
 
+std::vector<double> figures(const Condition& condition, const std::vector<std::vector<double>>& rounds) {
+    std::vector<double> result;
+    for (auto& round : rounds) result.push_back(figure_of(condition, round));
+    return result;
+}
+
 double median(std::vector<double> values) {
     auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
@@ -66,8 +78,23 @@ double median_of_drawing(const std::vector<double>& values, std::mt19937_64& gen
     return median(std::move(drawn));
 }
 
+double percent_more(double a, double b) { return 100 * (b / a - 1); }
+
+// `draw` gives the change, in per cent, that a drawing of the rounds shows.
+void bound(Verdict& verdict, const Condition& condition,
+           const std::function<double(std::mt19937_64&)>& draw) {
+    std::mt19937_64 generator(verdict.rounds);
+    std::vector<double> changes(drawings);
+    for (double& change : changes) change = draw(generator);
+    std::ranges::sort(changes);
+    verdict.low_percent = cli::percentile(changes, tail);
+    verdict.high_percent = cli::percentile(changes, 1 - tail);
+    verdict.is_worse = verdict.low_percent > condition.limit_percent;
+}
+
 struct Baseline {
     std::vector<std::string> command;
+    int threads = 0;
     std::vector<std::vector<double>> times;  // of each test
 };
 
@@ -84,6 +111,7 @@ Baseline read_baseline(const std::string& path) {
     Baseline result;
     try {
         result.command = report.at("command").get<std::vector<std::string>>();
+        result.threads = report.at("host").at("threads").get<int>();
         for (auto& test : report.at("result").at("tests"))
             result.times.push_back(test.at("times_ms").get<std::vector<double>>());
     } catch (const Json::exception&) {
@@ -97,8 +125,9 @@ Baseline read_baseline(const std::string& path) {
 
 // The command without what only the report or another comparison was for.
 std::vector<std::string> command_to_repeat(const std::vector<std::string>& command) {
-    static const std::set<std::string> dropped{"--json", "--baseline", "--fail-if", "--baseline-tool",
-                                               "--plant-slowdown"};
+    static const std::set<std::string> dropped{"--json",        "--baseline",      "--fail-if",
+                                               "--profile",     "--baseline-tool", "--plant-slowdown",
+                                               "--profile-host"};
     std::vector<std::string> result;
     for (size_t i = 0; i < command.size(); ++i) {
         size_t equals = command[i].find('=');
@@ -110,28 +139,51 @@ std::vector<std::string> command_to_repeat(const std::vector<std::string>& comma
     return result;
 }
 
+// CPUs for the n-th start of both sides: as many as they have threads, others each time. None: all of them,
+// or those that the options name.
+std::vector<int> cpus_of_start(size_t n, const Job& job, const Baseline& baseline) {
+    auto allowed = allowed_cpus();
+    auto threads = size_t(default_threads());
+    if (!pinned_cpus(job.options).empty() || baseline.threads != int(threads) || threads >= allowed.size())
+        return {};
+    std::vector<int> cpus(threads);
+    for (size_t i = 0; i < threads; ++i) cpus[i] = allowed[(n * threads + i) % allowed.size()];
+    return cpus;
+}
+
+using Rounds = std::vector<std::vector<double>>;  // times of each
+
+// Of both sides, the n-th of one next to the n-th of the other.
 struct Sides {
-    std::vector<double> baseline, current;
+    Rounds baseline, current;
 };
 
-// Fresh times of both, round by round, the order of the two turning each time.
-Sides interleave(Job& job, RoundServer& server, size_t test, const Condition& condition) {
-    auto& o = job.options.run;
-    double total = std::max(o.duration * 1000, job.results[test].latency.mean * o.iterations);
-    double length = total / double(max_rounds);
-    Sides sides;
-    auto add = [&](std::vector<double>& to, const std::vector<double>& times) {
-        // One figure per round: rounds of the two sides need not have the same number of runs.
-        to.push_back(figure_of(condition, times));
-    };
-    for (size_t round = 0; round < max_rounds; ++round)
-        for (bool first : {true, false}) {
-            if (first == (round % 2 == 0))
-                add(sides.baseline, server.round(test, length));
+// The order of the two turns each time.
+void take_turns(Sides& sides, RoundServer& before, RoundServer& now, size_t test, double milliseconds) {
+    for (size_t round = 0; round < rounds_per_start; ++round)
+        for (bool is_first : {true, false})
+            if (is_first == (round % 2 == 0))
+                sides.baseline.push_back(before.round(test, milliseconds));
             else
-                add(sides.current, time_round(*job.tests[test].context, job.options, length));
+                sides.current.push_back(now.round(test, milliseconds));
+}
+
+// Fresh times of every test.
+std::vector<Sides> measure_in_turns(Job& job, const Baseline& baseline) {
+    auto& o = job.options.run;
+    auto own = command_to_repeat(job.invocation.arguments);
+    if (o.planted_slowdown > 0) own.push_back(text("--plant-slowdown=", o.planted_slowdown));
+    auto other = command_to_repeat(baseline.command);
+    std::vector<Sides> result(job.tests.size());
+    for (size_t n = 0; n < starts; ++n) {
+        auto cpus = cpus_of_start(n, job, baseline);
+        RoundServer before(o.baseline_tool, other, cpus), now("/proc/self/exe", own, cpus);
+        for (size_t test = 0; test < job.tests.size(); ++test) {
+            double total = std::max(o.duration * 1000, job.results[test].latency.mean * o.iterations);
+            take_turns(result[test], before, now, test, total / double(starts * rounds_per_start));
         }
-    return sides;
+    }
+    return result;
 }
 
 Json verdict_json(size_t test, const Condition& condition, const Verdict& v) {
@@ -177,35 +229,26 @@ Condition parse_condition(const std::string& condition) {
 
 Verdict judge(const Condition& condition, std::span<const double> baseline, std::span<const double> current) {
     size_t length = std::max<size_t>(1, std::min(baseline.size(), current.size()) / max_rounds);
-    return judge_rounds(condition, figures(condition, baseline, length), figures(condition, current, length));
-}
-
-Verdict judge_rounds(const Condition& condition, const std::vector<double>& before,
-                     const std::vector<double>& now) {
-    Verdict result;
+    auto before = figures(condition, baseline, length), now = figures(condition, current, length);
+    Verdict result{.baseline = median(before), .current = median(now)};
     result.rounds = std::min(before.size(), now.size());
-    result.baseline = median(before);
-    result.current = median(now);
-    auto change = [](double a, double b) { return 100 * (b / a - 1); };
-    result.change_percent = change(result.baseline, result.current);
-    std::mt19937_64 generator(before.size());
-    std::vector<double> changes(drawings);
-    for (double& drawn : changes) {
+    result.change_percent = percent_more(result.baseline, result.current);
+    bound(result, condition, [&](auto& generator) {
         double a = median_of_drawing(before, generator);
-        drawn = change(a, median_of_drawing(now, generator));
-    }
-    std::ranges::sort(changes);
-    result.low_percent = cli::percentile(changes, tail);
-    result.high_percent = cli::percentile(changes, 1 - tail);
-    result.is_worse = result.low_percent > condition.limit_percent;
+        return percent_more(a, median_of_drawing(now, generator));
+    });
     return result;
 }
 
-Verdict verdict_on(Job& job, const Baseline& baseline, RoundServer* server, size_t test,
-                   const Condition& condition) {
-    if (!server) return judge(condition, baseline.times[test], job.results[test].measured.times);
-    Sides sides = interleave(job, *server, test, condition);
-    return judge_rounds(condition, sides.baseline, sides.current);
+Verdict judge_pairs(const Condition& condition, const std::vector<double>& baseline,
+                    const std::vector<double>& current) {
+    std::vector<double> ratios(baseline.size());
+    for (size_t i = 0; i < ratios.size(); ++i) ratios[i] = current[i] / baseline[i];
+    Verdict result{.baseline = median(baseline), .current = median(current), .rounds = ratios.size()};
+    result.change_percent = percent_more(1, median(ratios));
+    bound(result, condition,
+          [&](auto& generator) { return percent_more(1, median_of_drawing(ratios, generator)); });
+    return result;
 }
 
 void compare_with_baseline(Job& job) {
@@ -217,8 +260,8 @@ void compare_with_baseline(Job& job) {
                    text("it has ", baseline.times.size(), " tests, this run ", job.tests.size(),
                         "; compare runs of the same command"),
                    ErrorClass::value);
-    std::optional<RoundServer> server;
-    if (!o.baseline_tool.empty()) server.emplace(o.baseline_tool, command_to_repeat(baseline.command));
+    std::vector<Sides> in_turns;
+    if (!o.baseline_tool.empty()) in_turns = measure_in_turns(job, baseline);
     auto conditions = o.fail_if;
     if (conditions.empty()) conditions.push_back("p50>+0%");  // for the report; nothing fails by it
     std::vector<std::vector<std::string>> rows{
@@ -227,7 +270,9 @@ void compare_with_baseline(Job& job) {
     for (size_t i = 0; i < job.tests.size(); ++i)
         for (auto& wanted : conditions) {
             Condition condition = parse_condition(wanted);
-            Verdict v = verdict_on(job, baseline, server ? &*server : nullptr, i, condition);
+            Verdict v = in_turns.empty() ? judge(condition, baseline.times[i], job.results[i].measured.times)
+                                         : judge_pairs(condition, figures(condition, in_turns[i].baseline),
+                                                       figures(condition, in_turns[i].current));
             job.report["baseline"].push_back(verdict_json(i, condition, v));
             bool fails = v.is_worse && !o.fail_if.empty();
             rows.push_back({std::to_string(i), condition.figure, format_number(v.baseline, 4),
@@ -242,7 +287,7 @@ void compare_with_baseline(Job& job) {
                               " (surely more than ", percent(v.low_percent), "), allowed is ",
                               percent(condition.limit_percent)));
         }
-    std::cout << "\nCompared with '" << o.baseline << "'" << (server ? ", in turns" : "") << '\n';
+    std::cout << "\nCompared with '" << o.baseline << "'" << (in_turns.empty() ? "" : ", in turns") << '\n';
     cli::print_table(std::cout, rows);
 }
 

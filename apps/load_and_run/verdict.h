@@ -5,6 +5,11 @@
 // figure (say the median) is taken in each round and the median of the rounds stands for the side. How far
 // that could be off by chance is seen by drawing rounds with replacement many times over (a bootstrap): a
 // change counts only when nearly all of these drawings agree that it is beyond the limit.
+//
+// In turns (--baseline-tool) a round of one side has a neighbour of the other, and the median of the ratios
+// of such pairs is the change. Both sides are started anew several times, on the same CPUs: where the memory
+// of a process comes to lie alone makes it a few per cent slower or faster, and CPUs of a shared machine
+// differ.
 
 #include <span>
 #include <string>
@@ -32,9 +37,9 @@ struct Verdict {
 };
 Verdict judge(const Condition& condition, std::span<const double> baseline, std::span<const double> current);
 
-// The same from the figures of rounds that are known already.
-Verdict judge_rounds(const Condition& condition, const std::vector<double>& baseline,
-                     const std::vector<double>& current);
+// The same from the figures of pairs of rounds, as many of each side.
+Verdict judge_pairs(const Condition& condition, const std::vector<double>& baseline,
+                    const std::vector<double>& current);
 
 // Stage: compares every test with that of the same number in the --baseline report.
 void compare_with_baseline(Job& job);

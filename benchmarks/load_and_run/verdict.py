@@ -8,11 +8,12 @@ other verdict is a miss. Status 3 when there are more false alarms or misses tha
 With --in-turns the second process runs the first one's command again, in turns with its own runs
 (--baseline-tool), so that what else the machine does hits both.
 
-    verdict.py MODEL [--in-turns] [--pairs 100] [--slowdown 5] [--condition 'p50>+3%']
+    verdict.py MODEL [--in-turns] [--pairs 100] [--slowdown 5] [--flags='--threads 1']
 """
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,8 @@ REGRESSION = 3
 
 
 def run(options, *flags):
-    command = [str(options.tool), str(options.model), "--duration", str(options.duration), *flags]
+    command = [str(options.tool), str(options.model), "--duration", str(options.duration)]
+    command += [*options.flags, *flags]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -57,6 +59,9 @@ def main():
     parser.add_argument("--slowdown", type=float, default=5.0)
     parser.add_argument("--duration", type=float, default=1.0, help="seconds per run")
     parser.add_argument("--condition", default="p50>+3%")
+    parser.add_argument(
+        "--flags", type=shlex.split, default=[], help="of load_and_run, for both sides"
+    )
     options = parser.parse_args()
     shares = {}
     with tempfile.TemporaryDirectory() as folder:

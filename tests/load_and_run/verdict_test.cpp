@@ -5,8 +5,6 @@
 
 #include <random>
 
-#include "apps/load_and_run/rounds.h"
-
 namespace mge::load_and_run {
 namespace {
 
@@ -56,6 +54,31 @@ TEST(Verdict, TakesFewTimesAsRoundsOfOne) {
     Verdict v = judge(parse_condition("p99>+3%"), std::vector{1.0, 1.0, 1.0}, std::vector{2.0, 2.0, 2.0});
     EXPECT_EQ(v.rounds, 3u);
     EXPECT_TRUE(v.is_worse);
+}
+
+// Pairs of rounds on a machine that is a third slower half of the time, and whose processes differ by
+// themselves.
+int alarms_of_pairs(double slowdown, int count = 100) {
+    int result = 0;
+    for (int i = 0; i < count; ++i) {
+        std::mt19937_64 generator(uint64_t(i + 1));
+        std::normal_distribution<double> noise(0, 0.02), process(0, 0.005);
+        std::vector<double> before, now;
+        double bias = 0;
+        for (int round = 0; round < 80; ++round) {
+            if (round % 8 == 0) bias = process(generator) - process(generator);
+            double slow = generator() % 2 ? 1.3 : 1;
+            before.push_back(slow * (1 + noise(generator)));
+            now.push_back(slow * (1 + noise(generator) + bias) * (1 + slowdown));
+        }
+        result += judge_pairs(parse_condition("p50>+3%"), before, now).is_worse;
+    }
+    return result;
+}
+
+TEST(Verdict, OfPairsIsNotMisledByWhatBothSuffer) {
+    EXPECT_LE(alarms_of_pairs(0), 1);
+    EXPECT_GE(alarms_of_pairs(0.05), 95);
 }
 
 TEST(Condition, IsParsed) {

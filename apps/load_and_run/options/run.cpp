@@ -89,6 +89,10 @@ void check(const RunOptions& o) {
     for (auto& condition : o.fail_if) parse_condition(condition);
     if (!o.fail_if.empty() && o.baseline.empty()) fail("--fail-if", "needs --baseline FILE.json");
     if (!o.baseline_tool.empty() && o.baseline.empty()) fail("--baseline-tool", "needs --baseline FILE.json");
+    if (!o.baseline_tool.empty() && o.fitting)
+        fail("--baseline-tool",
+             "does not repeat --fitting; write the fitted model with --dump-fitting-model "
+             "and compare that");
     if (!o.baseline_tool.empty() && (o.loads > 1 || o.streams > 1 || o.rate > 0))
         fail("--baseline-tool", "times one context at a time; drop --thread, --streams and --rate");
     if (o.loads > 1 && o.streams > 1)
