@@ -2,6 +2,7 @@
 #include "libmge/graph/infer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "libmge/device/device.h"
 #include "libmge/op/apply.h"
@@ -29,40 +30,83 @@ TensorSpecs with_unknown_shapes(TensorSpecs specs) {
     return specs;
 }
 
-TensorSpec ones(TensorSpec spec, int rank) {
+// What extents are tried: operators may insist on a last one (of places, of boxes, of regions), or on images
+// that are not smaller than their window.
+struct Extents {
+    int64_t all, last;
+};
+constexpr Extents tried_extents[] = {{1, 1}, {1, 2}, {1, 4}, {1, 5}, {64, 64}};
+
+// A vector has no last extent but its length.
+TensorSpec with_extents(TensorSpec spec, int rank, const Extents& extents) {
     spec.shape = Shape{};
-    for (int i = 0; i < rank; ++i) spec.shape.push_back(1);
+    for (int i = 0; i < rank; ++i) spec.shape.push_back(i > 0 && i + 1 == rank ? extents.last : extents.all);
     return spec;
 }
 
-Tensor ones_value(const TensorSpec& spec) {
+Tensor ones_value(const TensorSpec& spec, int count) {
     if (spec.is_absent() || !is_int(spec.dtype)) return {};
-    std::vector<int32_t> values(size_t(spec.shape.is_known() ? spec.numel() : 1), 1);
+    std::vector<int32_t> values(size_t(spec.shape.is_known() ? spec.numel() : count), 1);
     return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data());
 }
 
-// Dtypes do not depend on extents: tries extents and host values of one until the operator accepts them.
-TensorSpecs probe_outputs(const OpInfo& op, std::shared_ptr<const void> params, const TensorSpecs& inputs,
-                          size_t host) {
-    if (host < inputs.size()) {
-        Tensors values;
-        for (auto& spec : std::span(inputs).subspan(host)) values.push_back(ones_value(spec));
-        params = op.resolve(params.get(), values);
+// Ranks for up to this many inputs of unknown shape are tried in every combination.
+constexpr int most_combined = 3;
+
+// Dtypes do not depend on extents: tries extents and host values of one until the operator accepts them, with
+// one rank for all inputs of unknown shape before ranks of their own.
+class Probe {
+public:
+    Probe(const OpInfo& op, const std::shared_ptr<const void>& params, const TensorSpecs& inputs, size_t host)
+        : op_(op), params_(params), inputs_(inputs), host_(host) {
+        for (size_t i = 0; i < host; ++i) unknown_ += !inputs[i].is_absent() && !inputs[i].shape.is_known();
     }
-    for (bool keep_known : {true, false})
-        for (int rank = 1; rank <= max_rank; ++rank) {
-            TensorSpecs tried(inputs.begin(), inputs.begin() + ptrdiff_t(host));
-            for (auto& spec : tried)
-                if (!spec.is_absent() && !(keep_known && spec.shape.is_known()))
-                    spec = ones(spec, spec.shape.is_known() ? spec.shape.rank() : rank);
-            try {
-                return with_unknown_shapes(op.infer(params.get(), tried));
-            } catch (const UserError&) {
+
+    TensorSpecs outputs() const {
+        int combinations = 1;
+        for (int i = 0; i < std::min(unknown_, most_combined); ++i) combinations *= max_rank;
+        for (int tries : {max_rank, unknown_ > 1 ? combinations : 0})
+            for (bool keep_known : {true, false})
+                for (auto& extents : tried_extents)
+                    for (int ranks = 0; ranks < tries; ++ranks)
+                        if (auto specs = attempt(keep_known, extents, ranks, tries == max_rank))
+                            return with_unknown_shapes(*specs);
+        throw_user(op_.name,
+                   "its outputs cannot be foreseen: the shape of an input is known only when running");
+    }
+
+private:
+    // `ranks` are digits, the last one that of the first unknown input.
+    std::optional<TensorSpecs> attempt(bool keep_known, const Extents& extents, int ranks,
+                                       bool is_same) const {
+        TensorSpecs tried(inputs_.begin(), inputs_.begin() + ptrdiff_t(host_));
+        int first_rank = ranks % max_rank + 1;
+        for (auto& spec : tried) {
+            if (spec.is_absent()) continue;
+            if (spec.shape.is_known()) {
+                if (!keep_known) spec = with_extents(spec, spec.shape.rank(), {1, 1});
                 continue;
             }
+            spec = with_extents(spec, ranks % max_rank + 1, extents);
+            if (!is_same) ranks /= max_rank;
         }
-    throw_user(op.name, "its outputs cannot be foreseen: the shape of an input is known only when running");
-}
+        try {
+            if (host_ == inputs_.size()) return op_.infer(params_.get(), tried);
+            Tensors values;
+            for (auto& spec : std::span(inputs_).subspan(host_))
+                values.push_back(ones_value(spec, first_rank));
+            return op_.infer(op_.resolve(params_.get(), values).get(), tried);
+        } catch (const UserError&) {
+            return std::nullopt;
+        }
+    }
+
+    const OpInfo& op_;
+    const std::shared_ptr<const void>& params_;
+    const TensorSpecs& inputs_;
+    size_t host_;
+    int unknown_ = 0;
+};
 
 }  // namespace
 
@@ -81,8 +125,9 @@ Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
         result.params = op.resolve(result.params.get(), values.subspan(host));
     if (!result.is_resolved) {
         result.input_count = inputs.size();
-        result.outputs = recorded ? with_unknown_shapes(*recorded)
-                                  : probe_outputs(op, result.params, {inputs.begin(), inputs.end()}, host);
+        result.outputs =
+            recorded ? with_unknown_shapes(*recorded)
+                     : Probe(op, result.params, TensorSpecs(inputs.begin(), inputs.end()), host).outputs();
         return result;
     }
     result.outputs = op.infer(result.params.get(), inputs.first(host));

@@ -2,11 +2,13 @@
 #include "libmge/model/import/megengine/build_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 
 #include "libmge/graph/builder.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/quantised.h"
 #include "libmge/ops/elementwise/convert.h"
 
 namespace mge::megengine {
@@ -25,8 +27,9 @@ bool is_assertion(const OperatorRecord& op) { return op.type == assert_type; }
 class Import {
 public:
     Import(const ModelRecord& record, const std::string& label) : record_(record), label_(label) {
+        notes_.constant_bytes = constant_slack;
         for (auto& op : record.operators)
-            for (auto& tensor : op.tensors) constant_bytes_ += 4 * tensor.data.size();
+            for (auto& tensor : op.tensors) notes_.constant_bytes += 4 * tensor.data.size();
     }
 
     BuiltGraph build() {
@@ -175,20 +178,26 @@ private:
         for (uint32_t input : op.inputs) {
             inputs.push_back(values_[input]);
             is_poisoned = is_poisoned || is_poisoned_[input];
-            if (!inputs.back() && !is_poisoned_[input]) unsupported("it reads statistics of a normalisation");
+            if (!inputs.back() && !is_poisoned_[input]) unsupported("it reads what only a gradient needs");
         }
         if (is_poisoned) {  // the reason was noted where it arose
             for (uint32_t output : op.outputs) is_poisoned_[output] = true;
             return;
         }
-        store(i, find_operator(op.type)->import(Site(op, inputs, constant_bytes_)));
+        Site site(op, inputs, notes_);
+        Tensors outputs =
+            touches_quantised(site) ? import_quantised(site) : find_operator(op.type)->import(site);
+        if (std::ranges::any_of(outputs, [](auto& t) { return t && !t.shape().is_known(); }))
+            for (uint32_t output : op.outputs) notes_.ranks[output] = rank_of_results(site);
+        store(i, outputs);
     }
 
     // What can be told without looking at the inputs.
     static void check_support(const OperatorRecord& op) {
         if (!find_operator(op.type)) throw Unsupported();
         FileDType result = file_dtype(op.output_dtype);
-        if (result.dtype == DType::none) unsupported("a result of dtype ", name_of(result.type));
+        if (result.dtype == DType::none && !is_quantised(result))
+            unsupported("a result of dtype ", name_of(result.type));
     }
 
     void store(size_t i, const Tensors& outputs) {
@@ -224,7 +233,10 @@ private:
                            : std::string(value_name(op.inputs[1]));
             }
             if (name.empty()) name = text("output", outputs.size());
-            outputs.push_back(output_tensor(values_[output.value], name, taken));
+            Tensor value = values_[output.value];
+            if (auto found = notes_.quantised.find(output.value); found != notes_.quantised.end() && value)
+                value = stored_numbers(value, found->second);
+            outputs.push_back(output_tensor(value, name, taken));
             result_.expectations.push_back(expectation);
         }
         builder_.set_outputs(outputs);
@@ -256,8 +268,8 @@ private:
     std::vector<size_t> producers_;  // of each value
     Tensors values_;
     std::vector<bool> is_poisoned_, live_;
+    ValueNotes notes_;
     std::unordered_map<const TensorImpl*, std::string_view> constant_names_;
-    size_t constant_bytes_ = constant_slack;
     std::string problems_;
     size_t problem_count_ = 0;
 };

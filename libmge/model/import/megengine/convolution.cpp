@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions, plain or with what MegEngine fused into them (bias, a second summand z, an activation).
 
+#include "libmge/model/import/megengine/convolution.h"
+
 #include "libmge/model/import/megengine/blocked.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/op/apply.h"
@@ -64,6 +66,21 @@ Tensor plain_images(const Tensor& x, int64_t block) {
     return block == 1 || rank_of(x) == 4 ? x : unblocked(x, block);
 }
 
+template <class P>
+Tensor convolved_by(const Site& site, const P& p) {
+    Window window = window_of(p);
+    Tensor weight = filter(site, site.in(1), p.mode(), window);
+    return ops::conv2d(plain_images(site.in(0), window.block), weight, conv_params(weight, window));
+}
+
+void require_float(const Site& site) {
+    if (FileDType result = file_dtype(site.op.output_dtype); result.dtype == DType::none)
+        unsupported("a result of dtype ", name_of(result.type));
+    if (!is_float(site.in(0).dtype())) unsupported("a convolution of ", site.in(0).dtype());
+}
+
+}  // namespace
+
 Tensor activated(const Tensor& y, uint32_t nonlinearity) {
     enum : uint32_t { identity, relu, sigmoid, hswish };
     switch (nonlinearity) {
@@ -80,36 +97,35 @@ Tensor activated(const Tensor& y, uint32_t nonlinearity) {
     }
 }
 
-void require_float(const Site& site) {
-    if (FileDType result = file_dtype(site.op.output_dtype); result.dtype == DType::none)
-        unsupported("a quantised convolution (", name_of(result.type), ")");
-    if (!is_float(site.in(0).dtype())) unsupported("a convolution of ", site.in(0).dtype());
+Tensor convolved(const Site& site) {
+    if (auto* p = site.find_params<file::ConvBias>()) return convolved_by(site, *p);
+    return convolved_by(site, site.params<file::Convolution>());
 }
 
-}  // namespace
+Tensor plain_images(const Site& site, size_t i) {
+    return plain_images(site.in(i), window_of(site.params<file::ConvBias>()).block);
+}
+
+Tensor in_blocks(const Site& site, const Tensor& y) {
+    auto* p = site.find_params<file::ConvBias>();
+    int64_t block = p ? window_of(*p).block : window_of(site.params<file::Convolution>()).block;
+    return block == 1 ? y : blocked(y, block);
+}
 
 Tensors import_convolution(const Site& site) {
     require_float(site);
-    auto& p = site.params<file::Convolution>();
-    Window window = window_of(p);
-    Tensor weight = filter(site, site.in(1), p.mode(), window);
-    Tensor y = ops::conv2d(plain_images(site.in(0), window.block), weight, conv_params(weight, window));
-    return {window.block == 1 ? y : blocked(y, window.block)};
+    return {in_blocks(site, convolved(site))};
 }
 
 // The summands are added one by one: fusing is the compiler's business, and any of them may be a whole image.
 Tensors import_conv_bias(const Site& site) {
     require_float(site);
-    auto& p = site.params<file::ConvBias>();
-    Window window = window_of(p);
-    Tensor weight = filter(site, site.in(1), p.mode(), window);
-    Tensor y = ops::conv2d(plain_images(site.in(0), window.block), weight, conv_params(weight, window));
+    Tensor y = convolved(site);
     for (size_t i = 2; i < site.size(); ++i) {
-        Tensor summand = plain_images(site.in(i), window.block);
+        Tensor summand = plain_images(site, i);
         y = ops::add(y, summand.dtype() == y.dtype() ? summand : convert_dtype(summand, y.dtype()));
     }
-    y = activated(y, p.nonline_mode());
-    return {window.block == 1 ? y : blocked(y, window.block)};
+    return {in_blocks(site, activated(y, site.params<file::ConvBias>().nonline_mode()))};
 }
 
 // Inputs: filter, dy and, where the size of the result is ambiguous, something of its shape.

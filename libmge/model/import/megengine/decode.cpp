@@ -75,7 +75,9 @@ DType dtype_from_file(DTypeEnum type) {
 
 FileDType file_dtype(const file::DType* dtype) {
     if (!dtype) return {};
-    return {dtype->type(), dtype_from_file(dtype->type())};
+    auto* quantised = dtype->param_as_LinearQuantizationParam();
+    return {dtype->type(), dtype_from_file(dtype->type()), quantised ? quantised->scale() : 1,
+            quantised ? quantised->zero_point() : 0};
 }
 
 std::string_view name_of(DTypeEnum type) {

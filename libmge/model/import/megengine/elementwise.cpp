@@ -2,6 +2,10 @@
 // Elementwise operators. MegEngine computes in the dtype of the inputs, comparisons too (1 for true); only
 // ElemwiseMultiType gives bool.
 
+#include "libmge/model/import/megengine/elementwise.h"
+
+#include <algorithm>
+
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/elementwise/activation.h"
@@ -127,12 +131,72 @@ static_assert(std::size(modes) == 86);
 constexpr uint32_t first_comparison = 58;
 constexpr std::string_view comparisons[] = {"EQ", "NEQ", "LT", "LEQ", "ISNAN", "ISINF"};
 
-Tensor apply_mode(const Mode& mode, const Site& site) {
+// What the modes from `first_quantised` on do, in the order of MegEngine's enumeration.
+constexpr uint32_t first_quantised = 6;
+constexpr std::string_view quantised_modes[] = {
+    "ADD",
+    "FUSE_ADD_RELU",
+    "MUL",
+    "MIN",
+    "MAX",
+    "SUB",
+    "TRUE_DIV",
+    "FUSE_ADD_SIGMOID",
+    "FUSE_ADD_TANH",
+    "RELU",
+    "ABS",
+    "SIGMOID",
+    "EXP",
+    "TANH",
+    "FUSE_MUL_ADD3",
+    "FAST_TANH",
+    "NEGATE",
+    "ACOS",
+    "ASIN",
+    "CEIL",
+    "COS",
+    "EXPM1",
+    "FLOOR",
+    "LOG",
+    "LOG1P",
+    "SIN",
+    "ROUND",
+    "ERF",
+    "ERFINV",
+    "ERFC",
+    "ERFCINV",
+    "ABS_GRAD",
+    "FLOOR_DIV",
+    "MOD",
+    "SIGMOID_GRAD",
+    "SWITCH_GT0",
+    "TANH_GRAD",
+    "LT",
+    "LEQ",
+    "EQ",
+    "POW",
+    "LOG_SUM_EXP",
+    "FAST_TANH_GRAD",
+    "ATAN2",
+    "COND_LEQ_MOV",
+    "H_SWISH",
+    "FUSE_ADD_H_SWISH",
+    "H_SWISH_GRAD",
+    "FUSE_MUL_ADD3",
+    "MUL",
+    "FUSE_MUL_ADD3",
+    "COND_LT_MOV",
+};
+static_assert(first_quantised + std::size(quantised_modes) == first_comparison);
+
+Tensor apply_mode(const Mode& mode, const Tensors& inputs) {
     if (!mode.apply) unsupported("mode ", mode.name);
-    if (site.size() != mode.arity)
-        invalid("mode ", mode.name, " takes ", mode.arity, " inputs, it has ", site.size());
-    return mode.apply(site.from(0));
+    if (inputs.size() != mode.arity)
+        invalid("mode ", mode.name, " takes ", mode.arity, " inputs, it has ", inputs.size());
+    return mode.apply(inputs);
 }
+
+const Mode& mode_called(std::string_view name) { return *std::ranges::find(modes, name, &Mode::name); }
 
 Tensor to_power(const Tensor& x, float exponent) {
     if (exponent == 1) return x;
@@ -146,19 +210,33 @@ Tensor to_power(const Tensor& x, float exponent) {
 Tensors import_elemwise(const Site& site) {
     uint32_t mode = site.params<file::Elemwise>().mode();
     if (mode >= std::size(modes)) unsupported("mode ", mode);
-    Tensor y = apply_mode(modes[mode], site);
+    Tensor y = apply_mode(modes[mode], site.from(0));
     DType dtype = site.in(mode == 34 || mode == 60 ? 2 : 0).dtype();  // the moved value
     return {y.dtype() == dtype ? y : convert_dtype(y, dtype)};
 }
 
 Tensors import_elemwise_multi_type(const Site& site) {
     uint32_t number = site.params<file::ElemwiseMultiType>().mode();
-    if (number < first_comparison || number - first_comparison >= std::size(comparisons))
-        unsupported("quantised arithmetic (mode ", number, ")");
-    auto name = comparisons[number - first_comparison];
-    for (auto& mode : modes)
-        if (mode.name == name) return {apply_mode(mode, site)};
-    return {};
+    if (number >= first_comparison && number - first_comparison < std::size(comparisons))
+        return {apply_mode(mode_called(comparisons[number - first_comparison]), site.from(0))};
+    Tensors inputs;
+    for (auto& x : site.from(0)) inputs.push_back(x.dtype() == DType::f32 ? x : convert_dtype(x, DType::f32));
+    FileDType to = file_dtype(site.op.output_dtype);
+    if (!is_float(to.dtype)) unsupported("integer arithmetic (mode ", number, ")");
+    Tensor y = apply_quantised_mode(number, inputs);
+    return {y.dtype() == to.dtype ? y : convert_dtype(y, to.dtype)};
+}
+
+bool works_on_steps(uint32_t mode) {
+    constexpr std::string_view names[] = {"RELU", "ABS", "NEGATE", "ADD",
+                                          "SUB",  "MAX", "MIN",    "FUSE_ADD_RELU"};
+    return mode < std::size(modes) && std::ranges::find(names, modes[mode].name) != std::end(names);
+}
+
+Tensor apply_quantised_mode(uint32_t mode, const Tensors& inputs) {
+    if (mode < first_quantised || mode >= first_comparison)
+        unsupported("integer arithmetic (mode ", mode, ")");
+    return apply_mode(mode_called(quantised_modes[mode - first_quantised]), inputs);
 }
 
 Tensors import_power(const Site& site) { return {to_power(site.in(0), site.params<file::PowC>().exp())}; }

@@ -42,6 +42,8 @@ size_t count_split(const OperatorRecord&);
 Tensors import_alloc(const Site&);
 Tensors import_linspace(const Site&);
 Tensors import_eye(const Site&);
+Tensors import_flip(const Site&);
+Tensors import_rotate(const Site&);
 
 // indexing.cpp
 Tensors import_subtensor(const Site&);
@@ -53,11 +55,14 @@ Tensors import_incr_take(const Site&);
 Tensors import_one_hot(const Site&);
 Tensors import_set_one_hot(const Site&);
 Tensors import_cond_take(const Site&);
+Tensors import_mesh(const Site&);
+Tensors import_diagonal(const Site&);
 
 // products.cpp
 Tensors import_matmul(const Site&);
 Tensors import_batched_matmul(const Site&);
 Tensors import_dot(const Site&);
+Tensors import_matrix_inverse(const Site&);
 
 // recurrent.cpp
 Tensors import_lstm(const Site&);
@@ -77,6 +82,43 @@ Tensors import_local_response_norm(const Site&);
 
 // resampling.cpp
 Tensors import_resize(const Site&);
+Tensors import_resize3d(const Site&);
+
+// warping.cpp
+Tensors import_warp_perspective(const Site&);
+Tensors import_warp_affine(const Site&);
+Tensors import_remap(const Site&);
+
+// regions.cpp
+Tensors import_roi_align(const Site&);
+Tensors import_roi_pooling(const Site&);
+Tensors import_nms_keep(const Site&);
+
+// volumes.cpp
+Tensors import_convolution3d(const Site&);
+Tensors import_deconvolution3d(const Site&);
+
+// windows.cpp
+Tensors import_images_to_neighbours(const Site&);
+Tensors import_sliding_window_transpose(const Site&);
+Tensors import_local(const Site&);
+
+// displaced.cpp
+Tensors import_deformable_convolution(const Site&);
+Tensors import_correlation(const Site&);
+
+// colours.cpp
+Tensors import_colours(const Site&);
+
+// randomness.cpp
+Tensors import_uniform(const Site&);
+Tensors import_normal(const Site&);
+Tensors import_dropout(const Site&);
+
+// fake_quantisation.cpp
+Tensors import_fake_quantisation(const Site&);
+Tensors import_learned_steps(const Site&);
+Tensors import_trained_threshold(const Site&);
 
 // normalisation.cpp
 Tensors import_batch_norm(const Site&);
@@ -86,7 +128,6 @@ Tensors import_general_norm(const Site&);
 Tensors import_group_norm(const Site&);
 Tensors import_instance_norm(const Site&);
 Tensors import_softmax(const Site&);
-Tensors import_dropout(const Site&);
 
 // A value that is known now: a constant. Null when it depends on inputs.
 inline const Tensor* as_constant(const Tensor& t) { return t && !t.is_symbolic() ? &t : nullptr; }

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/index/cond_take.h"
@@ -42,7 +44,7 @@ private:
     void read_item(const file::IndexDescMaskItem& item) {
         if (item.idx() && indices_are_tensors_) {
             if (item.begin() || item.end() || item.step()) invalid("an axis is both sliced and indexed");
-            int64_t axis = item.axis() < 0 ? item.axis() + rank_of(site_.in(0)) : item.axis();
+            int64_t axis = item.axis() < 0 ? item.axis() + site_.known_rank(0) : item.axis();
             // Files list the axes in any order, ours rise.
             auto at = std::ranges::lower_bound(places_.axes, axis);
             places_.indices.insert(places_.indices.begin() + (at - places_.axes.begin()),
@@ -78,9 +80,14 @@ Tensors joined(Tensors first, const Tensors& more) {
     return first;
 }
 
-Tensor read_slices(const Tensor& x, const Places& places) {
+// What is left of a vector without its axis stays a vector.
+Tensor read_slices(const Site& site, const Places& places) {
+    const Tensor& x = site.in(0);
     if (places.items.empty()) return x;
-    return at_least_vector(ops::slice(joined({x}, places.bounds), {.items = places.items}));
+    Tensor y = ops::slice(joined({x}, places.bounds), {.items = places.items});
+    int64_t dropped = 0;
+    for (size_t i = 0; i < places.items.size(); i += ops::item_size) dropped += places.items[i + 4];
+    return dropped && dropped == site.rank(0) ? ops::reshape(y, {.shape = {1}}) : at_least_vector(y);
 }
 
 // The value for places of a lower rank than its own (1, …) loses leading axes by itself; a scalar place
@@ -93,11 +100,15 @@ Tensors change_slices(const Site& site, const Function& function) {
     return {function(joined({site.in(0), value}, places.bounds), typename O::Params{places.items})};
 }
 
+// Where some axes are sliced: the slices are taken out, changed and put back.
 template <class O, class Function>
 Tensors change_taken(const Site& site, const Function& function) {
     Places places = PlaceReader(site, 2, true).read();
-    if (!places.items.empty()) unsupported("writing to places that are sliced and indexed at once");
-    return {function(joined({site.in(0), site.in(1)}, places.indices), typename O::Params{places.axes})};
+    const Tensor& x = site.in(0);
+    Tensor part = places.items.empty() ? x : ops::slice(joined({x}, places.bounds), {.items = places.items});
+    Tensor changed = function(joined({part, site.in(1)}, places.indices), typename O::Params{places.axes});
+    if (places.items.empty()) return {changed};
+    return {ops::set_slice(joined({x, changed}, places.bounds), {.items = places.items})};
 }
 
 enum Compare : uint32_t { eq, neq, lt, leq, gt, geq };
@@ -126,9 +137,7 @@ Tensor compared(const Tensor& mask, const file::CondTake& p) {
 
 }  // namespace
 
-Tensors import_subtensor(const Site& site) {
-    return {read_slices(site.in(0), PlaceReader(site, 1, false).read())};
-}
+Tensors import_subtensor(const Site& site) { return {read_slices(site, PlaceReader(site, 1, false).read())}; }
 
 Tensors import_set_subtensor(const Site& site) {
     return change_slices<ops::SetSlice>(
@@ -143,9 +152,39 @@ Tensors import_incr_subtensor(const Site& site) {
 // Slices keep their axes, so they may come first.
 Tensors import_take(const Site& site) {
     Places places = PlaceReader(site, 1, true).read();
-    Tensor x = read_slices(site.in(0), places);
+    Tensor x = read_slices(site, places);
     if (places.axes.empty()) return {x};
     return {at_least_vector(ops::take(joined({x}, places.indices), {.axes = places.axes}))};
+}
+
+// Every combination of the indices of all axes: one axis after the other.
+Tensors import_mesh(const Site& site) {
+    Places places = PlaceReader(site, 1, true).read();
+    Tensor x = read_slices(site, places);
+    for (size_t i = 0; i < places.axes.size(); ++i)
+        x = ops::take({x, places.indices[i]}, {.axes = {places.axes[i]}});
+    return {x};
+}
+
+// A matrix with a vector on its k-th diagonal, or the k-th diagonal of a matrix.
+Tensors import_diagonal(const Site& site) {
+    constexpr int64_t furthest = 1 << 20;
+    int64_t k = site.params<file::Diag>().k(), down = std::max<int64_t>(-k, 0),
+            right = std::max<int64_t>(k, 0);
+    const Tensor& x = site.in(0);
+    if (down > furthest || right > furthest) invalid("diagonal ", k);
+    auto number = [](int64_t n) { return scalar_tensor(double(n), DType::i32); };
+    auto moved = [&](const Tensor& t, int64_t by) { return by ? ops::add(t, number(by)) : t; };
+    auto length = [&](int axis) { return as_tensor(extent_of(x, axis)); };
+    if (rank_of(x) == 1) {
+        Tensor place = convert_dtype(count_up(length(0)), DType::i32), size = moved(length(0), down + right);
+        Tensor zeros = ops::full(target_shape({size, size}), {.dtype = x.dtype()});
+        return {ops::set_take({zeros, x, moved(place, down), moved(place, right)}, {.axes = {0, 1}})};
+    }
+    if (rank_of(x) != 2) invalid("an input of rank ", rank_of(x));
+    Tensor size = ops::minimum(moved(length(0), -down), moved(length(1), -right));
+    Tensor place = convert_dtype(count_up(ops::maximum(size, number(0))), DType::i32);
+    return {ops::take({x, moved(place, down), moved(place, right)}, {.axes = {0, 1}})};
 }
 
 Tensors import_set_take(const Site& site) {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisations, softmax and dropout.
+// Normalisations and softmax.
 
-#include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
-#include "libmge/ops/create/full.h"
-#include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/softmax.h"
-#include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::megengine {
 namespace {
@@ -27,6 +24,16 @@ Tensor optional_input(const Site& site, size_t i) { return site.size() > i ? sit
 Tensors normalised_groups(const Site& site, int64_t groups, double epsilon) {
     return ops::group_norm(site.in(0), flat(optional_input(site, 1)), flat(optional_input(site, 2)),
                            {.groups = groups, .epsilon = epsilon});
+}
+
+// The axes in another order, and the pattern that restores them.
+std::pair<IntList, IntList> axes_moved_last(int64_t first, int64_t end, int64_t rank) {
+    IntList there, back(size_t(rank), 0);
+    for (int64_t axis = 0; axis < rank; ++axis)
+        if (axis < first || axis >= end) there.push_back(axis);
+    for (int64_t axis = first; axis < end; ++axis) there.push_back(axis);
+    for (size_t i = 0; i < there.size(); ++i) back[size_t(there[i])] = int64_t(i);
+    return {there, back};
 }
 
 }  // namespace
@@ -55,14 +62,19 @@ Tensors import_layer_norm(const Site& site) {
                            {.axes = int(p.normalized_dim()), .epsilon = p.eps()});
 }
 
-// Like LayerNorm, when the axes are the last ones.
+// Like LayerNorm, over neighbouring axes anywhere.
 Tensors import_general_norm(const Site& site) {
     auto& p = site.params<file::GeneralNorm>();
     auto rank = uint64_t(rank_of(site.in(0)));
-    if (p.axis_end() != rank || p.axis_start() >= rank)
-        unsupported("normalisation over axes ", p.axis_start(), " to ", p.axis_end(), " of ", rank);
-    return ops::layer_norm(site.in(0), optional_input(site, 1), optional_input(site, 2),
-                           {.axes = int(rank - p.axis_start()), .epsilon = p.eps()});
+    if (p.axis_end() > rank || p.axis_start() >= p.axis_end())
+        invalid("it normalises axes ", p.axis_start(), " to ", p.axis_end(), " of ", rank);
+    bool is_last = p.axis_end() == rank;
+    auto [there, back] = axes_moved_last(int64_t(p.axis_start()), int64_t(p.axis_end()), int64_t(rank));
+    Tensor x = is_last ? site.in(0) : ops::transpose(site.in(0), {.pattern = there});
+    Tensors outputs = ops::layer_norm(x, optional_input(site, 1), optional_input(site, 2),
+                                      {.axes = int(p.axis_end() - p.axis_start()), .epsilon = p.eps()});
+    if (!is_last) outputs[0] = ops::transpose(outputs[0], {.pattern = back});
+    return outputs;
 }
 
 Tensors import_group_norm(const Site& site) {
@@ -80,12 +92,6 @@ Tensors import_instance_norm(const Site& site) {
 
 Tensors import_softmax(const Site& site) {
     return {ops::softmax(site.in(0), {.axis = site.params<file::Softmax>().axis()})};
-}
-
-// A model that runs drops nothing; one that trains is not read.
-Tensors import_dropout(const Site& site) {
-    if (site.params<file::Dropout>().drop_prob() != 0) unsupported("dropout in training mode");
-    return {site.in(0), ops::full_like(site.in(0), {.value = 1})};
 }
 
 }  // namespace mge::megengine

@@ -4,6 +4,7 @@
 // the file of its family. A function applies our operators to symbolic tensors, so whatever it builds also
 // works for other input shapes.
 
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -28,12 +29,19 @@ template <class... Args>
     throw UserError(text(what...));
 }
 
+// What is known of a model's values beside their tensors, by number.
+struct ValueNotes {
+    std::map<uint32_t, FileDType> quantised;  // the dtypes of those that are kept as steps
+    std::map<uint32_t, int> ranks;            // of those whose extents only a run can tell
+    size_t constant_bytes = 0;                // how much more may be computed from constants while reading
+};
+inline constexpr int unknown_rank = -1;
+
 // An operator that is being translated.
 class Site {
 public:
-    // `constant_bytes`: how much more may be computed from constants while reading.
-    Site(const OperatorRecord& op, std::span<const Tensor> inputs, size_t& constant_bytes)
-        : op(op), inputs_(inputs), constant_bytes_(constant_bytes) {}
+    Site(const OperatorRecord& op, std::span<const Tensor> inputs, ValueNotes& notes)
+        : op(op), inputs_(inputs), notes_(notes) {}
     const OperatorRecord& op;
 
     size_t size() const { return inputs_.size(); }
@@ -61,13 +69,35 @@ public:
     // Before a constant is rearranged. A small file could use one large weight a million times.
     void charge(const Tensor& constant) const {
         size_t bytes = constant.spec().bytes();
-        if (bytes > constant_bytes_) invalid("its weights are used over and over, in layouts of their own");
-        constant_bytes_ -= bytes;
+        if (bytes > notes_.constant_bytes)
+            invalid("its weights are used over and over, in layouts of their own");
+        notes_.constant_bytes -= bytes;
+    }
+    int rank(size_t i) const {
+        if (in(i).shape().is_known()) return in(i).shape().rank();
+        auto found = notes_.ranks.find(op.inputs[i]);
+        return found == notes_.ranks.end() ? unknown_rank : found->second;
+    }
+    // Throws when only a run can tell it.
+    int known_rank(size_t i) const {
+        if (rank(i) == unknown_rank) unsupported("an input whose rank only a run can tell");
+        return rank(i);
+    }
+
+    // Null for an input that is not quantised.
+    const FileDType* quantisation(size_t i) const {
+        in(i);  // exists
+        auto found = notes_.quantised.find(op.inputs[i]);
+        return found == notes_.quantised.end() ? nullptr : &found->second;
+    }
+    // Output i will be kept as steps.
+    void mark(size_t i, const FileDType& dtype) const {
+        if (i < op.outputs.size()) notes_.quantised[op.outputs[i]] = dtype;
     }
 
 private:
     std::span<const Tensor> inputs_;
-    size_t& constant_bytes_;
+    ValueNotes& notes_;
 };
 
 using ImportFunction = Tensors (*)(const Site&);
@@ -85,6 +115,8 @@ inline constexpr std::string_view input_type = "Host2DeviceCopy", assert_type = 
 
 // Null when there is no counterpart.
 const OperatorRow* find_operator(std::string_view type);
+// Of an operator's results; unknown_rank when nothing is known of its inputs either.
+int rank_of_results(const Site& site);
 // 1 for unknown types.
 size_t stored_outputs(const OperatorRecord& op);
 // Every type name of MegEngine, those without a counterpart included.

@@ -4,6 +4,7 @@
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/blocked.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/index/slice.h"
@@ -26,8 +27,12 @@ int64_t block_of(const P& p) {
     return *block;
 }
 
-void require_float(const Tensor& x) {
-    if (!is_float(x.dtype())) unsupported("pooling of ", x.dtype());
+// Bytes are pooled as floats; their mean is rounded to the nearest.
+template <class Pool>
+Tensor pooled_as_float(const Tensor& x, const Pool& pool) {
+    if (is_float(x.dtype())) return pool(x);
+    if (x.dtype() != DType::i8) unsupported("pooling of ", x.dtype());
+    return convert_dtype(ops::round(pool(convert_dtype(x, DType::f32))), DType::i8);
 }
 
 Tensor pooled(const Tensor& x, const file::Pooling& p) {
@@ -44,21 +49,25 @@ Tensor pooled(const Tensor& x, const file::Pooling& p) {
 
 Tensors import_pooling(const Site& site) {
     auto& p = site.params<file::Pooling>();
-    require_float(site.in(0));
     int64_t block = block_of(p);
-    if (block == 1) return {pooled(site.in(0), p)};
-    return {blocked(pooled(unblocked(site.in(0), block), p), block)};
+    return {pooled_as_float(site.in(0), [&](const Tensor& x) {
+        return block == 1 ? pooled(x, p) : blocked(pooled(unblocked(x, block), p), block);
+    })};
 }
 
 Tensors import_adaptive_pooling(const Site& site) {
     auto& p = site.params<file::AdaptivePooling>();
-    require_float(site.in(0));
-    if (block_of(p) != 1) unsupported("adaptive pooling in the format ", p.format());
+    int64_t block = block_of(p);
     auto size = constant_values(site.in(1), "the size of an adaptive pooling");
     if (size.size() != 2) invalid("a size of ", size.size(), " numbers");
-    if (p.mode() == max) return {ops::adaptive_max_pool2d(site.in(0), {.height = size[0], .width = size[1]})};
     if (p.mode() > average_without_padding) unsupported("pooling mode ", p.mode());
-    return {ops::adaptive_avg_pool2d(site.in(0), {.height = size[0], .width = size[1]})};
+    auto pool = [&](const Tensor& x) {
+        if (p.mode() == max) return ops::adaptive_max_pool2d(x, {.height = size[0], .width = size[1]});
+        return ops::adaptive_avg_pool2d(x, {.height = size[0], .width = size[1]});
+    };
+    return {pooled_as_float(site.in(0), [&](const Tensor& x) {
+        return block == 1 ? pool(x) : blocked(pool(unblocked(x, block)), block);
+    })};
 }
 
 // x / (k + alpha * sum of x^2 over n neighbouring channels) ^ beta

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/linalg/matinv.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/reduce/reduce.h"
 
@@ -22,5 +23,7 @@ Tensors import_batched_matmul(const Site& site) { return {product(site)}; }
 Tensors import_dot(const Site& site) {
     return {ops::sum(ops::mul(site.in(0), site.in(1)), {.axes = {-1}, .keepdims = true})};
 }
+
+Tensors import_matrix_inverse(const Site& site) { return {ops::matinv(site.in(0))}; }
 
 }  // namespace mge::megengine

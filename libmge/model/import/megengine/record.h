@@ -21,6 +21,8 @@ namespace mge::megengine {
 struct FileDType {
     file::DTypeEnum type = file::DTypeEnum::Float32;
     DType dtype = DType::f32;
+    float scale = 1;  // of quantised ones
+    int zero_point = 0;
 };
 DType dtype_from_file(file::DTypeEnum type);  // none: no counterpart
 FileDType file_dtype(const file::DType* dtype);

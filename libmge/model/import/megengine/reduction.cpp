@@ -60,7 +60,8 @@ DType result_dtype(DType x, uint32_t data_type) {
 
 // To a shape that is given by a tensor. A constant one says which axes go; another one is what the sum over
 // broadcast axes leaves.
-Tensor reduce_to(const Tensor& x, uint32_t mode, const Tensor& target) {
+Tensor reduce_to(const Site& site, uint32_t mode, const Tensor& target) {
+    const Tensor& x = site.in(0);
     auto* known = as_constant(target);
     if (!known) {
         if (mode != sum) unsupported("a reduction other than a sum to a shape that is computed");
@@ -70,7 +71,7 @@ Tensor reduce_to(const Tensor& x, uint32_t mode, const Tensor& target) {
     if (shape.size() == 1 && shape[0] == 1) return ops::reshape(reduce(x, mode, {}), {.shape = {1}});
     IntList axes;
     for (size_t i = 0; i < shape.size(); ++i)
-        if (shape[i] == 1) axes.push_back(int64_t(i) + rank_of(x) - int64_t(shape.size()));
+        if (shape[i] == 1) axes.push_back(int64_t(i) + site.known_rank(0) - int64_t(shape.size()));
     return axes.empty() ? x : reduce(x, mode, axes);
 }
 
@@ -91,7 +92,7 @@ Tensors import_reduce(const Site& site) {
     const Tensor& x = site.in(0);
     DType dtype = result_dtype(x.dtype(), p.data_type());
     if (site.size() < 2 && p.axis() == no_axis) invalid("it has neither an axis nor a target shape");
-    Tensor y = site.size() > 1 ? reduce_to(x, p.mode(), site.in(1)) : reduce(x, p.mode(), {p.axis()});
+    Tensor y = site.size() > 1 ? reduce_to(site, p.mode(), site.in(1)) : reduce(x, p.mode(), {p.axis()});
     return {y.dtype() == dtype ? y : convert_dtype(y, dtype)};
 }
 

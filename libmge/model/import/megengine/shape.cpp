@@ -15,6 +15,7 @@
 #include "libmge/ops/reduce/cumsum.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/flip.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
@@ -118,20 +119,24 @@ Tensors import_get_var_shape(const Site& site) {
         x = ops::add(ops::full(ops::shape_of(x)), ops::full(ops::shape_of(other)));
     int axis = optional_axis(site);
     if (axis == no_axis) return {ops::shape_of(x)};
-    return {ops::shape_of(x, {.axis = axis < 0 ? axis + rank_of(x) : axis})};
+    return {ops::shape_of(
+        x, {.axis = axis < 0 ? axis + (site.size() == 1 ? site.known_rank(0) : rank_of(x)) : axis})};
 }
 
 Tensors import_axis_add_remove(const Site& site) {
     Tensor x = site.in(0);
     auto* steps = site.params<file::AxisAddRemove>().desc();
+    int rank = site.rank(0);
     for (flatbuffers::uoffset_t i = 0; steps && i < steps->size(); ++i) {
         auto& step = *steps->Get(i);
         // What is left of a vector without its axis stays a vector.
-        bool is_last = x.shape().is_known() && x.shape().rank() == 1;
-        if (step.method() == file::AxisDescMethod::ADD_1)
+        if (step.method() == file::AxisDescMethod::ADD_1) {
             x = ops::add_axis(x, {.axes = {step.axis()}});
-        else if (!is_last)
+            rank += rank != unknown_rank;
+        } else if (rank != 1) {
             x = ops::remove_axis(x, {.axes = {step.axis()}});
+            rank -= rank != unknown_rank;
+        }
     }
     return {x};
 }
@@ -140,7 +145,7 @@ Tensors import_axis_add_remove(const Site& site) {
 Tensors import_dimshuffle(const Site& site) {
     Tensor x = site.in(0);
     auto* entries = site.params<file::Dimshuffle>().pattern();
-    int rank = rank_of(x);
+    int rank = site.known_rank(0);
     IntList kept, added, dropped;
     for (flatbuffers::uoffset_t i = 0; entries && i < entries->size(); ++i)
         entries->Get(i) == -1 ? added.push_back(i) : kept.push_back(entries->Get(i));
@@ -184,12 +189,28 @@ Tensors import_padding(const Site& site) {
                    p.front_offset_dim4(), p.front_offset_dim5(), p.front_offset_dim6()};
     IntList after{p.back_offset_dim0(), p.back_offset_dim1(), p.back_offset_dim2(), p.back_offset_dim3(),
                   p.back_offset_dim4(), p.back_offset_dim5(), p.back_offset_dim6()};
-    size_t rank = size_t(rank_of(site.in(0)));
+    size_t rank = size_t(site.known_rank(0));
     before.resize(rank);
     after.resize(rank);
     return {ops::pad(
         site.in(0),
         {.before = before, .after = after, .mode = pad_modes[p.padding_mode()], .value = p.padding_val()})};
+}
+
+// Images (N, H, W, C).
+Tensors import_flip(const Site& site) {
+    auto& p = site.params<file::Flip>();
+    if (rank_of(site.in(0)) != 4) invalid("images of rank ", rank_of(site.in(0)));
+    IntList axes;
+    if (p.vertical()) axes.push_back(1);
+    if (p.horizontal()) axes.push_back(2);
+    return {axes.empty() ? site.in(0) : ops::flip(site.in(0), {.axes = axes})};
+}
+
+Tensors import_rotate(const Site& site) {
+    if (rank_of(site.in(0)) != 4) invalid("images of rank ", rank_of(site.in(0)));
+    Tensor turned = ops::transpose(site.in(0), {.pattern = {0, 2, 1, 3}});
+    return {ops::flip(turned, {.axes = {site.params<file::Rotate>().clockwise() ? 2 : 1}})};
 }
 
 Tensors import_alloc(const Site& site) {
