@@ -14,7 +14,6 @@ BOXES = [[0, 0, 4, 4], [0, 0, 4, 3.5], [3, 3, 8, 8], [3, 3.5, 8, 8], [10, 10, 12
 
 
 def nets(mge):
-    import megengine.functional as F
     from megengine.functional import vision as V
 
     def warped(x, m):
