@@ -37,6 +37,8 @@ def make_one(name, out):
     net, inputs = build_nets(mge)[name]
     if hasattr(net, "named_tensors"):
         seeded(net, name, mge)
+    if hasattr(net, "prepare"):
+        net.prepare()
     np.savez_compressed(out / f"{name}.inputs.npz", **inputs)
     common = {}
     for variant, options in [V2, V1, *VARIANTS.get(name, [])]:

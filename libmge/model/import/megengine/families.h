@@ -70,6 +70,9 @@ Tensors import_lstm_cell(const Site&);
 Tensors import_rnn(const Site&);
 Tensors import_rnn_cell(const Site&);
 
+// attention.cpp
+Tensors import_multi_head_attention(const Site&);
+
 // convolution.cpp
 Tensors import_convolution(const Site&);
 Tensors import_conv_bias(const Site&);

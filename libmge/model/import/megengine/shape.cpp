@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
 #include "libmge/ops/reduce/cumsum.h"
@@ -229,14 +231,22 @@ Tensors import_linspace(const Site& site) {
     return {ops::add(start, ops::mul(convert_dtype(place, DType::f32), step))};
 }
 
+// Ones where column - row = k. The shape is one number for a square, or two.
 Tensors import_eye(const Site& site) {
     auto& p = site.params<file::Eye>();
-    if (p.k()) unsupported("a diagonal other than the main one");
-    auto shape = constant_values(site.in(0), "a shape");
-    if (shape.size() != 2) invalid("an identity matrix of rank ", shape.size());
     auto dtype = dtype_from_file(p.dtype());
     if (dtype == DType::none) unsupported("an identity matrix of dtype ", name_of(p.dtype()));
-    return {ops::eye({.n = shape[0], .m = shape[1], .dtype = dtype})};
+    const Tensor& target = site.in(0);
+    if (p.k() == 0 && as_constant(target)) {
+        auto shape = constant_values(target, "a shape");
+        if (shape.empty() || shape.size() > 2) invalid("an identity matrix of rank ", shape.size());
+        return {ops::eye({.n = shape.front(), .m = shape.back(), .dtype = dtype})};
+    }
+    Tensor size = as_index(target);
+    bool is_square = size.shape().is_known() && size.shape() == Shape{1};
+    Tensor row = ops::reshape(count_up(element_of(size, 0)), {.shape = {-1, 1}});
+    Tensor column = ops::sub(count_up(element_of(size, is_square ? 0 : 1)), scalar_tensor(p.k(), DType::f32));
+    return {convert_dtype(ops::equal(row, column), dtype)};
 }
 
 }  // namespace mge::megengine

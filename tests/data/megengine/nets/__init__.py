@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nets that make_models.py dumps, one module per kind."""
 
-from . import arithmetic, detection, layers, pictures, places, sequences, volumes
+from . import arithmetic, detection, layers, pictures, places, quantisation, sequences, volumes
 
-KINDS = (arithmetic, detection, layers, pictures, places, sequences, volumes)
+KINDS = (arithmetic, detection, layers, pictures, places, quantisation, sequences, volumes)
 
 
 def build_nets(mge):

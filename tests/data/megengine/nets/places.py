@@ -88,10 +88,28 @@ def nets(mge):
     def identity(x, y):
         return x, F.zeros((2, 2)), y + 1, x * 2
 
+    def picked(x, i):
+        kept, at = F.cond_take(x > 0, x)
+        rows = x[F.max(x, 1) > 0.9]
+        written = x * 1
+        written[1:3, i[:2]] = 0.5
+        return [
+            F.broadcast_to(F.reshape(kept, (1, -1)), (2, kept.shape[0])),
+            kept[0] + kept[-1],
+            F.transpose(F.reshape(kept, (-1, 1)), (1, 0)) * 2,
+            F.softmax(rows, -1),
+            F.cumsum(kept, 0),
+            at.shape[0] + F.zeros((1,)),
+            written,
+            F.diag(x),
+            F.diag(x, -1),
+        ]
+
     index = np.array([2, 0, 1, 3], np.int32)
     return {
         "identity": (identity, {"x": numbers("x", (2, 3)), "y": numbers("y", (3,))}),
         "indexing": (indexing, {"x": numbers("indexing", (4, 6)), "i": index}),
+        "picked": (picked, {"x": numbers("picked", (4, 6)), "i": index}),
         "places": (places, {"x": numbers("places", (4, 5, 6)), "i": index}),
         "selection": (dynamic, {"x": numbers("selection", (4, 6)), "i": index}),
         "shapes": (shapes, {"x": numbers("shapes", (2, 3, 4))}),

@@ -74,10 +74,33 @@ def nets(mge):
         def forward(self, x):
             return self.rnn(x)[0]
 
+    class Heads(M.Module):
+        """Attention as one operator."""
+
+        def __init__(self):
+            super().__init__()
+            self.a = M.MultiHeadAttention(8, 2)
+            self.b = M.MultiHeadAttention(8, 4, bias=False, kdim=6, vdim=5)
+
+        def forward(self, x, y, z, mask, padding):
+            a = self.a(x, x, x)
+            b = self.b(x, y, z, attn_mask=mask, key_padding_mask=padding)
+            return a[0] if isinstance(a, tuple) else a, b[0] if isinstance(b, tuple) else b
+
     return {
         "attention": (Attention(), {"x": numbers("attention", (2, 5, 24))}),
         "cells": (Cells(), {"x": numbers("cells", (3, 2, 5))}),
         "gru": (Gru(), {"x": numbers("gru", (2, 4, 6))}),
+        "heads": (
+            Heads(),
+            {
+                "x": numbers("heads", (2, 5, 8)),
+                "y": numbers("keys", (2, 6, 6)),
+                "z": numbers("values", (2, 6, 5)),
+                "mask": numbers("mask", (5, 6), -2, 2),
+                "padding": numbers("padding", (2, 6), -2, 2),
+            },
+        ),
         "lstm": (Rnn(M.LSTM, num_layers=2), {"x": numbers("lstm", (5, 2, 6))}),
         "lstm_both_ways": (
             Rnn(M.LSTM, bidirectional=True, bias=False),

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks in eight-bit integers, and those that only round as if they were."""
+
+from .arrays import numbers, seeded
+
+
+class Quantised:
+    """A network whose ranges are trained before it is quantised, and that before it is traced."""
+
+    def __init__(self, mge, name, make, shape, is_rounded_only=False):
+        self.mge, self.name, self.make, self.shape = mge, name, make, shape
+        self.is_rounded_only, self.net = is_rounded_only, None
+
+    def __call__(self, x):
+        return self.net(x)
+
+    def prepare(self):
+        import megengine.quantization as Q
+
+        net = seeded(self.make(), self.name, self.mge)
+        Q.quantize_qat(net, qconfig=Q.min_max_fakequant_qconfig)
+        net.train()
+        for k in range(3):
+            net(self.mge.Tensor(numbers(f"{self.name}{k}", self.shape)))
+        net.eval()
+        if not self.is_rounded_only:
+            Q.quantize(net)
+            net.eval()
+        self.net = net
+
+
+def nets(mge):
+    import megengine.functional as F
+    import megengine.module as M
+
+    class Net(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.into, self.out = M.QuantStub(), M.DequantStub()
+
+        def forward(self, x):
+            return self.out(self.body(self.into(x)))
+
+    class Residual(Net):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = M.ConvBnRelu2d(3, 8, 3, 2, 1), M.ConvBn2d(8, 8, 3, 1, 1, groups=2)
+            self.add, self.head = M.Elemwise("fuse_add_relu"), M.Linear(8 * 9, 6)
+
+        def body(self, x):
+            x = self.a(x)
+            return self.head(F.flatten(F.max_pool2d(self.add(self.b(x), x), 2), 1))
+
+    class Branches(Net):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = M.ConvRelu2d(3, 8, 3, 1, 2, dilation=2), M.Conv2d(3, 4, 1, bias=False)
+            self.concat, self.wave = M.Concat(), M.Elemwise("tanh")
+            self.scale, self.depth = M.Elemwise("mul"), M.ConvRelu2d(6, 6, 3, groups=6)
+
+        def body(self, x):
+            y = self.concat([self.a(x), self.b(x)], 1)
+            y = F.avg_pool2d(self.scale(y, self.wave(y)), 2)
+            return self.depth(F.transpose(y[:, ::2], (0, 1, 3, 2)))
+
+    class Rounded(Net):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = M.ConvRelu2d(3, 6, 3, 2, 1), M.Conv2d(6, 4, 1)
+
+        def body(self, x):
+            return self.b(self.a(x))
+
+    def raw(x):
+        from megengine.core.tensor import dtype
+
+        bytes_, words = x.astype(dtype.qint8(0.03)), x.astype(dtype.quint8(0.02, 90))
+        return [
+            bytes_,
+            words,
+            F.relu(bytes_).astype("float32"),
+            F.concat([words, words], 1).astype("float32"),
+            bytes_.astype(dtype.qint8(0.25)).astype("float32"),
+        ]
+
+    return {
+        "branches": (
+            Quantised(mge, "branches", Branches, (2, 3, 8, 7)),
+            {"data": numbers("branches", (2, 3, 8, 7))},
+        ),
+        "residual": (
+            Quantised(mge, "residual", Residual, (2, 3, 12, 12)),
+            {"data": numbers("residual", (2, 3, 12, 12))},
+        ),
+        "rounded": (
+            Quantised(mge, "rounded", Rounded, (2, 3, 6, 5), is_rounded_only=True),
+            {"data": numbers("rounded", (2, 3, 6, 5))},
+        ),
+        "stored": (raw, {"x": numbers("stored", (3, 9), -4, 4)}),
+    }
