@@ -241,8 +241,8 @@ TEST(RecordLevel, TwoGivesUpTheGraph) {
 TEST(WorkspaceLimit, ActsOnEveryStep) {
     CompileOptions o = options(2);
     o.select.workspace_limit = 0;
-    for (auto& step : Program::compile(conv_net(), o)->steps())
-        EXPECT_EQ(step.workspace, 0u) << step.algorithm;
+    auto program = Program::compile(conv_net(), o);
+    for (auto& step : program->steps()) EXPECT_EQ(step.workspace, 0u) << step.algorithm;
 }
 
 TEST(SharedBatchSize, OneMeasurementServesAllBatches) {

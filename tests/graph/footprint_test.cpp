@@ -59,9 +59,10 @@ TEST(Footprint, CountsElementwiseByOperands) {
 
 TEST(Footprint, AddsTheStepsOfAFusedOperator) {
     ops::FusedProgram program(2);
-    int sum = program.add(ops::Add::info, nullptr, {0, 1});
+    auto none = ops::Add::info.params.make();
+    int sum = program.add(ops::Add::info, none.get(), {0, 1});
     int two = program.constant(2, DType::f32);
-    program.add(ops::Mul::info, nullptr, {sum, two});
+    program.add(ops::Mul::info, none.get(), {sum, two});
     expect(footprint_of({f32({4, 5}), f32({5})},
                         [&](auto& x) {
                             return ops::fused_elementwise({x[0], x[1]}, {.program = program.text()});
