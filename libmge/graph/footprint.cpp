@@ -42,17 +42,26 @@ double per_element(const Call& c) {
     return elements_out(c) * double(std::max<size_t>(c.inputs.size(), 2) - 1);
 }
 
-double fused_steps(const Call& c) {
-    auto program = ops::FusedProgram::parse(c.as<ops::FusedElementwise>().program);
+double program_steps(const Call& c, const ops::FusedProgram& program) {
     TensorSpecs registers = program.infer(c.inputs);
     double n = 0;
     for (size_t i = 0; i < program.steps().size(); ++i) {
         auto& step = program.steps()[i];
-        if (step.op)
+        if (step.op && step.op->traits.elementwise)
             n += elements(registers[c.inputs.size() + i]) *
                  double(std::max<size_t>(step.operands.size(), 2) - 1);
     }
     return n;
+}
+double fused_steps(const Call& c) {
+    return program_steps(c, ops::FusedProgram::parse(c.as<ops::FusedElementwise>().program));
+}
+// A reduction at the end does one operation per element that it is given.
+double region_steps(const Call& c) {
+    auto& params = c.as<ops::FusedRegion>();
+    auto program = ops::FusedProgram::parse(params.program);
+    double reduced = params.reduction.empty() ? 0 : elements(program.infer(c.inputs).back());
+    return program_steps(c, program) + reduced;
 }
 
 // (…, channels per group, kh, kw): the multiply-adds behind each element of the convolution's result.
@@ -144,6 +153,7 @@ const Rule rules[] = {
     {&ops::Dropout::info, nullptr},
     {&ops::Embedding::info, elements_out, Reads::selected},
     {&ops::FusedElementwise::info, fused_steps},
+    {&ops::FusedRegion::info, region_steps},
     {&ops::Gather::info, elements_out, Reads::selected},
     {&ops::GroupNorm::info, normalisation},
     {&ops::GroupNormBackward::info, normalisation},

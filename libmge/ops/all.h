@@ -15,6 +15,7 @@
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/fused_region.h"
 #include "libmge/ops/elementwise/trigonometric.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/cond_take.h"
@@ -117,6 +118,7 @@ using AllOps = TypeList<
     ops::Full,
     ops::FullLike,
     ops::FusedElementwise,
+    ops::FusedRegion,
     ops::Gather,
     ops::Gelu,
     ops::GeluSlope,

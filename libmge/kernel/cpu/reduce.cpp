@@ -11,11 +11,13 @@
 namespace mge::cpu {
 namespace {
 
-constexpr int64_t run_length = 4096;    // elements of a run reduced in one go: a few hundred per f32 lane
-constexpr int64_t piece_length = 8192;  // rows of one piece of a long folding
-constexpr int64_t rows_in_f32 = 64;     // rows that are added in f32 before they go to the f64 totals
-constexpr int64_t tile = 2048;          // columns folded at once: whole pages are read, totals stay near
-constexpr int64_t grain = 32768;        // elements per thread that are worth a second one
+constexpr int64_t run_length = longest_read;  // of a run reduced in one go: a few hundred per f32 lane
+constexpr int64_t piece_length = 8192;        // elements or rows of one piece of a long folding
+constexpr int64_t least_piece = 256;          // rows of one
+constexpr int64_t many_units = 64;            // enough work for many threads without more pieces
+constexpr int64_t rows_in_f32 = 64;           // rows that are added in f32 before they go to the f64 totals
+constexpr int64_t tile = 2048;    // columns folded at once: whole pages are read, totals stay near
+constexpr int64_t grain = 32768;  // elements per thread that are worth a second one
 
 template <Reduction kind, class A>
 A combine(A a, A b) {
@@ -91,21 +93,19 @@ void accumulate_values(A* total, const A* x, int64_t n) {
     for (int64_t i = 0; i < n; ++i) total[i] = combine<kind>(total[i], x[i]);
 }
 
-// One run of any length into one value.
+// A run of at most run_length elements onto what came before it.
 template <Reduction kind, class A, class T>
-Joined<A, kind> reduce_run(const T* x, int64_t n) {
-    Joined<A, kind> total = identity<kind, Joined<A, kind>>();
-    for (int64_t begin = 0; begin < n; begin += run_length)
-        in_partial_type<A>(x + begin, std::min(run_length, n - begin),
-                           [&](const A* v, int64_t count, int64_t) {
-                               total = combine<kind>(total, Joined<A, kind>(reduce_values<kind>(v, count)));
-                           });
-    return total;
+void reduce_run(const T* x, int64_t n, Joined<A, kind>& total) {
+    if (n == 0) return;
+    in_partial_type<A>(x, n, [&](const A* v, int64_t count, int64_t) {
+        total = combine<kind>(total, Joined<A, kind>(reduce_values<kind>(v, count)));
+    });
 }
 
-// `rows` rows of `n` columns, `stride` elements apart, into one row.
-template <Reduction kind, class A, class T, class Y>
-void reduce_tile(const T* x, int64_t rows, int64_t stride, int64_t n, Y* y) {
+// `rows` rows of `n` columns into one row. read(row, count) gives `count` rows, one behind the other; it is
+// asked for up to `batch` at once.
+template <Reduction kind, class A, class Read, class Y>
+void reduce_tile(const Read& read, int64_t rows, int64_t n, int64_t batch, Y* y) {
     using J = Joined<A, kind>;
     alignas(64) J totals[tile];
     alignas(64) A partial[tile];
@@ -116,50 +116,131 @@ void reduce_tile(const T* x, int64_t rows, int64_t stride, int64_t n, Y* y) {
             target = totals;
         else
             std::fill_n(partial, n, identity<kind, A>());
-        for (int64_t row = begin; row < std::min(rows, begin + rows_in_f32); ++row)
-            in_partial_type<A>(x + row * stride, n, [&](const A* v, int64_t count, int64_t at) {
-                accumulate_values<kind>(target + at, v, count);
-            });
+        int64_t end = std::min(rows, begin + rows_in_f32);
+        for (int64_t row = begin; row < end; row += batch) {
+            int64_t count = std::min(batch, end - row);
+            auto* x = read(row, count);
+            for (int64_t i = 0; i < count; ++i)
+                in_partial_type<A>(x + i * n, n, [&](const A* v, int64_t columns, int64_t at) {
+                    accumulate_values<kind>(target + at, v, columns);
+                });
+        }
         if constexpr (!std::is_same_v<A, J>)
             for (int64_t i = 0; i < n; ++i) totals[i] = combine<kind>(totals[i], J(partial[i]));
     }
     for (int64_t i = 0; i < n; ++i) y[i] = Y(totals[i]);
 }
 
+// Rows of one piece. Where there are few rows of results, pieces are shorter, so that there is work for
+// several threads whatever the number of columns.
+int64_t piece_rows(const ReducePass& pass) {
+    int64_t columns = std::max<int64_t>(1, std::min(pass.inner, tile));
+    bool are_many = pass.outer * ((pass.inner + tile - 1) / tile) >= many_units;
+    return are_many ? piece_length : std::max(least_piece, piece_length / columns);
+}
 int64_t pieces_of(const ReducePass& pass) {
-    return std::max<int64_t>(1, (pass.length + piece_length - 1) / piece_length);
+    return std::max<int64_t>(1, (pass.length + piece_rows(pass) - 1) / piece_rows(pass));
 }
 
-// One pass into y, cut into `pieces` per folding.
+// One pass into y, cut into pieces, each of a tile of columns: the units of work.
 template <Reduction kind, class A, class T, class Y>
-void run_pieces(const T* x, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
-    int64_t tiles = (pass.inner + tile - 1) / tile;
-    auto reduce_unit = [&](int64_t unit) {
-        int64_t column = unit % tiles * tile, piece = unit / tiles % pieces, outer = unit / tiles / pieces;
-        int64_t begin = piece * piece_length;
-        int64_t rows = pieces == 1 ? pass.length : std::min(piece_length, pass.length - begin);
-        const T* from = x + (outer * pass.length + begin) * pass.inner + column;
-        Y* to = y + (outer * pieces + piece) * pass.inner + column;
-        if (pass.inner == 1)
-            *to = Y(reduce_run<kind, A>(from, rows));
-        else
-            reduce_tile<kind, A>(from, rows, pass.inner, std::min(tile, pass.inner - column), to);
-    };
-    int64_t unit_size = std::min(pass.length, piece_length) * std::min(pass.inner, tile);
-    par_for(threads, pass.outer * pieces * tiles,
-            std::max<int64_t>(1, grain / std::max<int64_t>(1, unit_size)), [&](int64_t begin, int64_t end) {
-                for (int64_t unit = begin; unit < end; ++unit) reduce_unit(unit);
-            });
+class Units {
+public:
+    Units(const ElementReader& elements, const ReducePass& pass, int64_t pieces, Y* y)
+        : elements_(elements),
+          pass_(pass),
+          pieces_(pieces),
+          rows_(pieces == 1 ? pass.length : piece_rows(pass)),
+          tiles_((pass.inner + tile - 1) / tile),
+          columns_(tiles_ ? (pass.inner + tiles_ - 1) / tiles_ : 0),
+          y_(y) {}
+
+    int64_t count() const { return pass_.outer * pieces_ * tiles_; }
+    int64_t size() const { return std::max<int64_t>(1, rows_ * columns_); }
+
+    void reduce(int part, int64_t begin, int64_t end) const {
+        if (pieces_ == 1 && tiles_ == 1 && size() <= longest_read) return reduce_small(part, begin, end);
+        for (int64_t unit = begin; unit < end; ++unit) reduce_unit(part, unit);
+    }
+
+private:
+    const T* read(int part, int64_t begin, int64_t n) const {
+        return static_cast<const T*>(elements_.read(elements_.source, part, begin, n));
+    }
+
+    // Units that lie one behind the other, as many as can be read at once.
+    void reduce_small(int part, int64_t begin, int64_t end) const {
+        int64_t size = rows_ * pass_.inner, batch = longest_read / this->size();
+        for (int64_t unit = begin; unit < end; unit += batch) {
+            int64_t count = std::min(batch, end - unit);
+            const T* x = read(part, unit * size, count * size);
+            for (int64_t i = 0; i < count; ++i) {
+                const T* from = x + i * size;
+                Y* to = y_ + (unit + i) * pass_.inner;
+                if (pass_.inner == 1) {
+                    Joined<A, kind> total = identity<kind, Joined<A, kind>>();
+                    reduce_run<kind, A>(from, rows_, total);
+                    *to = Y(total);
+                } else {
+                    auto rows = [&](int64_t row, int64_t) { return from + row * pass_.inner; };
+                    reduce_tile<kind, A>(rows, rows_, pass_.inner, rows_in_f32, to);
+                }
+            }
+        }
+    }
+
+    void reduce_unit(int part, int64_t unit) const {
+        int64_t column = unit % tiles_ * columns_, piece = unit / tiles_ % pieces_;
+        int64_t outer = unit / tiles_ / pieces_, first = piece * rows_;
+        int64_t rows = std::min(rows_, pass_.length - first);
+        int64_t from = (outer * pass_.length + first) * pass_.inner + column;
+        Y* to = y_ + (outer * pieces_ + piece) * pass_.inner + column;
+        if (pass_.inner == 1) {
+            Joined<A, kind> total = identity<kind, Joined<A, kind>>();
+            for (int64_t begin = 0; begin < rows; begin += run_length) {
+                int64_t n = std::min(run_length, rows - begin);
+                reduce_run<kind, A>(read(part, from + begin, n), n, total);
+            }
+            *to = Y(total);
+            return;
+        }
+        int64_t n = std::min(columns_, pass_.inner - column);
+        auto read_rows = [&](int64_t row, int64_t count) {
+            return read(part, from + row * pass_.inner, count * n);
+        };
+        reduce_tile<kind, A>(read_rows, rows, n, n == pass_.inner ? longest_read / n : 1, to);
+    }
+
+    const ElementReader& elements_;
+    const ReducePass& pass_;
+    int64_t pieces_, rows_, tiles_, columns_;  // rows and columns of a unit; the last ones may have fewer
+    Y* y_;
+};
+
+template <Reduction kind, class A, class T, class Y>
+void run_units(const ElementReader& elements, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
+    Units<kind, A, T, Y> units(elements, pass, pieces, y);
+    in_parts(threads, units.count(), std::max<int64_t>(1, grain / elements.cost / units.size()),
+             [&](int part, int64_t begin, int64_t end) { units.reduce(part, begin, end); });
+}
+
+template <class T>
+ElementReader in_memory(const T* const& x) {
+    return {&x, [](const void* source, int, int64_t begin, int64_t) -> const void* {
+                return *static_cast<const T* const*>(source) + begin;
+            }};
 }
 
 // One pass; `scratch` holds the outer * pieces * inner results of several pieces until they are joined.
 template <Reduction kind, class A, class T>
-void run_pass(const T* x, const ReducePass& pass, A* y, Joined<A, kind>* scratch, int threads) {
+void run_pass(const ElementReader& elements, const ReducePass& pass, A* y, Joined<A, kind>* scratch,
+              int threads) {
     using J = Joined<A, kind>;
     int64_t pieces = pieces_of(pass);
-    if (pieces == 1) return run_pieces<kind, A>(x, pass, 1, y, threads);
-    run_pieces<kind, A>(x, pass, pieces, scratch, threads);
-    run_pieces<kind, J>(static_cast<const J*>(scratch), {pass.outer, pieces, pass.inner}, 1, y, threads);
+    if (pieces == 1) return run_units<kind, A, T>(elements, pass, 1, y, threads);
+    run_units<kind, A, T>(elements, pass, pieces, scratch, threads);
+    const J* joined = scratch;
+    run_units<kind, J, J>(in_memory(joined), {pass.outer, pieces, pass.inner}, 1, y, threads);
 }
 
 struct ReduceState {
@@ -185,7 +266,7 @@ void finish(const ReduceState& state, const A* values, void* out) {
 }
 
 template <Reduction kind, bool is_mean, class T>
-void run_typed(const ReduceState& state, const Launch& launch) {
+void run_typed(const ReduceState& state, const Launch& launch, const ElementReader& elements) {
     using A = typename Partial<T, kind, is_mean>::Type;
     auto* scratch = static_cast<Joined<A, kind>*>(launch.workspace);
     A* results[2] = {reinterpret_cast<A*>(scratch + state.scratch)};
@@ -196,9 +277,9 @@ void run_typed(const ReduceState& state, const Launch& launch) {
         bool is_last = i + 1 == state.passes.size();
         A* y = is_last && is_direct ? launch.out<A>(0) : results[i % 2];
         if (i == 0)
-            run_pass<kind, A>(launch.in<T>(0), state.passes[i], y, scratch, launch.threads);
+            run_pass<kind, A, T>(elements, state.passes[i], y, scratch, launch.threads);
         else
-            run_pass<kind, A>(x, state.passes[i], y, scratch, launch.threads);
+            run_pass<kind, A, A>(in_memory(x), state.passes[i], y, scratch, launch.threads);
         x = y;
     }
     if (!is_direct) finish(state, x, launch.outputs[0]);
@@ -305,14 +386,21 @@ Prepared prepare_reduction(const Problem& problem, const std::array<bool, max_ra
     return Prepared::make(std::move(state), bytes);
 }
 
-void run_reduction(const Prepared& prepared, const Launch& launch) {
+void run_reduction(const Prepared& prepared, const Launch& launch, const ElementReader& elements) {
     auto& state = prepared.state<ReduceState>();
     if (state.outputs == 0) return;
     dispatch_reduction(state.kind, state.is_mean, [&](auto kind, auto is_mean) {
         dispatch_dtype(state.in, AllTypes{}, [&](auto type) {
-            run_typed<decltype(kind)::value, decltype(is_mean)::value, typename decltype(type)::type>(state,
-                                                                                                      launch);
+            run_typed<decltype(kind)::value, decltype(is_mean)::value, typename decltype(type)::type>(
+                state, launch, elements);
         });
+    });
+}
+
+void run_reduction(const Prepared& prepared, const Launch& launch) {
+    dispatch_dtype(prepared.state<ReduceState>().in, AllTypes{}, [&](auto type) {
+        auto* x = launch.in<typename decltype(type)::type>(0);
+        run_reduction(prepared, launch, in_memory(x));
     });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/reduce_f32.h"
 
 namespace mge::cpu {
@@ -23,6 +24,29 @@ std::vector<ReducePass> plan_reduction(const Shape& x, const std::array<bool, ma
 Prepared prepare_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,
                            Reduction reduction, bool is_mean);
 void run_reduction(const Prepared& prepared, const Launch& launch);
+
+// For elements that do not lie in memory: `read` gives elements [begin, begin + n) of the row-major tensor
+// that is reduced, n at most longest_read, in memory that part `part` of the threads has for itself. Nothing
+// is asked for twice. `cost` of an element, in additions, decides how many are worth a second thread.
+inline constexpr int64_t longest_read = 4096;
+struct ElementReader {
+    const void* source = nullptr;
+    const void* (*read)(const void* source, int part, int64_t begin, int64_t n) = nullptr;
+    int64_t cost = 1;
+};
+// The same bits as when the elements lay in memory. The launch's inputs are not looked at.
+void run_reduction(const Prepared& prepared, const Launch& launch, const ElementReader& elements);
+
+// par_for for those who need to know which part of the threads they are: calls fn(part, begin, end), the
+// parts being numbered from 0 to threads - 1.
+template <class Fn>
+void in_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
+    if (threads <= 1 || n < 2 * grain) return fn(0, int64_t(0), n);
+    par_for(threads, threads, 1, [&](int64_t first, int64_t last) {
+        for (int64_t part = first; part < last; ++part)
+            fn(int(part), n * part / threads, n * (part + 1) / threads);
+    });
+}
 
 // Element by element, sums and products of floats in double.
 Prepared prepare_reference_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,

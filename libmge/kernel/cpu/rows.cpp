@@ -43,6 +43,29 @@ void remove_loop(LoopNest& nest, int loop) {
     --nest.loops;
 }
 
+LoopNest plain_loops(const TensorSpec& output) {
+    LoopNest nest;
+    nest.loops = output.shape.rank();
+    std::copy(output.shape.begin(), output.shape.end(), nest.extent.begin());
+    nest.out_stride = broadcast_strides(output, output.shape);
+    return nest;
+}
+
+// Drops loops of one round and joins those that continue each other.
+void simplify(LoopNest& nest, int inputs) {
+    for (int loop = nest.loops - 1; loop >= 0; --loop)
+        if (nest.extent[size_t(loop)] == 1) remove_loop(nest, loop);
+    for (int inner = nest.loops - 1; inner > 0; --inner)
+        if (continues(nest, inner - 1, inner, inputs)) {
+            nest.extent[size_t(inner)] *= nest.extent[size_t(inner - 1)];
+            remove_loop(nest, inner - 1);
+        }
+    if (nest.loops == 0) {  // one element
+        nest.loops = 1;
+        nest.extent[0] = 1;
+    }
+}
+
 Rows innermost_rows(const LoopNest& nest, int inputs) {
     Rows rows;
     size_t last = size_t(nest.loops - 1);
@@ -92,23 +115,16 @@ void run_column_range(const ElementwiseState& state, Rows rows, int64_t all_rows
 }  // namespace
 
 LoopNest make_loop_nest(std::span<const TensorSpec> inputs, const TensorSpec& output) {
-    LoopNest nest;
-    nest.loops = output.shape.rank();
-    std::copy(output.shape.begin(), output.shape.end(), nest.extent.begin());
-    nest.out_stride = broadcast_strides(output, output.shape);
+    LoopNest nest = plain_loops(output);
     for (size_t i = 0; i < inputs.size(); ++i) nest.in_stride[i] = broadcast_strides(inputs[i], output.shape);
-    int count = int(inputs.size());
-    for (int loop = nest.loops - 1; loop >= 0; --loop)
-        if (nest.extent[size_t(loop)] == 1) remove_loop(nest, loop);
-    for (int inner = nest.loops - 1; inner > 0; --inner)
-        if (continues(nest, inner - 1, inner, count)) {
-            nest.extent[size_t(inner)] *= nest.extent[size_t(inner - 1)];
-            remove_loop(nest, inner - 1);
-        }
-    if (nest.loops == 0) {  // one element
-        nest.loops = 1;
-        nest.extent[0] = 1;
-    }
+    simplify(nest, int(inputs.size()));
+    return nest;
+}
+
+LoopNest make_loop_nest(const Strides& in_stride, const TensorSpec& output) {
+    LoopNest nest = plain_loops(output);
+    nest.in_stride[0] = in_stride;
+    simplify(nest, 1);
     return nest;
 }
 

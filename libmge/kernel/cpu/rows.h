@@ -53,6 +53,8 @@ struct LoopNest {
     std::array<int64_t, max_loops> out_stride{};
 };
 LoopNest make_loop_nest(std::span<const TensorSpec> inputs, const TensorSpec& output);
+// Of one input with these strides (bytes per axis of the output; 0: repeats).
+LoopNest make_loop_nest(const std::array<int64_t, max_rank>& in_stride, const TensorSpec& output);
 
 inline constexpr size_t max_functor_bytes = 16;
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/fused.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 #include "libmge/op/define.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::ops {
 
@@ -15,14 +17,20 @@ namespace {
 
 constexpr auto who = FusedElementwise::name;
 
-// --- text of parameters: bools, integers, floats as hexadecimal (exact), words ---
+// --- text of parameters: bools, integers (lists of them with colons), floats as hexadecimal (exact), words
+// ---
 
 std::string value_text(const ParamValue& value) {
     if (auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
     if (auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
     if (auto* s = std::get_if<std::string>(&value)) return *s;
+    if (auto* list = std::get_if<IntList>(&value)) {
+        std::string code;
+        for (int64_t i : *list) code += text(code.empty() ? "" : ":", i);
+        return code;
+    }
     auto* d = std::get_if<double>(&value);
-    MGE_CHECK(d, "lists are not among the parameters of fusible operators");
+    MGE_CHECK(d, "lists of floats are not among the parameters of fusible operators");
     char buffer[40];
     std::snprintf(buffer, sizeof buffer, "%a", *d);
     return buffer;
@@ -37,21 +45,9 @@ Number parse_number(std::string_view word, Number (*parse)(const char*, char**))
     return number;
 }
 double parse_float(std::string_view word) { return parse_number<double>(word, std::strtod); }
-
-// As the kind of value that the field has now.
-ParamValue parse_value(std::string_view word, const ParamValue& like) {
-    if (std::holds_alternative<bool>(like)) return word == "true";
-    if (std::holds_alternative<std::string>(like)) return std::string(word);
-    if (std::holds_alternative<double>(like)) return parse_float(word);
+int64_t parse_int(std::string_view word) {
     return parse_number<int64_t>(word,
                                  [](const char* s, char** end) { return int64_t(std::strtoll(s, end, 10)); });
-}
-
-std::string params_code(const OpInfo& op, const void* params) {
-    std::string code;
-    for (auto& [name, value] : save_params(op.fields, params))
-        code += text(code.empty() ? "[" : ",", name, '=', value_text(value));
-    return code.empty() ? code : code + "]";
 }
 
 // Splits off what stands before `separator`.
@@ -61,6 +57,25 @@ std::string_view take_until(std::string_view& rest, char separator) {
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     return word;
 }
+
+// As the kind of value that the field has now.
+ParamValue parse_value(std::string_view word, const ParamValue& like) {
+    if (std::holds_alternative<bool>(like)) return word == "true";
+    if (std::holds_alternative<std::string>(like)) return std::string(word);
+    if (std::holds_alternative<double>(like)) return parse_float(word);
+    if (!std::holds_alternative<IntList>(like)) return parse_int(word);
+    IntList list;
+    while (!word.empty()) list.push_back(parse_int(take_until(word, ':')));
+    return list;
+}
+
+std::string params_code(const OpInfo& op, const void* params) {
+    std::string code;
+    for (auto& [name, value] : save_params(op.fields, params))
+        code += text(code.empty() ? "[" : ",", name, '=', value_text(value));
+    return code.empty() ? code : code + "]";
+}
+
 std::string_view trim(std::string_view s) {
     while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
     while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
@@ -113,6 +128,7 @@ void parse_step(FusedProgram& program, std::string_view line) {
 }  // namespace
 
 bool is_fusible(const OpInfo& op, const void*) {
+    if (&op == &Transpose::info) return true;
     return op.traits.elementwise && op.outputs.size() == 1 && !op.is_variadic() && op.inputs.size() <= 3;
 }
 
@@ -170,8 +186,15 @@ TensorSpecs FusedProgram::infer(std::span<const TensorSpec> inputs) const {
     return registers;
 }
 
+bool FusedProgram::moves_elements() const {
+    return std::any_of(steps_.begin(), steps_.end(), [](auto& step) { return step.op == &Transpose::info; });
+}
+
 TensorSpecs FusedElementwise::infer(const Params& p, std::span<const TensorSpec> in) {
-    return {FusedProgram::parse(p.program).infer(in).back()};
+    auto program = FusedProgram::parse(p.program);
+    if (program.moves_elements())
+        throw_user(name, "a transposition is not elementwise; fused_region takes it", ErrorClass::value);
+    return {program.infer(in).back()};
 }
 
 }  // namespace mge::ops

@@ -20,8 +20,9 @@ namespace mge::ops {
 
 // Registers are numbered in order: the inputs, then each constant and each result. The text is one line:
 // "inputs 2; add 0 1; const float32 0x1p+1; mul 2 3"; parameters follow an operator in brackets, as
-// "clip[lower=0x0p+0,upper=0x1.8p+2] 3". Dtypes are not promoted: operands of a step already have the dtypes
-// that its operator computes with.
+// "clip[lower=0x0p+0,upper=0x1.8p+2] 3"; the numbers of a list have colons between them, as
+// "transpose[pattern=1:0] 2". Dtypes are not promoted: operands of a step already have the dtypes that its
+// operator computes with.
 class MGE_API FusedProgram {
 public:
     struct Step {
@@ -44,6 +45,8 @@ public:
 
     int inputs() const { return inputs_; }
     const std::vector<Step>& steps() const { return steps_; }
+    // True when elements of the result come from other places than their own: a step transposes.
+    bool moves_elements() const;
     // The specs of all registers.
     TensorSpecs infer(std::span<const TensorSpec> inputs) const;
 
@@ -53,7 +56,7 @@ private:
     std::vector<Step> steps_;
 };
 
-// True for operators that a FusedProgram can hold.
+// True for operators that a FusedProgram can hold: elementwise ones of up to three inputs, and transpose.
 MGE_API bool is_fusible(const OpInfo& op, const void* params);
 
 struct FusedElementwise {
