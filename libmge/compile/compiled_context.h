@@ -11,6 +11,7 @@
 
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/dynamic_step.h"
+#include "libmge/compile/replacement_check.h"
 
 namespace mge {
 
@@ -34,10 +35,12 @@ public:
     void wait() override;
     Tensor output(size_t i) override;
     Tensor copy_output(size_t i) override;
-    void observe(StepObserver* observer) override { observer_ = observer; }
+    void observe(StepObserver* observer) override;
     Tensor value(ValueId id) override;
     std::vector<double> time_steps() override;
 
+    // The inputs where they lie now.
+    Tensors bound_inputs();
     // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next
     // run.
     void renew_outputs();
@@ -67,6 +70,7 @@ private:
     std::vector<std::unique_ptr<DynamicStep>> dynamic_steps_;
     const Prepared nothing_;
     StepObserver* observer_ = nullptr;
+    std::unique_ptr<CheckedRun> check_;  // then it is the observer, and tells the one that was given
     bool skips_next_ = false;
 
     std::thread worker_;

@@ -26,15 +26,21 @@ struct CompiledStep {
     Location workspace;
 };
 
+class ReplacementCheck;
+
 class CompiledProgram final : public Program {
 public:
     CompiledProgram(Graph graph, const CompileOptions& options);
+    ~CompiledProgram() override;
 
     const std::vector<PortInfo>& inputs() const override { return inputs_; }
     const std::vector<PortInfo>& outputs() const override { return outputs_; }
     const std::vector<StepReport>& steps() const override { return reports_; }
     const std::vector<ValueReport>& values() const override { return values_; }
     MemoryReport memory() const override { return memory_; }
+    const std::vector<ReplacedValue>& replaced() const override;
+    // Null unless the level is below zero.
+    const ReplacementCheck* check() const { return check_.get(); }
 
     const Graph& graph() const { return graph_; }
     const CompileOptions& options() const { return options_; }
@@ -63,6 +69,7 @@ private:
     std::vector<StepReport> reports_;
     std::vector<ValueReport> values_;
     MemoryReport memory_;
+    std::unique_ptr<ReplacementCheck> check_;
 };
 
 }  // namespace mge

@@ -48,6 +48,10 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     allocate(own_outputs);
     make_instructions();
     skips_next_ = program_->options().fake_next_exec;
+    if (program_->check()) {
+        check_ = std::make_unique<CheckedRun>(*program_);
+        observer_ = check_.get();
+    }
 }
 
 CompiledContext::~CompiledContext() {
@@ -155,6 +159,15 @@ void CompiledContext::bind_input(size_t i, const void* data) {
     point(inputs_[i], data ? const_cast<void*>(data) : own);
 }
 
+Tensors CompiledContext::bound_inputs() {
+    Tensors result;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        auto& spec = program_->inputs()[i].spec;
+        result.emplace_back(spec, borrow_storage(inputs_[i].data, spec.bytes(), nullptr));
+    }
+    return result;
+}
+
 void CompiledContext::renew_outputs() {
     for (size_t i = 0; i < outputs_.size(); ++i) {
         outputs_[i].storage = device(default_device()).allocate(program_->output_bytes()[i]);
@@ -172,12 +185,21 @@ void CompiledContext::run() {
     for (auto& instruction : instructions_) instruction.run(*instruction.prepared, instruction.launch);
 }
 
+void CompiledContext::observe(StepObserver* observer) {
+    if (check_)
+        check_->tell(observer);
+    else
+        observer_ = observer;
+}
+
 void CompiledContext::run_observed(StepObserver& observer) {
+    if (check_) check_->begin(*this);
     for (size_t i = 0; i < instructions_.size(); ++i) {
         observer.before_step(i, *this);
         instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
         observer.after_step(i, *this);
     }
+    if (check_) check_->finish(*this);
 }
 
 void CompiledContext::start() {

@@ -27,9 +27,6 @@ void check_graph_opt(const GraphOptimization& o) {
                 "this build has no kernel that converts, transposes and pads at once");
     if (o.jit && (*o.jit < 0 || *o.jit > 2))
         contradiction("graph_opt.jit", text(*o.jit, " is not 0, 1 or 2"));
-    if (o.jit == 2)
-        missing("graph_opt.jit",
-                "level 2 needs fused reductions, which this build does not have; 0 and 1 work");
 }
 
 }  // namespace
@@ -38,10 +35,6 @@ void check(const CompileOptions& o) {
     check_graph_opt(o.graph_opt);
     if (o.level < -max_level || o.level > max_level)
         contradiction("graph_opt_level", text(o.level, " is not between ", -max_level, " and ", max_level));
-    if (o.level < 0)
-        missing(
-            "graph_opt_level",
-            text("level ", o.level, " checks each replaced value at run time, which this build cannot do"));
     if (o.comp_node_seq_record_level < 0 || o.comp_node_seq_record_level > max_record_level)
         contradiction("comp_node_seq_record_level", text(o.comp_node_seq_record_level, " is not 0, 1 or 2"));
     if (o.comp_node_seq_record_level == max_record_level && o.fake_next_exec)

@@ -12,6 +12,8 @@
 
 namespace mge {
 
+struct Pass;
+
 // What the memory plan may do.
 struct SequenceOptimization {
     bool enable_mem_plan_opt = true;     // results overwrite inputs that nobody else reads
@@ -23,8 +25,11 @@ struct CompileOptions {
     // By pass name: true on, false off; a pass not mentioned is the engine's decision.
     std::map<std::string, bool, std::less<>> passes;
     // Optimisation level: 0 none; 1 algebra and constants; 2 fusions and layouts as well; 3 as 2, with
-    // graph_opt.jit on when it is unset.
+    // graph_opt.jit on when it is unset. Below zero: the same level, and every run compares each value that a
+    // pass replaced with what the graph as it was gives; an Error with code `accuracy` names pass and value.
     int level = 2;
+    // Further passes, which run after the engine's own. They have to outlive the compilation.
+    std::vector<const Pass*> own_passes;
     GraphOptimization graph_opt;
     SequenceOptimization seq_opt;
     // Verifies the graph after each pass.

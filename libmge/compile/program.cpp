@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 
 #include "libmge/base/log.h"
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plan_memory.h"
+#include "libmge/compile/replacement_check.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/passes/pass.h"
 
@@ -24,7 +26,8 @@ PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t i
 
 PassOptions pass_options(const CompileOptions& options) {
     PassOptions result{.passes = options.passes,
-                       .level = options.level,
+                       .level = std::abs(options.level),
+                       .own_passes = options.own_passes,
                        .graph_opt = options.graph_opt,
                        .verify = options.verify_passes,
                        .layout = options.layout,
@@ -88,6 +91,13 @@ std::shared_ptr<const Program> Program::compile(const Graph& graph, const Compil
     return std::make_shared<CompiledProgram>(infer_shapes(graph, specs), options);
 }
 
+CompiledProgram::~CompiledProgram() = default;
+
+const std::vector<ReplacedValue>& CompiledProgram::replaced() const {
+    static const std::vector<ReplacedValue> none;
+    return check_ ? check_->replaced() : none;
+}
+
 CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : options_(options) {
     std::set<const void*> weights;
     for (auto& value : graph.values())
@@ -105,7 +115,14 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     }
     std::vector<SourceNode> sources;
     for (size_t i = 0; i < graph.nodes().size(); ++i) sources.push_back(describe(graph, NodeId(i)));
-    graph_ = run_passes(std::move(graph), pass_options(options_));
+    if (options_.level < 0) {
+        std::vector<PassStage> stages;
+        graph_ = run_passes(graph, pass_options(options_), &stages);
+        check_ = std::make_unique<ReplacementCheck>(std::move(graph), std::move(stages), options_);
+    } else {
+        graph_ = run_passes(std::move(graph), pass_options(options_));
+    }
+    options_.own_passes.clear();
     for (auto& value : graph_.values())
         if (value.is_constant() && weights.insert(value.constant.data()).second)
             memory_.made_weights += value.spec.bytes();

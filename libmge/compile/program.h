@@ -56,6 +56,12 @@ struct MemoryReport {
     size_t inputs_outputs = 0;
 };
 
+// A value that passes compute in another way than the graph that was compiled.
+struct ReplacedValue {
+    std::string name;                 // of the node or value in that graph; "relu#12" when it has none
+    std::vector<std::string> passes;  // in the order in which they ran
+};
+
 struct PortInfo {
     std::string name;
     TensorSpec spec;
@@ -74,6 +80,8 @@ public:
     // By value id.
     virtual const std::vector<ValueReport>& values() const = 0;
     virtual MemoryReport memory() const = 0;
+    // What each run checks; empty unless the level is below zero.
+    virtual const std::vector<ReplacedValue>& replaced() const = 0;
 };
 
 class Context;

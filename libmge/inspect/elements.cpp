@@ -5,10 +5,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "libmge/device/device.h"
-#include "libmge/ops/shape/reorder.h"
-#include "libmge/passes/node_problem.h"
-
 namespace mge {
 
 double element_at(const Tensor& tensor, int64_t index) {
@@ -74,28 +70,6 @@ TensorFigures figures_of(const Tensor& tensor) {
     f.deviation = finite < 2 ? std::numeric_limits<double>::quiet_NaN()
                              : std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1)));
     return f;
-}
-
-Tensor to_plain(const Tensor& tensor) {
-    if (tensor.spec().layout.is_plain()) return tensor;
-    TensorSpec spec{tensor.dtype(), tensor.shape(), {}};
-    auto params = std::make_shared<ops::Reorder::Params>();
-    Operands operands{{tensor.spec()}, {spec}, {nullptr}};
-    Choice choice =
-        NodeProblem(ops::Reorder::info, params, std::move(operands), 1, Precision::strict).choose({});
-    Tensor result = empty_tensor(spec);
-    StorageRef workspace;
-    if (size_t bytes = choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
-    const void* in[] = {tensor.data()};
-    void* out[] = {result.data()};
-    choice.algorithm->run(choice.prepared, {in, out, workspace ? workspace->data : nullptr, 1, nullptr});
-    return result;
-}
-
-Tensor copy_plain(const Tensor& tensor) {
-    Tensor plain = to_plain(tensor);
-    if (!tensor.spec().layout.is_plain()) return plain;
-    return tensor_from_host(plain.spec(), plain.data(), plain.device());
 }
 
 }  // namespace mge

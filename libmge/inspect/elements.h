@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "libmge/compile/plain.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/tensor.h"
 
@@ -39,11 +40,5 @@ struct TensorFigures {
     double min = 0, max = 0, mean = 0, rms = 0, deviation = 0;
 };
 MGE_API TensorFigures figures_of(const Tensor& tensor);
-
-// The same values, row-major. Inside programs images may lie in other layouts; a plain tensor is given back
-// as it is, memory and all.
-MGE_API Tensor to_plain(const Tensor& tensor);
-// The same in memory of its own.
-MGE_API Tensor copy_plain(const Tensor& tensor);
 
 }  // namespace mge

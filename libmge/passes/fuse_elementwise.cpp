@@ -1,12 +1,22 @@
-// SPDX-License-Identifier: Apache-2.0
-// Chains and small trees of elementwise operators become one `fused_elementwise`, so that what flows between
-// them stays in the first-level cache instead of going through memory. A node takes in the producer of an
-// input when nobody else reads that value and its shape is the result's (a smaller one would be computed
-// again for every place it is broadcast to). Scalar constants become part of the program.
+// Regions of elementwise operators become one step, so that what flows between them stays in the first-level
+// cache instead of going through memory: a `fused_elementwise`, or a `fused_region` when there is more than
+// elementwise operators in it. A node takes in the producer of an input when nobody else reads that value and
+// its shape is the result's (a smaller one would be computed again for every place it is broadcast to).
+// Scalar constants become part of the program.
+//
+// A region may end with a reduction, and a transposition may stand in it wherever an elementwise operator
+// reads its result: those behind it then read everything along other axes. Where a switch asks for these,
+// they are taken in wherever it is legal; where all are unset, as far as it pays: a reduction unless it may
+// read images as a convolution leaves them, in its layout, and a transposition when it leaves long rows
+// together.
 
 #include <algorithm>
 
-#include "libmge/ops/elementwise/fused.h"
+#include "libmge/base/log.h"
+#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/shape/reduce_to_shape.h"
+#include "libmge/ops/shape/transpose.h"
+#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
@@ -15,10 +25,65 @@ namespace {
 
 // Programs are kept short: every input and every step holds a block of the cache.
 constexpr size_t max_steps = 16, max_inputs = 8;
+// Shorter rows are not worth a copy of their own.
+constexpr int64_t least_row_bytes = 64;
+constexpr int image_rank = 4;
+
+enum class Wish : uint8_t { never, where_it_pays, wherever_legal };
+Wish wish_of(const std::optional<bool>& own, const std::optional<int>& jit, int level) {
+    if (own) return *own ? Wish::wherever_legal : Wish::never;
+    if (jit) return *jit == level ? Wish::wherever_legal : Wish::never;
+    return Wish::where_it_pays;
+}
+
+// The reduction that a node is.
+struct Reduction {
+    std::string_view name;
+    ops::ReduceParams params;
+};
+
+// A sum down to a shape keeps the rank, or drops leading axes and keeps all others whole.
+std::optional<Reduction> reduction_to_shape(const Shape& from, const Shape& to) {
+    Reduction sum{ops::Sum::name, {{}, from.rank() == to.rank()}};
+    int dropped = from.rank() - to.rank();
+    for (int axis = 0; axis < from.rank(); ++axis) {
+        if (axis >= dropped && to[axis - dropped] == from[axis]) continue;
+        if (axis >= dropped && dropped > 0) return std::nullopt;
+        sum.params.axes.push_back(axis);
+    }
+    return sum.params.axes.empty() ? std::nullopt : std::optional(sum);
+}
+
+std::optional<Reduction> reduction_in(const Graph& graph, const Node& node) {
+    if (node.inputs.empty() || !graph.value(node.inputs[0]).spec.shape.is_known() ||
+        !graph.value(node.outputs[0]).spec.shape.is_known())
+        return std::nullopt;
+    if (ops::is_fusible_reduction(*node.op)) return Reduction{node.op->name, node.as<ops::ReduceParams>()};
+    bool has_like = node.inputs.size() > 1 && node.inputs[1] != no_value;
+    if (node.op != &ops::ReduceToShape::info || has_like) return std::nullopt;
+    return reduction_to_shape(graph.value(node.inputs[0]).spec.shape,
+                              graph.value(node.outputs[0]).spec.shape);
+}
+
+// Numbers that the program holds itself.
+bool is_scalar_constant(const Value& value) {
+    return value.is_constant() && value.spec.numel() == 1 &&
+           (value.spec.dtype == DType::f32 || value.spec.dtype == DType::i32);
+}
+double number_in(const Tensor& scalar) {
+    return scalar.dtype() == DType::f32 ? double(*scalar.data<float>()) : double(*scalar.data<int32_t>());
+}
 
 class Fuser {
 public:
-    explicit Fuser(const Graph& graph) : graph_(graph), uses_(graph.use_counts()), rewrite_(graph) {}
+    Fuser(const Graph& graph, const GraphOptimization& o)
+        : graph_(graph),
+          uses_(graph.use_counts()),
+          rewrite_(graph),
+          transposes_(wish_of(o.jit_config.fuse_dimshuffle, o.jit, 1)),
+          reductions_(wish_of(o.jit_config.fuse_reduce, o.jit, 2)),
+          has_convolution_(std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                                       [](auto& node) { return node.op->name == "conv2d"; })) {}
 
     Graph run() && {
         grow_groups();
@@ -33,18 +98,33 @@ public:
     }
 
 private:
-    // Numbers that the program holds itself.
-    static bool is_scalar_constant(const Value& value) {
-        return value.is_constant() && value.spec.numel() == 1 &&
-               (value.spec.dtype == DType::f32 || value.spec.dtype == DType::i32);
-    }
-    bool is_candidate(const Node& node) const {
+    const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
+
+    bool is_elementwise(const Node& node) const {
         if (node.op->name == ops::FusedElementwise::name || node.outputs.size() != 1 ||
             !node.op->traits.elementwise || !ops::is_fusible(*node.op, node.params.get()))
             return false;
         if (node.inputs.size() != node.op->inputs.size()) return false;
-        auto is_known = [&](ValueId id) { return id != no_value && graph_.value(id).spec.shape.is_known(); };
+        auto is_known = [&](ValueId id) { return id != no_value && spec(id).shape.is_known(); };
         return is_known(node.outputs[0]) && std::all_of(node.inputs.begin(), node.inputs.end(), is_known);
+    }
+
+    // Layouts are chosen after this pass; a fused step would force images into the plain one.
+    bool may_be_laid_out(ValueId id) const { return has_convolution_ && spec(id).shape.rank() == image_rank; }
+    bool is_wanted_transpose(const Node& node) const {
+        if (node.op != &ops::Transpose::info || transposes_ == Wish::never) return false;
+        auto &x = spec(node.inputs[0]), &y = spec(node.outputs[0]);
+        if (!x.shape.is_known() || !y.shape.is_known()) return false;
+        if (transposes_ == Wish::wherever_legal) return true;
+        auto axes = ops::transpose_axes(node.as<ops::Transpose::Params>(), x.shape.rank());
+        int64_t row = int64_t(size_of(x.dtype));
+        for (int axis = x.shape.rank() - 1; axis >= 0 && axes[size_t(axis)] == axis; --axis)
+            row *= x.shape[axis];
+        return row >= least_row_bytes && !may_be_laid_out(node.inputs[0]);
+    }
+    bool is_wanted_reduction(const Node& node) const {
+        if (reductions_ == Wish::never || !reduction_in(graph_, node)) return false;
+        return reductions_ == Wish::wherever_legal || !may_be_laid_out(node.inputs[0]);
     }
 
     // Values that a group of nodes reads from outside, scalar constants apart.
@@ -52,6 +132,7 @@ private:
         std::vector<ValueId> inputs;
         for (NodeId id : group)
             for (ValueId value : graph_.node(id).inputs) {
+                if (value == no_value) continue;
                 bool is_inside =
                     std::find(group.begin(), group.end(), graph_.value(value).producer) != group.end();
                 bool is_new = std::find(inputs.begin(), inputs.end(), value) == inputs.end();
@@ -67,19 +148,37 @@ private:
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
             auto& node = graph_.node(NodeId(i));
             members_[i] = {NodeId(i)};
-            if (!is_candidate(node)) continue;
-            for (ValueId value : node.inputs) take_in(NodeId(i), value);
+            if (is_elementwise(node))
+                for (ValueId value : node.inputs) take_in(NodeId(i), value);
+            else if (is_wanted_transpose(node) || is_wanted_reduction(node))
+                take_in(NodeId(i), node.inputs[0]);
         }
+        give_back_to_transposes();
+    }
+    // A region never ends with a transposition.
+    void give_back_to_transposes() {
+        for (size_t i = members_.size(); i-- > 0;) {
+            auto& node = graph_.node(NodeId(i));
+            if (node.op != &ops::Transpose::info || is_absorbed_[i] || members_[i].size() == 1) continue;
+            is_absorbed_[size_t(graph_.value(node.inputs[0]).producer)] = false;
+            members_[i] = {NodeId(i)};
+        }
+    }
+    bool computes(const std::vector<NodeId>& group) const {
+        return std::any_of(group.begin(), group.end(),
+                           [&](NodeId id) { return graph_.node(id).op->traits.elementwise; });
     }
     void take_in(NodeId id, ValueId value) {
         auto& source = graph_.value(value);
+        auto& node = graph_.node(id);
         NodeId producer = source.producer;
-        if (producer < 0 || is_absorbed_[size_t(producer)] || !is_candidate(graph_.node(producer))) return;
-        auto& readers = graph_.node(id).inputs;
-        auto reads = std::count(readers.begin(), readers.end(), value);
-        if (uses_[size_t(value)] != reads) return;
-        if (!(source.spec.shape == graph_.value(graph_.node(id).outputs[0]).spec.shape)) return;
+        if (producer < 0 || is_absorbed_[size_t(producer)]) return;
+        auto& from = graph_.node(producer);
+        if (!is_elementwise(from) && !is_wanted_transpose(from)) return;
+        if (uses_[size_t(value)] != std::count(node.inputs.begin(), node.inputs.end(), value)) return;
+        if (node.op->traits.elementwise && !(source.spec.shape == spec(node.outputs[0]).shape)) return;
         auto group = members_[size_t(producer)];
+        if (node.op != &ops::Transpose::info && !node.op->traits.elementwise && !computes(group)) return;
         group.insert(group.end(), members_[size_t(id)].begin(), members_[size_t(id)].end());
         std::sort(group.begin(), group.end());
         if (group.size() > max_steps || inputs_of(group).size() > max_inputs || inputs_of(group).empty())
@@ -88,13 +187,7 @@ private:
         is_absorbed_[size_t(producer)] = true;
     }
 
-    static double number_in(const Tensor& scalar) {
-        return scalar.dtype() == DType::f32 ? double(*scalar.data<float>()) : double(*scalar.data<int32_t>());
-    }
-
-    void emit(NodeId last) {
-        auto& group = members_[size_t(last)];
-        auto inputs = inputs_of(group);
+    ops::FusedProgram program_of(const std::vector<NodeId>& steps, const std::vector<ValueId>& inputs) const {
         ops::FusedProgram program(int(inputs.size()));
         std::vector<std::pair<ValueId, int>> registers;
         for (size_t i = 0; i < inputs.size(); ++i) registers.emplace_back(inputs[i], int(i));
@@ -105,35 +198,80 @@ private:
             registers.emplace_back(value, program.constant(number_in(source.constant), source.spec.dtype));
             return registers.back().second;
         };
-        for (NodeId id : group) {
+        for (NodeId id : steps) {
             auto& node = graph_.node(id);
             std::vector<int> operands;
             for (ValueId value : node.inputs) operands.push_back(register_of(value));
             registers.emplace_back(node.outputs[0], program.add(*node.op, node.params.get(), operands));
         }
-        auto params = std::make_shared<ops::FusedElementwise::Params>();
-        params->program = program.text();
+        return program;
+    }
+
+    struct Fused {
+        const OpInfo* op;
+        std::shared_ptr<const void> params;
+    };
+    Fused fused(NodeId last, const std::vector<ValueId>& inputs) const {
+        auto steps = members_[size_t(last)];
+        auto reduction = reduction_in(graph_, graph_.node(last));
+        if (reduction) steps.pop_back();
+        auto program = program_of(steps, inputs);
+        if (!reduction && !program.moves_elements())
+            return {&ops::FusedElementwise::info, std::make_shared<ops::FusedElementwise::Params>(
+                                                      ops::FusedElementwise::Params{program.text()})};
+        ops::FusedRegion::Params params{program.text(), {}, {}, false};
+        if (reduction) {
+            params.reduction = reduction->name;
+            params.axes = reduction->params.axes;
+            params.keepdims = reduction->params.keepdims;
+        }
+        return {&ops::FusedRegion::info, std::make_shared<ops::FusedRegion::Params>(params)};
+    }
+
+    void emit(NodeId last) {
+        auto& group = members_[size_t(last)];
+        auto inputs = inputs_of(group);
+        auto [op, params] = fused(last, inputs);
         // A constant of more axes than all inputs would widen the result: as part of the program it does not.
-        auto expected = graph_.value(graph_.node(last).outputs[0]).spec;
-        TensorSpecs specs;
-        for (ValueId value : inputs) specs.push_back(graph_.value(value).spec);
-        if (!(ops::FusedElementwise::infer(*params, specs).at(0) == expected)) {
+        TensorSpecs specs, expected{spec(graph_.node(last).outputs[0])};
+        for (ValueId value : inputs) specs.push_back(spec(value));
+        bool is_right = op->infer(params.get(), specs) == expected;
+        Operands operands{specs, expected, std::vector<const void*>(specs.size())};
+        if (!is_right || !NodeProblem(*op, params, operands, 1, Precision::strict).is_supported()) {
             for (NodeId id : group) rewrite_.copy(id);
             return;
         }
-        rewrite_.emit(last, ops::FusedElementwise::info, params, rewrite_(inputs), graph_.node(last).name);
+        rewrite_.emit(last, *op, params, rewrite_(inputs), graph_.node(last).name);
         for (NodeId id : group) rewrite_.absorb(id, rewrite_(graph_.node(last).outputs[0]));
     }
 
     const Graph& graph_;
     std::vector<int> uses_;
     Rewrite rewrite_;
+    Wish transposes_, reductions_;
+    bool has_convolution_;
     std::vector<std::vector<NodeId>> members_;  // in order; only for nodes that were not taken in
     std::vector<bool> is_absorbed_;
 };
 
+// Whether the device has a kernel for fused steps.
+bool can_fuse() {
+    try {
+        for (auto* op : {&ops::FusedElementwise::info, &ops::FusedRegion::info})
+            if (find_kernels(*op, default_device()).empty()) return false;
+        return true;
+    } catch (const DeviceError&) {
+        return false;
+    }
+}
+
 }  // namespace
 
-Graph fuse_elementwise(Graph graph, const PassOptions&) { return Fuser(graph).run(); }
+Graph fuse_elementwise(Graph graph, const PassOptions& options) {
+    if (can_fuse()) return Fuser(graph, options.graph_opt).run();
+    log_warning(text("graph_opt.jit: ", physical_name(default_device()),
+                     " has no kernels for fused operators; nothing is fused"));
+    return graph;
+}
 
 }  // namespace mge

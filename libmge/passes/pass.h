@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libmge/base/threads.h"
 #include "libmge/graph/graph.h"
@@ -15,10 +16,14 @@
 
 namespace mge {
 
+struct Pass;
+
 struct PassOptions {
     // By pass name: true on, false off; a pass not mentioned is on when `level` reaches its own.
     std::map<std::string, bool, std::less<>> passes;
     int level = 2;
+    // Further passes, which run after those of the pipeline.
+    std::vector<const Pass*> own_passes;
     GraphOptimization graph_opt;
     // Verifies the graph after each pass.
     bool verify = false;
@@ -37,8 +42,15 @@ struct Pass {
 
 MGE_API std::span<const Pass> pipeline();
 
-// Runs the pipeline. UserError when `options.passes` names a pass that does not exist.
-MGE_API Graph run_passes(Graph graph, const PassOptions& options);
+// What a pass made of a graph.
+struct PassStage {
+    std::string pass;
+    Graph graph;
+};
+
+// Runs the pipeline, and keeps what each pass made in `stages` when that is given. UserError when
+// `options.passes` names a pass that does not exist.
+MGE_API Graph run_passes(Graph graph, const PassOptions& options, std::vector<PassStage>* stages = nullptr);
 
 // The passes, in the order of the pipeline.
 MGE_API Graph remove_dead_nodes(Graph graph, const PassOptions& options);

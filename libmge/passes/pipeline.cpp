@@ -42,7 +42,10 @@ void check_names(const PassOptions& options) {
 // What a switch says of a pass; unset when there is none or it says nothing.
 std::optional<bool> switch_of(const Pass& pass, const GraphOptimization& o) {
     if (pass.name == "fuse_grain") return o.fuse_grain;
-    if (pass.name == "fuse_elementwise" && o.jit) return *o.jit > 0;
+    if (pass.name == "fuse_elementwise") {
+        if (o.jit_config.fuse_dimshuffle == true || o.jit_config.fuse_reduce == true) return true;
+        return o.jit ? std::optional(*o.jit > 0) : std::nullopt;
+    }
     // These know more operators than convolutions, so `false` is only for them to obey.
     bool is_bias = pass.name == "fuse_bias", is_residual = pass.name == "fuse_residual",
          is_activation = pass.name == "fuse_activation";
@@ -88,11 +91,16 @@ Graph run_pass(const Pass& pass, Graph graph, const PassOptions& options) {
 
 std::span<const Pass> pipeline() { return passes; }
 
-Graph run_passes(Graph graph, const PassOptions& options) {
+Graph run_passes(Graph graph, const PassOptions& options, std::vector<PassStage>* stages) {
     check_names(options);
     for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).sources = {NodeId(i)};
+    auto run = [&](const Pass& pass) {
+        graph = run_pass(pass, std::move(graph), options);
+        if (stages) stages->push_back({std::string(pass.name), graph});
+    };
     for (auto& pass : passes)
-        if (is_on(pass, options)) graph = run_pass(pass, std::move(graph), options);
+        if (is_on(pass, options)) run(pass);
+    for (auto* pass : options.own_passes) run(*pass);
     return graph;
 }
 

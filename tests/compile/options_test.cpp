@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -112,18 +113,88 @@ TEST(FuseConvBiasNonlinearity, LeavesOtherOperatorsToTheLevel) {
     EXPECT_EQ(count_steps(graph, on), 3u);
 }
 
-TEST(Jit, HasThreeStates) {
-    Graph graph = record({f32({64, 64}), f32({64, 64}), f32({64, 64})}, [](const Tensors& x) {
-        return Tensors{ops::sum(ops::add(ops::mul(x[0], x[1]), ops::exp(x[2])))};
+// sum(x · y + exp(z))
+Tensor sum_of_products(const Tensors& x) { return ops::sum(ops::add(ops::mul(x[0], x[1]), ops::exp(x[2]))); }
+const TensorSpecs three{f32({64, 64}), f32({64, 64}), f32({64, 64})};
+Tensors three_ramps() { return {ramp({64, 64}, 1), ramp({64, 64}, 2), ramp({64, 64}, 3)}; }
+
+CompileOptions with_jit(int level, std::optional<int> jit, JitConfig config = {}) {
+    CompileOptions o = options(level);
+    o.graph_opt.jit = jit;
+    o.graph_opt.jit_config = config;
+    return o;
+}
+
+TEST(Jit, HasLevels) {
+    Graph graph = record(three, [](const Tensors& x) { return Tensors{sum_of_products(x)}; });
+    EXPECT_EQ(count_steps(graph, with_jit(2, 0)), 4u);
+    EXPECT_EQ(count_steps(graph, with_jit(0, 1)), 2u) << "on: at every level";
+    EXPECT_EQ(count_steps(graph, with_jit(0, 2)), 1u);
+    EXPECT_EQ(count_steps(graph, with_jit(0, std::nullopt)), 4u);
+    EXPECT_EQ(count_steps(graph, with_jit(1, std::nullopt)), 4u);
+    EXPECT_EQ(count_steps(graph, with_jit(2, std::nullopt)), 1u);
+    EXPECT_EQ(count_steps(graph, with_jit(3, std::nullopt)), 1u);
+    auto sources = [](const StepReport& step) {
+        std::vector<NodeId> ids;
+        for (auto& source : step.sources) ids.push_back(source.id);
+        return ids;
+    };
+    EXPECT_EQ(sources(Program::compile(graph, with_jit(0, 2))->steps()[0]),
+              (std::vector<NodeId>{0, 1, 2, 3}));
+    auto two = Program::compile(graph, with_jit(0, 1));
+    EXPECT_EQ(sources(two->steps()[0]), (std::vector<NodeId>{0, 1, 2}));
+    EXPECT_EQ(sources(two->steps()[1]), (std::vector<NodeId>{3}));
+    Tensor expected = run(graph, with_jit(0, 0), three_ramps())[0];
+    for (int jit : {1, 2}) expect_near(run(graph, with_jit(0, jit), three_ramps())[0], expected);
+}
+
+TEST(Jit, FusesGradients) {
+    Graph graph = record(three, [](const Tensors& x) { return Tensors{sum_of_products(x)}; });
+    ValueId dy = graph.add_constant(scalar_tensor(1, DType::f32));
+    graph.set_outputs(add_gradient(graph, graph.outputs(), {dy}, graph.inputs()));
+    Tensors expected = run(graph, with_jit(0, 0), three_ramps());
+    for (int jit : {1, 2}) {
+        EXPECT_LT(count_steps(graph, with_jit(2, jit)), count_steps(graph, with_jit(2, 0)));
+        Tensors got = run(graph, with_jit(2, jit), three_ramps());
+        for (size_t i = 0; i < 3; ++i) expect_near(got[i], expected[i]);
+    }
+}
+
+TEST(Jit, LeavesOutsideWhatOthersRead) {
+    Graph graph = record(three, [](const Tensors& x) {
+        Tensor product = ops::mul(x[0], x[1]);
+        return Tensors{ops::sum(ops::add(product, ops::exp(x[2]))), product};
     });
-    CompileOptions off = options(2), on = options(0), unset = options(2);
-    on.graph_opt.jit = 1;
-    unset.graph_opt.jit = std::nullopt;
-    EXPECT_EQ(count_steps(graph, off), 4u);
-    EXPECT_EQ(count_steps(graph, on), 2u);
-    EXPECT_EQ(count_steps(graph, unset), 2u);
-    auto program = Program::compile(graph, on);
-    EXPECT_EQ(program->steps()[0].sources.size(), 3u);
+    auto program = Program::compile(graph, with_jit(2, 2));
+    ASSERT_EQ(program->steps().size(), 2u);
+    EXPECT_EQ(program->steps()[0].op, "mul");
+    EXPECT_EQ(program->steps()[1].sources.size(), 3u);
+}
+
+// exp, a transposition, an addition, a sum: which of them are one step.
+TEST(JitConfig, IsStrongerThanJit) {
+    Graph graph = record({f32({60, 40}), f32({40, 60})}, [](const Tensors& x) {
+        return Tensors{ops::sum(ops::add(ops::transpose(ops::exp(x[0]), {.pattern = {1, 0}}), x[1]))};
+    });
+    Tensors inputs{ramp({60, 40}, 1), ramp({40, 60}, 2)};
+    Tensor expected = run(graph, with_jit(0, 0), inputs)[0];
+    using Switch = std::optional<bool>;
+    constexpr auto unset = std::nullopt;
+    struct Row {
+        Switch dimshuffle, reduce;
+        std::array<size_t, 3> steps;  // with jit 0, 1 and 2
+    };
+    for (auto& [dimshuffle, reduce, steps] :
+         {Row{unset, unset, {4, 2, 3}}, Row{unset, false, {4, 2, 4}}, Row{unset, true, {3, 1, 3}},
+          Row{false, unset, {4, 4, 3}}, Row{false, false, {4, 4, 4}}, Row{false, true, {3, 3, 3}},
+          Row{true, unset, {2, 2, 1}}, Row{true, false, {2, 2, 2}}, Row{true, true, {1, 1, 1}}})
+        for (int jit : {0, 1, 2}) {
+            CompileOptions o = with_jit(2, jit, {dimshuffle, reduce});
+            EXPECT_EQ(count_steps(graph, o), steps[size_t(jit)])
+                << "jit " << jit << ", dimshuffle " << int(dimshuffle.value_or(false)) << ", reduce "
+                << int(reduce.value_or(false));
+            expect_near(run(graph, o, inputs)[0], expected);
+        }
 }
 
 TEST(FuseGrain, HasThreeStates) {
@@ -280,9 +351,8 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
     refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = o.graph_opt.f16_io_comp = true; }, ErrorCode::usage,
            "contradicts");
     refuse([](auto& o) { o.graph_opt.fuse_preprocess = true; }, ErrorCode::device, "fuse_preprocess");
-    refuse([](auto& o) { o.graph_opt.jit = 2; }, ErrorCode::device, "jit");
     refuse([](auto& o) { o.graph_opt.jit = 5; }, ErrorCode::usage, "jit");
-    refuse([](auto& o) { o.level = -2; }, ErrorCode::device, "graph_opt_level");
+    refuse([](auto& o) { o.level = -4; }, ErrorCode::usage, "graph_opt_level");
     refuse([](auto& o) { o.level = 4; }, ErrorCode::usage, "graph_opt_level");
     refuse([](auto& o) { o.comp_node_seq_record_level = 3; }, ErrorCode::usage, "record_level");
 }

@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "libmge/mge.h"
-#include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {
@@ -71,6 +72,109 @@ TEST(FuseElementwise, ComputesLongChains) {
     verify(got);
     EXPECT_LT(got.nodes().size(), 10u);
     expect_equal_results(got, before, {constant({1000}, {0.1f, -0.2f, 0.3f}), constant({1000}, {1, 2})});
+}
+
+PassOptions with(std::optional<int> jit, JitConfig config = {}) {
+    PassOptions options;
+    options.graph_opt.jit = jit;
+    options.graph_opt.jit_config = config;
+    return options;
+}
+
+TEST(FuseElementwise, EndsWithAReduction) {
+    Body before = [](const Tensors& x) {
+        return Tensors{ops::mean(ops::relu(ops::add(x[0], x[1])), {.axes = {-1}, .keepdims = true})};
+    };
+    Graph graph = record({f32({2, 3}), f32({3})}, before);
+    for (auto& options : {with(std::nullopt), with(2)}) {
+        Graph got = fuse_elementwise(graph, options);
+        verify(got);
+        ASSERT_EQ(got.nodes().size(), 1u) << to_text(got);
+        auto& params = got.nodes()[0].as<ops::FusedRegion::Params>();
+        EXPECT_EQ(params.program, "inputs 2; add 0 1; relu 2");
+        EXPECT_EQ(params.reduction, "mean");
+        expect_equal_results(got, before, {constant({2, 3}, {1, -5, 2, 3}), constant({3}, {1, 2, -4})});
+    }
+    EXPECT_EQ(fuse_elementwise(graph, with(1)).nodes().size(), 2u);
+}
+
+TEST(FuseElementwise, SumsGradientsDownToAShape) {
+    struct Case {
+        Shape from, to;
+        bool is_one;
+    };
+    for (auto& [from, to, is_one] : std::vector<Case>{{{4, 3}, {3}, true},
+                                                      {{4, 3}, {4, 1}, true},
+                                                      {{4, 3}, {1, 1}, true},
+                                                      {{4, 3}, {}, true},
+                                                      {{2, 4, 3}, {4, 1}, false}}) {
+        IntList shape(to.begin(), to.end());
+        Shape given = from;
+        Body before = [&](const Tensors& x) {
+            return Tensors{ops::reduce_to_shape(ops::exp(x[0]), {}, {.shape = shape})};
+        };
+        Graph got = fuse_elementwise(record({f32(given)}, before), with(2));
+        verify(got);
+        EXPECT_EQ(got.nodes().size(), is_one ? 1u : 2u) << to;
+        expect_equal_results(got, before, {constant(given, {0.5, -1, 0.25, 1, 0.75})});
+    }
+}
+
+TEST(FuseElementwise, LeavesReductionsOfWhatOthersRead) {
+    Body body = [](const Tensors& x) {
+        Tensor y = ops::relu(x[0]);
+        return Tensors{ops::sum(y), y};
+    };
+    Graph graph = record({f32({2, 3})}, body);
+    expect_same(fuse_elementwise(graph, with(2)), graph);
+}
+
+// A convolution gives its image in a layout of its own, in which the mean of its pixels is computed.
+TEST(FuseElementwise, LeavesReductionsOfImagesUnlessAsked) {
+    Body body = [](const Tensors& x) {
+        Tensor image = ops::conv2d(x[0], constant({4, 4, 1, 1}, {1, 2, 3}), {.stride = {1, 1}});
+        return Tensors{ops::mean(ops::sin(image), {.axes = {2, 3}})};
+    };
+    Graph graph = record({f32({1, 4, 5, 5})}, body);
+    EXPECT_EQ(fuse_elementwise(graph, with(std::nullopt)).nodes().size(), 3u);
+    EXPECT_EQ(fuse_elementwise(graph, with(2)).nodes().size(), 2u);
+}
+
+TEST(FuseElementwise, Transposes) {
+    Body before = [](const Tensors& x) {
+        Tensor turned = ops::transpose(ops::exp(x[0]), {.pattern = {1, 0}});
+        return Tensors{ops::add(turned, ops::transpose(x[1], {.pattern = {1, 0}}))};
+    };
+    Graph graph = record({f32({2, 3}), f32({2, 3})}, before);
+    Graph got = fuse_elementwise(graph, with(1));
+    verify(got);
+    ASSERT_EQ(got.nodes().size(), 1u) << to_text(got);
+    EXPECT_EQ(got.nodes()[0].as<ops::FusedRegion::Params>().program,
+              "inputs 2; exp 0; transpose[pattern=1:0] 2; transpose[pattern=1:0] 1; add 3 4");
+    expect_equal_results(got, before, {constant({2, 3}, {1, -5, 2}), constant({2, 3}, {1, 2, -4, 3})});
+    for (auto& options : {with(2), with(std::nullopt), with(1, {.fuse_dimshuffle = false})})
+        EXPECT_EQ(fuse_elementwise(graph, options).nodes().size(), 4u);
+}
+
+TEST(FuseElementwise, EndsWithNoTransposition) {
+    Body before = [](const Tensors& x) {
+        Tensor y = ops::exp(ops::neg(x[0]));
+        return Tensors{ops::transpose(ops::transpose(y, {.pattern = {1, 0}}), {.pattern = {1, 0}})};
+    };
+    Graph got = fuse_elementwise(record({f32({2, 3})}, before), with(1));
+    verify(got);
+    ASSERT_EQ(got.nodes().size(), 3u) << to_text(got);
+    EXPECT_EQ(got.nodes()[0].op, &ops::FusedElementwise::info);
+    expect_equal_results(got, before, {constant({2, 3}, {1, -5, 2})});
+}
+
+TEST(FuseElementwise, TransposesLongRowsUnasked) {
+    for (int64_t row : {4, 64}) {
+        Graph graph = record({f32({2, 3, row})}, [](const Tensors& x) {
+            return Tensors{ops::relu(ops::transpose(x[0], {.pattern = {1, 0, 2}}))};
+        });
+        EXPECT_EQ(fuse_elementwise(graph, {}).nodes().size(), row == 64 ? 1u : 2u);
+    }
 }
 
 }  // namespace

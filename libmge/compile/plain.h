@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/tensor/tensor.h"
+
+namespace mge {
+
+// The same values, row-major. Inside programs images may lie in other layouts; a plain tensor is given back
+// as it is, memory and all.
+MGE_API Tensor to_plain(const Tensor& tensor);
+// The same in memory of its own.
+MGE_API Tensor copy_plain(const Tensor& tensor);
+
+}  // namespace mge

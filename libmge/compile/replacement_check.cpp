@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/replacement_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libmge/compile/compiled_context.h"
+#include "libmge/compile/compiled_program.h"
+#include "libmge/compile/plain.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge {
+namespace {
+
+// Differences relative to the largest magnitude of a value that algorithms may make by rounding.
+constexpr double f32_tolerance = 1e-4, split_tolerance = 1e-3, half_tolerance = 1e-2;
+// What cancels out to less than this was larger on the way.
+constexpr double least_magnitude = 1e-2;
+
+double tolerance_of(const CompileOptions& o) {
+    bool stores_halves = o.graph_opt.f16_io_comp || o.graph_opt.f16_io_f32_comp;
+    if (stores_halves || o.precision == Precision::fast) return half_tolerance;
+    return o.precision == Precision::relaxed ? split_tolerance : f32_tolerance;
+}
+
+bool is_half(DType dtype) { return is_float(dtype) && dtype != DType::f32; }
+
+struct Difference {
+    int64_t index;
+    double got, expected;
+};
+
+template <class T>
+double number(T value) {
+    if constexpr (is_float(DTypeOf<T>))
+        return double(float(value));
+    else
+        return double(value);
+}
+
+double distance(double a, double b) {
+    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+    return std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : HUGE_VAL;
+}
+
+template <class T, class U>
+std::optional<Difference> first_difference(const T* got, const U* expected, int64_t n, double tolerance) {
+    double largest = least_magnitude;
+    for (int64_t i = 0; i < n; ++i)
+        if (double e = number(expected[i]); std::isfinite(e)) largest = std::max(largest, std::abs(e));
+    for (int64_t i = 0; i < n; ++i)
+        if (distance(number(got[i]), number(expected[i])) > tolerance * largest)
+            return Difference{i, number(got[i]), number(expected[i])};
+    return std::nullopt;
+}
+
+// Of plain tensors of one shape.
+std::optional<Difference> first_difference(const Tensor& got, const Tensor& expected, double tolerance) {
+    if (is_half(got.dtype()) || is_half(expected.dtype())) tolerance = std::max(tolerance, half_tolerance);
+    if (!is_float(expected.dtype())) tolerance = 0;
+    std::optional<Difference> result;
+    dispatch_dtype(got.dtype(), AllTypes{}, [&](auto t) {
+        dispatch_dtype(expected.dtype(), AllTypes{}, [&](auto u) {
+            result =
+                first_difference(got.data<typename decltype(t)::type>(),
+                                 expected.data<typename decltype(u)::type>(), got.spec().numel(), tolerance);
+        });
+    });
+    return result;
+}
+
+// A NaN has a sign that nobody wants to know.
+std::string number_text(double value) { return std::isnan(value) ? "nan" : text(value); }
+
+std::string name_of_value(const Graph& graph, NodeId id, int output) {
+    auto& node = graph.node(id);
+    auto& value = graph.value(node.outputs.at(size_t(output)));
+    std::string name = node.name.empty() ? value.name : node.name;
+    if (name.empty()) name = text(node.op->name, '#', id);
+    return node.outputs.size() > 1 ? text(name, ":o", output) : name;
+}
+
+CompileOptions without_passes(int threads) {
+    CompileOptions options;
+    options.level = 0;
+    options.layout = "nchw";
+    options.threads = threads;
+    return options;
+}
+
+}  // namespace
+
+ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, const CompileOptions& options)
+    : source_(std::move(source)),
+      stages_(std::move(stages)),
+      threads_(options.threads),
+      tolerance_(tolerance_of(options)) {
+    for (size_t i = 0; i < source_.nodes().size(); ++i) source_.node(NodeId(i)).sources = {NodeId(i)};
+    std::map<Origin, std::vector<std::string>> passes;
+    auto before = descriptions(source_);
+    for (auto& stage : stages_) {
+        auto after = descriptions(stage.graph);
+        for (auto& [origin, description] : after) {
+            auto it = before.find(origin);
+            if (it == before.end() || it->second != description) passes[origin].push_back(stage.pass);
+        }
+        before = std::move(after);
+    }
+    note_values(passes);
+    note_outputs();
+    if (!replaced_.empty()) make_reference();
+}
+
+// The last of the nodes whose work was joined is the one whose result this is; a reorder has its input's.
+std::optional<ReplacementCheck::Origin> ReplacementCheck::origin_of(const Graph& graph, ValueId id) {
+    auto& value = graph.value(id);
+    if (value.producer < 0) return std::nullopt;
+    auto& node = graph.node(value.producer);
+    if (!node.sources.empty()) return Origin{node.sources.back(), value.output_index};
+    return node.op->name == "reorder" ? origin_of(graph, node.inputs[0]) : std::nullopt;
+}
+
+// How each value is computed, in words that do not depend on the numbering of the graph.
+std::map<ReplacementCheck::Origin, std::string> ReplacementCheck::descriptions(const Graph& graph) {
+    std::map<Origin, std::string> result;
+    std::map<ValueId, size_t> inputs;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) inputs[graph.inputs()[i]] = i;
+    auto describe = [&](ValueId id) -> std::string {
+        if (id == no_value) return " -";
+        auto& value = graph.value(id);
+        if (value.is_constant()) return text(" constant ", value.constant.data());
+        if (value.is_input) return text(" input ", inputs[id]);
+        auto origin = origin_of(graph, id);
+        return origin ? text(' ', origin->node, ':', origin->output) : " new";
+    };
+    for (auto& node : graph.nodes()) {
+        if (node.sources.empty()) continue;
+        std::string description = text(node.op->name, params_text(node.op->fields, node.params.get()));
+        for (ValueId id : node.inputs) description += describe(id);
+        for (ValueId id : node.outputs)
+            result.try_emplace(*origin_of(graph, id), text(description, ' ', graph.value(id).spec));
+    }
+    return result;
+}
+
+int ReplacementCheck::add(const Place& place, std::vector<std::string> passes) {
+    places_.push_back(place);
+    replaced_.push_back({name_of_value(source_, place.origin.node, place.origin.output), std::move(passes)});
+    return int(replaced_.size()) - 1;
+}
+
+void ReplacementCheck::note_values(const std::map<Origin, std::vector<std::string>>& passes) {
+    std::map<Origin, int> known;
+    by_value_.assign(result().values().size(), -1);
+    for (size_t i = 0; i < by_value_.size(); ++i) {
+        auto origin = origin_of(result(), ValueId(i));
+        auto it = origin ? passes.find(*origin) : passes.end();
+        if (it == passes.end()) continue;
+        // What a pass made of several outputs may have fewer or more.
+        if (size_t(origin->output) >= source_.node(origin->node).outputs.size()) continue;
+        auto [entry, is_new] = known.try_emplace(*origin, 0);
+        if (is_new) entry->second = add({*origin}, it->second);
+        by_value_[i] = entry->second;
+    }
+}
+
+// Outputs that have become inputs or constants.
+void ReplacementCheck::note_outputs() {
+    for (size_t i = 0; i < source_.outputs().size(); ++i) {
+        auto origin = origin_of(source_, source_.outputs()[i]);
+        ValueId now = result().outputs()[i];
+        if (!origin || result().value(now).producer >= 0 || by_value_[size_t(now)] >= 0) continue;
+        auto stage = std::find_if(stages_.begin(), stages_.end(),
+                                  [&](auto& s) { return s.graph.value(s.graph.outputs()[i]).producer < 0; });
+        by_value_[size_t(now)] = add({*origin, int(i)}, {stage->pass});
+    }
+}
+
+void ReplacementCheck::make_reference() {
+    Graph graph = source_;
+    std::vector<ValueId> outputs;
+    for (auto& place : places_)
+        outputs.push_back(source_.node(place.origin.node).outputs[size_t(place.origin.output)]);
+    graph.set_outputs(std::move(outputs));
+    reference_ = std::make_shared<CompiledProgram>(std::move(graph), without_passes(threads_));
+}
+
+ValueId ReplacementCheck::find(const Graph& graph, const Place& place) const {
+    if (place.output >= 0) return graph.outputs()[size_t(place.output)];
+    for (size_t i = 0; i < graph.values().size(); ++i)
+        if (origin_of(graph, ValueId(i)) == place.origin) return ValueId(i);
+    return no_value;
+}
+
+// The first pass after which the value is another one, found by computing what each of them has made.
+std::string ReplacementCheck::responsible(int index, const Tensor& expected, const Tensors& inputs) const {
+    for (auto& stage : stages_) {
+        ValueId id = find(stage.graph, places_[size_t(index)]);
+        if (id == no_value) continue;
+        Graph graph = stage.graph;
+        graph.set_outputs({id});
+        auto context =
+            Context::create(std::make_shared<CompiledProgram>(std::move(graph), without_passes(threads_)));
+        for (size_t i = 0; i < inputs.size(); ++i) context->bind_input(i, inputs[i].data());
+        context->run();
+        Tensor value = to_plain(context->output(0));
+        if (!(value.shape() == expected.shape()) || first_difference(value, expected, tolerance_))
+            return stage.pass;
+    }
+    return replaced_[size_t(index)].passes.back();
+}
+
+void ReplacementCheck::compare(int index, const Tensor& got, const Tensor& expected,
+                               const Tensors& inputs) const {
+    std::string what;
+    if (!(got.shape() == expected.shape())) {
+        what = text("it has shape ", got.shape(), ", and ", expected.shape());
+    } else if (auto difference = first_difference(got, expected, tolerance_)) {
+        what = text("element ", difference->index, " is ", number_text(difference->got), ", and ",
+                    number_text(difference->expected));
+    } else {
+        return;
+    }
+    throw Error(ErrorCode::accuracy, ErrorClass::runtime,
+                text("[graph_opt_level] pass ", responsible(index, expected, inputs), " changes the value '",
+                     replaced_[size_t(index)].name, "': ", what, " in the graph without passes"));
+}
+
+CheckedRun::CheckedRun(const CompiledProgram& program)
+    : check_(*program.check()), by_step_(program.steps().size()) {
+    auto& values = program.values();
+    std::vector<int> step_of(values.size(), -1);
+    for (size_t i = 0; i < program.steps().size(); ++i)
+        for (ValueId id : program.steps()[i].outputs) step_of[size_t(id)] = int(i);
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (check_.index_of(ValueId(i)) < 0) continue;
+        ValueId root = ValueId(i);
+        while (values[size_t(root)].view_of != no_value) root = values[size_t(root)].view_of;
+        int step = step_of[size_t(root)];
+        (step < 0 ? others_ : by_step_[size_t(step)]).push_back(ValueId(i));
+    }
+    if (check_.reference()) reference_ = Context::create(check_.reference());
+}
+
+void CheckedRun::begin(CompiledContext& context) {
+    if (!reference_) return;
+    inputs_ = context.bound_inputs();
+    for (size_t i = 0; i < inputs_.size(); ++i) reference_->bind_input(i, inputs_[i].data());
+    reference_->run();
+}
+
+void CheckedRun::before_step(size_t step, Context& context) {
+    if (other_) other_->before_step(step, context);
+}
+
+void CheckedRun::after_step(size_t step, Context& context) {
+    for (ValueId id : by_step_[step]) compare(id, context);
+    if (other_) other_->after_step(step, context);
+}
+
+void CheckedRun::finish(CompiledContext& context) {
+    for (ValueId id : others_) compare(id, context);
+}
+
+void CheckedRun::compare(ValueId id, Context& context) const {
+    int index = check_.index_of(id);
+    Tensor got = context.value(id), expected = reference_->output(size_t(index));
+    if (got && expected) check_.compare(index, to_plain(got), expected, inputs_);
+}
+
+}  // namespace mge
