@@ -32,6 +32,8 @@ void set_graph_optimization(const GraphOptions& o, GraphOptimization& result) {
     result.fuse_conv_bias_nonlinearity = o.fuse_conv_bias_nonlinearity;
     result.fuse_conv_bias_with_z = o.fuse_conv_bias_with_z;
     if (o.jit) result.jit = *o.jit ? 1 : 0;
+    if (o.jit_level) result.jit = o.jit_level;
+    result.jit_config = {o.jit_fuse_dimshuffle, o.jit_fuse_reduce};
     result.f16_io_comp = o.enable_ioc16;
 }
 
@@ -66,6 +68,8 @@ cli::Json to_json(const CompileOptions& o) {
             {"fuse_preprocess", switch_json(g.fuse_preprocess)},
             {"weight_preprocess", switch_json(g.weight_preprocess)},
             {"jit", g.jit ? cli::Json(*g.jit) : cli::Json("unset")},
+            {"jit_fuse_dimshuffle", switch_json(g.jit_config.fuse_dimshuffle)},
+            {"jit_fuse_reduce", switch_json(g.jit_config.fuse_reduce)},
             {"f16_io_comp", g.f16_io_comp},
             {"layout", o.layout},
             {"layout_transform", o.measure_layouts},

@@ -289,6 +289,12 @@ Json test_json(const Job& job, const Test& test) {
     return result;
 }
 
+Json replaced_json(const Program& program) {
+    Json result = Json::array();
+    for (auto& value : program.replaced()) result.push_back({{"name", value.name}, {"passes", value.passes}});
+    return result;
+}
+
 // The fields that reports of schema 1 have had from the start; they are about the first test.
 Json first_test_json(const Job& job) {
     auto& test = job.tests.at(0);
@@ -338,6 +344,8 @@ int write_report(Job& job) {
         job.report["interface"] = run.lite ? "lite" : run.mdl ? "mdl" : "default";
         job.report["options"] = to_json(job.session->compile_options());
         job.report["options_without_effect"] = job.options_without_effect;
+        if (job.session->compile_options().level < 0)
+            job.report["replaced_values"] = replaced_json(*job.tests.at(0).program);
         add_on_request(job);
         if (job.options.run.startup) job.report["startup"] = startup_json(job);
         job.report["tests"] = Json::array();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/stored_options.h"
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/error.h"
@@ -24,6 +25,15 @@ constexpr Switch switches[] = {
     {"weight_preprocess", &GraphOptimization::weight_preprocess},
 };
 
+struct JitSwitch {
+    const char* name;
+    std::optional<bool> JitConfig::*member;
+};
+constexpr JitSwitch jit_switches[] = {
+    {"jit_fuse_dimshuffle", &JitConfig::fuse_dimshuffle},
+    {"jit_fuse_reduce", &JitConfig::fuse_reduce},
+};
+
 std::string specs_text(const TensorSpecs& specs) {
     std::string result;
     for (auto& spec : specs) result += text(result.empty() ? "" : "; ", spec);
@@ -40,8 +50,10 @@ std::string layout_of(const Program& program) {
 }  // namespace
 
 void store_options(Model& model, const CompileOptions& options, const Program& program) {
-    Json result{{"version", version}, {"level", options.level}, {"layout", layout_of(program)}};
+    Json result{{"version", version}, {"level", std::abs(options.level)}, {"layout", layout_of(program)}};
     if (options.graph_opt.jit) result["jit"] = *options.graph_opt.jit;
+    for (auto& s : jit_switches)
+        if (auto& value = options.graph_opt.jit_config.*s.member) result[s.name] = *value;
     for (auto& s : switches)
         if (auto& value = options.graph_opt.*s.member) result[s.name] = *value;
     TensorSpecs inputs;
@@ -68,6 +80,8 @@ std::optional<StoredOptions> stored_options(const Model& model) {
         o.level = json.at("level").get<int>();
         o.layout = json.at("layout").get<std::string>();
         if (json.contains("jit")) o.graph_opt.jit = json["jit"].get<int>();
+        for (auto& s : jit_switches)
+            if (json.contains(s.name)) o.graph_opt.jit_config.*s.member = json[s.name].get<bool>();
         for (auto& s : switches)
             if (json.contains(s.name)) o.graph_opt.*s.member = json[s.name].get<bool>();
         stored.inputs = json.at("inputs").get<std::string>();

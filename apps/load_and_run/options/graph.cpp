@@ -52,9 +52,17 @@ void add_switches(CLI::App& app, GraphOptions& o) {
                "Let convolutions take in bias and activation");
     add_switch(app, "--enable-fuse-conv-bias-with-z", o.fuse_conv_bias_with_z,
                "Let convolutions take in the sum with another image");
-    add_switch(app, "--enable-jit", o.jit, "Fuse elementwise operators");
+    add_switch(app, "--enable-jit", o.jit, "Fuse elementwise operators: --jit-level 1");
+    app.add_option("--jit-level", o.jit_level,
+                   "0: fuse no elementwise operators; 1: them and transpositions; 2: them and reductions")
+        ->check(CLI::Range(0, 2));
+    add_switch(app, "--jit-fuse-dimshuffle", o.jit_fuse_dimshuffle,
+               "Let fused steps transpose, whatever --jit-level says");
+    add_switch(app, "--jit-fuse-reduce", o.jit_fuse_reduce,
+               "Let fused steps end with a reduction, whatever --jit-level says");
     app.add_option("--graph-opt-level", o.optimization_level,
-                   "0: no passes; 1: algebra; 2: fusions and layouts too; 3: and --enable-jit")
+                   "0: no passes; 1: algebra; 2: fusions and layouts too; 3: and --enable-jit. Below zero: "
+                   "the same, and each run checks each value that a pass replaced")
         ->check(CLI::Range(-3, 3))
         ->capture_default_str();
 }
@@ -98,6 +106,11 @@ void check(const GraphOptions& o) {
         fail("--layout-transform-dump", "needs --layout-transform cpu");
     if (!o.layout_transform.empty() && !o.formats.empty())
         fail("--layout-transform", text("contradicts the layout ", o.formats[0], "; give one of them"));
+    if (o.jit && o.jit_level && *o.jit != (*o.jit_level > 0))
+        fail("--jit-level", text(*o.jit_level, " contradicts --enable-jit=", *o.jit ? "true" : "false"));
+    if (o.optimization_level < 0 && o.optimize_for_inference)
+        fail("--optimize-for-inference", text("leaves nothing for --graph-opt-level ", o.optimization_level,
+                                              " to compare with: its passes run before"));
     if (o.record_level() == 2 && !o.no_sanity_check) fail("--record-comp-seq2", "needs --no-sanity-check");
     if (o.record_level() == 2 && o.fake_first)
         fail("--record-comp-seq2", "contradicts --fake-first: recording takes a run that computes");

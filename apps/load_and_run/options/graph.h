@@ -19,7 +19,8 @@ struct GraphOptions {
     // Unset: the engine decides.
     std::optional<bool> fuse_preprocess, fuse_grain, weight_preprocess;
     std::optional<bool> fuse_conv_bias_nonlinearity, fuse_conv_bias_with_z;
-    std::optional<bool> jit;
+    std::optional<bool> jit, jit_fuse_dimshuffle, jit_fuse_reduce;
+    std::optional<int> jit_level;
     int optimization_level = 2;
 
     bool optimize_for_inference = false;
