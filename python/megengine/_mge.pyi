@@ -78,9 +78,9 @@ class Tape:
 
 class Trace:
     """A function recorded once and checked on every later call."""
-    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2) -> None:
+    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None) -> None:
         ...
-    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2) -> megengine._mge.Trace:
+    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None) -> megengine._mge.Trace:
         ...
     def abort(self) -> None:
         """It has failed."""
@@ -726,6 +726,19 @@ class ops:
 
         Args:
             program: Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def fused_region(*xs: Operand, program: str = '', reduction: str = '', axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+        """A program of elementwise operators and transpositions, with a reduction of its result at the end.
+
+        Args:
+            program: Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'.
+            reduction: sum, mean, prod, max or min; empty: none.
+            axes: Axes to reduce; negative ones count from the end; none: all.
+            keepdims: Leave the reduced axes with extent 1.
         Returns:
             y
         """

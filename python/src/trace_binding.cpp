@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -167,12 +168,15 @@ nb::list run_model(LoadedModel& model, nb::handle inputs) {
     return wrap_list(outputs);
 }
 
-std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool record_only, int level) {
+std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool record_only, int level,
+                                  std::optional<bool> jit_fuse_dimshuffle,
+                                  std::optional<bool> jit_fuse_reduce) {
     TraceOptions options;
     options.symbolic = symbolic;
     options.capture_as_const = capture_as_const;
     options.record_only = record_only;
     options.compile.level = level;
+    options.compile.graph_opt.jit_config = {jit_fuse_dimshuffle, jit_fuse_reduce};
     return std::make_shared<Trace>(options);
 }
 
@@ -206,7 +210,8 @@ void add_trace(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     nb::class_<Trace>(module, "Trace", "A function recorded once and checked on every later call.")
         .def(nb::new_(&make_trace), nb::arg("symbolic") = false, nb::arg("capture_as_const") = false,
-             nb::arg("record_only") = false, nb::arg("opt_level") = 2)
+             nb::arg("record_only") = false, nb::arg("opt_level") = 2,
+             nb::arg("jit_fuse_dimshuffle") = nb::none(), nb::arg("jit_fuse_reduce") = nb::none())
         .def(
             "begin", [](Trace& trace, nb::handle arguments) { trace.begin(tensor_list(arguments, "trace")); },
             nb::arg("arguments"), "A call begins on this thread.")

@@ -12,7 +12,13 @@ import megengine.functional as F
 import megengine.module as M
 from megengine import Tensor, _mge
 from megengine.autodiff import GradManager
-from megengine.jit import TraceError, exclude_from_trace, is_tracing, trace
+from megengine.jit import (
+    GraphOptimizationConfig,
+    TraceError,
+    exclude_from_trace,
+    is_tracing,
+    trace,
+)
 from megengine.optimizer import SGD
 
 both_modes = pytest.mark.parametrize("symbolic", [False, True])
@@ -239,6 +245,18 @@ def test_options_as_decorator_and_methods():
     net = Net()
     assert net.run(floats(2.0)).item() == 6
     assert net.run(floats(3.0)).item() == 9
+
+
+def test_a_level_below_zero_compares_what_was_replaced():
+    config = GraphOptimizationConfig(jit_fuse_dimshuffle=True, jit_fuse_reduce=None)
+
+    @trace(symbolic=True, opt_level=-1, graph_opt_config=config)
+    def quotient(x):
+        return (x / x).sum()
+
+    assert quotient(Tensor([1.0, 2.0])).numpy() == 2
+    with pytest.raises(RuntimeError, match="pass simplify_algebra changes the value"):
+        quotient(Tensor([1.0, 0.0])).numpy()
 
 
 def test_only_tensors_are_arguments_of_a_captured_function():

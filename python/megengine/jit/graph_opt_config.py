@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 @dataclass
 class GraphOptimizationConfig:
-    """Which reorderings elementwise fusion may use; None leaves it to the engine.
+    """What fused elementwise operators may be fused with; None leaves it to the engine.
 
     Args:
-        jit_fuse_dimshuffle: fuse with transpositions.
-        jit_fuse_reduce: fuse with reductions.
+        jit_fuse_dimshuffle: transpositions that they read.
+        jit_fuse_reduce: a reduction that reads them.
     """
 
     jit_fuse_dimshuffle: bool | None = False

@@ -9,6 +9,7 @@ from .. import _mge
 from ..core.tracing_state import state
 from ..tensor import Tensor
 from .dumping import dump
+from .graph_opt_config import GraphOptimizationConfig
 
 
 def is_tracing() -> bool:
@@ -49,8 +50,9 @@ class trace:
         sublinear_memory_config: accepted, without effect: memory is planned ahead.
         dtr_config: accepted, without effect.
         profiling: keep the profile of each call for ``get_profile``; not available yet.
-        opt_level: 0 none, 1 algebra, 2 fusions and layouts as well.
-        graph_opt_config: accepted, without effect.
+        opt_level: 0 none, 1 algebra, 2 fusions and layouts as well. Below zero: the same, and each
+            call compares the values that were replaced with those of the graph as recorded.
+        graph_opt_config: a ``GraphOptimizationConfig``.
         symbolic_shape: inside the function ``x.shape`` is a Tensor.
         without_host: run the Python code only at the first call; needs ``capture_as_const``.
         imperative: accepted, without effect.
@@ -94,7 +96,15 @@ class trace:
         self._symbolic_shape = symbolic_shape
         self._capture_as_const = capture_as_const
         self._without_host = without_host
-        self._trace = _mge.Trace(symbolic, capture_as_const, record_only, opt_level)
+        fusion = graph_opt_config or GraphOptimizationConfig(None, None)
+        self._trace = _mge.Trace(
+            symbolic,
+            capture_as_const,
+            record_only,
+            opt_level,
+            fusion.jit_fuse_dimshuffle,
+            fusion.jit_fuse_reduce,
+        )
         self._arguments: list[str] | None = None  # default names of the inputs
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
         self._result_keys: list[str] | None = None  # set when the results are a dict
