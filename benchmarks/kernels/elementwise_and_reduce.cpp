@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators and reductions on f32 of 1 MB and 64 MB, and how long a 4 x 4 addition takes inside
 // the kernel. Prints one line per case: name, bytes, microseconds of CPU time (the least of several rounds,
-// so that other work on the machine disturbs little), gigabytes per second counted as input plus output.
+// so that other work on the machine disturbs little), gigabytes per second counted as input plus output. Then
+// what fused regions take over what their parts take one after the other: both in turns, 1 is equal.
 // Usage: benchmark_elementwise [THREADS]; elementwise_and_reduce.py prints the same for NumPy and PyTorch.
 #include <algorithm>
 #include <cstdio>
@@ -27,18 +28,20 @@ double cpu_us() {
     return double(now.tv_sec) * 1e6 + double(now.tv_nsec) * 1e-3;
 }
 
+double round_of(const std::function<void()>& run) {
+    double begin = cpu_us();
+    int repeats = 0;
+    do {
+        run();
+        ++repeats;
+    } while (cpu_us() - begin < round_us);
+    return (cpu_us() - begin) / repeats;
+}
+
 double least_us(const std::function<void()>& run) {
     double least = 1e300;
     run();
-    for (int i = 0; i < rounds; ++i) {
-        double begin = cpu_us();
-        int repeats = 0;
-        do {
-            run();
-            ++repeats;
-        } while (cpu_us() - begin < round_us);
-        least = std::min(least, (cpu_us() - begin) / repeats);
-    }
+    for (int i = 0; i < rounds; ++i) least = std::min(least, round_of(run));
     return least;
 }
 
@@ -66,6 +69,7 @@ public:
     void run() {
         choice_.algorithm->run(choice_.prepared, {in_, {&out_, 1}, workspace_->data, default_threads()});
     }
+    const Tensor& result() const { return y_; }
     size_t bytes() const {
         size_t total = outputs_[0].bytes();
         for (auto& spec : specs_) total += spec.bytes();
@@ -108,6 +112,68 @@ void report_size(int64_t rows, int64_t columns) {
     report("fused of 5", ops::FusedElementwise::info, &fused, {x, y});
 }
 
+void report_ratio(const std::string& name, const std::function<void()>& parts,
+                  const std::function<void()>& region) {
+    double least[2] = {1e300, 1e300};
+    parts();
+    region();
+    for (int i = 0; i < rounds; ++i) {
+        least[0] = std::min(least[0], round_of(parts));
+        least[1] = std::min(least[1], round_of(region));
+    }
+    std::printf("%-34s parts %10.2f us, region %10.2f us, ratio %.3f\n", name.c_str(), least[0], least[1],
+                least[1] / least[0]);
+}
+
+template <class Reduce>
+void report_reduction(const std::string& program, const Shape& shape, const IntList& axes) {
+    Tensors inputs{filled(shape), filled(shape)};
+    ops::FusedElementwise::Params first{program};
+    ops::ReduceParams second{.axes = axes};
+    ops::FusedRegion::Params both{program, Reduce::name, axes, false};
+    Kernel a(ops::FusedElementwise::info, &first, inputs), b(Reduce::info, &second, {a.result()});
+    Kernel region(ops::FusedRegion::info, &both, inputs);
+    size_t steps = size_t(std::count(program.begin(), program.end(), ';'));
+    report_ratio(
+        text(Reduce::name, " of ", steps, ' ', shape, " over ", to_text(ParamValue(axes))),
+        [&] { a.run(), b.run(); }, [&] { region.run(); });
+}
+
+// exp(x) turned, plus y.
+void report_turn(const Shape& from, const IntList& pattern) {
+    ops::Transpose::Params turn{pattern};
+    NoParams none;
+    ops::FusedProgram program(2);
+    int e = program.add(ops::Exp::info, &none, {0});
+    program.add(ops::Add::info, &none, {program.add(ops::Transpose::info, &turn, {e}), 1});
+    Kernel a(ops::Exp::info, &none, {filled(from)}), b(ops::Transpose::info, &turn, {a.result()});
+    Tensor y = filled(b.result().shape());
+    Kernel c(ops::Add::info, &none, {b.result(), y});
+    ops::FusedRegion::Params params{program.text(), {}, {}, false};
+    Kernel region(ops::FusedRegion::info, &params, {filled(from), y});
+    report_ratio(
+        text("turn ", from, " by ", to_text(ParamValue(pattern))), [&] { a.run(), b.run(), c.run(); },
+        [&] { region.run(); });
+}
+
+void report_regions() {
+    std::string cheap = "inputs 2; mul 0 1", costly = "inputs 2; mul 0 1; tanh 2; add 3 0; exp 4; mul 5 1";
+    for (auto& program : {cheap, costly}) {
+        for (auto& shape : {Shape{256, 1024}, Shape{16, 16384}, Shape{16384, 16}, Shape{87381, 3},
+                            Shape{100, 2049}, Shape{4096, 2048}})
+            for (auto& axes : {IntList{}, IntList{0}, IntList{1}})
+                report_reduction<ops::Sum>(program, shape, axes);
+        report_reduction<ops::Mean>(program, {64, 64, 64}, {1});
+        report_reduction<ops::Max>(program, {64, 64, 64}, {0, 2});
+        report_reduction<ops::Sum>(program, {4, 4}, {});
+    }
+    for (int64_t row : {4, 8, 16, 32, 64, 1024}) report_turn({64, 256, row}, {1, 0, 2});
+    report_turn({8, 128, 12, 64}, {0, 2, 1, 3});
+    report_turn({512, 512}, {1, 0});
+    report_turn({2048, 2048}, {1, 0});
+    report_turn({8, 64, 1024}, {0, 2, 1});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -120,5 +186,6 @@ int main(int argc, char** argv) {
                                                                            }));
     report_size(256, 1024);
     report_size(4096, 4096);
+    report_regions();
     return 0;
 }
