@@ -46,7 +46,8 @@ TensorSpec with_extents(TensorSpec spec, int rank, const Extents& extents) {
 
 Tensor ones_value(const TensorSpec& spec, int count) {
     if (spec.is_absent() || !is_int(spec.dtype)) return {};
-    std::vector<int32_t> values(size_t(spec.shape.is_known() ? spec.numel() : count), 1);
+    int64_t length = spec.shape.is_known() ? std::min(spec.numel(), known_value_limit) : count;
+    std::vector<int32_t> values(size_t(length), 1);
     return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data());
 }
 

@@ -245,6 +245,37 @@ TEST(MegEngine, SharedPartsAreLimited) {
     EXPECT_THAT(message_of(bytes), HasSubstr("its tables refer to the same parts over and over"));
 }
 
+// A quantised dtype has no counterpart whose size the decoder could compare.
+TEST(MegEngine, QuantisedConstantsHaveTheirSize) {
+    namespace file = megengine::file;
+    namespace v2 = file::v2;
+    flatbuffers::FlatBufferBuilder builder;
+    auto scale = file::CreateLinearQuantizationParam(builder, 0.5f);
+    auto dtype = file::CreateDType(builder, file::DTypeEnum::QuantizedS8,
+                                   file::DTypeParam::LinearQuantizationParam, scale.Union());
+    auto data = builder.CreateVector(std::vector<uint8_t>(16));
+    auto shape = builder.CreateVector(std::vector<uint32_t>{1 << 14});
+    v2::TensorBuilder tensor(builder);
+    tensor.add_dtype(dtype);
+    tensor.add_shape(shape);
+    tensor.add_data(data);
+    auto tensors = builder.CreateVector(std::vector{tensor.Finish()});
+    auto type = builder.CreateString("ImmutableTensor");
+    auto outputs = builder.CreateVector(std::vector<uint32_t>{0});
+    v2::OperatorBuilder op(builder);
+    op.add_type(type);
+    op.add_tensors(tensors);
+    op.add_outputs(outputs);
+    auto operators = builder.CreateVector(std::vector{op.Finish()});
+    auto last = builder.CreateVector(std::vector{v2::CreateOutputVar(builder, 0, 0)});
+    v2::ModelBuilder model(builder);
+    model.add_oprs(operators);
+    model.add_output_vars_idx(last);
+    v2::FinishSizePrefixedModelBuffer(builder, model.Finish());
+    std::string bytes(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+    EXPECT_THAT(message_of(bytes), HasSubstr("16 bytes for a constant of shape"));
+}
+
 // Operators of the given types, each reading what the one before made, the first of them an input "x" (2, 3).
 std::string chain_of(const std::vector<std::string>& types) {
     namespace v2 = megengine::file::v2;
@@ -367,9 +398,33 @@ std::string mutated(std::string bytes, const std::string& other, std::mt19937& r
 TEST(MegEngine, MutationsNeverCrash) {
     constexpr int mutations = 8000, run_every = 8;
     std::vector<std::string> images;
-    for (std::string name : {"mlp.v1", "mlp.v2", "mlp.testcase", "dynamic.v1", "dynamic.v2", "reduce.v2",
-                             "elemwise.no_change_graph", "lstm_cells.v1", "lstm_layer.v2", "upsample.v1",
-                             "mobilenet.nchw44", "mobilenet.v1", "mlp.user_info"})
+    for (std::string name : {"mlp.v1",
+                             "mlp.v2",
+                             "mlp.testcase",
+                             "dynamic.v1",
+                             "dynamic.v2",
+                             "reduce.v2",
+                             "elemwise.no_change_graph",
+                             "lstm_cells.v1",
+                             "lstm_layer.v2",
+                             "upsample.v1",
+                             "mobilenet.nchw44",
+                             "mobilenet.v1",
+                             "mlp.user_info",
+                             "boxes.v1",
+                             "colours.v2",
+                             "regions.v2",
+                             "remapped.v1",
+                             "warped.v1",
+                             "volumes.v1",
+                             "windows.v2",
+                             "heads.v2",
+                             "residual.v1",
+                             "branches.v2",
+                             "rounded.v1",
+                             "stored.v1",
+                             "stored.v2",
+                             "picked.v2"})
         images.push_back(bytes_of(name));
     device({}).set_memory_limit(device({}).memory().allocated + (size_t(256) << 20));
     auto seed = unsigned(env_int("MGE_TEST_SEED").value_or(20261122));

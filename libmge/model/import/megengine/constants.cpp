@@ -13,6 +13,8 @@ Tensor tensor_of(const TensorRecord& record) {
     if (!record.is_plain) unsupported("a tensor in an image or low-bit format");
     TensorSpec spec{record.dtype.dtype, record.shape, {}};
     if (!record.has_data && spec.bytes()) invalid("a constant of shape ", spec, " without a value");
+    if (record.has_data && record.data.size() != spec.bytes())
+        invalid(record.data.size(), " bytes for a constant of shape ", spec, ", which has ", spec.bytes());
     return tensor_from_host(spec, record.data.data());
 }
 
