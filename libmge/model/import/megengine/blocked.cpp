@@ -11,7 +11,7 @@
 namespace mge::megengine {
 namespace {
 
-enum Format : uint32_t { nchw = 0, nchw88 = 6, nchw44 = 7 };
+enum Format : uint32_t { nchw = 0, nchw88 = 6, nchw44 = 7, nchw44_dot = 8 };
 
 // Transposes, then joins neighbouring axes as `joined` says: (N, C, b, H, W) to (N, C*b, H, W) is {0, 1, 1,
 // 2, 3}.
@@ -28,6 +28,7 @@ std::optional<int64_t> block_of_format(uint32_t format) {
         case nchw:
             return 1;
         case nchw44:
+        case nchw44_dot:
             return 4;
         case nchw88:
             return 8;
@@ -57,14 +58,17 @@ Tensor blocked(const Tensor& x, int64_t block) {
     return ops::transpose(ops::reshape(x, target), {.pattern = {0, 1, 3, 4, 2}});
 }
 
-Tensor unblocked_weight(const Tensor& weight, int64_t block, bool is_grouped) {
+bool has_inputs_last(uint32_t format) { return format == nchw44_dot; }
+
+Tensor unblocked_weight(const Tensor& weight, int64_t block, bool is_grouped, bool inputs_last) {
     auto& shape = weight.shape();
     int rank = rank_of(weight);
     bool fits = shape[rank - 1] == block && (rank == 5 || rank == 6 || shape[rank - 2] == block);
+    int64_t in = inputs_last ? rank - 1 : rank - 2, out = inputs_last ? rank - 2 : rank - 1;
     if (!is_grouped && rank == 6 && fits && shape[4] == block)
-        return rearranged(weight, {0, 5, 1, 4, 2, 3}, {0, 0, 1, 1, 2, 3});
+        return rearranged(weight, {0, out, 1, in, 2, 3}, {0, 0, 1, 1, 2, 3});
     if (is_grouped && rank == 7 && fits)
-        return rearranged(weight, {0, 1, 6, 2, 5, 3, 4}, {0, 1, 1, 2, 2, 3, 4});
+        return rearranged(weight, {0, 1, out, 2, in, 3, 4}, {0, 1, 1, 2, 2, 3, 4});
     if (is_grouped && rank == 6 && fits && shape[1] == 1 && shape[2] == 1)
         return rearranged(weight, {0, 5, 1, 2, 3, 4}, {0, 0, 1, 2, 3, 4});
     if (!is_grouped && rank == 5 && fits) return rearranged(weight, {0, 4, 3, 1, 2}, {0, 0, 1, 2, 3});

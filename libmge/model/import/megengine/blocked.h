@@ -20,10 +20,12 @@ Tensor unblocked(const Tensor& x, int64_t block);
 Tensor blocked(const Tensor& x, int64_t block);
 
 // To (OC, IC, FH, FW), or (G, OC/G, IC/G, FH, FW) for groups, from
-//   dense      (OC/b, IC/b, FH, FW, b, b)    input channels before output channels
+//   dense      (OC/b, IC/b, FH, FW, b, b)    input channels before output channels, or the other way round
 //   grouped    (G, OC/G/b, IC/G/b, FH, FW, b, b)
 //   per channel (G/b, 1, 1, FH, FW, b)
 //   first layer (OC/b, FH, FW, IC, b)        its input is not blocked
-Tensor unblocked_weight(const Tensor& weight, int64_t block, bool is_grouped);
+Tensor unblocked_weight(const Tensor& weight, int64_t block, bool is_grouped, bool inputs_last);
+// Whether the block of input channels is the last axis of a weight.
+bool has_inputs_last(uint32_t format);
 
 }  // namespace mge::megengine

@@ -21,6 +21,7 @@ struct Window {
     Pair stride, padding, dilation;
     bool is_grouped = false;
     int64_t block = 1;  // channels per block, of the result
+    bool inputs_last = false;
 };
 
 template <class P>
@@ -33,7 +34,8 @@ Window window_of(const P& p) {
             {p.pad_h(), p.pad_w()},
             {p.dilate_h(), p.dilate_w()},
             p.sparse() == group,
-            *block};
+            *block,
+            has_inputs_last(p.format())};
 }
 
 // Convolution proper mirrors the window, cross-correlation does not.
@@ -44,7 +46,9 @@ Tensor filter(const Site& site, const Tensor& weight, uint32_t mode, const Windo
     // A constant is rearranged once, here.
     if (as_constant(weight)) site.charge(weight);
     InterpreterScope scope(as_constant(weight) ? eager_interpreter() : current_interpreter());
-    Tensor plain = window.block == 1 ? weight : unblocked_weight(weight, window.block, window.is_grouped);
+    Tensor plain = window.block == 1
+                       ? weight
+                       : unblocked_weight(weight, window.block, window.is_grouped, window.inputs_last);
     return mode == convolution ? ops::flip(plain, {.axes = {-2, -1}}) : plain;
 }
 

@@ -44,12 +44,13 @@ def nets(mge):
     class Residual(Net):
         def __init__(self):
             super().__init__()
-            self.a, self.b = M.ConvBnRelu2d(3, 8, 3, 2, 1), M.ConvBn2d(8, 8, 3, 1, 1, groups=2)
+            self.a, self.b = M.ConvBnRelu2d(3, 8, 3, 2, 1), M.ConvBnRelu2d(8, 8, 3, 1, 1, groups=2)
+            self.c = M.ConvBn2d(8, 8, 3, 1, 1)
             self.add, self.head = M.Elemwise("fuse_add_relu"), M.Linear(8 * 9, 6)
 
         def body(self, x):
             x = self.a(x)
-            return self.head(F.flatten(F.max_pool2d(self.add(self.b(x), x), 2), 1))
+            return self.head(F.flatten(F.max_pool2d(self.add(self.c(self.b(x)), x), 2), 1))
 
     class Branches(Net):
         def __init__(self):

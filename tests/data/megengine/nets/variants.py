@@ -33,6 +33,7 @@ VARIANTS = {
     "dense": [PLAIN, FUSED, ("v1_fuse", {"dump_format": "FBS", **FUSED[1]})],
     "places": [PLAIN],
     "shapes": [PLAIN],
+    "residual": [NAMES, NCHW44, NCHW44_DOT],
     "norms": [PLAIN],
 }
 for name in ("more_elemwise", "more_reduce", "norms", "plain_norms", "indexing"):
@@ -42,4 +43,5 @@ for name in ("more_elemwise", "more_reduce", "norms", "plain_norms", "indexing")
 # MegEngine's own float16 convolutions give other numbers, NaN among them, in each run on a CPU.
 # Layouts of other processors do not come back.
 UNTRUSTED = {("lenet", HALF[0]), ("lenet", MIXED16[0]), ("mixed", HALF[0]), ("mixed", MIXED16[0])}
+UNTRUSTED |= {("residual", NCHW44_DOT[0])}
 UNTRUSTED |= {("blocked", v[0]) for v in (NCHW88, NCHW4, NCHW32, NCHW44_DOT)}
