@@ -6,6 +6,8 @@
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
 #include "libmge/ops/index/sort.h"
@@ -112,13 +114,30 @@ size_t count_topk(const OperatorRecord& op) {
     return p && p->mode() ? 2 : 1;
 }
 
+// The first |k| of the sorted rows where only a run knows k.
+Tensors computed_topk(const Site& site, const Tensor& k, bool kth_only) {
+    const Tensor& x = site.in(0);
+    int64_t axis = site.known_rank(0) - 1;
+    Tensors rising = ops::sort(x, {.axis = -1}), falling = ops::sort(x, {.axis = -1, .descending = true});
+    Tensor is_falling = ops::less(k, scalar_tensor(0, DType::i32)), count = ops::abs(k), outputs[2];
+    for (size_t i = 0; i < 2; ++i) {
+        Tensor ordered = ops::where(is_falling, falling[i], rising[i]);
+        IntList items{axis, ops::absent_bound, ops::bound_from_input, ops::absent_bound, 0};
+        outputs[i] = ops::slice({ordered, count}, {.items = items});
+        if (kth_only) outputs[i] = ops::slice({outputs[i]}, {.items = {axis, -1, -1, 1, 1}});
+    }
+    if (kth_only) return {axis ? outputs[0] : ops::reshape(outputs[0], {.shape = {1}})};
+    return {outputs[0], outputs[1]};
+}
+
 // A negative k asks for the largest.
 Tensors import_topk(const Site& site) {
     enum : uint32_t { kth_only, unsorted, sorted };
     uint32_t mode = site.params<file::TopK>().mode();
+    if (mode > sorted) invalid("TopK of mode ", mode);
+    if (!as_constant(site.in(1))) return computed_topk(site, as_index(site.in(1)), mode == kth_only);
     auto k = constant_values(site.in(1), "k of TopK");
-    if (mode > sorted || k.size() != 1 || k[0] == 0 || k[0] == INT64_MIN)
-        invalid("TopK of mode ", mode, " with ", k.size(), " numbers k");
+    if (k.size() != 1 || k[0] == 0 || k[0] == INT64_MIN) invalid("TopK with ", k.size(), " numbers k");
     Tensors outputs = ops::topk(site.in(0), {.k = k[0] < 0 ? -k[0] : k[0],
                                              .descending = k[0] < 0,
                                              .kth_only = mode == kth_only,
