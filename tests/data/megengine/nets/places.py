@@ -107,10 +107,21 @@ def nets(mge):
             F.topk(x, x.shape[0] - 1, descending=False)[0],
         ]
 
+    def noise(x):
+        from megengine import random
+
+        return [
+            F.floor(random.uniform(0, 1, (3, 4))),
+            F.floor(random.uniform(size=(x.shape[0], 50))),
+            F.abs(random.normal(0, 1, (2, 300))) < 9,
+            F.dropout(x * 0, 0.5, training=True),
+        ]
+
     index = np.array([2, 0, 1, 3], np.int32)
     return {
         "identity": (identity, {"x": numbers("x", (2, 3)), "y": numbers("y", (3,))}),
         "indexing": (indexing, {"x": numbers("indexing", (4, 6)), "i": index}),
+        "noise": (noise, {"x": numbers("noise", (2, 3))}),
         "picked": (picked, {"x": numbers("picked", (4, 6)), "i": index}),
         "places": (places, {"x": numbers("places", (4, 5, 6)), "i": index}),
         "selection": (dynamic, {"x": numbers("selection", (4, 6)), "i": index}),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks in eight-bit integers, and those that only round as if they were."""
 
+import numpy as np
+
 from .arrays import numbers, seeded
 
 
@@ -84,6 +86,15 @@ def nets(mge):
             bytes_.astype(dtype.qint8(0.25)).astype("float32"),
         ]
 
+    def steps(x, scale, zero):
+        from megengine.core._imperative_rt.core2 import apply
+        from megengine.core.ops.builtin import LSQ, TQT, FakeQuant
+
+        (fake,) = apply(FakeQuant(qmin=-8, qmax=7), x, scale, zero)
+        (learned,) = apply(LSQ(qmin=-8, qmax=7), x, scale, zero, scale)
+        (trained,) = apply(TQT(qmin=-8, qmax=7), x, scale * 0 - 3)
+        return [fake, learned, trained]
+
     return {
         "branches": (
             Quantised(mge, "branches", Branches, (2, 3, 8, 7)),
@@ -96,6 +107,14 @@ def nets(mge):
         "rounded": (
             Quantised(mge, "rounded", Rounded, (2, 3, 6, 5), is_rounded_only=True),
             {"data": numbers("rounded", (2, 3, 6, 5))},
+        ),
+        "steps": (
+            steps,
+            {
+                "x": numbers("steps", (3, 8), -2, 2),
+                "scale": np.array([0.3], np.float32),
+                "zero": np.array([2], np.float32),
+            },
         ),
         "stored": (raw, {"x": numbers("stored", (3, 9), -4, 4)}),
     }
