@@ -25,8 +25,9 @@ namespace {
 
 // Programs are kept short: every input and every step holds a block of the cache.
 constexpr size_t max_steps = 16, max_inputs = 8;
-// Shorter rows are not worth a copy of their own.
-constexpr int64_t least_row_bytes = 64;
+// Shorter rows are transposed faster by a step of its own, which can read in the order of memory (measured:
+// fused, rows of 256 bytes take 1.3 times as long, those of 4 KB 0.93 times).
+constexpr int64_t least_row_bytes = 4096;
 constexpr int image_rank = 4;
 
 enum class Wish : uint8_t { never, where_it_pays, wherever_legal };

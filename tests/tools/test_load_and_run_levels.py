@@ -48,7 +48,7 @@ def quotient(dump):
         (["--graph-opt-level=0"], 4),
         ([], 1),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
 def test_fused_steps(run_tool, sum_of_products, tmp_path, flags, steps):
     values = "--input=x:#rand(0,1);y:#rand(0,1);z:#rand(0,1)"
