@@ -175,8 +175,10 @@ Tensor repeated(const Tensor& tensor, int64_t times) {
     if (times == 1) return tensor;
     if (tensor.shape().rank() == 0) fail("--repeat needs an input with a first axis");
     TensorSpec spec = tensor.spec();
+    Shape shape = spec.shape;
+    shape.push_back(times);
+    checked_numel("--repeat", shape);
     spec.shape[0] *= times;
-    checked_numel("--repeat", spec.shape);
     Tensor result = empty_tensor(spec);
     size_t bytes = tensor.spec().bytes();
     for (int64_t i = 0; i < times && bytes; ++i)

@@ -55,6 +55,11 @@ private:
                 fail(text("has the extent ", extent.dump()));
             shape.push_back(extent.get<int64_t>());
         }
+        try {
+            checked_numel("shape", shape);
+        } catch (const UserError& e) {
+            fail(text("cannot be: ", e.what()));
+        }
         return shape;
     }
 

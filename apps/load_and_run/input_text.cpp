@@ -118,16 +118,22 @@ Tensor parse_literal(const std::string& literal) {
     return result;
 }
 
+// Appends an extent that was written as a number.
+void add_extent(Shape& shape, double extent, const std::string& where) {
+    constexpr double largest = 1e15;  // exact as a number, and more than memory holds
+    if (extent < 0 || extent != std::floor(extent) || extent > largest)
+        fail(text("'", where, "': ", extent, " is not an extent"));
+    shape.push_back(int64_t(extent));
+}
+
 Shape parse_braced_shape(const std::string& braced) {
     if (braced.size() < 2 || braced.front() != '{' || braced.back() != '}')
         fail(text("'", braced, "': a '}' is missing"));
     Shape shape;
     if (braced.size() == 2) return shape;
-    for (double extent : parse_numbers(std::string_view(braced).substr(1, braced.size() - 2), braced)) {
-        if (extent < 0 || extent != std::floor(extent))
-            fail(text("'", braced, "': ", extent, " is not an extent"));
-        shape.push_back(int64_t(extent));
-    }
+    for (double extent : parse_numbers(std::string_view(braced).substr(1, braced.size() - 2), braced))
+        add_extent(shape, extent, braced);
+    checked_numel("--input", shape);
     return shape;
 }
 
@@ -140,11 +146,8 @@ RandomInput parse_random(const std::string& call) {
     if (numbers.size() < 2 || !(numbers[0] <= numbers[1]))
         fail(text("'", call, "': expected #rand(min,max,extents...) with min <= max"));
     RandomInput result{numbers[0], numbers[1], {}};
-    for (size_t i = 2; i < numbers.size(); ++i) {
-        if (numbers[i] < 0 || numbers[i] != std::floor(numbers[i]))
-            fail(text("'", call, "': ", numbers[i], " is not an extent"));
-        result.shape.push_back(int64_t(numbers[i]));
-    }
+    for (size_t i = 2; i < numbers.size(); ++i) add_extent(result.shape, numbers[i], call);
+    checked_numel("--input", result.shape);
     return result;
 }
 

@@ -132,6 +132,8 @@ Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
         return result;
     }
     result.outputs = op.infer(result.params.get(), inputs.first(host));
+    for (auto& spec : result.outputs)
+        if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
     if (op.traits.runtime_shape) result.outputs = with_unknown_shapes(std::move(result.outputs));
     return result;
 }

@@ -69,12 +69,11 @@ Shape broadcast_shapes(std::string_view who, const Shape& a, const Shape& b) {
 int64_t checked_numel(std::string_view who, const Shape& shape) {
     constexpr int64_t largest = int64_t(1) << 59;  // ×8 bytes stays below 2^63
     int64_t n = 1;
-    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
     for (int64_t d : shape.dims())
-        if (__builtin_mul_overflow(n, d, &n) || n > largest)
+        if (__builtin_mul_overflow(n, std::max<int64_t>(d, 1), &n) || n > largest)
             throw_user(who, text("shape ", shape, " has more elements than memory can hold"),
                        ErrorClass::value);
-    return n;
+    return std::ranges::count(shape.dims(), 0) ? 0 : n;
 }
 
 }  // namespace mge

@@ -64,7 +64,8 @@ MGE_API int normalize_axis(std::string_view who, int64_t axis, int rank);
 // numpy broadcasting of two shapes; a UserError of `who` names both when they do not fit.
 MGE_API Shape broadcast_shapes(std::string_view who, const Shape& a, const Shape& b);
 
-// Checks that the number of elements and of bytes fit in 63 bits; a UserError otherwise.
+// Checks that the number of elements and of bytes fit in 63 bits; a UserError otherwise. Counts and strides
+// multiply extents in any order, so an extent of 0 does not excuse the others.
 MGE_API int64_t checked_numel(std::string_view who, const Shape& shape);
 
 }  // namespace mge

@@ -58,6 +58,8 @@ TEST(Graph, InfersNewShapes) {
     EXPECT_EQ(graph.value(graph.outputs()[0]).spec, f32({5, 1, 3}));
     EXPECT_THROW(infer_shapes(sum_graph(), {f32({2, 3}), f32({4})}), UserError);
     EXPECT_THROW(infer_shapes(sum_graph(), {f32({2, 3})}), UserError);
+    constexpr int64_t large = int64_t(1) << 32;
+    EXPECT_THROW(infer_shapes(sum_graph(), {f32({large, 1, 0}), f32({large, 1})}), UserError);
     EXPECT_THROW(infer_shapes(sum_graph(), {f32({2, 3}), {DType::i32, {3}, {}}}), UserError);
 }
 

@@ -126,6 +126,22 @@ TEST(Model, DamageIsNamed) {
     EXPECT_THAT(damaged(good.size() - 1), HasSubstr("is damaged (checksum)"));
 }
 
+TEST(Model, ExtentsWhoseProductOverflowsAreRefused) {
+    constexpr int64_t large = int64_t(1) << 32;
+    for (Shape shape : {Shape{large, large, 0}, Shape{0, large, large}, Shape{large, large}}) {
+        Model model;
+        ValueId x = model.graph.add_input({DType::f32, shape, {}}, "x");
+        model.graph.set_outputs({x});
+        Image image(written(model));
+        EXPECT_THAT(message_of(image), HasSubstr("more elements than memory can hold")) << shape;
+    }
+    Model model;
+    ValueId x = model.graph.add_input({DType::f32, {large, 0}, {}}, "x");
+    model.graph.set_outputs({x});
+    Image image(written(model));
+    EXPECT_EQ(image.read().graph.value(x).spec.numel(), 0);
+}
+
 TEST(Model, LargeTensorsAreCheckedToTheirLastByte) {
     Model model;
     std::vector<float> values(200'000, 1.0f);

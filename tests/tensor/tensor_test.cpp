@@ -96,7 +96,11 @@ TEST(Shape, RefusesWhatCannotBe) {
                     checked_numel("op", {int64_t(1) << 40, int64_t(1) << 40});
                 }),
                 HasSubstr("more elements than memory can hold"));
-    EXPECT_EQ(checked_numel("op", {int64_t(1) << 40, int64_t(1) << 40, 0}), 0);
+    EXPECT_EQ(checked_numel("op", {int64_t(1) << 40, 3, 0}), 0);
+    // Counts are multiplied in any order.
+    constexpr int64_t large = int64_t(1) << 40;
+    EXPECT_THROW(checked_numel("op", {large, large, 0}), UserError);
+    EXPECT_THROW(checked_numel("op", {0, large, large}), UserError);
     EXPECT_EQ(message_of([] { normalize_axis("op", 2, 2); }), "[op] axis 2 is out of range for rank 2");
     EXPECT_EQ(normalize_axis("op", -2, 2), 0);
 }

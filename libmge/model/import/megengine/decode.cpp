@@ -92,14 +92,10 @@ std::string_view without_version(std::string_view type) {
 
 Shape Decoding::shape(const flatbuffers::Vector<uint32_t>* dims, const std::string& where) const {
     if (count(dims) > size_t(max_rank)) fail(where, ": rank ", count(dims), " is above ", max_rank);
-    // Counts may be multiplied in any order: an extent of 0 does not excuse the others.
-    Shape result, filled;
-    for (size_t i = 0; i < count(dims); ++i) {
-        result.push_back(dims->Get(flatbuffers::uoffset_t(i)));
-        filled.push_back(std::max<int64_t>(result[int(i)], 1));
-    }
+    Shape result;
+    for (size_t i = 0; i < count(dims); ++i) result.push_back(dims->Get(flatbuffers::uoffset_t(i)));
     try {
-        checked_numel("model", filled);
+        checked_numel("model", result);
     } catch (const UserError& e) {
         fail(where, ": ", e.what());
     }
