@@ -25,6 +25,12 @@ void set_checks(const CheckOptions& o, SelectOptions& select) {
     select.optimized = false;
 }
 
+// Dumps and guards look at the weights that the steps read, as they were before they were packed.
+bool reads_weights(const CheckOptions& o) {
+    return !o.io_dump.empty() || o.io_dump_stdout || o.io_dump_stderr || !o.bin_io_dump.empty() ||
+           o.check_finite || o.range > 0;
+}
+
 void set_graph_optimization(const GraphOptions& o, GraphOptimization& result) {
     result.fuse_preprocess = o.fuse_preprocess;
     result.fuse_grain = o.fuse_grain;
@@ -55,6 +61,9 @@ CompileOptions make_compile_options(const Options& options, FastrunCache* cache)
     result.seq_opt.enable_mem_plan_opt = result.seq_opt.enable_mem_reuse_alloc = !o.disable_mem_opt;
     result.const_shape = o.const_shape;
     result.fake_next_exec = o.fake_first;
+    // Made in a run of its own, so that the first run's time is not the check's.
+    result.var_sanity_check_first_run = false;
+    result.keeps_weights = reads_weights(options.checks);
     result.comp_node_seq_record_level = o.record_level();
     return result;
 }

@@ -146,8 +146,10 @@ RandomInput parse_random(const std::string& call) {
     if (numbers.size() < 2 || !(numbers[0] <= numbers[1]))
         fail(text("'", call, "': expected #rand(min,max,extents...) with min <= max"));
     RandomInput result{numbers[0], numbers[1], {}};
-    for (size_t i = 2; i < numbers.size(); ++i) add_extent(result.shape, numbers[i], call);
-    checked_numel("--input", result.shape);
+    Shape shape;
+    for (size_t i = 2; i < numbers.size(); ++i) add_extent(shape, numbers[i], call);
+    checked_numel("--input", shape);
+    result.shape.assign(shape.begin(), shape.end());
     return result;
 }
 

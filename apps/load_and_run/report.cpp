@@ -128,7 +128,8 @@ void print_times(const Job& job, const Test& test) {
 
 void print_memory(const Program& program) {
     MemoryReport m = program.memory();
-    std::cout << "memory: weights " << format_bytes(double(m.weights)) << ", packed weights "
+    std::cout << "memory: weights " << format_bytes(double(m.weights + m.made_weights)) << " (released "
+              << format_bytes(double(m.released_weights)) << "), packed weights "
               << format_bytes(double(m.packed_weights)) << ", plan " << format_bytes(double(m.plan))
               << " (lower bound " << format_bytes(double(m.plan_lower_bound)) << "), inputs and outputs "
               << format_bytes(double(m.inputs_outputs)) << ", process peak "
@@ -166,6 +167,8 @@ Json test_cases_json(const std::vector<TestCaseResult>& results) {
 Json memory_json(const Program& program) {
     MemoryReport m = program.memory();
     return {{"weights", m.weights},
+            {"released_weights", m.released_weights},
+            {"made_weights", m.made_weights},
             {"packed_weights", m.packed_weights},
             {"plan", m.plan},
             {"plan_lower_bound", m.plan_lower_bound},

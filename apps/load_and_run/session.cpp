@@ -12,6 +12,7 @@
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
+#include "libmge/inspect/memory.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
@@ -81,10 +82,13 @@ void Session::optimize() {
     options.passes["choose_layout"] = false;
     check(o);
     optimized.nodes_before = model_.graph.nodes().size();
+    auto weights = constant_pieces(model_.graph, true);
     auto start = Clock::now();
     model_.graph = run_passes(std::move(model_.graph), options);
     optimized.milliseconds = milliseconds_since(start);
     optimized.nodes_after = model_.graph.nodes().size();
+    // Those that are still needed come back when they are read.
+    for (auto piece : weights) release_pages(piece);
 }
 
 void Session::use(const CompileOptions& options) {

@@ -10,8 +10,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 
 #include "libmge/base/error.h"
+#include "libmge/base/per_process.h"
 
 namespace mge {
 namespace {
@@ -35,6 +38,28 @@ struct TemporaryFile {
         if (!kept) ::unlink(path.c_str());
     }
 };
+
+// The files that are mapped now: first byte → end.
+struct Mappings {
+    std::mutex mutex;
+    std::map<const std::byte*, const std::byte*> ends;
+
+    bool holds(const std::byte* data) const {
+        auto it = ends.upper_bound(data);
+        return it != ends.begin() && data < std::prev(it)->second;
+    }
+};
+
+Mappings& mappings() {
+    static PerProcess<Mappings> tables([](Mappings* of_parent) {
+        auto table = std::make_unique<Mappings>();
+        if (!of_parent) return table;
+        std::unique_lock lock(of_parent->mutex, std::try_to_lock);
+        if (lock.owns_lock()) table->ends = of_parent->ends;
+        return table;
+    });
+    return tables.get();
+}
 
 void flush_to_disk(const std::string& path) {
     Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
@@ -74,12 +99,37 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd, 0);
     if (data == MAP_FAILED) throw_system(path, "map");
-    return std::shared_ptr<const MappedFile>(
-        new MappedFile(path, {static_cast<const std::byte*>(data), size}));
+    auto* first = static_cast<const std::byte*>(data);
+    std::shared_ptr<const MappedFile> mapped(new MappedFile(path, {first, size}));
+    Mappings& table = mappings();
+    std::lock_guard lock(table.mutex);
+    table.ends[first] = first + size;
+    return mapped;
 }
 
 MappedFile::~MappedFile() {
-    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+    if (bytes_.empty()) return;
+    Mappings& table = mappings();
+    std::lock_guard lock(table.mutex);
+    table.ends.erase(bytes_.data());
+    ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+bool is_mapped(const void* data) {
+    Mappings& table = mappings();
+    std::lock_guard lock(table.mutex);
+    return table.holds(static_cast<const std::byte*>(data));
+}
+
+bool release_pages(std::span<const std::byte> bytes) {
+    if (!is_mapped(bytes.data())) return false;
+    static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
+    auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    // A private mapping that nobody writes to: what is dropped lies in the file.
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    return true;
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,

@@ -29,6 +29,12 @@ private:
     std::span<const std::byte> bytes_;
 };
 
+// Gives the pages that lie wholly in these bytes back to the system: they take no memory until they are read
+// again, which brings them back from the file. False when the bytes are no part of a MappedFile; nothing
+// happens then.
+MGE_API bool release_pages(std::span<const std::byte> bytes);
+MGE_API bool is_mapped(const void* data);  // a part of a MappedFile
+
 // Who may read a file that is written: whom the process's umask allows, or its owner alone (keys, decrypted
 // content).
 enum class FileReaders { anyone, owner };

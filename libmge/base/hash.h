@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,6 +17,12 @@ constexpr uint64_t hash_mix(uint64_t seed, uint64_t value) {
 
 // XXH3 of some bytes, at memory speed: stable, for checksums in files and keys in caches.
 MGE_API uint64_t checksum(const void* data, size_t bytes);
+// 128 bits of it: what has the same fingerprint counts as equal.
+struct Fingerprint {
+    uint64_t low = 0, high = 0;
+    auto operator<=>(const Fingerprint&) const = default;
+};
+MGE_API Fingerprint fingerprint(const void* data, size_t bytes);
 inline uint64_t checksum(std::string_view text) { return checksum(text.data(), text.size()); }
 
 }  // namespace mge

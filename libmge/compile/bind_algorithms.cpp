@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/log.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
@@ -13,19 +14,44 @@ std::string label_of(const Graph& graph, const Node& node) {
     return text(node.op->name, name.empty() ? "" : " '" + name + "'");
 }
 
+// The known algorithm of the same work; null when there is none.
+const std::string* known_algorithm(const Node& node, const CompileOptions& options) {
+    if (node.sources.empty()) return nullptr;
+    for (auto& known : options.known_algorithms)
+        if (known.op == node.op->name && known.sources == node.sources) return &known.algorithm;
+    return nullptr;
+}
+
+Choice choose(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
+    bool packs = options.graph_opt.weight_preprocess.value_or(true);
+    NodeProblem problem(*node.op, node.params, operands_of(graph, node, packs), options.threads,
+                        options.precision);
+    if (auto* known = known_algorithm(node, options); known && how.forced.empty()) {
+        SelectOptions same = how;
+        same.forced = *known;
+        try {
+            return problem.choose(same);
+        } catch (const MemoryError&) {
+            throw;
+        } catch (const DeviceError&) {
+            log_warning(text(label_of(graph, node), ": '", *known,
+                             "' cannot compute these shapes; another algorithm is taken unmeasured"));
+        }
+    }
+    return problem.choose(how);
+}
+
 Choice bind(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
     try {
-        bool packs = options.graph_opt.weight_preprocess.value_or(true);
-        return NodeProblem(*node.op, node.params, operands_of(graph, node, packs), options.threads,
-                           options.precision)
-            .choose(how);
+        return choose(graph, node, options, how);
     } catch (const MemoryError& e) {
         throw MemoryError(text(label_of(graph, node), ": ", e.what()));
     }
 }
 
 // Exactly the named algorithms; a step without a name chooses by itself.
-std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, const CompileOptions& options) {
+std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, const CompileOptions& options,
+                               const Bound& bound) {
     if (options.algorithms.size() != schedule.steps.size())
         throw DeviceError(text("algorithms for ", options.algorithms.size(),
                                " steps are given, the program here has ", schedule.steps.size()));
@@ -36,6 +62,7 @@ std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, con
         how.forced = options.algorithms[i];
         try {
             choices.push_back(schedule.steps[i].is_dynamic ? Choice{} : bind(graph, node, options, how));
+            bound(i, choices.back().prepared);
         } catch (const MemoryError&) {
             throw;
         } catch (const DeviceError& e) {
@@ -64,29 +91,31 @@ std::vector<size_t> workspace_limits(const Schedule& schedule, const std::vector
 }  // namespace
 
 std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule,
-                                    const CompileOptions& options) {
-    auto bind_all = [&](auto&& options_of) {
+                                    const CompileOptions& options, const Bound& bound) {
+    auto bind_all = [&](auto&& options_of, bool is_final) {
         std::vector<Choice> choices;
         for (size_t i = 0; i < schedule.steps.size(); ++i) {
             auto& step = schedule.steps[i];
             choices.push_back(step.is_dynamic ? Choice{}
                                               : bind(graph, graph.node(step.node), options, options_of(i)));
+            if (is_final) bound(i, choices.back().prepared);
         }
         return choices;
     };
-    if (!options.algorithms.empty()) return bind_named(graph, schedule, options);
+    if (!options.algorithms.empty()) return bind_named(graph, schedule, options, bound);
     SelectOptions how = options.select;
-    if (!how.profile) return bind_all([&](size_t) { return how; });
+    if (!how.profile) return bind_all([&](size_t) { return how; }, true);
 
     SelectOptions heuristic = how;
     heuristic.profile = false;
-    auto limits =
-        workspace_limits(schedule, bind_all([&](size_t) { return heuristic; }), options.workspace_factor);
-    return bind_all([&](size_t i) {
-        SelectOptions limited = how;
-        limited.workspace_limit = std::min(how.workspace_limit, limits[i]);
-        return limited;
-    });
+    auto limits = workspace_limits(schedule, bind_all([&](size_t) { return heuristic; }, false),
+                                   options.workspace_factor);
+    auto limited = [&](size_t i) {
+        SelectOptions result = how;
+        result.workspace_limit = std::min(how.workspace_limit, limits[i]);
+        return result;
+    };
+    return bind_all(limited, true);
 }
 
 ArenaBlocks arena_blocks(const Schedule& schedule, const std::vector<Choice>& choices) {

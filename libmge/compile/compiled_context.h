@@ -55,15 +55,28 @@ private:
     };
     void allocate(bool own_outputs);
     void make_instructions();
+    void note_block_lives();
+    void take_blocks(size_t step);
+    void give_blocks(size_t step);
+    static void forget(Port& port);
+    void forget_blocks();
+    void run_specially();
+    void update_special();
     void* address(const Location& location, void** follower);
     void point(Port& port, void* data);
-    void run_observed(StepObserver& observer);
     void work();
     Tensor tensor_at(ValueId id);
 
     std::shared_ptr<const CompiledProgram> program_;
-    StorageRef memory_;  // arena, then inputs, then outputs
+    StorageRef memory_;  // inputs, then outputs; an arena of its own before them
+    StorageRef arena_;
     std::vector<Port> inputs_, outputs_;
+    // Without a plan: memory that comes and goes, and by step what comes before and goes after it.
+    std::vector<Port> blocks_;
+    struct BlockLives {
+        std::vector<size_t> blocks, outputs, ended_blocks;
+    };
+    std::vector<BlockLives> lives_;
     std::vector<void*> addresses_;  // of all instructions, one behind the other
     std::vector<Instruction> instructions_;
     Tensors dynamic_values_;  // by value id
@@ -71,7 +84,9 @@ private:
     const Prepared nothing_;
     StepObserver* observer_ = nullptr;
     std::unique_ptr<CheckedRun> check_;  // then it is the observer, and tells the one that was given
-    bool skips_next_ = false;
+    // Runs differ from the plain loop: an observer, a run to skip, no plan, outputs to renew, a first run.
+    bool is_special_ = false;
+    bool skips_next_ = false, was_checked_ = false;
 
     std::thread worker_;
     std::mutex mutex_;

@@ -2,8 +2,10 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "libmge/compile/compiled_context.h"
+#include "libmge/compile/first_run_check.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
 
@@ -30,6 +32,24 @@ std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program
     return released;
 }
 
+// The program's own check and what the user watches with.
+class BothObservers final : public StepObserver {
+public:
+    BothObservers(StepObserver& first, StepObserver* second) : first_(first), second_(second) {}
+    void before_step(size_t step, Context& context) override {
+        first_.before_step(step, context);
+        if (second_) second_->before_step(step, context);
+    }
+    void after_step(size_t step, Context& context) override {
+        if (second_) second_->after_step(step, context);
+        first_.after_step(step, context);
+    }
+
+private:
+    StepObserver& first_;
+    StepObserver* second_;
+};
+
 }  // namespace
 
 std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program) {
@@ -45,13 +65,17 @@ void Context::fill_inputs(std::span<const Tensor> inputs) {
 
 CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs)
     : program_(std::move(program)), dynamic_values_(program_->graph().values().size()) {
-    allocate(own_outputs);
+    auto& options = program_->options();
+    // What is made anew in each run has no place of its own.
+    allocate(own_outputs && !options.force_dynamic_alloc && !options.force_output_dynamic_alloc);
     make_instructions();
-    skips_next_ = program_->options().fake_next_exec;
+    if (options.force_dynamic_alloc) note_block_lives();
+    skips_next_ = options.fake_next_exec;
     if (program_->check()) {
         check_ = std::make_unique<CheckedRun>(*program_);
         observer_ = check_.get();
     }
+    update_special();
 }
 
 CompiledContext::~CompiledContext() {
@@ -65,7 +89,10 @@ CompiledContext::~CompiledContext() {
 }
 
 void CompiledContext::allocate(bool own_outputs) {
-    size_t bytes = align_up(program_->arena_bytes());
+    arena_ = program_->take_arena();
+    bool has_own_arena = bool(arena_);
+    if (has_own_arena) std::memset(arena_->data, 0, program_->arena_bytes());
+    size_t bytes = has_own_arena ? 0 : align_up(program_->arena_bytes());
     auto add_ports = [&](std::vector<Port>& ports, const std::vector<size_t>& sizes) {
         for (size_t size : sizes) {
             ports.push_back({{}, bytes, nullptr, {}});
@@ -78,6 +105,7 @@ void CompiledContext::allocate(bool own_outputs) {
     else
         outputs_.resize(program_->output_bytes().size());
     memory_ = device(default_device()).allocate(bytes);
+    if (!has_own_arena) arena_ = memory_;
     // Touching every page now spares the runs their page faults.
     std::memset(memory_->data, 0, bytes);
     auto fill_ports = [&](std::vector<Port>& ports) {
@@ -88,12 +116,16 @@ void CompiledContext::allocate(bool own_outputs) {
     };
     fill_ports(inputs_);
     if (own_outputs) fill_ports(outputs_);
+    blocks_.resize(program_->blocks().size());
 }
 
 void* CompiledContext::address(const Location& location, void** follower) {
     switch (location.kind) {
         case Location::Kind::arena:
-            return static_cast<char*>(memory_->data) + location.at;
+            return static_cast<char*>(arena_->data) + location.at;
+        case Location::Kind::block:
+            blocks_[location.at].followers.push_back(follower);
+            return nullptr;
         case Location::Kind::input:
             inputs_[location.at].followers.push_back(follower);
             return inputs_[location.at].data;
@@ -116,6 +148,7 @@ void CompiledContext::make_instructions() {
     addresses_.resize(count);
     auto released = released_values(*program_);
     auto& options = program_->options();
+    instructions_.reserve(steps.size());  // workspaces without a plan are followed
     void** next = addresses_.data();
     for (auto& step : steps) {
         if (step.is_dynamic) {
@@ -137,10 +170,47 @@ void CompiledContext::make_instructions() {
         instructions_.push_back({step.choice.algorithm->run, &step.choice.prepared,
                                  Launch{{inputs, step.inputs.size()},
                                         {outputs, step.outputs.size()},
-                                        address(step.workspace, nullptr),
+                                        nullptr,
                                         options.threads,
                                         nullptr}});
+        auto& workspace = instructions_.back().launch.workspace;
+        workspace = address(step.workspace, &workspace);
     }
+}
+
+void CompiledContext::note_block_lives() {
+    lives_.resize(instructions_.size());
+    auto& blocks = program_->blocks();
+    for (size_t i = 0; i < blocks.size(); ++i) {
+        lives_.at(size_t(blocks[i].first)).blocks.push_back(i);
+        lives_.at(size_t(blocks[i].last)).ended_blocks.push_back(i);
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i)
+        lives_.at(size_t(program_->output_steps()[i])).outputs.push_back(i);
+}
+
+void CompiledContext::take_blocks(size_t step) {
+    auto take = [&](Port& port, size_t bytes) {
+        port.storage = device(default_device()).allocate(bytes);
+        point(port, port.storage->data);
+    };
+    try {
+        for (size_t i : lives_[step].blocks) take(blocks_[i], program_->blocks()[i].bytes);
+        for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_bytes()[i]);
+    } catch (const MemoryError& e) {
+        auto& report = program_->steps()[step];
+        throw MemoryError(
+            text(report.op, report.name.empty() ? "" : " '" + report.name + "'", ": ", e.what()));
+    }
+}
+
+void CompiledContext::forget(Port& port) {
+    port.storage = {};
+    port.data = nullptr;
+}
+
+void CompiledContext::give_blocks(size_t step) {
+    for (size_t i : lives_[step].ended_blocks) forget(blocks_[i]);
 }
 
 void* CompiledContext::input(size_t i) {
@@ -169,20 +239,60 @@ Tensors CompiledContext::bound_inputs() {
 }
 
 void CompiledContext::renew_outputs() {
+    if (program_->options().force_dynamic_alloc) return;  // each at its step
     for (size_t i = 0; i < outputs_.size(); ++i) {
-        outputs_[i].storage = device(default_device()).allocate(program_->output_bytes()[i]);
-        outputs_[i].offset = 0;
-        point(outputs_[i], outputs_[i].storage->data);
+        auto& port = outputs_[i];
+        // Nobody has kept what it held.
+        bool is_free = port.storage && port.storage.get() != memory_.get() && port.storage->users == 1;
+        if (is_free) continue;
+        port.storage = device(default_device()).allocate(program_->output_bytes()[i]);
+        port.offset = 0;
+        point(port, port.storage->data);
     }
 }
 
 void CompiledContext::run() {
-    if (skips_next_) [[unlikely]] {
+    if (is_special_) [[unlikely]]
+        return run_specially();
+    for (auto& instruction : instructions_) instruction.run(*instruction.prepared, instruction.launch);
+}
+
+void CompiledContext::run_specially() {
+    if (skips_next_) {
         skips_next_ = false;
+        update_special();
         return;
     }
-    if (observer_) return run_observed(*observer_);
-    for (auto& instruction : instructions_) instruction.run(*instruction.prepared, instruction.launch);
+    auto& options = program_->options();
+    if (options.force_output_dynamic_alloc) renew_outputs();
+    if (options.force_dynamic_alloc) forget_blocks();
+    StepObserver* observer = observer_;
+    std::optional<FirstRunCheck> check;
+    std::optional<BothObservers> both;
+    if (options.var_sanity_check_first_run && !was_checked_) {
+        was_checked_ = true;
+        update_special();
+        if (program_->is_first_run()) {
+            check.emplace(*program_);
+            both.emplace(*check, observer_);
+            observer = &*both;
+        }
+    }
+    if (check_) check_->begin(*this);
+    for (size_t i = 0; i < instructions_.size(); ++i) {
+        if (!lives_.empty()) take_blocks(i);
+        if (observer) observer->before_step(i, *this);
+        instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
+        if (observer) observer->after_step(i, *this);
+        if (!lives_.empty()) give_blocks(i);
+    }
+    if (check_) check_->finish(*this);
+}
+
+void CompiledContext::update_special() {
+    auto& options = program_->options();
+    is_special_ = skips_next_ || observer_ || options.force_dynamic_alloc ||
+                  options.force_output_dynamic_alloc || (options.var_sanity_check_first_run && !was_checked_);
 }
 
 void CompiledContext::observe(StepObserver* observer) {
@@ -190,16 +300,13 @@ void CompiledContext::observe(StepObserver* observer) {
         check_->tell(observer);
     else
         observer_ = observer;
+    update_special();
 }
 
-void CompiledContext::run_observed(StepObserver& observer) {
-    if (check_) check_->begin(*this);
-    for (size_t i = 0; i < instructions_.size(); ++i) {
-        observer.before_step(i, *this);
-        instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
-        observer.after_step(i, *this);
-    }
-    if (check_) check_->finish(*this);
+// What an earlier run left behind: outputs, and after an error all that was alive.
+void CompiledContext::forget_blocks() {
+    for (auto* ports : {&blocks_, &outputs_})
+        for (auto& port : *ports) forget(port);
 }
 
 void CompiledContext::start() {
@@ -240,17 +347,21 @@ Tensor CompiledContext::tensor_at(ValueId id) {
     auto& value = program_->graph().value(id);
     Location location = program_->locate(id);
     auto in_port = [&](Port& port) {
+        if (!port.data) return Tensor();  // not yet, or no more
         if (port.storage) return Tensor(value.spec, port.storage, port.offset);
         return Tensor(value.spec, borrow_storage(port.data, value.spec.bytes(), nullptr));
     };
     switch (location.kind) {
         case Location::Kind::arena:
-            return Tensor(value.spec, memory_, location.at);
+            return Tensor(value.spec, arena_, location.at);
+        case Location::Kind::block:
+            return in_port(blocks_[location.at]);
         case Location::Kind::input:
             return in_port(inputs_[location.at]);
         case Location::Kind::output:
             return in_port(outputs_[location.at]);
         case Location::Kind::constant:
+            if (!location.constant && value.spec.bytes()) return {};
             // The spec of the value: a view of a constant has another shape.
             return Tensor(value.spec, borrow_storage(location.constant, value.spec.bytes(), program_));
         case Location::Kind::absent:
@@ -285,9 +396,12 @@ std::vector<double> CompiledContext::time_steps() {
     using Clock = std::chrono::steady_clock;
     std::vector<double> times;
     times.reserve(instructions_.size());
-    for (auto& instruction : instructions_) {
+    if (!lives_.empty()) forget_blocks();
+    for (size_t i = 0; i < instructions_.size(); ++i) {
         auto start = Clock::now();
-        instruction.run(*instruction.prepared, instruction.launch);
+        if (!lives_.empty()) take_blocks(i);
+        instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
+        if (!lives_.empty()) give_blocks(i);
         times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     }
     return times;

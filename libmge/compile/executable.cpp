@@ -43,6 +43,7 @@ struct Executable::State {
     Graph graph;
     CompileOptions options;
     PerProcess<Entries> of_process{make_entries};
+    std::shared_ptr<const Program> first;  // only with no_profiling_on_shape_change
 
     void require_own_shapes(const TensorSpecs& inputs) const {
         for (size_t i = 0; i < inputs.size(); ++i) {
@@ -53,6 +54,26 @@ struct Executable::State {
                                 inputs[i]),
                            ErrorClass::value);
         }
+    }
+
+    // Of the first program, for others of other shapes; nothing is measured any more.
+    CompileOptions with_known_algorithms(const Program& first) const {
+        CompileOptions result = options;
+        result.select.profile = result.measure_layouts = false;
+        result.select.heuristic = true;
+        for (auto& step : first.steps()) {
+            KnownAlgorithm known{step.op, {}, step.algorithm};
+            for (auto& source : step.sources) known.sources.push_back(source.id);
+            if (!step.problem.empty()) result.known_algorithms.push_back(std::move(known));
+        }
+        return result;
+    }
+
+    std::shared_ptr<const Program> compile(const TensorSpecs& inputs) {
+        Graph shaped = infer_shapes(graph, inputs);
+        if (!options.no_profiling_on_shape_change) return Program::compile(shaped, options);
+        if (first) return Program::compile(shaped, with_known_algorithms(*first));
+        return first = Program::compile(shaped, options);
     }
 
     std::shared_ptr<Entry> find(const TensorSpecs& inputs) {
@@ -66,8 +87,7 @@ struct Executable::State {
         if (options.const_shape) require_own_shapes(inputs);
         auto entry = std::make_shared<Entry>();
         entry->inputs = inputs;
-        auto program = Program::compile(infer_shapes(graph, inputs), options);
-        entry->program = std::static_pointer_cast<const CompiledProgram>(program);
+        entry->program = std::static_pointer_cast<const CompiledProgram>(compile(inputs));
         entries.push_front(entry);
         if (entries.size() > kept_programs) entries.pop_back();
         return entry;

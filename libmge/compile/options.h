@@ -20,6 +20,28 @@ struct SequenceOptimization {
     bool enable_mem_reuse_alloc = true;  // values that are never alive together share memory
 };
 
+// How recomputation looks for its cuts.
+struct SublinearMemConfig {
+    int thresh_nr_try = 10;              // thresholds tried around the best of the first ones
+    int genetic_nr_iter = 0;             // rounds of random changes to the best cuts
+    int genetic_pool_size = 20;          // sets of cuts that go into the next round
+    size_t lb_memory = 0;                // MiB: values are given up only as far as the peak is above this
+    int num_worker = usable_cpus() / 2;  // threads that simulate; never more than there are CPUs
+};
+
+struct OprAttribute {
+    // Operators, by their own name or their result's, behind which alone recomputation may cut; empty: all.
+    std::vector<std::string> sublinear_memory_endpoint;
+};
+
+// What an algorithm was chosen for, in the graph that was compiled: the operator of the step and the nodes
+// whose work it does.
+struct KnownAlgorithm {
+    std::string op;
+    std::vector<int> sources;
+    std::string algorithm;
+};
+
 // Every option of compilation. Tools, Lite and Python only fill it in.
 struct CompileOptions {
     // By pass name: true on, false off; a pass not mentioned is the engine's decision.
@@ -32,6 +54,11 @@ struct CompileOptions {
     std::vector<const Pass*> own_passes;
     GraphOptimization graph_opt;
     SequenceOptimization seq_opt;
+    OprAttribute opr_attribute;
+    // Values that wait long for their last readers are given up and computed again, so that fewer are alive
+    // at once.
+    bool enable_sublinear_memory_opt = false;
+    SublinearMemConfig sublinear_mem_config;
     // Verifies the graph after each pass.
     bool verify_passes = false;
     // "auto" (by cost), "nchw", "nhwc", "nChw16c", "NCHW88", …
@@ -53,6 +80,24 @@ struct CompileOptions {
     // 1: the kernels are recorded once and replayed, which every program does that has no shapes to find out
     // at run time (one that has runs as usual, with a warning); 2: the graph behind them is given up as well.
     int comp_node_seq_record_level = 0;
+    // Algorithms of another program of the graph, taken by the steps that do the same work if they can.
+    std::vector<KnownAlgorithm> known_algorithms;
+    // An Executable takes the algorithms of its first shapes for all others, and measures no more.
+    bool no_profiling_on_shape_change = false;
+    // Constants that steps read only as packed copies keep their memory: for observers that look at weights.
+    bool keeps_weights = false;
+    // No plan: each value is allocated when it is computed and given back after its last reader.
+    bool force_dynamic_alloc = false;
+    // Outputs get new memory in each run as long as somebody holds what output() gave of the last one.
+    bool force_output_dynamic_alloc = false;
+    // The arena of the first context is taken while compiling, so that a lack of memory shows there.
+    bool allocate_static_mem_after_graph_compile = false;
+    // The first run of a program takes a checksum of each value when it is computed and compares it before
+    // and after each of its readers.
+    bool var_sanity_check_first_run = true;
+    // What MGE_LOG shows of a compilation: 0 nothing; 1 a line for each pass that changed the graph and one
+    // for the memory plan; 2 each replaced value as well.
+    int log_level = 1;
 };
 
 // UserError for options that contradict each other or do not exist; Error with code `device` for those that

@@ -6,11 +6,15 @@
 #include <cstdlib>
 #include <set>
 
+#include "libmge/base/file.h"
 #include "libmge/base/log.h"
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plan_memory.h"
+#include "libmge/compile/recompute.h"
+#include "libmge/compile/release_constants.h"
 #include "libmge/compile/replacement_check.h"
+#include "libmge/device/device.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/passes/pass.h"
 
@@ -33,7 +37,8 @@ PassOptions pass_options(const CompileOptions& options) {
                        .layout = options.layout,
                        .select = options.select,
                        .threads = options.threads,
-                       .precision = options.precision};
+                       .precision = options.precision,
+                       .log_level = options.log_level};
     if (options.measure_layouts) {
         result.select.profile = true;
         result.select.heuristic = false;
@@ -99,10 +104,9 @@ const std::vector<ReplacedValue>& CompiledProgram::replaced() const {
 }
 
 CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : options_(options) {
-    std::set<const void*> weights;
+    ConstantBytes given;
     for (auto& value : graph.values())
-        if (value.is_constant() && weights.insert(value.constant.data()).second)
-            memory_.weights += value.spec.bytes();
+        if (value.is_constant()) given.emplace(value.constant.data(), value.spec.bytes());
     for (size_t i = 0; i < graph.inputs().size(); ++i)
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
@@ -115,6 +119,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     }
     std::vector<SourceNode> sources;
     for (size_t i = 0; i < graph.nodes().size(); ++i) sources.push_back(describe(graph, NodeId(i)));
+    auto endpoints = find_endpoints(graph, options_.opr_attribute.sublinear_memory_endpoint);
     if (options_.level < 0) {
         std::vector<PassStage> stages;
         graph_ = run_passes(graph, pass_options(options_), &stages);
@@ -123,14 +128,14 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         graph_ = run_passes(std::move(graph), pass_options(options_));
     }
     options_.own_passes.clear();
-    for (auto& value : graph_.values())
-        if (value.is_constant() && weights.insert(value.constant.data()).second)
-            memory_.made_weights += value.spec.bytes();
+    if (options_.enable_sublinear_memory_opt) give_up_values(endpoints);
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
-    schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt);
+    // Without a plan every value is a block of its own.
+    schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt && !options_.force_dynamic_alloc);
     check_recording();
-    auto choices = bind_algorithms(graph_, schedule_, options_);
+    auto choices = bind();
+    count_constants(given);
     place_buffers(choices);
     make_steps(std::move(choices));
     make_step_reports(sources);
@@ -138,11 +143,60 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     // Neither outlives the compilation: the cache belongs to the caller.
     options_.select.cache = nullptr;
     options_.select.profile = false;
+    checks_first_run_ = options_.var_sanity_check_first_run;
+    if (options_.allocate_static_mem_after_graph_compile && memory_.plan)
+        arena_ = device(default_device()).allocate(memory_.plan);
     if (options_.comp_node_seq_record_level == 2) graph_.forget_nodes();
+}
+
+// After the passes, which would merge what is computed twice.
+void CompiledProgram::give_up_values(const std::vector<NodeId>& endpoints) {
+    auto result = recompute(std::move(graph_), options_, endpoints);
+    graph_ = std::move(result.graph);
+    if (options_.verify_passes) verify(graph_);
+    repeated_ = std::move(result.repeated);
+    memory_.repeated_segments = result.segments;
+}
+
+StorageRef CompiledProgram::take_arena() const {
+    std::lock_guard lock(arena_mutex_);
+    return std::exchange(arena_, {});
+}
+
+std::vector<Choice> CompiledProgram::bind() {
+    is_released_.resize(graph_.values().size());
+    if (options_.keeps_weights || check_)
+        return bind_algorithms(graph_, schedule_, options_, [](size_t, const Prepared&) {});
+    ConstantRelease release(graph_, schedule_);
+    auto choices =
+        bind_algorithms(graph_, schedule_, options_, [&](size_t i, auto& p) { release.bound(i, p); });
+    is_released_ = std::move(release).released();
+    return choices;
+}
+
+void CompiledProgram::count_constants(const ConstantBytes& given) {
+    std::set<const void*> kept;
+    for (size_t id = 0; id < graph_.values().size(); ++id) {
+        auto& value = graph_.value(ValueId(id));
+        if (!value.is_constant() || is_released_[id] || !kept.insert(value.constant.data()).second) continue;
+        bool is_given = given.contains(value.constant.data());
+        (is_given ? memory_.weights : memory_.made_weights) += value.spec.bytes();
+        if (is_given && is_mapped(value.constant.data())) memory_.weights_in_file += value.spec.bytes();
+    }
+    std::vector<std::span<const std::byte>> unread;
+    for (auto [address, bytes] : given) {
+        if (kept.contains(address)) continue;
+        memory_.released_weights += bytes;
+        if (is_mapped(address)) unread.push_back({static_cast<const std::byte*>(address), bytes});
+    }
+    release_mapped(std::move(unread));
 }
 
 void CompiledProgram::check_recording() {
     if (!options_.comp_node_seq_record_level) return;
+    if (options_.force_dynamic_alloc)
+        return log_warning(
+            "comp_node_seq_record_level: nothing is recorded, as force_dynamic_alloc moves values about");
     auto it = std::ranges::find_if(schedule_.steps, &Step::is_dynamic);
     if (it == schedule_.steps.end()) return;
     std::string what = text("'", graph_.node(it->node).op->name, "' finds out its shape at run time");
@@ -151,40 +205,48 @@ void CompiledProgram::check_recording() {
     log_warning(text("comp_node_seq_record_level: nothing is recorded, as ", what));
 }
 
+Location CompiledProgram::place(const Buffer& buffer, const Location& in_plan) {
+    switch (buffer.kind) {
+        case Buffer::Kind::arena:
+            return in_plan;
+        case Buffer::Kind::input:
+            input_bytes_[size_t(buffer.port)] = buffer.bytes;
+            return {Location::Kind::input, size_t(buffer.port)};
+        case Buffer::Kind::output:
+            output_bytes_.push_back(buffer.bytes);
+            output_steps_.push_back(buffer.first);
+            return {Location::Kind::output, output_bytes_.size() - 1};
+        case Buffer::Kind::constant:
+            break;
+    }
+    // Null when it was let go: the steps read packed copies.
+    auto& constant = graph_.value(buffer.constant).constant;
+    return {Location::Kind::constant, 0, constant ? constant.data() : nullptr};
+}
+
 void CompiledProgram::place_buffers(const std::vector<Choice>& choices) {
     auto blocks = arena_blocks(schedule_, choices);
-    if (!options_.seq_opt.enable_mem_reuse_alloc) keep_all_alive(blocks.blocks, schedule_.steps.size());
-    MemoryPlan plan = plan_memory(blocks.blocks);
-    input_bytes_.resize(graph_.inputs().size());
-    for (size_t i = 0; i < schedule_.buffers.size(); ++i) {
-        auto& buffer = schedule_.buffers[i];
-        Location location;
-        switch (buffer.kind) {
-            case Buffer::Kind::arena:
-                location = {Location::Kind::arena, plan.offsets[size_t(blocks.buffer_block[i])]};
-                break;
-            case Buffer::Kind::input:
-                location = {Location::Kind::input, size_t(buffer.port)};
-                input_bytes_[size_t(buffer.port)] = buffer.bytes;
-                break;
-            case Buffer::Kind::output:
-                location = {Location::Kind::output, output_bytes_.size()};
-                output_bytes_.push_back(buffer.bytes);
-                break;
-            case Buffer::Kind::constant:
-                location = {Location::Kind::constant, 0, graph_.value(buffer.constant).constant.data()};
-                break;
-        }
-        buffer_locations_.push_back(location);
+    MemoryPlan plan;
+    if (options_.force_dynamic_alloc) {
+        blocks_ = blocks.blocks;
+    } else {
+        if (!options_.seq_opt.enable_mem_reuse_alloc) keep_all_alive(blocks.blocks, schedule_.steps.size());
+        plan = plan_memory(blocks.blocks);
     }
-    for (int block : blocks.workspace_block)
-        workspace_locations_.push_back(
-            block < 0 ? Location{} : Location{Location::Kind::arena, plan.offsets[size_t(block)]});
+    auto location_of = [&](int block) {
+        if (block < 0) return Location{};
+        if (options_.force_dynamic_alloc) return Location{Location::Kind::block, size_t(block)};
+        return Location{Location::Kind::arena, plan.offsets[size_t(block)]};
+    };
+    input_bytes_.resize(graph_.inputs().size());
+    for (size_t i = 0; i < schedule_.buffers.size(); ++i)
+        buffer_locations_.push_back(place(schedule_.buffers[i], location_of(blocks.buffer_block[i])));
+    for (int block : blocks.workspace_block) workspace_locations_.push_back(location_of(block));
     memory_.plan = plan.bytes;
     memory_.plan_lower_bound = plan.lower_bound;
     for (size_t bytes : input_bytes_) memory_.inputs_outputs += bytes;
     for (size_t bytes : output_bytes_) memory_.inputs_outputs += bytes;
-    if (log_enabled(LogChannel::memory))
+    if (options_.log_level > 0 && log_enabled(LogChannel::memory))
         log_line(LogChannel::memory, text("plan ", plan.bytes, " bytes for ", blocks.blocks.size(),
                                           " blocks, lower bound ", plan.lower_bound));
 }
@@ -210,6 +272,7 @@ void CompiledProgram::make_steps(std::vector<Choice> choices) {
 }
 
 void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) {
+    std::set<const void*> packed;
     for (auto& step : steps_) {
         auto& node = graph_.node(step.node);
         auto [id, op, name] = describe(graph_, step.node);
@@ -217,6 +280,7 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
         for (NodeId source : node.sources) report.sources.push_back(sources.at(size_t(source)));
         report.inputs = node.inputs;
         report.outputs = node.outputs;
+        report.is_repeated = std::ranges::binary_search(repeated_, step.node);
         report.footprint = footprint(graph_, node);
         if (step.choice.algorithm) {
             report.algorithm = step.choice.candidate.name;
@@ -224,8 +288,9 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
             report.milliseconds = step.choice.milliseconds;
             report.workspace = step.choice.prepared.workspace();
             report.problem = step.choice.problem;
-            report.workspace_offset = step.workspace.at;
-            memory_.packed_weights += step.choice.prepared.packed_bytes();
+            if (step.workspace.kind == Location::Kind::arena) report.workspace_offset = step.workspace.at;
+            for (auto& piece : step.choice.prepared.packed().pieces)
+                if (packed.insert(piece.address).second) memory_.packed_weights += piece.bytes;
         }
         reports_.push_back(std::move(report));
     }
@@ -240,10 +305,13 @@ void CompiledProgram::make_value_reports() {
             report.place = ValueReport::Place::dynamic;
         } else if (buffer >= 0) {
             auto& memory = schedule_.buffers[size_t(buffer)];
-            report.place = place_of(memory.kind);
-            report.offset = buffer_locations_[size_t(buffer)].at;
-            report.bytes = memory.bytes;
-            if (memory.kind != Buffer::Kind::constant) {
+            auto& location = buffer_locations_[size_t(buffer)];
+            bool is_block = location.kind == Location::Kind::block;
+            bool is_constant = memory.kind == Buffer::Kind::constant;
+            report.place = is_block ? ValueReport::Place::dynamic : place_of(memory.kind);
+            report.offset = is_block ? 0 : location.at;
+            report.bytes = is_constant && is_released_[size_t(memory.constant)] ? 0 : memory.bytes;
+            if (!is_block && !is_constant) {
                 report.first = memory.first;
                 report.last = memory.last;
             }

@@ -29,6 +29,7 @@ struct StepReport {
     std::vector<SourceNode> sources;
     // Ids into values(); no_value for an absent optional input. A view has an id of its own but no step.
     std::vector<ValueId> inputs, outputs;
+    bool is_repeated = false;  // computes again what an earlier step did, whose result was given up
     Footprint footprint;
     std::string problem;  // the key under which the fast-run cache knows it; empty when chosen at run time
 };
@@ -38,9 +39,10 @@ struct ValueReport {
     enum class Place : uint8_t { none, arena, input, output, constant, dynamic };
     std::string name;
     TensorSpec spec;
-    Place place = Place::none;   // none: never computed; dynamic: its memory is found during the run
-    size_t offset = 0;           // in the arena; else the index of the input's or output's memory
-    size_t bytes = 0;            // of the memory it lies in, which views share
+    Place place = Place::none;  // none: never computed; dynamic: its memory is found during the run
+    size_t offset = 0;          // in the arena; else the index of the input's or output's memory
+    size_t bytes = 0;  // of the memory it lies in, which views share; 0 for a constant of which the steps
+                       // read packed copies
     ValueId view_of = no_value;  // the value whose memory this is under another shape
     int first = -1,
         last = -1;  // steps between which that memory is in use; -1 for constants and dynamic values
@@ -48,12 +50,15 @@ struct ValueReport {
 MGE_API std::string_view name_of(ValueReport::Place place);
 
 struct MemoryReport {
-    size_t weights = 0;           // constants as they came
-    size_t made_weights = 0;      // constants that the passes computed from them
-    size_t packed_weights = 0;    // further copies made by prepared algorithms
+    size_t weights = 0;           // constants as they came that a step still reads
+    size_t weights_in_file = 0;   // of those, in a mapped file
+    size_t released_weights = 0;  // constants as they came that the program needs no more
+    size_t made_weights = 0;      // constants that passes computed and a step reads
+    size_t packed_weights = 0;    // copies made by prepared algorithms, each piece once
     size_t plan = 0;              // the arena: activations and workspaces
     size_t plan_lower_bound = 0;  // no plan for the chosen algorithms can be smaller
     size_t inputs_outputs = 0;
+    size_t repeated_segments = 0;  // pieces of the graph that recomputation runs again
 };
 
 // A value that passes compute in another way than the graph that was compiled.
@@ -116,7 +121,7 @@ public:
     // nothing more.
     virtual void observe(StepObserver* observer) = 0;
     // A value as it is now, sharing memory that later steps overwrite; an observer may read what the step it
-    // is told about reads or writes. An absent tensor when it has no memory yet.
+    // is told about reads or writes. An absent tensor when it has no memory (not yet, or no more).
     virtual Tensor value(ValueId id) = 0;
     // Milliseconds of each step in one run, timed one by one.
     virtual std::vector<double> time_steps() = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/inspect/memory.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -14,6 +13,7 @@
 #include <tuple>
 
 #include "libmge/base/error.h"
+#include "libmge/base/file.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/value_names.h"
@@ -170,6 +170,18 @@ void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const
         << escaped(owner_of(program.steps()[size_t(t.peak_step)]).substr(0, 60)) << "</text>\n";
 }
 
+struct Descriptor {
+    int fd;
+    ~Descriptor() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+// As they came, in the program or in the graph that stays beside it.
+size_t weights_of(const MemoryReport& m, const Graph* held) {
+    return held ? held_weights(*held) + m.weights_in_file : m.weights;
+}
+
 size_t status_field(const char* name) {
     std::ifstream status("/proc/self/status");
     std::string word;
@@ -239,13 +251,29 @@ std::string to_svg(const MemoryTimeline& t, const Program& program) {
     return std::move(svg).str();
 }
 
-size_t predicted_bytes(const Program& program) {
-    MemoryReport m = program.memory();
-    return m.weights + m.packed_weights + m.plan + m.inputs_outputs;
+std::vector<std::span<const std::byte>> constant_pieces(const Graph& graph, bool mapped) {
+    std::map<const void*, size_t> bytes;
+    for (auto& value : graph.values())
+        if (value.is_constant() && is_mapped(value.constant.data()) == mapped)
+            bytes.emplace(value.constant.data(), value.spec.bytes());
+    std::vector<std::span<const std::byte>> pieces;
+    for (auto [address, size] : bytes) pieces.push_back({static_cast<const std::byte*>(address), size});
+    return pieces;
 }
 
-void check_memory_limit(const Program& program, size_t limit) {
-    size_t needed = predicted_bytes(program);
+size_t held_weights(const Graph& graph) {
+    size_t total = 0;
+    for (auto piece : constant_pieces(graph, false)) total += piece.size();
+    return total;
+}
+
+size_t predicted_bytes(const Program& program, const Graph* held) {
+    MemoryReport m = program.memory();
+    return weights_of(m, held) + m.made_weights + m.packed_weights + m.plan + m.inputs_outputs;
+}
+
+void check_memory_limit(const Program& program, size_t limit, const Graph* held) {
+    size_t needed = predicted_bytes(program, held);
     if (needed <= limit) return;
     MemoryReport m = program.memory();
     MemoryTimeline timeline = memory_timeline(program);
@@ -253,9 +281,10 @@ void check_memory_limit(const Program& program, size_t limit) {
     if (timeline.peak_step >= 0)
         where = text("the most is in use at step ", timeline.peak_step, ", ",
                      owner_of(program.steps()[size_t(timeline.peak_step)]));
-    throw MemoryError(text("the program needs ", needed, " bytes (weights ", m.weights, ", packed weights ",
-                           m.packed_weights, ", arena ", m.plan, ", inputs and outputs ", m.inputs_outputs,
-                           "), the limit is ", limit, "; ", where));
+    throw MemoryError(text("the program needs ", needed, " bytes (weights ", weights_of(m, held),
+                           ", made weights ", m.made_weights, ", packed weights ", m.packed_weights,
+                           ", arena ", m.plan, ", inputs and outputs ", m.inputs_outputs, "), the limit is ",
+                           limit, "; ", where));
 }
 
 ProcessMemory process_memory() {
@@ -269,21 +298,29 @@ ProcessMemory settled_process_memory() {
     return process_memory();
 }
 
-std::optional<size_t> resident_bytes_of_file(const std::string& path) {
-    std::ifstream maps("/proc/self/smaps");
-    if (!maps) return std::nullopt;
-    std::array<char, PATH_MAX> real{};
-    std::string wanted = ::realpath(path.c_str(), real.data()) ? std::string(real.data()) : path;
-    size_t total = 0;
-    bool is_found = false;
-    for (std::string line; std::getline(maps, line);) {
-        // "7f…-7f… r--p 00000000 08:01 123 /path" starts a mapping; its figures follow.
-        if (!line.empty() && line.find(':') > line.find(' '))
-            is_found = line.ends_with(wanted);
-        else if (is_found && line.starts_with("Rss:"))
-            total += std::stoul(line.substr(4)) * 1024;
+std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pieces) {
+    // Without a buffer: the system gives whole entries only.
+    Descriptor map{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
+    if (map.fd < 0) return std::nullopt;
+    static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
+    constexpr uint64_t is_present = uint64_t(1) << 63;
+    std::sort(pieces.begin(), pieces.end(), [](auto a, auto b) { return a.data() < b.data(); });
+    uintptr_t seen = 0;  // pages before this one are counted
+    size_t pages = 0;
+    std::vector<uint64_t> entries;
+    for (auto piece : pieces) {
+        if (piece.empty()) continue;
+        uintptr_t first = std::max(seen, reinterpret_cast<uintptr_t>(piece.data()) / page);
+        uintptr_t end = (reinterpret_cast<uintptr_t>(piece.data() + piece.size()) + page - 1) / page;
+        if (first >= end) continue;
+        entries.resize(end - first);
+        size_t bytes = entries.size() * sizeof(uint64_t);
+        if (::pread(map.fd, entries.data(), bytes, off_t(first * sizeof(uint64_t))) != ssize_t(bytes))
+            return std::nullopt;
+        pages += size_t(std::ranges::count_if(entries, [](uint64_t e) { return (e & is_present) != 0; }));
+        seen = end;
     }
-    return total;
+    return pages * page;
 }
 
 }  // namespace mge

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,14 @@ MGE_API MemoryTimeline memory_timeline(const Program& program);
 // A picture: steps from left to right, addresses from bottom to top, a curve of the bytes in use above.
 MGE_API std::string to_svg(const MemoryTimeline& timeline, const Program& program);
 
-// What a context of the program takes, its weights included; `of_file`: weights that lie in a mapped file.
-MGE_API size_t predicted_bytes(const Program& program);
+// Bytes of the graph's constants that do not lie in a mapped file: they take memory as long as the graph is
+// there, whatever a program needs of them.
+MGE_API size_t held_weights(const Graph& graph);
+// What a context of the program takes, weights included; `held`: the graph it was made of, when that stays.
+MGE_API size_t predicted_bytes(const Program& program, const Graph* held = nullptr);
 // MemoryError, before anything is allocated, when that is above the limit: it names the step with the most
 // memory in use.
-MGE_API void check_memory_limit(const Program& program, size_t limit);
+MGE_API void check_memory_limit(const Program& program, size_t limit, const Graph* held = nullptr);
 
 // Memory of this process as the system sees it.
 struct ProcessMemory {
@@ -49,7 +53,10 @@ struct ProcessMemory {
 MGE_API ProcessMemory process_memory();
 // Gives free memory back to the system first, so that what is seen is in use.
 MGE_API ProcessMemory settled_process_memory();
-// Resident bytes of one mapped file; nullopt where the system does not tell.
-MGE_API std::optional<size_t> resident_bytes_of_file(const std::string& path);
+// Of these pieces of memory; pages that they share with others count whole. nullopt where the system does not
+// tell.
+MGE_API std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pieces);
+// The graph's constants, each piece of memory once; with `mapped`, those in mapped files, else the others.
+MGE_API std::vector<std::span<const std::byte>> constant_pieces(const Graph& graph, bool mapped);
 
 }  // namespace mge

@@ -66,18 +66,28 @@ struct Candidate {
     Attributes attributes{};
 };
 
+// What prepare() copied of constant inputs.
+struct PackedInputs {
+    struct Piece {
+        const void* address;  // equal for pieces that several prepared algorithms share
+        size_t bytes;
+    };
+    std::vector<Piece> pieces;
+    uint32_t inputs = 0;  // bit i: run() reads its copy of input i, never the input
+};
+
 // What can be made once and reused for every run of one Problem: primitives, packed weights, resolved loops.
 class Prepared {
 public:
     Prepared() = default;
     // Moves `state` in; `workspace` bytes (64-byte aligned) will be handed to each run.
     template <class State>
-    static Prepared make(State state, size_t workspace = 0, size_t packed_bytes = 0) {
+    static Prepared make(State state, size_t workspace = 0, PackedInputs packed = {}) {
         Prepared p;
         p.state_ = {std::make_unique<State>(std::move(state)).release(),
                     +[](void* s) { std::unique_ptr<State>{static_cast<State*>(s)}; }};
         p.workspace_ = workspace;
-        p.packed_bytes_ = packed_bytes;
+        p.packed_ = std::move(packed);
         return p;
     }
     template <class State>
@@ -85,13 +95,12 @@ public:
         return *static_cast<const State*>(state_.get());
     }
     size_t workspace() const { return workspace_; }
-    size_t packed_bytes() const {
-        return packed_bytes_;
-    }  // private copies of constant inputs, for memory reports
+    const PackedInputs& packed() const { return packed_; }
 
 private:
     std::unique_ptr<void, void (*)(void*)> state_{nullptr, +[](void*) {}};
-    size_t workspace_ = 0, packed_bytes_ = 0;
+    size_t workspace_ = 0;
+    PackedInputs packed_;
 };
 
 struct PrepareContext {

@@ -28,7 +28,7 @@ struct KernelEntry {
 };
 
 // Raised whenever Algorithm, Problem, Launch, OpInfo or Tensor change their meaning or size.
-inline constexpr uint32_t backend_abi = 1;
+inline constexpr uint32_t backend_abi = 2;
 
 struct Backend {
     uint32_t abi;

@@ -74,6 +74,7 @@ struct OpTraits {
     bool view = false;           // the output is input 0's memory under another shape
     bool runtime_shape = false;  // only a run can tell the output shapes
     bool variadic_outputs = false;  // the number of outputs depends on the parameters
+    bool once = false;              // draws random numbers or updates state: recomputation leaves it alone
     bool reads_only_specs = false;  // the result depends on dtype and shape of the inputs, not on values
 };
 

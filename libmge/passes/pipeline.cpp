@@ -69,8 +69,36 @@ std::string signature(const Graph& graph) {
     return result;
 }
 
+std::string label(const Graph& graph, const Node& node) {
+    std::string name = node.name.empty() ? graph.value(node.outputs.at(0)).name : node.name;
+    return text(node.op->name, name.empty() ? "" : " '" + name + "'");
+}
+
+// The node of `after` that does the work of a node of `before`; null when nobody does.
+const Node* successor(const Graph& after, const Node& node) {
+    for (auto& other : after.nodes())
+        if (std::includes(other.sources.begin(), other.sources.end(), node.sources.begin(),
+                          node.sources.end()))
+            return &other;
+    return nullptr;
+}
+
+// A line for each node whose work is done otherwise than before.
+void log_replaced(const Pass& pass, const Graph& before, const Graph& after) {
+    for (auto& node : before.nodes()) {
+        if (node.sources.empty()) continue;
+        const Node* now = successor(after, node);
+        if (!now)
+            log_line(LogChannel::passes, text(pass.name, ": ", label(before, node), " is gone"));
+        else if (now->op != node.op || now->sources != node.sources ||
+                 !node.op->params.equal(node.params.get(), now->params.get()))
+            log_line(LogChannel::passes,
+                     text(pass.name, ": ", label(before, node), " -> ", label(after, *now)));
+    }
+}
+
 Graph run_pass(const Pass& pass, Graph graph, const PassOptions& options) {
-    bool is_logged = log_enabled(LogChannel::passes);
+    bool is_logged = options.log_level > 0 && log_enabled(LogChannel::passes);
     auto start = std::chrono::steady_clock::now();
     Graph source = graph;  // constants are shared, so this is small
     try {
@@ -81,9 +109,10 @@ Graph run_pass(const Pass& pass, Graph graph, const PassOptions& options) {
         throw;
     }
     std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    if (is_logged && signature(graph) != signature(source))
-        log_line(LogChannel::passes, text(pass.name, ": ", source.nodes().size(), " -> ",
-                                          graph.nodes().size(), " nodes in ", time.count(), " ms"));
+    if (!is_logged || signature(graph) == signature(source)) return graph;
+    log_line(LogChannel::passes, text(pass.name, ": ", source.nodes().size(), " -> ", graph.nodes().size(),
+                                      " nodes in ", time.count(), " ms"));
+    if (options.log_level > 1) log_replaced(pass, source, graph);
     return graph;
 }
 

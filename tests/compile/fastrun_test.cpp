@@ -37,7 +37,8 @@ TEST(FastRun, MeasuresEachProblemOnceAndThenNever) {
     CompileOptions options = profiling(cache.get());
     options.select.measure = [&](const Problem& problem, const Algorithm& algorithm, const Prepared& prepared,
                                  double) {
-        ++measured[text(problem.key(), algorithm.name, prepared.workspace(), ' ', prepared.packed_bytes())];
+        ++measured[text(problem.key(), algorithm.name, prepared.workspace(), ' ',
+                        prepared.packed().pieces.size())];
         return std::optional(1.0);
     };
     auto program = Program::compile(convolutions(), options);
@@ -49,6 +50,48 @@ TEST(FastRun, MeasuresEachProblemOnceAndThenNever) {
     auto again = Program::compile(convolutions(), options);
     EXPECT_TRUE(measured.empty());
     EXPECT_EQ(again->steps()[0].source, ChoiceSource::cache);
+}
+
+TEST(NoProfilingOnShapeChange, KeepsTheAlgorithms) {
+    for (bool keeps : {false, true}) {
+        int measured = 0;
+        CompileOptions options = profiling(nullptr);
+        options.no_profiling_on_shape_change = keeps;
+        options.select.measure = [&](const Problem&, const Algorithm& algorithm, const Prepared&, double) {
+            ++measured;
+            // Not what anybody would choose unmeasured.
+            return std::optional(algorithm.attributes.naive ? 1.0 : 2.0 - 0.01 * measured);
+        };
+        Executable executable(convolutions(), options);
+        auto first = executable.program_for({f32({1, 32, 14, 14})});
+        EXPECT_GT(measured, 0);
+        measured = 0;
+        auto other = executable.program_for({f32({2, 32, 10, 18})});
+        if (keeps)
+            EXPECT_EQ(measured, 0);
+        else
+            EXPECT_GT(measured, 0);
+        ASSERT_EQ(other->steps().size(), first->steps().size());
+        for (size_t i = 0; keeps && i < first->steps().size(); ++i)
+            EXPECT_EQ(other->steps()[i].algorithm, first->steps()[i].algorithm) << i;
+    }
+}
+
+TEST(NoProfilingOnShapeChange, WhatCannotComputeTheShapeIsReplaced) {
+    CompileOptions options;
+    options.layout = "nchw";
+    options.threads = 1;
+    auto plain = Program::compile(convolutions(), options);
+    int source = plain->steps()[0].sources.at(0).id;
+    options.known_algorithms = {{"conv2d", {source}, "no_such_algorithm"},
+                                {"conv2d", {99}, "not_of_this_node"}};
+    ::testing::internal::CaptureStderr();
+    auto program = Program::compile(convolutions(), options);
+    EXPECT_NE(
+        ::testing::internal::GetCapturedStderr().find("'no_such_algorithm' cannot compute these shapes"),
+        std::string::npos);
+    for (size_t i = 0; i < plain->steps().size(); ++i)
+        EXPECT_EQ(program->steps()[i].algorithm, plain->steps()[i].algorithm);
 }
 
 TEST(FastRun, KeepsTheArenaWithinTheFactor) {

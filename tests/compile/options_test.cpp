@@ -231,20 +231,6 @@ TEST(FuseGrain, JoinsThreeAndLeavesWhatIsReadTwice) {
     EXPECT_EQ(count_steps(twice, options(2)), 2u);
 }
 
-TEST(WeightPreprocess, OffPacksNothing) {
-    Graph graph = record({image(32)}, [](const Tensors& x) {
-        return Tensors{ops::conv2d(x[0], ramp({32, 32, 3, 3}), {.padding = {1, 1}})};
-    });
-    CompileOptions off = options(2), on = options(2);
-    off.layout = on.layout = "nChw8c";
-    off.graph_opt.weight_preprocess = false;
-    on.graph_opt.weight_preprocess = true;
-    EXPECT_EQ(Program::compile(graph, off)->memory().packed_weights, 0u);
-    EXPECT_GT(Program::compile(graph, on)->memory().packed_weights, 0u);
-    for (Shape shape : {Shape{2, 32, 12, 12}, Shape{3, 32, 9, 10}})
-        expect_near(run(graph, off, {ramp(shape, 5)})[0], run(graph, on, {ramp(shape, 5)})[0]);
-}
-
 // Eight elementwise steps and a sum.
 Graph chain() {
     return record({f32({256, 1024})}, [](const Tensors& x) {
@@ -296,11 +282,16 @@ TEST(ConstShape, RefusesOthers) {
 TEST(RecordLevel, TwoGivesUpTheGraph) {
     CompileOptions o = options(2);
     o.comp_node_seq_record_level = 2;
+    expect_refused([&] { Program::compile(conv_net(), o); }, "contradicts var_sanity_check_first_run");
+    o.var_sanity_check_first_run = false;
     Tensors x{ramp({2, 16, 12, 12}, 5)};
     expect_near(run(conv_net(), o, x)[0], run(conv_net(), options(2), x)[0]);
     o.fake_next_exec = true;
     expect_refused([&] { Program::compile(conv_net(), o); }, "contradicts fake_next_exec");
     o.fake_next_exec = false;
+    o.force_dynamic_alloc = true;
+    expect_refused([&] { Program::compile(conv_net(), o); }, "contradicts force_dynamic_alloc");
+    o.force_dynamic_alloc = false;
     Graph dynamic = record({f32({4}), f32({4})}, [](const Tensors& x) {
         return Tensors{ops::cond_take(x[0], ops::greater(x[0], x[1]))[0]};
     });

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "libmge/base/error.h"
+#include "libmge/base/file.h"
 #include "libmge/mge.h"
 
 namespace mge {
@@ -101,10 +102,26 @@ TEST(Memory, LimitOfTheAllocatorHolds) {
 TEST(Memory, FilesAreSeen) {
     EXPECT_GT(process_memory().anonymous, 0u);
     EXPECT_GE(process_memory().peak, process_memory().anonymous);
-    auto resident = resident_bytes_of_file("/proc/self/exe");
-    ASSERT_TRUE(resident);
-    EXPECT_GT(*resident, 0u);
-    EXPECT_EQ(resident_bytes_of_file("/nonexistent"), 0u);
+}
+
+TEST(Memory, PagesOfAFileComeAndGo) {
+    const std::string path = ::testing::TempDir() + "pages";
+    constexpr size_t bytes = 1 << 20;
+    write_file_atomically(path, [](std::ostream& out) { out << std::string(bytes, 'x'); });
+    auto file = MappedFile::open(path);
+    std::vector halves{file->bytes().first(bytes / 2), file->bytes().last(bytes / 2)};
+    auto resident = [&](size_t half) { return resident_bytes({halves[half]}).value(); };
+    EXPECT_EQ(resident(0), bytes / 2);
+    EXPECT_EQ(resident_bytes(halves), bytes) << "shared pages count once";
+    EXPECT_TRUE(release_pages(halves[0]));
+    EXPECT_EQ(resident(0), 0u);
+    EXPECT_EQ(resident(1), bytes / 2);
+    EXPECT_EQ(std::to_integer<char>(halves[0][12345]), 'x');
+    EXPECT_GT(resident(0), 0u);
+    std::vector<std::byte> own(bytes, std::byte{7});
+    EXPECT_FALSE(release_pages(own));
+    EXPECT_EQ(own[bytes / 2], std::byte{7});
+    EXPECT_GE(resident_bytes({own}).value(), bytes);
 }
 
 }  // namespace

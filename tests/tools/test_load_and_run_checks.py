@@ -341,13 +341,65 @@ class TestDeterminism:
 
 class TestMemory:
     def test_by_class(self, run):
-        memory = run().result["memory"]
+        self.check_classes(run().result["memory"])
+
+    @pytest.fixture(scope="class")
+    def heavy(self, dump_net):
+        """Weights of 9 MiB in its second convolution."""
+        return dump_net("heavy", *convolutions(channels=512, size=8))
+
+    @staticmethod
+    def check_classes(memory):
         for name, figures in memory.items():
             if name == "process":
                 continue
             near = max(0.05 * figures["predicted"], 2 << 20)
             assert abs(figures["measured"] - figures["predicted"]) <= near, name
             assert abs(figures["system"] - figures["predicted"]) <= near, name
+
+    def test_weights_are_released_when_packed(self, run_tool, heavy, tmp_path):
+        original = 512 * 512 * 9 * 4
+
+        def run(*flags):
+            got = run_tool("load_and_run", heavy, *SHORT, *flags)
+            assert got.code == OK, got.err
+            self.check_classes(got.result["memory"])
+            return got
+
+        on = run("--weight-preprocess", "--dump-outputs", tmp_path / "on.npz")
+        figures = on.result["memory_bytes"]
+        assert figures["packed_weights"] >= original
+        assert figures["weights"] + figures["made_weights"] <= 0.05 * figures["packed_weights"]
+        assert figures["released_weights"] >= original
+        assert on.result["memory"]["weights"]["system"] <= 0.05 * figures["packed_weights"] + 65536
+        off = run("--noweight-preprocess", "--compare", tmp_path / "on.npz")
+        assert off.result["memory_bytes"]["packed_weights"] == 0
+        assert off.result["memory_bytes"]["weights"] >= original
+        # Other shapes need the originals again.
+        shapes = ("--input", "x:#rand(-1,1,3,3,8,8)", "--input", "x:#rand(-1,1,2,3,11,5)")
+        run("--weight-preprocess", *shapes, "--compare-with", "reference", "--rtol", "1e-3")
+        run("--weight-preprocess", "--batch-size", "1,4")
+        # Dumps show them as they were.
+        run("--weight-preprocess", "--io-dump", tmp_path / "values.npz")
+        shown = np.load(tmp_path / "values.npz")
+        assert any(shown[name].shape == (512, 512, 3, 3) for name in shown.files)
+
+    def test_weights_that_cannot_be_dropped_are_told(self, run_tool, heavy):
+        got = run_tool("load_and_run", heavy, *SHORT, "--share-param-mem")
+        assert got.code == OK, got.err
+        self.check_classes(got.result["memory"])
+        assert got.result["memory"]["weights"]["predicted"] >= 512 * 512 * 9 * 4
+
+    def test_limit_counts_packed_weights_once(self, run_tool, heavy):
+        memory = run_tool("load_and_run", heavy, *SHORT).result["memory"]
+        needed = memory["total"]["predicted"]
+        # The allocator rounds up by at most 1/32.
+        limit = needed + needed // 32
+        enough = run_tool("load_and_run", heavy, *SHORT, "--mem-limit", str(limit))
+        assert enough.code == OK, enough.err
+        assert enough.result["memory_limit"]["allocated_peak"] <= limit
+        got = run_tool("load_and_run", heavy, *SHORT, "--mem-limit", str(needed - needed // 8))
+        assert got.code == MEMORY
 
     def test_limit(self, run):
         needed = run().result["memory"]["total"]["predicted"]

@@ -23,21 +23,19 @@ void make_folder(const char* option, const std::string& path) {
         throw_user(option, text("cannot make folder '", path, "': ", error.message()), ErrorClass::value);
 }
 
-// Weights in a mapped file take memory too, though no allocator gave it out.
-void limit_allocations(const Graph& graph, size_t limit) {
-    size_t weights = 0, largest = 0;
+// Weights in a mapped file take memory too, though no allocator gave it out: which of them do is known only
+// when they are packed. `weights`: those that stay for sure.
+void limit_allocations(const Graph& graph, size_t weights, size_t limit) {
+    // What is there already (the tool's own inputs, weights that were converted) does not count twice.
+    if (weights < limit) return device({}).set_memory_limit(device({}).memory().allocated + limit - weights);
+    size_t largest = 0;
     ValueId heaviest = no_value;
     for (size_t i = 0; i < graph.values().size(); ++i) {
         auto& value = graph.value(ValueId(i));
-        if (!value.is_constant()) continue;
-        weights += value.spec.bytes();
-        if (value.spec.bytes() > largest) {
-            largest = value.spec.bytes();
-            heaviest = ValueId(i);
-        }
+        if (!value.is_constant() || value.spec.bytes() <= largest) continue;
+        largest = value.spec.bytes();
+        heaviest = ValueId(i);
     }
-    // What is there already (the tool's own inputs, weights that were converted) does not count twice.
-    if (weights < limit) return device({}).set_memory_limit(device({}).memory().allocated + limit - weights);
     std::string reader = "no operator";
     for (auto& node : graph.nodes())
         if (std::find(node.inputs.begin(), node.inputs.end(), heaviest) != node.inputs.end()) {
@@ -84,8 +82,7 @@ private:
     std::optional<size_t> step_;
 };
 
-Checks::Checks(const CheckOptions& options, const std::string& model_path)
-    : memory(model_path), options_(options) {
+Checks::Checks(const CheckOptions& options) : options_(options) {
     if (!options.replay_plan.empty()) replayed_.emplace(options.replay_plan);
     if (!options.bin_io_dump.empty()) make_folder("--bin-io-dump", options.bin_io_dump);
     if (!options.bin_out_dump.empty()) make_folder("--bin-out-dump", options.bin_out_dump);
@@ -95,16 +92,27 @@ Checks::~Checks() {
     if (!options_.mem_limit.empty()) device({}).set_memory_limit(0);
 }
 
-void Checks::before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options) const {
+void Checks::before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options) {
     if (replayed_) replayed_->apply(graph, inputs, options);
-    if (auto limit = options_.memory_limit()) limit_allocations(graph, *limit);
+    auto limit = options_.memory_limit();
+    if (!limit) return;
+    bool packs = options.graph_opt.weight_preprocess.value_or(true);
+    size_t weights = held_weights(graph);
+    if (!packs)
+        for (auto piece : constant_pieces(graph, true)) weights += piece.size();
+    limit_allocations(graph, weights, *limit);
 }
 
 void Checks::compiled(const Graph& graph, const TensorSpecs& inputs, const CompileOptions& options,
                       const Program& program) {
     if (replayed_) replayed_->verify(inputs, program);
     if (options_.require_cache) require_cached(program);
-    if (auto limit = options_.memory_limit()) check_memory_limit(program, *limit);
+    if (auto limit = options_.memory_limit()) {
+        check_memory_limit(program, *limit, &graph);
+        size_t unpacked =
+            options.graph_opt.weight_preprocess.value_or(true) ? program.memory().weights_in_file : 0;
+        device({}).set_memory_limit(device({}).memory().limit - unpacked);
+    }
     if (!options_.save_plan.empty()) saved_.add(graph, options, program);
 }
 

@@ -21,12 +21,12 @@ namespace mge::load_and_run {
 
 class Checks {
 public:
-    Checks(const CheckOptions& options, const std::string& model_path);
+    explicit Checks(const CheckOptions& options);
     ~Checks();
 
     // Around the compilation for these inputs: a plan that is replayed says how; afterwards, before memory is
     // taken for running, it is checked against plan, cache and memory limit.
-    void before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options) const;
+    void before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options);
     void compiled(const Graph& graph, const TensorSpecs& inputs, const CompileOptions& options,
                   const Program& program);
 

@@ -19,23 +19,25 @@ Json three(size_t predicted, size_t measured, size_t system) {
 
 }  // namespace
 
-void MemoryFigures::mark(Sample& sample) const {
-    if (sample.is_taken) return;
-    ProcessMemory process = settled_process_memory();
-    sample = {true, device({}).memory().allocated, process.anonymous,
-              resident_bytes_of_file(model_path_).value_or(0)};
+void MemoryFigures::mark(Sample& sample) {
+    if (!sample.is_taken) sample = {true, device({}).memory().allocated, settled_process_memory().anonymous};
 }
 
-Json MemoryFigures::to_json(const Program& program) const {
+void MemoryFigures::ran(const Graph& model) {
+    if (ran_.is_taken) return;
+    mark(ran_);
+    weights_in_file_ = resident_bytes(constant_pieces(model, true)).value_or(0);
+    weights_elsewhere_ = resident_bytes(constant_pieces(model, false)).value_or(0);
+}
+
+Json MemoryFigures::to_json(const Program& program, const Graph& model) const {
     MemoryReport m = program.memory();
     size_t made = m.packed_weights + m.made_weights, context = m.plan + m.inputs_outputs;
-    size_t from_file = loaded_.model_file;
-    // Weights that are not used in place of a mapped file were copied while loading.
-    size_t copied = rise(start_.anonymous, loaded_.anonymous);
-    bool is_mapped = from_file > 0 && from_file + from_file / 8 >= m.weights;
+    // What the allocator gave out while loading, unless the weights lie in a buffer of the tool's.
+    size_t held = held_weights(model), given_out = rise(start_.allocated, loaded_.allocated);
+    size_t measured = weights_in_file_ + (given_out >= held ? held : weights_elsewhere_);
     Json result;
-    result["weights"] = three(m.weights, is_mapped ? from_file : rise(start_.allocated, loaded_.allocated),
-                              is_mapped ? from_file : copied);
+    result["weights"] = three(m.weights_in_file + held, measured, weights_in_file_ + weights_elsewhere_);
     result["made_weights"] = three(made, rise(loaded_.allocated, compiled_.allocated),
                                    rise(loaded_.anonymous, compiled_.anonymous));
     result["context"] = three(context, rise(compiled_.allocated, prepared_.allocated),

@@ -14,23 +14,23 @@ namespace mge::load_and_run {
 // class. The marks are set in this order, each once, for the first test.
 class MemoryFigures {
 public:
-    explicit MemoryFigures(std::string model_path) : model_path_(std::move(model_path)) {}
     void before_load() { mark(start_); }
     void loaded() { mark(loaded_); }
     void compiled() { mark(compiled_); }
     void prepared() { mark(prepared_); }  // a context is there
-    void ran() { mark(ran_); }
+    void ran(const Graph& model);
 
-    cli::Json to_json(const Program& program) const;
+    cli::Json to_json(const Program& program, const Graph& model) const;
 
 private:
     struct Sample {
         bool is_taken = false;
-        size_t allocated = 0, anonymous = 0, model_file = 0;
+        size_t allocated = 0, anonymous = 0;
     };
-    void mark(Sample& sample) const;
-    std::string model_path_;
+    static void mark(Sample& sample);
     Sample start_, loaded_, compiled_, prepared_, ran_;
+    // Resident bytes of the model's weights after the first run: those in its file, and the others.
+    size_t weights_in_file_ = 0, weights_elsewhere_ = 0;
 };
 
 // By the ending of the name: the picture for .svg, the numbers for .json.

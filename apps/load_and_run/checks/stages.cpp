@@ -23,7 +23,7 @@ std::string largest_step(const Program& program) {
 }  // namespace
 
 void open_checks(Job& job) {
-    job.checks = std::make_unique<Checks>(job.options.checks, job.options.run.model.path);
+    job.checks = std::make_unique<Checks>(job.options.checks);
     job.checks->memory.before_load();
 }
 
@@ -49,7 +49,7 @@ void watch(Job& job, Test& test) {
 
 void end_dumps(Job& job, Test& test) {
     job.checks->end_dumps(*test.context);
-    if (test.index == 0) job.checks->memory.ran();
+    if (test.index == 0) job.checks->memory.ran(job.session->model().graph);
 }
 
 void watch_on(Job& job, Test& test) { job.checks->watch_on(*test.context); }
@@ -59,7 +59,7 @@ void finish_checks(Job& job) {
     if (!job.failure) job.checks->finish(subject_of(job, test), test.program, *test.context, job.invocation);
     if (!job.checks->failure().empty()) job.fail(ErrorCode::accuracy, job.checks->failure());
     job.checks->add_to(job.report);
-    job.report["memory"] = job.checks->memory.to_json(*test.program);
+    job.report["memory"] = job.checks->memory.to_json(*test.program, job.session->model().graph);
 }
 
 void print_checks(Job& job) { job.checks->print(); }

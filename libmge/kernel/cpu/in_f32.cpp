@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <new>
 
 #include "libmge/base/error.h"
+#include "libmge/device/device.h"
 #include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/parallel.h"
 
@@ -51,25 +50,21 @@ struct Operand {
     DType half = DType::none;
     int64_t elements = 0;  // padding of blocked layouts included
     size_t offset = 0;     // of the f32 values in the workspace
-    const float* constant = nullptr;
+    bool is_constant = false;
+    const float* constant = nullptr;  // null too when the algorithm inside has its own copy
 };
-
-struct FreeBuffer {
-    void operator()(void* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<float, FreeBuffer>;
 
 struct State {
     const Algorithm* algorithm = nullptr;
     Prepared inner;
     std::vector<Operand> inputs, outputs;
-    std::vector<Buffer> constants;
-    size_t inner_workspace = 0;  // offset
+    std::vector<StorageRef> constants;  // by input; null for those that are not widened ahead
+    size_t inner_workspace = 0;         // offset
 };
 
 Operand operand_of(const TensorSpec& spec) {
     if (!is_half(spec.dtype)) return {};
-    return {spec.dtype, int64_t(spec.bytes() / size_of(spec.dtype)), 0, nullptr};
+    return {spec.dtype, int64_t(spec.bytes() / size_of(spec.dtype))};
 }
 
 template <class H>
@@ -96,23 +91,46 @@ void narrow(const Operand& operand, int threads, const float* from, void* to) {
         convert(threads, operand.elements, from, static_cast<BFloat16*>(to));
 }
 
-Buffer allocate(size_t bytes) {
-    Buffer buffer(static_cast<float*>(std::aligned_alloc(alignment, aligned(std::max<size_t>(bytes, 1)))));
-    if (!buffer) throw std::bad_alloc();
-    return buffer;
-}
-
 // Widened copies of the constants; returns what the algorithm inside is given for each input.
 std::vector<const void*> widen_constants(State& state, const PrepareContext& context) {
     std::vector<const void*> given(context.constants.begin(), context.constants.end());
     for (size_t i = 0; i < given.size() && i < state.inputs.size(); ++i) {
         Operand& operand = state.inputs[i];
         if (!given[i] || operand.half == DType::none) continue;
-        state.constants.push_back(allocate(size_t(operand.elements) * sizeof(float)));
-        widen(operand, context.problem.threads, given[i], state.constants.back().get());
-        given[i] = operand.constant = state.constants.back().get();
+        state.constants[i] = device(DeviceId{}).allocate(size_t(operand.elements) * sizeof(float));
+        auto* values = static_cast<float*>(state.constants[i]->data);
+        widen(operand, context.problem.threads, given[i], values);
+        operand.is_constant = true;
+        given[i] = operand.constant = values;
     }
     return given;
+}
+
+// Widened values are given up when the algorithm inside made its own copy of them.
+PackedInputs packed_inputs(State& state) {
+    PackedInputs packed = state.inner.packed();
+    for (size_t i = 0; i < state.inputs.size(); ++i) {
+        Operand& operand = state.inputs[i];
+        if (packed.inputs >> i & 1) {
+            state.constants[i] = {};
+            operand.constant = nullptr;
+        }
+        if (!operand.constant) continue;
+        packed.pieces.push_back({operand.constant, size_t(operand.elements) * sizeof(float)});
+        packed.inputs |= 1u << i;
+    }
+    return packed;
+}
+
+// Where the f32 values lie in the workspace that come and go with each run; returns the end.
+size_t place_operands(State& state) {
+    size_t end = 0;
+    for (auto* operands : {&state.inputs, &state.outputs})
+        for (auto& operand : *operands) {
+            operand.offset = end;
+            if (!operand.is_constant) end += aligned(size_t(operand.elements) * sizeof(float));
+        }
+    return end;
 }
 
 }  // namespace
@@ -151,24 +169,15 @@ Prepared prepare_in_f32(const PrepareContext& context, KernelList list) {
     state.algorithm = &list[context.candidate.id >> algorithm_shift];
     for (auto& spec : p.inputs) state.inputs.push_back(operand_of(spec));
     for (auto& spec : p.outputs) state.outputs.push_back(operand_of(spec));
+    state.constants.resize(state.inputs.size());
     auto constants = widen_constants(state, context);
-    size_t workspace = 0, packed = 0;
-    for (auto* operands : {&state.inputs, &state.outputs})
-        for (auto& operand : *operands) {
-            size_t bytes = aligned(size_t(operand.elements) * sizeof(float));
-            operand.offset = workspace;
-            if (operand.constant)
-                packed += bytes;
-            else
-                workspace += bytes;
-        }
     Candidate inner{context.candidate.name.substr(prefix.size()), context.candidate.id & own_id,
                     context.candidate.attributes};
     state.inner = state.algorithm->prepare({widened.problem, inner, constants});
-    state.inner_workspace = workspace;
-    workspace += state.inner.workspace();
-    packed += state.inner.packed_bytes();
-    return Prepared::make(std::move(state), workspace, packed);
+    PackedInputs packed = packed_inputs(state);
+    state.inner_workspace = place_operands(state);
+    size_t workspace = state.inner_workspace + state.inner.workspace();
+    return Prepared::make(std::move(state), workspace, std::move(packed));
 }
 
 void run_in_f32(const Prepared& prepared, const Launch& launch) {
@@ -178,12 +187,10 @@ void run_in_f32(const Prepared& prepared, const Launch& launch) {
     std::array<void*, max_operands> outputs;
     for (size_t i = 0; i < launch.inputs.size(); ++i) {
         auto& operand = s.inputs[i];
-        inputs[i] = launch.inputs[i];
-        if (operand.half == DType::none || !inputs[i]) continue;
-        if (!operand.constant)
-            widen(operand, launch.threads, inputs[i], reinterpret_cast<float*>(workspace + operand.offset));
-        inputs[i] =
-            operand.constant ? static_cast<const void*>(operand.constant) : workspace + operand.offset;
+        inputs[i] = operand.is_constant ? operand.constant : launch.inputs[i];
+        if (operand.is_constant || operand.half == DType::none || !inputs[i]) continue;
+        widen(operand, launch.threads, inputs[i], reinterpret_cast<float*>(workspace + operand.offset));
+        inputs[i] = workspace + operand.offset;
     }
     for (size_t i = 0; i < launch.outputs.size(); ++i)
         outputs[i] = s.outputs[i].half == DType::none ? launch.outputs[i] : workspace + s.outputs[i].offset;

@@ -18,7 +18,7 @@ struct BatchNorm {
     static constexpr auto inputs = names("x", unpromoted("scale"), unpromoted("bias"),
                                          unpromoted("running_mean"), unpromoted("running_var"));
     static constexpr auto outputs = output_names("y", "new_mean", "new_var", "saved_mean", "saved_inv_std");
-    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    static constexpr OpTraits traits{.promotion = Promotion::floating, .once = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{1, 3}, InPlace{2, 4});
     struct Params {
         bool training = true;

@@ -76,9 +76,9 @@ Prepared prepare(const PrepareContext& context) {
                         : input(DNNL_ARG_MEAN, running_mean, per_channel),
                training ? output(DNNL_ARG_VARIANCE, saved_inv_std, per_channel)
                         : input(DNNL_ARG_VARIANCE, running_var, per_channel)});
-    size_t workspace = call.workspace(), packed = call.packed_bytes();
+    size_t workspace = call.workspace();
     RunningStatistics statistics(p.as<BatchNorm::Params>(), spec.numel() / spec.shape[1]);
-    return Prepared::make(State{std::move(call), statistics, spec.shape[1], p.threads}, workspace, packed);
+    return Prepared::make(State{std::move(call), statistics, spec.shape[1], p.threads}, workspace);
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

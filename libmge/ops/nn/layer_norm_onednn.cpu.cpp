@@ -73,9 +73,9 @@ Prepared prepare(const PrepareContext& context) {
     if (p.has_input(weight)) operands.push_back(input(DNNL_ARG_SCALE, weight, d.per_column));
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_SHIFT, bias, d.per_column));
     Call call(take_way(ways(p), context.candidate.name), operands);
-    size_t workspace = call.workspace(), packed = call.packed_bytes();
+    size_t workspace = call.workspace();
     auto epsilon = float(p.as<LayerNorm::Params>().epsilon);
-    return Prepared::make(State{std::move(call), d.data.dims[0], epsilon, p.threads}, workspace, packed);
+    return Prepared::make(State{std::move(call), d.data.dims[0], epsilon, p.threads}, workspace);
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -13,6 +13,7 @@ struct AdamStep {
         "decay is then added to the step, not to the gradient.";
     static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
     static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
+    static constexpr OpTraits traits{.once = true};
     static constexpr auto in_place =
         in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3}, InPlace{3, 4});
     static constexpr bool stops_gradient = true;

@@ -12,6 +12,7 @@ struct SgdStep {
         "param - lr * v. An absent velocity is zero; without momentum the velocity that comes out is empty.";
     static constexpr auto inputs = names("param", "grad", optional("velocity"), "lr");
     static constexpr auto outputs = output_names("param", "velocity");
+    static constexpr OpTraits traits{.once = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{1, 2});
     static constexpr bool stops_gradient = true;
     struct Params {

@@ -10,6 +10,7 @@ struct Uniform {
     static constexpr auto doc = "Independent f32 numbers, evenly distributed over [low, high).";
     static constexpr auto inputs = names("state", host("target"));
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {
         IntList shape;
@@ -34,6 +35,7 @@ struct Normal {
         "Independent f32 numbers with a normal distribution (method of Box and Muller).";
     static constexpr auto inputs = names("state", host("target"));
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {
         IntList shape;

@@ -13,6 +13,7 @@ struct Dropout {
         "the factor of each element, in the dtype of x.";
     static constexpr auto inputs = names("x", "seed");
     static constexpr auto outputs = output_names("y", "mask");
+    static constexpr OpTraits traits{.once = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
         double probability = 0.5;

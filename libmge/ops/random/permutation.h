@@ -10,6 +10,7 @@ struct Permutation {
     static constexpr auto doc = "0 … n - 1 in random order, every order equally likely (Fisher and Yates).";
     static constexpr auto inputs = names("state");
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.once = true};
     static constexpr bool stops_gradient = true;
     struct Params {
         int64_t n = 0;

@@ -290,7 +290,7 @@ TEST_P(PackedMatmul, AgreesWithTheReference) {
     size_t packed = 0;
     for (auto& named : list_candidates(find_kernels(ops::Matmul::info, default_device()), problem)) {
         expect_close(run(named, problem, {a, b, bias}, constants)[0], expected, 64, 1, named.candidate.name);
-        packed += named.algorithm->prepare({problem, named.candidate, constants}).packed_bytes();
+        packed += named.algorithm->prepare({problem, named.candidate, constants}).packed().pieces.size();
     }
     if (cpu_isa() >= Isa::avx512) {
         EXPECT_GT(packed, 0u);

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "libmge/base/error.h"
-#include "libmge/device/device.h"
+#include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
 
 namespace mge::onednn {
@@ -15,12 +15,6 @@ namespace {
 
 constexpr size_t alignment = 64;
 size_t aligned(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-Primitive create(const_dnnl_primitive_desc_t desc) {
-    dnnl_primitive_t made;
-    check(dnnl_primitive_create(&made, desc), "dnnl_primitive_create");
-    return Primitive(made);
-}
 
 MemoryDesc argument_desc(const_dnnl_primitive_desc_t desc, int argument) {
     auto* found = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, argument);
@@ -54,8 +48,9 @@ struct ArgumentSet {
 struct Call::Plan {
     std::vector<Slot> slots;
     std::vector<Step> steps;
-    std::vector<StorageRef> buffers;
-    size_t workspace = 0, packed_bytes = 0;
+    std::vector<std::shared_ptr<const PackedWeight>> weights;
+    PackedInputs packed;
+    size_t workspace = 0;
     // Sets waiting for their next run; a run that finds none makes one.
     static constexpr size_t kept_sets = 8;
     std::array<std::atomic<ArgumentSet*>, kept_sets> idle{};
@@ -73,7 +68,7 @@ struct Call::Plan {
         return add_slot(Slot::workspace, desc, offset);
     }
     void add_reorder(size_t from, size_t to);
-    size_t add_constant(const MemoryDesc& given, const MemoryDesc& used, const void* data);
+    size_t add_constant(const Operand& operand, const MemoryDesc& used);
     size_t add_input(const Operand& operand, const MemoryDesc& used);
     void preload(const Operand& residual, size_t destination);
     std::unique_ptr<ArgumentSet> make_set() const;
@@ -83,40 +78,21 @@ struct Call::Plan {
     void run_step(size_t i, const ArgumentSet& set) const;
 };
 
-namespace {
-
-Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
-    dnnl_primitive_desc_t made;
-    check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), nullptr),
-          "dnnl_reorder_primitive_desc_create");
-    PrimitiveDesc desc(made);
-    return create(desc.get());
-}
-
-}  // namespace
-
 void Call::Plan::add_reorder(size_t from, size_t to) {
     steps.push_back(
         {make_reorder(slots[from].desc, slots[to].desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}});
 }
 
-size_t Call::Plan::add_constant(const MemoryDesc& given, const MemoryDesc& used, const void* data) {
-    buffers.push_back(device(DeviceId{}).allocate(bytes(used)));
-    packed_bytes += bytes(used);
-    dnnl_memory_t from, to;
-    check(dnnl_memory_create(&from, &given, engine(), const_cast<void*>(data)), "dnnl_memory_create");
-    Memory source(from);
-    check(dnnl_memory_create(&to, &used, engine(), buffers.back()->data), "dnnl_memory_create");
-    Memory target(to);
-    dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    Primitive reorder = make_reorder(given, used);
-    check(dnnl_primitive_execute(reorder.get(), stream(), 2, arguments), "dnnl_primitive_execute");
-    return add_slot(Slot::fixed, used, 0, buffers.back()->data);
+size_t Call::Plan::add_constant(const Operand& operand, const MemoryDesc& used) {
+    auto& weight = weights.emplace_back(pack_weight(operand.given, used, operand.constant));
+    packed.pieces.push_back({weight->data(), bytes(used)});
+    packed.inputs |= 1u << operand.index;
+    return add_slot(Slot::fixed, used, 0, weight->data());
 }
 
 size_t Call::Plan::add_input(const Operand& operand, const MemoryDesc& used) {
     if (is_equal(operand.given, used)) return add_slot(Slot::input, used, operand.index);
-    if (operand.constant) return add_constant(operand.given, used, operand.constant);
+    if (operand.constant) return add_constant(operand, used);
     size_t from = add_slot(Slot::input, operand.given, operand.index);
     size_t to = add_workspace(used);
     add_reorder(from, to);
@@ -191,7 +167,7 @@ void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
 Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual)
     : plan_(std::make_unique<Plan>()) {
     Plan& plan = *plan_;
-    Step main{create(desc.get()), {}};
+    Step main{make_primitive(desc.get()), {}};
     std::vector<std::pair<size_t, size_t>> behind;
     for (auto& operand : operands) {
         MemoryDesc used = argument_desc(desc.get(), operand.argument);
@@ -219,7 +195,7 @@ Call::Call(Call&&) noexcept = default;
 Call& Call::operator=(Call&&) noexcept = default;
 
 size_t Call::workspace() const { return plan_->workspace; }
-size_t Call::packed_bytes() const { return plan_->packed_bytes; }
+const PackedInputs& Call::packed() const { return plan_->packed; }
 
 void Call::run(const Launch& launch, int threads) const {
     ThreadScope scope(std::min(launch.threads, threads));
@@ -242,8 +218,9 @@ struct LimitedCall {
 }  // namespace
 
 Prepared prepared(Call call, int threads) {
-    size_t workspace = call.workspace(), packed = call.packed_bytes();
-    return Prepared::make(LimitedCall{std::move(call), threads}, workspace, packed);
+    size_t workspace = call.workspace();
+    PackedInputs packed = call.packed();
+    return Prepared::make(LimitedCall{std::move(call), threads}, workspace, std::move(packed));
 }
 
 void run_call(const Prepared& prepared, const Launch& launch) {

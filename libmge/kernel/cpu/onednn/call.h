@@ -37,7 +37,7 @@ public:
     Call& operator=(Call&&) noexcept;
 
     size_t workspace() const;
-    size_t packed_bytes() const;
+    const PackedInputs& packed() const;
     // On at most `threads` threads: those it was made for when they are fewer than the context's.
     void run(const Launch& launch, int threads) const;
 

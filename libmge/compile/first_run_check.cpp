@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/first_run_check.h"
+
+#include <algorithm>
+
+#include "libmge/base/error.h"
+#include "libmge/base/hash.h"
+
+namespace mge {
+namespace {
+
+std::string describe(const Program& program, size_t step) {
+    auto& report = program.steps()[step];
+    return text("step ", step, " (", report.op, report.name.empty() ? "" : " '" + report.name + "'", ", ",
+                report.algorithm, ")");
+}
+
+}  // namespace
+
+FirstRunCheck::FirstRunCheck(const Program& program) : program_(program) {}
+
+void FirstRunCheck::before_step(size_t step, Context& context) {
+    for (ValueId input : program_.steps()[step].inputs) {
+        if (input == no_value) continue;
+        ValueId id = owner_of(input);
+        if (sums_.contains(id)) {
+            expect_unchanged(id, step, "before", context);
+            continue;
+        }
+        // No bytes: a weight of which the step reads a packed copy.
+        auto& value = program_.values()[size_t(id)];
+        if (value.place == ValueReport::Place::constant && value.bytes == 0) continue;
+        if (auto sum = sum_of(id, context)) sums_[id] = {*sum, -1};
+    }
+}
+
+void FirstRunCheck::after_step(size_t step, Context& context) {
+    auto& report = program_.steps()[step];
+    for (ValueId id : report.inputs)
+        if (id != no_value && !is_overwritten(step, id))
+            expect_unchanged(owner_of(id), step, "after", context);
+    for (ValueId id : report.outputs)
+        if (auto sum = sum_of(id, context)) sums_[id] = {*sum, int(step)};
+}
+
+// The value whose memory a view gives another shape.
+ValueId FirstRunCheck::owner_of(ValueId id) const {
+    while (program_.values()[size_t(id)].view_of != no_value) id = program_.values()[size_t(id)].view_of;
+    return id;
+}
+
+// A result may take the place of an input: that one is gone, and was meant to be.
+bool FirstRunCheck::is_overwritten(size_t step, ValueId input) const {
+    auto& from = program_.values()[size_t(input)];
+    if (from.place == ValueReport::Place::dynamic) return false;
+    return std::ranges::any_of(program_.steps()[step].outputs, [&](ValueId id) {
+        if (id == no_value) return false;
+        auto& to = program_.values()[size_t(id)];
+        return to.place == from.place && to.offset == from.offset;
+    });
+}
+
+std::optional<uint64_t> FirstRunCheck::sum_of(ValueId id, Context& context) const {
+    if (id == no_value) return std::nullopt;
+    Tensor value = context.value(id);
+    if (!value) return std::nullopt;
+    return checksum(value.data(), value.spec().bytes());
+}
+
+void FirstRunCheck::expect_unchanged(ValueId id, size_t reader, const char* when, Context& context) const {
+    auto it = sums_.find(id);
+    if (it == sums_.end()) return;
+    auto [sum, writer] = it->second;
+    auto now = sum_of(id, context);
+    // A value made at run time is released by its last reader.
+    if (!now || *now == sum) return;
+    std::string owner = writer < 0 ? "" : " of " + describe(program_, size_t(writer));
+    throw InternalError(text("the value '", program_.values()[size_t(id)].name, "'", owner, " has changed ",
+                             when, " ", describe(program_, reader), " read it"));
+}
+
+}  // namespace mge

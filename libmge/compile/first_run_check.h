@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Finds operators that write where they may only read, and those that still write when they should be done:
+// takes a checksum of each value when it is there (an input or a weight when it is first read, a result when
+// its step is over) and compares it before and after each step that reads it.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "libmge/compile/program.h"
+
+namespace mge {
+
+class MGE_API FirstRunCheck final : public StepObserver {
+public:
+    explicit FirstRunCheck(const Program& program);
+    // InternalError that names the value, who made it, and the step that found or changed it.
+    void before_step(size_t step, Context& context) override;
+    void after_step(size_t step, Context& context) override;
+    // Values looked at.
+    size_t values() const { return sums_.size(); }
+
+private:
+    struct Sum {
+        uint64_t sum;
+        int writer;  // −1: an input or a weight
+    };
+    std::optional<uint64_t> sum_of(ValueId id, Context& context) const;
+    ValueId owner_of(ValueId id) const;
+    bool is_overwritten(size_t step, ValueId input) const;
+    void expect_unchanged(ValueId id, size_t reader, const char* when, Context& context) const;
+
+    const Program& program_;
+    std::map<ValueId, Sum> sums_;
+};
+
+}  // namespace mge

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/release_constants.h"
+
+#include <algorithm>
+
+#include "libmge/base/file.h"
+
+namespace mge {
+namespace {
+
+std::span<const std::byte> bytes_of(const Tensor& tensor) {
+    return {static_cast<const std::byte*>(tensor.data()), tensor.spec().bytes()};
+}
+
+}  // namespace
+
+ConstantRelease::ConstantRelease(Graph& graph, const Schedule& schedule)
+    : graph_(graph),
+      schedule_(schedule),
+      readers_(schedule.buffers.size()),
+      released_(graph.values().size()) {
+    for (auto& step : schedule.steps)
+        for (ValueId id : graph.node(step.node).inputs)
+            if (id != no_value && schedule.buffer_of[size_t(id)] >= 0)
+                ++readers_[size_t(schedule.buffer_of[size_t(id)])].unbound;
+    for (ValueId id : graph.outputs())
+        if (int buffer = schedule.buffer_of[size_t(id)]; buffer >= 0)
+            readers_[size_t(buffer)].need_original = true;
+    for (size_t i = 0; i < readers_.size(); ++i) release_unread(int(i));
+}
+
+void ConstantRelease::bound(size_t step, const Prepared& prepared) {
+    auto& inputs = graph_.node(schedule_.steps[step].node).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        int buffer = inputs[i] == no_value ? -1 : schedule_.buffer_of[size_t(inputs[i])];
+        if (buffer < 0) continue;
+        auto& readers = readers_[size_t(buffer)];
+        bool reads_copy = i < 32 && prepared.packed().inputs >> i & 1;
+        readers.need_original |= !reads_copy;
+        --readers.unbound;
+        release_unread(buffer);
+    }
+}
+
+void ConstantRelease::release_unread(int index) {
+    auto& buffer = schedule_.buffers[size_t(index)];
+    auto& readers = readers_[size_t(index)];
+    if (buffer.kind != Buffer::Kind::constant || readers.unbound > 0 || readers.need_original) return;
+    released_[size_t(buffer.constant)] = true;
+    Tensor& constant = graph_.value(buffer.constant).constant;
+    if (!release_pages(bytes_of(constant))) constant = {};
+}
+
+void release_mapped(std::vector<std::span<const std::byte>> pieces) {
+    // Files align what they hold; less than a page between two pieces belongs to nobody.
+    constexpr ptrdiff_t largest_gap = 4096;
+    std::sort(pieces.begin(), pieces.end(), [](auto a, auto b) { return a.data() < b.data(); });
+    for (size_t i = 0; i < pieces.size();) {
+        auto *begin = pieces[i].data(), *end = begin + pieces[i].size();
+        for (++i; i < pieces.size() && pieces[i].data() - end < largest_gap; ++i)
+            end = std::max(end, pieces[i].data() + pieces[i].size());
+        release_pages({begin, size_t(end - begin)});
+    }
+}
+
+}  // namespace mge

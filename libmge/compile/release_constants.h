@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Constants that the steps read only as packed copies give their memory back while algorithms are bound: the
+// pages of a mapped file are dropped (they come back when somebody reads them), other memory is let go, and
+// is free once the graph that was compiled is gone as well.
+
+#include <vector>
+
+#include "libmge/compile/schedule.h"
+#include "libmge/graph/graph.h"
+#include "libmge/kernel/algorithm.h"
+
+namespace mge {
+
+class ConstantRelease {
+public:
+    // Both have to outlive it; the constants are taken out of the graph.
+    ConstantRelease(Graph& graph, const Schedule& schedule);
+    // The step's algorithm is prepared. After its last reader a constant is released, unless one of them
+    // reads the original.
+    void bound(size_t step, const Prepared& prepared);
+    // By value id.
+    std::vector<bool> released() && { return std::move(released_); }
+
+private:
+    struct Readers {
+        int unbound = 0;
+        bool need_original = false;
+    };
+    void release_unread(int buffer);
+
+    Graph& graph_;
+    const Schedule& schedule_;
+    std::vector<Readers> readers_;  // by buffer
+    std::vector<bool> released_;
+};
+
+// Gives back the pages of what lies in mapped files, those between neighbours too.
+void release_mapped(std::vector<std::span<const std::byte>> pieces);
+
+}  // namespace mge
