@@ -104,7 +104,8 @@ std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule
     };
     if (!options.algorithms.empty()) return bind_named(graph, schedule, options, bound);
     SelectOptions how = options.select;
-    if (!how.profile) return bind_all([&](size_t) { return how; }, true);
+    // Limits that follow from the plan would depend on the batch.
+    if (!how.profile || how.same_between_batches) return bind_all([&](size_t) { return how; }, true);
 
     SelectOptions heuristic = how;
     heuristic.profile = false;

@@ -118,6 +118,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         options_.select.cache = own_cache.get();
     }
     std::vector<SourceNode> sources;
+    // Two programs that both measure may choose differently: for equal results they need one cache.
+    if (options_.select.same_between_batches && !options_.select.cache) options_.select.profile = false;
     for (size_t i = 0; i < graph.nodes().size(); ++i) sources.push_back(describe(graph, NodeId(i)));
     auto endpoints = find_endpoints(graph, options_.opr_attribute.sublinear_memory_endpoint);
     if (options_.level < 0) {

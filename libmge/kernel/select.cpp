@@ -6,6 +6,7 @@
 #include "libmge/base/log.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/measure.h"
+#include "libmge/kernel/other_batch.h"
 
 namespace mge {
 namespace {
@@ -68,45 +69,19 @@ std::optional<Choice> choose_measured(const std::vector<Measurement>& measured,
                      text(problem.key(), ": cached '", m.name, "' does not exist here any more"));
             continue;
         }
-        Choice choice = finish(*it, problem, constants, source, m.milliseconds);
         // A cache may say anything.
+        if (!options.accepts(it->candidate.attributes)) continue;
+        Choice choice = finish(*it, problem, constants, source, m.milliseconds);
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
     }
     return std::nullopt;
 }
 
-// The problem with another batch: the first extent of whatever has the batch of the result and is no
-// constant. The operand specs live here.
-class OtherBatch {
-public:
-    OtherBatch(const Problem& problem, int64_t batch)
-        : inputs_(problem.inputs.begin(), problem.inputs.end()),
-          outputs_(problem.outputs.begin(), problem.outputs.end()),
-          problem_(problem) {
-        int64_t own = outputs_.at(0).shape[0];
-        auto change = [&](TensorSpec& spec) {
-            if (!spec.is_absent() && spec.shape.rank() > 0 && spec.shape[0] == own) spec.shape[0] = batch;
-        };
-        for (size_t i = 0; i < inputs_.size(); ++i)
-            if (!problem.is_constant(i)) change(inputs_[i]);
-        for (auto& spec : outputs_) change(spec);
-        problem_.inputs = inputs_;
-        problem_.outputs = outputs_;
-    }
-    OtherBatch(const OtherBatch&) = delete;
-    const Problem& problem() const { return problem_; }
-
-    // Operators whose algorithms differ much in speed and whose parameters hold no batch.
-    static bool is_for(const Problem& problem) {
-        bool is_heavy = problem.op.starts_with("conv") || problem.op == "matmul" ||
-                        problem.op.find("pool") != std::string_view::npos;
-        return is_heavy && problem.outputs[0].shape.is_known() && problem.outputs[0].shape.rank() > 1;
-    }
-
-private:
-    std::vector<TensorSpec> inputs_, outputs_;
-    Problem problem_;
-};
+// Operators whose algorithms differ much in speed: only these are measured with a shared batch.
+bool is_heavy(const Problem& problem) {
+    return problem.op.starts_with("conv") || problem.op == "matmul" ||
+           problem.op.find("pool") != std::string_view::npos;
+}
 
 // `candidates` are those of `problem`; what is looked up and measured is `asked`, which differs in its batch
 // at most.
@@ -128,20 +103,76 @@ std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCa
 std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCandidate>& candidates,
                                       const Problem& problem, std::span<const void* const> constants,
                                       const SelectOptions& options) {
-    if (options.shared_batch_size == 0 || !OtherBatch::is_for(problem))
-        return choose_profiled(list, candidates, problem, problem, constants, options);
-    OtherBatch other(problem, options.shared_batch_size);
+    auto operands = options.shared_batch_size && is_heavy(problem) ? batch_operands(problem) : std::nullopt;
+    if (!operands) return choose_profiled(list, candidates, problem, problem, constants, options);
+    OtherBatch other(problem, *operands, options.shared_batch_size);
     return choose_profiled(list, candidates, problem, other.problem(), constants, options);
 }
 
 Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candidates, const Problem& problem,
                      std::span<const void* const> constants, const std::string& name) {
+    if (auto operands = batch_operands(problem); operands && name.starts_with(each_item_prefix)) {
+        OtherBatch one(problem, *operands, 1);
+        return each_item(choose_forced(list, list_candidates(list, one.problem()), one.problem(), constants,
+                                       name.substr(each_item_prefix.size())),
+                         problem, *operands);
+    }
     auto it = std::find_if(candidates.begin(), candidates.end(),
                            [&](const NamedCandidate& c) { return c.candidate.name == name; });
     if (it == candidates.end())
         throw DeviceError(text("algorithm '", name, "' cannot compute ", problem.key(), ": ",
                                why_missing(list, candidates, problem, name)));
     return finish(*it, problem, constants, ChoiceSource::plan, 0);
+}
+
+Choice choose(KernelList list, const Problem& problem, std::span<const void* const> constants,
+              const SelectOptions& wanted) {
+    auto candidates = list_candidates(list, problem);
+    SelectOptions options = wanted;
+    if (options.reference) {
+        options.profile = options.optimized = false;
+        std::reverse(candidates.begin(), candidates.end());
+    }
+    // "Optimized" is a preference: an operator that has nothing but its reference still runs.
+    options.optimized &= !std::all_of(candidates.begin(), candidates.end(),
+                                      [](auto& c) { return c.candidate.attributes.naive; });
+    std::optional<Choice> choice;
+    if (options.profile) choice = choose_profiled(list, candidates, problem, constants, options);
+    if (!choice) choice = choose_first(candidates, problem, constants, options);
+    if (!choice) throw_none(list, problem);
+    return std::move(*choice);
+}
+
+// What a batch of one takes: the same algorithm for all at once where that is known to make no difference,
+// else item by item. So neither the kernel nor its choice depends on the batch.
+Choice choose_for_any_batch(KernelList list, const Problem& problem, const BatchOperands& operands,
+                            std::span<const void* const> constants, const SelectOptions& wanted) {
+    OtherBatch one(problem, operands, 1);
+    // Alone an item is no part of a batch: what depends on it still comes before the reference.
+    SelectOptions options = wanted;
+    auto candidates = list_candidates(list, one.problem());
+    options.same_between_batches = std::any_of(candidates.begin(), candidates.end(), [](auto& c) {
+        auto& attributes = c.candidate.attributes;
+        return !attributes.naive && !attributes.accuracy_depends_on_batch;
+    });
+    Choice of_one = choose(list, one.problem(), constants, options);
+    if (operands.batch == 1) return of_one;
+    for (auto& named : list_candidates(list, problem)) {
+        if (named.candidate.name != of_one.candidate.name ||
+            named.candidate.attributes.accuracy_depends_on_batch)
+            continue;
+        Choice choice = finish(named, problem, constants, of_one.source, of_one.milliseconds);
+        if (choice.prepared.workspace() <= options.workspace_limit) return choice;
+    }
+    return each_item(std::move(of_one), problem, operands);
+}
+
+// Operators that do not compute items apart have one algorithm worth the name, or learn: for them only what
+// does not depend on times.
+SelectOptions without_measuring(SelectOptions options) {
+    options.profile = false;
+    options.heuristic = true;
+    return options;
 }
 
 }  // namespace
@@ -172,24 +203,17 @@ std::vector<NamedCandidate> list_candidates(KernelList list, const Problem& prob
 
 Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
               const SelectOptions& wanted) {
-    auto candidates = list_candidates(list, problem);
-    if (!wanted.forced.empty()) return choose_forced(list, candidates, problem, constants, wanted.forced);
-    SelectOptions options = wanted;
-    if (options.reference) {
-        options.profile = options.optimized = false;
-        std::reverse(candidates.begin(), candidates.end());
-    }
-    // "Optimized" is a preference: an operator that has nothing but its reference still runs.
-    options.optimized &= !std::all_of(candidates.begin(), candidates.end(),
-                                      [](auto& c) { return c.candidate.attributes.naive; });
-    std::optional<Choice> choice;
-    if (options.profile) choice = choose_profiled(list, candidates, problem, constants, options);
-    if (!choice) choice = choose_first(candidates, problem, constants, options);
-    if (!choice) throw_none(list, problem);
+    if (!wanted.forced.empty())
+        return choose_forced(list, list_candidates(list, problem), problem, constants, wanted.forced);
+    auto operands = wanted.same_between_batches ? batch_operands(problem) : std::nullopt;
+    Choice choice =
+        operands && operands->batch > 0 ? choose_for_any_batch(list, problem, *operands, constants, wanted)
+        : wanted.same_between_batches   ? choose(list, problem, constants, without_measuring(wanted))
+                                        : choose(list, problem, constants, wanted);
     if (log_enabled(LogChannel::dispatch))
         log_line(LogChannel::dispatch,
-                 text(problem.key(), ": ", choice->candidate.name, " [", name_of(choice->source), ']'));
-    return std::move(*choice);
+                 text(problem.key(), ": ", choice.candidate.name, " [", name_of(choice.source), ']'));
+    return choice;
 }
 
 }  // namespace mge

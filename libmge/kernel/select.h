@@ -34,9 +34,11 @@ struct SelectOptions {
     bool heuristic = true;  // the first of the list that is supported and fits
     bool profile =
         false;  // fast-run: cache, else measure (with `heuristic` too: cache, else heuristic; never measure)
-    bool reproducible = false;          // only algorithms with that attribute
-    bool optimized = false;             // never a naive one
-    bool same_between_batches = false;  // excludes accuracy_depends_on_batch
+    bool reproducible = false;  // only algorithms with that attribute
+    bool optimized = false;     // never a naive one
+    // The result for an item is the same, bit by bit, in whatever batch it is: excludes
+    // accuracy_depends_on_batch and chooses as for a batch of one.
+    bool same_between_batches = false;
     bool reference = false;  // the last of the list, which defines the meaning; comes before profile
     std::string forced;      // exactly this algorithm, by name; comes before all others
     size_t workspace_limit = SIZE_MAX;

@@ -197,17 +197,19 @@ private:
     std::map<std::pair<ValueId, std::string>, ValueId> reordered_;
 };
 
-double estimate(const Graph& graph, const OpInfo& reorder) {
+// With `per_item` as for a batch of one.
+double estimate(const Graph& graph, const OpInfo& reorder, bool per_item) {
     double total = 0;
     for (auto& node : graph.nodes()) {
         auto& output = graph.value(node.outputs[0]).spec;
-        if (node.op == &reorder) total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms;
+        double items = per_item && is_image(output) ? double(std::max<int64_t>(output.shape[0], 1)) : 1;
+        if (node.op == &reorder) total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms / items;
         if (node.op->name != "conv2d" || !output.shape.is_known()) continue;
         double efficiency = plain_efficiency;
         for (auto& candidate : candidates)
             if (output.layout == Layout::named(candidate.layout)) efficiency = candidate.efficiency;
-        total +=
-            convolution_flops(graph.value(node.inputs[1]).spec, output) / (peak_flops_per_ms * efficiency);
+        total += convolution_flops(graph.value(node.inputs[1]).spec, output) /
+                 (peak_flops_per_ms * efficiency) / items;
     }
     return total;
 }
@@ -237,12 +239,13 @@ std::optional<double> measured(const Graph& graph, const PassOptions& options) {
 std::vector<double> costs_of(const std::vector<Graph>& graphs, const OpInfo& reorder,
                              const PassOptions& options) {
     std::vector<double> costs;
-    if (options.select.profile)
+    bool per_item = options.select.same_between_batches;  // then not even the layout depends on the batch
+    if (options.select.profile && !per_item)
         for (auto& graph : graphs)
             if (auto cost = measured(graph, options)) costs.push_back(*cost);
     if (costs.size() == graphs.size()) return costs;
     costs.clear();
-    for (auto& graph : graphs) costs.push_back(estimate(graph, reorder));
+    for (auto& graph : graphs) costs.push_back(estimate(graph, reorder, per_item));
     return costs;
 }
 

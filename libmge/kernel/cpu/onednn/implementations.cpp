@@ -93,11 +93,12 @@ PrimitiveAttr attributes(bool sum_destination, Activation activation) {
 
 std::vector<Candidate> candidates_of(const std::vector<Implementation>& list) {
     std::vector<Candidate> result;
-    for (bool locks : {false, true})
+    for (bool general : {false, true})
         for (auto& way : list) {
             auto same = [&](const Candidate& other) { return other.name == way.name; };
-            if (takes_locks(way.name) != locks || std::any_of(result.begin(), result.end(), same)) continue;
-            result.push_back({way.name, 0, {.locks = locks}});
+            if (is_general_product(way.name) != general || std::any_of(result.begin(), result.end(), same))
+                continue;
+            result.push_back({way.name, 0, attributes_of(way.name)});
         }
     return result;
 }

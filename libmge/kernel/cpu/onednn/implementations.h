@@ -29,10 +29,14 @@ PrimitiveAttr attributes(bool sum_destination, Activation activation);
 bool computes_in(DType dtype);
 inline constexpr auto not_computed = "f32, and bf16 where the instruction set has it";
 
-// gemm-based implementations take locks while they run.
-inline bool takes_locks(const std::string& name) { return name.find("gemm:") != std::string::npos; }
+// Those based on oneDNN's general matrix product take locks while they run. How it cuts the sums of an
+// element depends on all extents, the number of rows and so the batch among them.
+inline bool is_general_product(const std::string& name) { return name.find("gemm:") != std::string::npos; }
+inline Attributes attributes_of(const std::string& name) {
+    return {.accuracy_depends_on_batch = is_general_product(name), .locks = is_general_product(name)};
+}
 
-// The members of a family whose implementations were given the names of candidates. Those that lock go last.
+// The members of a family whose implementations were given the names of candidates. General products go last.
 std::vector<Candidate> candidates_of(const std::vector<Implementation>& list);
 // The one of that name; InternalError when there is none.
 PrimitiveDesc take_way(std::vector<Implementation> list, const std::string& name);

@@ -48,7 +48,6 @@ struct Way {
     std::string name;
     PrimitiveDesc desc;
     int rank;  // lower: tried first
-    bool locks;
 };
 
 Layout channel_blocks() { return Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"); }
@@ -176,7 +175,7 @@ int rank_of(const std::string& name, const ConvGeometry& g, bool weight_is_ready
         bool large_tiles = name.find("4x3") != std::string::npos;
         return large_tiles == (g.out[0] * g.out[1] > small_image) ? 0 : 1;
     }
-    if (takes_locks(name)) return 5;
+    if (is_general_product(name)) return 5;
     // Of the two for depthwise convolutions the older one was faster in every layer that was measured.
     bool second_choice = name.find("brdgmm") != std::string::npos;
     return reordered || second_choice ? 4 : 3;
@@ -195,7 +194,7 @@ std::vector<Way> ways_for(const Problem& p, const ConvGeometry& g, const Questio
         std::string name =
             text("onednn:", i.name, '/', layout(Op::x), ',', layout(Op::weight), ',', layout(Op::y));
         int rank = rank_of(i.name, g, weight_is_ready, reordered);
-        result.push_back({std::move(name), std::move(i.desc), rank, takes_locks(i.name)});
+        result.push_back({std::move(name), std::move(i.desc), rank});
     }
     return result;
 }
@@ -223,7 +222,7 @@ std::vector<Candidate> candidates(const Problem& p) {
         for (auto& way : ways_for<Op>(p, g, list[i])) {
             auto same = [&](auto& other) { return other.second.name == way.name; };
             if (std::any_of(ranked.begin(), ranked.end(), same)) continue;
-            ranked.push_back({way.rank, {way.name, i, {.locks = way.locks}}});
+            ranked.push_back({way.rank, {way.name, i, attributes_of(way.name)}});
         }
     std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first < b.first; });
     std::vector<Candidate> result;
