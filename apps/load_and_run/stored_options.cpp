@@ -39,6 +39,7 @@ std::string specs_text(const TensorSpecs& specs) {
     for (auto& spec : specs) result += text(result.empty() ? "" : "; ", spec);
     return result;
 }
+    {"fuse_preprocess", &GraphOptimization::fuse_preprocess},
 
 // The one layout that images lie in.
 std::string layout_of(const Program& program) {

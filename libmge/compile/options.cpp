@@ -40,12 +40,6 @@ void check_graph_opt(const GraphOptimization& o) {
     if (o.f16_io_f32_comp && o.f16_io_comp)
         contradiction("graph_opt.f16_io_comp", "contradicts f16_io_f32_comp; set one of them");
     if (o.tensorrt) missing("graph_opt.tensorrt", "there is no TensorRT backend in this build");
-    if (o.f16_io_f32_comp || o.f16_io_comp)
-        missing(o.f16_io_comp ? "graph_opt.f16_io_comp" : "graph_opt.f16_io_f32_comp",
-                "this build has no pass that stores values as float16");
-    if (o.fuse_preprocess.value_or(false))
-        missing("graph_opt.fuse_preprocess",
-                "this build has no kernel that converts, transposes and pads at once");
     if (o.jit && (*o.jit < 0 || *o.jit > 2))
         contradiction("graph_opt.jit", text(*o.jit, " is not 0, 1 or 2"));
 }

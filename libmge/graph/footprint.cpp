@@ -113,6 +113,7 @@ double adaptive_pooling_backward(const Call& c) {
 double each_input(const Call& c) { return elements(c.in(0)); }
 // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
 double normalisation(const Call& c) { return 7 * elements(c.in(0)); }
+double subtraction_and_scale(const Call& c) { return 2 * elements_out(c); }
 // Largest, difference, exponential, sum, quotient.
 double softmax(const Call& c) { return 5 * elements(c.in(0)); }
 double sgd(const Call& c) { return 3 * elements(c.in(0)); }
@@ -168,6 +169,7 @@ const Rule rules[] = {
     {&ops::Min::info, each_input},
     {&ops::Normal::info, nullptr},
     {&ops::Permutation::info, nullptr},
+    {&ops::Preprocess::info, subtraction_and_scale},
     {&ops::Prod::info, each_input},
     {&ops::ReduceToShape::info, each_input},
     {&ops::SgdStep::info, sgd},

@@ -54,6 +54,7 @@
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/vision/nms.h"
+#include "libmge/ops/vision/preprocess.h"
 #include "libmge/ops/vision/remap.h"
 #include "libmge/ops/vision/roi_pool2d.h"
 
@@ -169,6 +170,7 @@ using AllOps = TypeList<
     ops::Permutation,
     ops::Pow,
     ops::Prelu,
+    ops::Preprocess,
     ops::Prod,
     ops::Reciprocal,
     ops::ReduceToShape,

@@ -64,6 +64,7 @@ MGE_API Graph fuse_grain(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_bias(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_residual(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_activation(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_preprocess(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_elementwise(Graph graph, const PassOptions& options);
 MGE_API Graph choose_layout(Graph graph, const PassOptions& options);
 

@@ -20,6 +20,8 @@ constexpr std::array passes{
     // Before the fusions: scale and shift of a batch norm go into weights and bias.
     Pass{"fold_batch_norm", 2, fold_batch_norm},
     Pass{"fuse_grain", 2, fuse_grain},
+    // Before the elementwise fusions take its parts away.
+    Pass{"fuse_preprocess", 2, fuse_preprocess},
     // y = activation(conv + bias + residual): the epilogue is taken in from the inside out.
     Pass{"fuse_bias", 2, fuse_bias},
     Pass{"fuse_residual", 2, fuse_residual},
@@ -47,6 +49,7 @@ std::optional<bool> switch_of(const Pass& pass, const GraphOptimization& o) {
         return o.jit ? std::optional(*o.jit > 0) : std::nullopt;
     }
     // These know more operators than convolutions, so `false` is only for them to obey.
+    if (pass.name == "fuse_preprocess") return o.fuse_preprocess;
     bool is_bias = pass.name == "fuse_bias", is_residual = pass.name == "fuse_residual",
          is_activation = pass.name == "fuse_activation";
     if ((is_bias || is_activation) && o.fuse_conv_bias_nonlinearity == true) return true;

@@ -90,8 +90,8 @@ class Trace:
         """It has ended with these results."""
     @property
     def is_recorded(self) -> Any: ...
-    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}) -> megengine._mge.Model:
-        """The recording as a Model; an empty list of output names takes the operators' names."""
+    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, store_as_f16: bool = False) -> megengine._mge.Model:
+        """The recording as a Model; an empty list of output names takes the operators' names. store_as_f16: with weights and values between operators as float16."""
 
 class TraceError(RuntimeError):
     """A traced function did something else than when it was recorded."""
@@ -1180,6 +1180,16 @@ class ops:
     @staticmethod
     def prelu(a: Operand, b: Operand) -> Tensor:
         """a where it is not negative, else a times b.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def preprocess(x: Operand, mean: Operand, scale: Operand, *, channels_last: bool = True) -> Tensor:
+        """Images as a camera gives them, made ready for a network in one step: y[n, c, h, w] = (x[n, h, w, c] - mean[c]) * scale[c] as float32. Mean and scale are vectors; where they are longer than x has channels, x counts as 0 there.
+
+        Args:
+            channels_last: x is (N, H, W, C), else (N, C, H, W); the result is always the latter.
         Returns:
             y
         """

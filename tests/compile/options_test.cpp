@@ -340,8 +340,7 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
     refuse([](auto& o) { o.graph_opt.f16_io_comp = true; }, ErrorCode::device, "f16_io_comp");
     refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = true; }, ErrorCode::device, "f16_io_f32_comp");
     refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = o.graph_opt.f16_io_comp = true; }, ErrorCode::usage,
-           "contradicts");
-    refuse([](auto& o) { o.graph_opt.fuse_preprocess = true; }, ErrorCode::device, "fuse_preprocess");
+           "[graph_opt.f16_io_comp] contradicts graph_opt.f16_io_f32_comp");
     refuse([](auto& o) { o.graph_opt.jit = 5; }, ErrorCode::usage, "jit");
     refuse([](auto& o) { o.level = -4; }, ErrorCode::usage, "graph_opt_level");
     refuse([](auto& o) { o.level = 4; }, ErrorCode::usage, "graph_opt_level");

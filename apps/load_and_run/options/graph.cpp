@@ -97,11 +97,8 @@ void check(const GraphOptions& o) {
         fail("--layout-transform", text("'", o.layout_transform, "' is neither cpu nor cuda"));
     if (o.layout_transform == "cuda")
         throw DeviceError("[--layout-transform] there is no CUDA backend in this build (no libmge_cuda.so)");
-    if (o.enable_ioc16)
-        throw DeviceError("[--enable-ioc16] this build has no pass that stores values as float16");
-    if (o.fuse_preprocess.value_or(false))
-        throw DeviceError(
-            "[--enable-fuse-preprocess] this build has no kernel that converts, transposes and pads at once");
+    if (o.enable_ioc16 && o.enable_io16xc32)
+        fail("--enable-ioc16", "contradicts --enable-io16xc32; give one of them");
     if (!o.layout_transform_dump.empty() && o.layout_transform.empty())
         fail("--layout-transform-dump", "needs --layout-transform cpu");
     if (!o.layout_transform.empty() && !o.formats.empty())

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Preprocess {
+    static constexpr auto name = "preprocess";
+    static constexpr auto doc =
+        "Images as a camera gives them, made ready for a network in one step: y[n, c, h, w] = (x[n, h, w, c] "
+        "- "
+        "mean[c]) * scale[c] as float32. Mean and scale are vectors; where they are longer than x has "
+        "channels, x counts as 0 there.";
+    static constexpr auto inputs =
+        names(InputInfo("x", InputKind::required, false, false), unpromoted("mean"), unpromoted("scale"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        bool channels_last = true;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::channels_last>(
+        "channels_last", "x is (N, H, W, C), else (N, C, H, W); the result is always the latter."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Preprocess);
+inline constexpr OpFunction<Preprocess> preprocess{};
+
+}  // namespace mge::ops

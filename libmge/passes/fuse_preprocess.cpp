@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// convert, subtract, scale, pad channels, transpose => preprocess, in whatever order they stand behind an
+// input of the graph, where nobody reads what lies between. All of them together are y = a[c] · x + b[c] with
+// the channels of x moved to axis 1 (or there already), so y = (x − mean[c]) · scale[c]: mean = −b / a and
+// scale = a, worked out in double from the graph's constants. Channels that padding adds have a = 0 and are
+// written with x = 0, mean = −b, scale = 1.
+//
+// By itself the engine does this where a transpose or a padding is spared; steps that are elementwise all
+// through are left to fuse_elementwise, unless the switch asks for them.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "libmge/device/device.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/transpose.h"
+#include "libmge/ops/vision/preprocess.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+constexpr int image_rank = 4, channel_axis = 1;
+using Order = std::array<int, image_rank>;
+constexpr Order unchanged{0, 1, 2, 3}, from_channels_last{0, 3, 1, 2};
+
+struct Affine {
+    double a = 1, b = 0;
+};
+
+// What the steps so far make of the input.
+struct Prefix {
+    bool channels_last = true;
+    Order order = unchanged;  // axis i of the value is axis order[i] of the input
+    std::vector<Affine> channels;
+    size_t input_channels = 0;
+    bool is_float = false, moves = false;
+    std::vector<NodeId> steps;
+
+    int axis_of_channels() const {
+        int axis = channels_last ? 3 : 1;
+        return int(std::find(order.begin(), order.end(), axis) - order.begin());
+    }
+    bool is_image() const { return is_float && order == (channels_last ? from_channels_last : unchanged); }
+};
+
+// The one value that a tensor is full of.
+std::optional<double> uniform_value(const Graph& graph, ValueId id) {
+    auto& value = graph.value(id);
+    if (value.producer >= 0 && graph.node(value.producer).op == &ops::Full::info)
+        return graph.node(value.producer).as<ops::Full::Params>().value;
+    if (!value.is_constant() || value.spec.dtype != DType::f32 || value.spec.numel() == 0)
+        return std::nullopt;
+    auto* first = value.constant.data<float>();
+    if (std::any_of(first, first + value.spec.numel(), [&](float x) { return !(x == *first); }))
+        return std::nullopt;
+    return double(*first);
+}
+
+// A constant operand as one number per channel; empty when it varies otherwise.
+std::vector<double> per_channel(const Tensor& constant, int axis, size_t channels) {
+    auto& shape = constant.shape();
+    if (constant.dtype() != DType::f32 || shape.rank() > image_rank) return {};
+    for (int i = 0; i < shape.rank(); ++i) {
+        bool is_channel = i + image_rank - shape.rank() == axis;
+        if (shape[i] != 1 && !(is_channel && shape[i] == int64_t(channels))) return {};
+    }
+    std::vector<double> values(channels);
+    for (size_t c = 0; c < channels; ++c) values[c] = constant.data<float>()[shape.numel() == 1 ? 0 : c];
+    return values;
+}
+
+// One operator applied to value · a + b with a constant on its right or left; false when it is none of these.
+bool combine(const OpInfo* op, bool constant_is_right, double k, Affine& x) {
+    if (op == &ops::Add::info) {
+        x.b += k;
+    } else if (op == &ops::Sub::info) {
+        x = constant_is_right ? Affine{x.a, x.b - k} : Affine{-x.a, k - x.b};
+    } else if (op == &ops::Mul::info) {
+        x = {x.a * k, x.b * k};
+    } else if (op == &ops::Div::info && constant_is_right) {
+        x = {x.a / k, x.b / k};
+    } else {
+        return false;
+    }
+    return std::isfinite(x.a) && std::isfinite(x.b);
+}
+
+class Matcher {
+public:
+    explicit Matcher(const Graph& graph) : graph_(graph), uses_(graph.use_counts()) {}
+
+    // The longest chain behind the input that is one preprocess.
+    std::optional<Prefix> match(ValueId input, bool channels_last,
+                                const std::vector<NodeId>& reader_of) const {
+        auto& spec = graph_.value(input).spec;
+        if (!spec.shape.is_known() || spec.shape.rank() != image_rank || spec.dtype == DType::boolean)
+            return std::nullopt;
+        Prefix prefix{.channels_last = channels_last};
+        prefix.input_channels = size_t(spec.shape[channels_last ? 3 : channel_axis]);
+        if (prefix.input_channels == 0) return std::nullopt;
+        prefix.channels.resize(prefix.input_channels);
+        prefix.is_float = spec.dtype == DType::f32;
+        std::optional<Prefix> longest;
+        ValueId value = input;
+        while (uses_[size_t(value)] == 1 && reader_of[size_t(value)] >= 0) {
+            NodeId id = reader_of[size_t(value)];
+            auto& node = graph_.node(id);
+            if (!graph_.value(node.outputs[0]).spec.shape.is_known() || !take(prefix, node, value)) break;
+            prefix.steps.push_back(id);
+            value = node.outputs[0];
+            if (prefix.is_image()) longest = prefix;
+        }
+        return longest;
+    }
+
+private:
+    bool take(Prefix& prefix, const Node& node, ValueId value) const {
+        if (node.op == &ops::Convert::info) return take_convert(prefix, node);
+        if (node.op == &ops::Transpose::info) return take_transpose(prefix, node);
+        if (node.op == &ops::Pad::info) return take_pad(prefix, node);
+        if (node.op == &ops::Concat::info) return take_concat(prefix, node, value);
+        return prefix.is_float && take_arithmetic(prefix, node, value);
+    }
+    static bool take_convert(Prefix& prefix, const Node& node) {
+        bool is_first = !prefix.is_float && node.as<ops::Convert::Params>().dtype == DType::f32;
+        prefix.is_float = true;
+        return is_first;
+    }
+    static bool take_transpose(Prefix& prefix, const Node& node) {
+        auto axes = ops::transpose_axes(node.as<ops::Transpose::Params>(), image_rank);
+        Order order{};
+        for (size_t i = 0; i < order.size(); ++i) order[i] = prefix.order[size_t(axes[i])];
+        prefix.order = order;
+        prefix.moves = true;
+        return true;
+    }
+    static bool take_pad(Prefix& prefix, const Node& node) {
+        auto& p = node.as<ops::Pad::Params>();
+        int axis = prefix.axis_of_channels();
+        for (size_t i = 0; i < size_t(image_rank); ++i)
+            if (p.before[i] != 0 || (int(i) != axis && p.after[i] != 0)) return false;
+        return p.mode == ops::PadMode::constant && add_channels(prefix, p.after[size_t(axis)], p.value);
+    }
+    bool take_concat(Prefix& prefix, const Node& node, ValueId value) const {
+        if (node.inputs.size() != 2 || node.inputs[0] != value) return false;
+        int axis = node.as<ops::Concat::Params>().axis;
+        if ((axis < 0 ? axis + image_rank : axis) != prefix.axis_of_channels()) return false;
+        auto uniform = uniform_value(graph_, node.inputs[1]);
+        auto& shape = graph_.value(node.inputs[1]).spec.shape;
+        return uniform && shape.is_known() &&
+               add_channels(prefix, shape[prefix.axis_of_channels()], *uniform);
+    }
+    static bool add_channels(Prefix& prefix, int64_t count, double x) {
+        // As an integer the value could still wrap around.
+        if (!std::isfinite(x) || (!prefix.is_float && x != 0)) return false;
+        prefix.channels.insert(prefix.channels.end(), size_t(count), Affine{0, x});
+        prefix.moves = true;
+        return true;
+    }
+    bool take_arithmetic(Prefix& prefix, const Node& node, ValueId value) const {
+        if (node.inputs.size() != 2) return false;
+        bool is_right = node.inputs[0] == value;
+        Tensor constant = constant_of(graph_, node.inputs[is_right ? 1 : 0]);
+        if (!constant) return false;
+        auto numbers = per_channel(constant, prefix.axis_of_channels(), prefix.channels.size());
+        if (numbers.empty()) return false;
+        for (size_t c = 0; c < numbers.size(); ++c)
+            if (!combine(node.op, is_right, numbers[c], prefix.channels[c])) return false;
+        return std::all_of(prefix.channels.begin(),
+                           prefix.channels.begin() + ptrdiff_t(prefix.input_channels),
+                           [](const Affine& x) { return x.a != 0; });
+    }
+
+    const Graph& graph_;
+    std::vector<int> uses_;
+};
+
+// By value, a node that reads it.
+std::vector<NodeId> readers(const Graph& graph) {
+    std::vector<NodeId> result(graph.values().size(), -1);
+    for (size_t i = 0; i < graph.nodes().size(); ++i)
+        for (ValueId id : graph.node(NodeId(i)).inputs)
+            if (id != no_value) result[size_t(id)] = NodeId(i);
+    return result;
+}
+
+Tensor vector_of(const std::vector<float>& values) {
+    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data());
+}
+
+void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
+    std::vector<float> mean, scale;
+    for (size_t c = 0; c < prefix.channels.size(); ++c) {
+        auto [a, b] = prefix.channels[c];
+        bool is_padding = c >= prefix.input_channels;
+        mean.push_back(float(0 - (is_padding ? b : b / a)));  // never −0
+        scale.push_back(float(is_padding ? 1 : a));
+    }
+    auto params = std::make_shared<ops::Preprocess::Params>(ops::Preprocess::Params{prefix.channels_last});
+    ValueId means = rewrite.target().add_constant(vector_of(mean));
+    ValueId scales = rewrite.target().add_constant(vector_of(scale));
+    auto& last = rewrite.source().node(prefix.steps.back());
+    rewrite.emit(prefix.steps.back(), ops::Preprocess::info, params, {rewrite(input), means, scales},
+                 last.name);
+    for (NodeId step : prefix.steps) rewrite.absorb(step, rewrite(last.outputs[0]));
+}
+
+}  // namespace
+
+Graph fuse_preprocess(Graph graph, const PassOptions& options) {
+    bool is_asked_for = options.graph_opt.fuse_preprocess.value_or(false);
+    Matcher matcher(graph);
+    auto reader_of = readers(graph);
+    std::vector<std::pair<ValueId, Prefix>> found;
+    for (ValueId input : graph.inputs()) {
+        std::optional<Prefix> best;
+        for (bool channels_last : {true, false}) {
+            auto prefix = matcher.match(input, channels_last, reader_of);
+            if (prefix && (!best || prefix->steps.size() > best->steps.size())) best = std::move(prefix);
+        }
+        if (best && best->steps.size() > 1 && (best->moves || is_asked_for)) found.emplace_back(input, *best);
+    }
+    if (found.empty()) return graph;
+    Rewrite rewrite(graph);
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        auto it = std::ranges::find_if(found, [&](auto& f) { return f.second.steps.back() == NodeId(i); });
+        if (it != found.end())
+            emit(rewrite, it->first, it->second);
+        else
+            rewrite.copy(NodeId(i));
+    }
+    return remove_dead_nodes(rewrite.finish(), options);
+}
+
+}  // namespace mge
