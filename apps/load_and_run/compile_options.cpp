@@ -41,6 +41,7 @@ void set_graph_optimization(const GraphOptions& o, GraphOptimization& result) {
     if (o.jit_level) result.jit = o.jit_level;
     result.jit_config = {o.jit_fuse_dimshuffle, o.jit_fuse_reduce};
     result.f16_io_comp = o.enable_ioc16;
+    result.f16_io_f32_comp = o.enable_io16xc32;
 }
 
 cli::Json switch_json(const std::optional<bool>& value) {
@@ -80,6 +81,7 @@ cli::Json to_json(const CompileOptions& o) {
             {"jit_fuse_dimshuffle", switch_json(g.jit_config.fuse_dimshuffle)},
             {"jit_fuse_reduce", switch_json(g.jit_config.fuse_reduce)},
             {"f16_io_comp", g.f16_io_comp},
+            {"f16_io_f32_comp", g.f16_io_f32_comp},
             {"layout", o.layout},
             {"layout_transform", o.measure_layouts},
             {"enable_mem_plan_opt", o.seq_opt.enable_mem_plan_opt},

@@ -167,6 +167,7 @@ Json test_cases_json(const std::vector<TestCaseResult>& results) {
 Json memory_json(const Program& program) {
     MemoryReport m = program.memory();
     return {{"weights", m.weights},
+            {"constants", m.constants},
             {"released_weights", m.released_weights},
             {"made_weights", m.made_weights},
             {"packed_weights", m.packed_weights},
@@ -196,6 +197,8 @@ Json algorithms_json(const Program& program) {
         list.push_back({{"op", step.op},
                         {"name", step.name},
                         {"algorithm", step.algorithm},
+                        {"dtype", name_of(program.values().at(size_t(step.outputs.at(0))).spec.dtype)},
+                        {"compute", name_of(step.compute)},
                         {"source", name_of(step.source)},
                         {"measured_ms", step.milliseconds},
                         {"workspace", step.workspace}});

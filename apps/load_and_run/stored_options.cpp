@@ -18,10 +18,19 @@ struct Switch {
     const char* name;
     std::optional<bool> GraphOptimization::*member;
 };
+struct Precision16 {
+    const char* name;
+    bool GraphOptimization::*member;
+};
+constexpr Precision16 precisions[] = {
+    {"f16_io_comp", &GraphOptimization::f16_io_comp},
+    {"f16_io_f32_comp", &GraphOptimization::f16_io_f32_comp},
+};
 constexpr Switch switches[] = {
     {"fuse_conv_bias_nonlinearity", &GraphOptimization::fuse_conv_bias_nonlinearity},
     {"fuse_conv_bias_with_z", &GraphOptimization::fuse_conv_bias_with_z},
     {"fuse_grain", &GraphOptimization::fuse_grain},
+    {"fuse_preprocess", &GraphOptimization::fuse_preprocess},
     {"weight_preprocess", &GraphOptimization::weight_preprocess},
 };
 
@@ -39,7 +48,6 @@ std::string specs_text(const TensorSpecs& specs) {
     for (auto& spec : specs) result += text(result.empty() ? "" : "; ", spec);
     return result;
 }
-    {"fuse_preprocess", &GraphOptimization::fuse_preprocess},
 
 // The one layout that images lie in.
 std::string layout_of(const Program& program) {
@@ -57,6 +65,8 @@ void store_options(Model& model, const CompileOptions& options, const Program& p
         if (auto& value = options.graph_opt.jit_config.*s.member) result[s.name] = *value;
     for (auto& s : switches)
         if (auto& value = options.graph_opt.*s.member) result[s.name] = *value;
+    for (auto& p : precisions)
+        if (options.graph_opt.*p.member) result[p.name] = true;
     TensorSpecs inputs;
     for (auto& port : program.inputs()) inputs.push_back(port.spec);
     result["inputs"] = specs_text(inputs);
@@ -85,6 +95,8 @@ std::optional<StoredOptions> stored_options(const Model& model) {
             if (json.contains(s.name)) o.graph_opt.jit_config.*s.member = json[s.name].get<bool>();
         for (auto& s : switches)
             if (json.contains(s.name)) o.graph_opt.*s.member = json[s.name].get<bool>();
+        for (auto& p : precisions)
+            if (json.contains(p.name)) o.graph_opt.*p.member = json[p.name].get<bool>();
         stored.inputs = json.at("inputs").get<std::string>();
         stored.threads = json.at("threads").get<int>();
         stored.algorithms = json.at("algorithms").get<std::vector<std::string>>();

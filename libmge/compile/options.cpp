@@ -38,7 +38,7 @@ void check_sublinear(const SublinearMemConfig& o) {
 
 void check_graph_opt(const GraphOptimization& o) {
     if (o.f16_io_f32_comp && o.f16_io_comp)
-        contradiction("graph_opt.f16_io_comp", "contradicts f16_io_f32_comp; set one of them");
+        contradiction("graph_opt.f16_io_comp", "contradicts graph_opt.f16_io_f32_comp; set one of them");
     if (o.tensorrt) missing("graph_opt.tensorrt", "there is no TensorRT backend in this build");
     if (o.jit && (*o.jit < 0 || *o.jit > 2))
         contradiction("graph_opt.jit", text(*o.jit, " is not 0, 1 or 2"));

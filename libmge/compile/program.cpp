@@ -62,6 +62,13 @@ SourceNode describe(const Graph& graph, NodeId id) {
     return {id, std::string(node.op->name), std::move(name)};
 }
 
+DType compute_dtype(const Graph& graph, const Node& node) {
+    for (auto* ids : {&node.inputs, &node.outputs})
+        for (ValueId id : *ids)
+            if (id != no_value && is_float(graph.value(id).spec.dtype)) return DType::f32;
+    return graph.value(node.outputs.at(0)).spec.dtype;
+}
+
 ValueReport::Place place_of(Buffer::Kind kind) {
     switch (kind) {
         case Buffer::Kind::arena:
@@ -111,6 +118,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
         outputs_.push_back(port_of(graph, graph.outputs()[i], "output", i));
+    // Two programs that both measure may choose differently: for equal results they need one cache.
+    if (options_.select.same_between_batches && !options_.select.cache) options_.select.profile = false;
     // Equal problems are measured once, also when the caller keeps no cache.
     std::unique_ptr<FastrunCache> own_cache;
     if ((options_.select.profile || options_.measure_layouts) && !options_.select.cache) {
@@ -118,8 +127,6 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         options_.select.cache = own_cache.get();
     }
     std::vector<SourceNode> sources;
-    // Two programs that both measure may choose differently: for equal results they need one cache.
-    if (options_.select.same_between_batches && !options_.select.cache) options_.select.profile = false;
     for (size_t i = 0; i < graph.nodes().size(); ++i) sources.push_back(describe(graph, NodeId(i)));
     auto endpoints = find_endpoints(graph, options_.opr_attribute.sublinear_memory_endpoint);
     if (options_.level < 0) {
@@ -131,6 +138,10 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     }
     options_.own_passes.clear();
     if (options_.enable_sublinear_memory_opt) give_up_values(endpoints);
+    std::set<const void*> constants;
+    for (auto& value : graph_.values())
+        if (value.is_constant() && constants.insert(value.constant.data()).second)
+            memory_.constants += value.spec.bytes();
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
     // Without a plan every value is a block of its own.
@@ -284,6 +295,7 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
         report.outputs = node.outputs;
         report.is_repeated = std::ranges::binary_search(repeated_, step.node);
         report.footprint = footprint(graph_, node);
+        report.compute = compute_dtype(graph_, node);
         if (step.choice.algorithm) {
             report.algorithm = step.choice.candidate.name;
             report.source = step.choice.source;

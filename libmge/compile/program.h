@@ -31,6 +31,8 @@ struct StepReport {
     std::vector<ValueId> inputs, outputs;
     bool is_repeated = false;  // computes again what an earlier step did, whose result was given up
     Footprint footprint;
+    // In which its products and sums are made; no kernel of a CPU does arithmetic in half precision.
+    DType compute = DType::none;
     std::string problem;  // the key under which the fast-run cache knows it; empty when chosen at run time
 };
 
@@ -54,6 +56,7 @@ struct MemoryReport {
     size_t weights_in_file = 0;   // of those, in a mapped file
     size_t released_weights = 0;  // constants as they came that the program needs no more
     size_t made_weights = 0;      // constants that passes computed and a step reads
+    size_t constants = 0;         // of the compiled graph, those read as packed copies too
     size_t packed_weights = 0;    // copies made by prepared algorithms, each piece once
     size_t plan = 0;              // the arena: activations and workspaces
     size_t plan_lower_bound = 0;  // no plan for the chosen algorithms can be smaller

@@ -159,10 +159,11 @@ Choice each_item(Choice one, const Problem& problem, const BatchOperands& operan
         state.input_bytes.push_back(bytes(problem.inputs[i], operands.inputs[i]));
     for (size_t i = 0; i < problem.outputs.size(); ++i)
         state.output_bytes.push_back(bytes(problem.outputs[i], operands.outputs[i]));
-    size_t workspace = state.inner.workspace(), packed = state.inner.packed_bytes();
+    size_t workspace = state.inner.workspace();
+    PackedInputs packed = state.inner.packed();
     one.algorithm = &each_item_algorithm;
     one.candidate.name = std::string(each_item_prefix) + one.candidate.name;
-    one.prepared = Prepared::make(std::move(state), workspace, packed);
+    one.prepared = Prepared::make(std::move(state), workspace, std::move(packed));
     one.problem = problem.key();
     return one;
 }

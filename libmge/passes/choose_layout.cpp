@@ -167,10 +167,19 @@ private:
         return true;
     }
 
+    // Moving f16 and writing f32 to its place is less work than moving f32.
+    bool widens_at_the_end(const Node& node) const {
+        if (node.op->name != "convert") return false;
+        auto &from = source_.value(node.inputs[0]).spec, &to = source_.value(node.outputs[0]).spec;
+        auto& outputs = source_.outputs();
+        return size_of(to.dtype) > size_of(from.dtype) &&
+               std::find(outputs.begin(), outputs.end(), node.outputs[0]) != outputs.end();
+    }
+
     void place(NodeId id) {
         auto& node = source_.node(id);
         auto inputs = rewrite_(node.inputs);
-        if (is_settled(node))
+        if (is_settled(node) && !widens_at_the_end(node))
             for (auto& form : forms(node, inputs)) {
                 if (!works(node, form, inputs)) continue;
                 for (size_t i = 0; i < inputs.size(); ++i)

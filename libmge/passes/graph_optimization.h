@@ -24,7 +24,7 @@ struct GraphOptimization {
     std::optional<int> jit;
     JitConfig jit_config;
     bool f16_io_f32_comp = false;  // values between steps stored as float16
-    bool f16_io_comp = false;      // and computed in it where the device can
+    bool f16_io_comp = false;      // and computed in it where the device can: a CPU cannot
     bool tensorrt = false;
 };
 

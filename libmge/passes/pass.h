@@ -36,9 +36,12 @@ struct PassOptions {
     int log_level = 1;
 };
 
+// A pass of this level runs only when it is named or its switch is on.
+inline constexpr int on_request = 100;
+
 struct Pass {
     std::string_view name;
-    int level;  // 0: always; 1: algebra, visible in rounding only; 2: fusion and layouts
+    int level;  // 0: always; 1: algebra, visible in rounding only; 2: fusion and layouts; on_request
     Graph (*run)(Graph, const PassOptions&);
 };
 
@@ -61,11 +64,12 @@ MGE_API Graph simplify_algebra(Graph graph, const PassOptions& options);
 MGE_API Graph merge_duplicates(Graph graph, const PassOptions& options);
 MGE_API Graph fold_batch_norm(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_grain(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_preprocess(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_bias(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_residual(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_activation(Graph graph, const PassOptions& options);
-MGE_API Graph fuse_preprocess(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_elementwise(Graph graph, const PassOptions& options);
+MGE_API Graph store_as_f16(Graph graph, const PassOptions& options);
 MGE_API Graph choose_layout(Graph graph, const PassOptions& options);
 
 }  // namespace mge

@@ -28,6 +28,8 @@ constexpr std::array passes{
     Pass{"fuse_activation", 2, fuse_activation},
     // What no other operator has taken in.
     Pass{"fuse_elementwise", 2, fuse_elementwise},
+    // After the fusions, whose insides stay f32.
+    Pass{"store_as_f16", on_request, store_as_f16},
     // Last: its cost is that of the operators as they will run, epilogues included.
     Pass{"choose_layout", 2, choose_layout},
 };
@@ -48,8 +50,9 @@ std::optional<bool> switch_of(const Pass& pass, const GraphOptimization& o) {
         if (o.jit_config.fuse_dimshuffle == true || o.jit_config.fuse_reduce == true) return true;
         return o.jit ? std::optional(*o.jit > 0) : std::nullopt;
     }
-    // These know more operators than convolutions, so `false` is only for them to obey.
     if (pass.name == "fuse_preprocess") return o.fuse_preprocess;
+    if (pass.name == "store_as_f16" && (o.f16_io_f32_comp || o.f16_io_comp)) return true;
+    // These know more operators than convolutions, so `false` is only for them to obey.
     bool is_bias = pass.name == "fuse_bias", is_residual = pass.name == "fuse_residual",
          is_activation = pass.name == "fuse_activation";
     if ((is_bias || is_activation) && o.fuse_conv_bias_nonlinearity == true) return true;

@@ -93,18 +93,27 @@ std::vector<std::string> default_output_names(const Graph& graph) {
     return names;
 }
 
+// Batch norms go into convolutions first, while their scales are still exact.
+Graph with_halves(Graph graph) {
+    PassOptions options{.level = 0};
+    options.passes["fold_batch_norm"] = options.passes["store_as_f16"] = true;
+    return run_passes(std::move(graph), options);
+}
+
 std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std::string>& input_names,
                                       const std::vector<std::string>& output_names,
-                                      const std::map<std::string, std::string>& metadata) {
+                                      const std::map<std::string, std::string>& metadata, bool store_as_f16) {
     Model model;
     model.graph = remove_dead_nodes(trace.graph(), {});
     if (model.graph.outputs().empty())
         throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
     refuse_training(model.graph);
     separate_outputs(model.graph);
+    auto default_names = default_output_names(model.graph);
+    if (store_as_f16) model.graph = with_halves(std::move(model.graph));
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
-    name_values(model.graph, model.graph.outputs(),
-                output_names.empty() ? default_output_names(model.graph) : output_names, "outputs");
+    name_values(model.graph, model.graph.outputs(), output_names.empty() ? default_names : output_names,
+                "outputs");
     model.metadata = metadata;
     return std::make_shared<LoadedModel>(std::move(model));
 }
@@ -226,8 +235,9 @@ void add_trace(PyObject* module_object) {
         .def("abort", &Trace::abort, "It has failed.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
         .def("to_model", &to_model, nb::arg("input_names"), nb::arg("output_names"),
-             nb::arg("metadata") = std::map<std::string, std::string>(),
-             "The recording as a Model; an empty list of output names takes the operators' names.");
+             nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("store_as_f16") = false,
+             "The recording as a Model; an empty list of output names takes the operators' names. "
+             "store_as_f16: with weights and values between operators as float16.");
     add_model(module);
     module.def(
         "pause_trace",

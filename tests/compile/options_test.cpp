@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <random>
 
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
@@ -231,6 +232,72 @@ TEST(FuseGrain, JoinsThreeAndLeavesWhatIsReadTwice) {
     EXPECT_EQ(count_steps(twice, options(2)), 2u);
 }
 
+Tensor noise(const Shape& shape, unsigned seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-0.5f, 0.5f);
+    std::vector<float> values(size_t(shape.numel()));
+    for (auto& v : values) v = uniform(random);
+    return constant(shape, values);
+}
+
+// Three convolutions as above, on images as large as those of a network's first stages.
+Graph large_conv_net(int64_t channels, int64_t size) {
+    return record({f32({1, channels, size, size})}, [&](const Tensors& x) {
+        auto convolve = [&](const Tensor& t, int seed) {
+            Tensor y = ops::conv2d(t, noise({channels, channels, 3, 3}, seed), {.padding = {1, 1}});
+            return ops::add(y, noise({1, channels, 1, 1}, seed));
+        };
+        Tensor first = ops::relu(convolve(x[0], 1));
+        Tensor second = ops::relu(convolve(first, 2));
+        return Tensors{ops::relu(ops::add(convolve(second, 3), first))};
+    });
+}
+
+// What the images' dtypes are between the first and the last step.
+void expect_inner_values_are_f16(const Program& program) {
+    for (auto& value : program.values())
+        if (value.place == ValueReport::Place::arena || value.place == ValueReport::Place::constant) {
+            EXPECT_EQ(value.spec.dtype, DType::f16) << value.name;
+        }
+    for (auto* ports : {&program.inputs(), &program.outputs()})
+        for (auto& port : *ports) EXPECT_EQ(port.spec.dtype, DType::f32);
+}
+
+TEST(F16InputOutput, HalvesWeightsAndPlan) {
+    for (int64_t channels : {16, 32})
+        for (const char* layout : {"auto", "nchw", "nhwc"})
+            for (bool fuses : {true, false}) {
+                SCOPED_TRACE(text(channels, " channels, ", layout, fuses ? ", fused" : ""));
+                Graph graph = large_conv_net(channels, 32);
+                CompileOptions wide = options(2), half = options(2);
+                wide.layout = half.layout = layout;
+                wide.graph_opt.fuse_conv_bias_nonlinearity = half.graph_opt.fuse_conv_bias_nonlinearity =
+                    fuses;
+                wide.graph_opt.fuse_conv_bias_with_z = half.graph_opt.fuse_conv_bias_with_z = fuses;
+                half.graph_opt.f16_io_f32_comp = true;
+                auto a = Program::compile(graph, wide), b = Program::compile(graph, half);
+                expect_inner_values_are_f16(*b);
+                EXPECT_EQ(b->memory().constants * 2, a->memory().constants);
+                EXPECT_LE(double(b->memory().plan), 0.55 * double(a->memory().plan));
+                for (auto& step : b->steps()) EXPECT_EQ(step.compute, DType::f32) << step.op;
+                Tensors x{noise({1, channels, 32, 32}, 5)};
+                Tensor expected = run(graph, wide, x)[0], got = run(graph, half, x)[0];
+                double largest = 0, error = 0;
+                for (int64_t i = 0; i < got.spec().numel(); ++i) {
+                    double e = expected.data<float>()[i];
+                    largest = std::max(largest, std::abs(e));
+                    error = std::max(error, std::abs(got.data<float>()[i] - e));
+                }
+                EXPECT_GT(error, 0) << "as if nothing had been rounded";
+                EXPECT_LE(error, 1e-3 * largest);
+                // No CPU kernel computes in f16.
+                half.graph_opt.f16_io_f32_comp = false;
+                half.graph_opt.f16_io_comp = true;
+                Tensor native = run(graph, half, x)[0];
+                EXPECT_EQ(std::memcmp(native.data(), got.data(), got.spec().bytes()), 0);
+            }
+}
+
 // Eight elementwise steps and a sum.
 Graph chain() {
     return record({f32({256, 1024})}, [](const Tensors& x) {
@@ -337,8 +404,6 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
         }
     };
     refuse([](auto& o) { o.graph_opt.tensorrt = true; }, ErrorCode::device, "tensorrt");
-    refuse([](auto& o) { o.graph_opt.f16_io_comp = true; }, ErrorCode::device, "f16_io_comp");
-    refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = true; }, ErrorCode::device, "f16_io_f32_comp");
     refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = o.graph_opt.f16_io_comp = true; }, ErrorCode::usage,
            "[graph_opt.f16_io_comp] contradicts graph_opt.f16_io_f32_comp");
     refuse([](auto& o) { o.graph_opt.jit = 5; }, ErrorCode::usage, "jit");

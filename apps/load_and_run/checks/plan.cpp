@@ -45,6 +45,10 @@ std::string step_text(size_t i, const StepReport& step) {
 void PlanWriter::add(const Graph& model, const CompileOptions& options, const Program& program) {
     Json inputs = Json::array(), steps = Json::array(), passes = Json::object();
     for (auto& port : program.inputs()) inputs.push_back({{"name", port.name}, {"spec", text(port.spec)}});
+    // Switches that add or take away steps are passes of those names.
+    auto& switches = options.graph_opt;
+    if (switches.f16_io_comp || switches.f16_io_f32_comp) passes["store_as_f16"] = true;
+    if (switches.fuse_preprocess) passes["fuse_preprocess"] = *switches.fuse_preprocess;
     for (auto& [name, is_on] : options.passes) passes[name] = is_on;
     for (size_t i = 0; i < program.steps().size(); ++i) {
         auto& step = program.steps()[i];

@@ -40,7 +40,10 @@ void add_formats(CLI::App& app, GraphOptions& o) {
     app.add_option("--layout-transform-dump", o.layout_transform_dump,
                    "With --layout-transform: write the transformed model")
         ->type_name("FILE.mge");
-    app.add_flag("--enable-ioc16", o.enable_ioc16, "Store weights and values between steps as float16");
+    app.add_flag("--enable-ioc16", o.enable_ioc16,
+                 "Store weights and values between steps as float16, compute in it where the device can");
+    app.add_flag("--enable-io16xc32", o.enable_io16xc32,
+                 "Store weights and values between steps as float16, compute in float32");
 }
 
 void add_switches(CLI::App& app, GraphOptions& o) {

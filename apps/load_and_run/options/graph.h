@@ -14,7 +14,7 @@ namespace mge::load_and_run {
 struct GraphOptions {
     std::vector<std::string> formats;  // of --enable-nchw4 and its like: at most one
     std::string layout_transform, layout_transform_dump;
-    bool enable_ioc16 = false;
+    bool enable_ioc16 = false, enable_io16xc32 = false;
 
     // Unset: the engine decides.
     std::optional<bool> fuse_preprocess, fuse_grain, weight_preprocess;

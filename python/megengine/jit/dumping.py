@@ -26,7 +26,7 @@ DumpInfo = namedtuple(
     ],
 )
 
-# Options of other layouts and precisions: the engine chooses when it compiles, so these are hints.
+# Options of dumps. Those of layouts and fusions are hints: the engine chooses when it compiles.
 OPTIMIZE_OPTIONS = frozenset(
     f"enable_{name}"
     for name in (
@@ -107,7 +107,10 @@ def dump(
         dump_format: None, ``"FBS"`` or ``"FBS_V2"``: accepted; the format is .mge.
         model_version: accepted, without effect.
         compat_older_version: accepted, without effect.
-        kwargs: layout options such as ``enable_nchw88``: accepted as hints.
+        kwargs: ``enable_io16xc32`` or ``enable_ioc16`` stores weights and values between operators
+            as float16, inputs and outputs keep their dtype; the operators compute in float32 (with
+            ``enable_ioc16`` in float16 where a device can). Options of layouts and fusions such as
+            ``enable_nchw88`` are accepted as hints.
     Returns:
         Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
         parameters.
@@ -119,7 +122,8 @@ def dump(
     metadata = {}
     if enable_metadata and user_info is not None:
         metadata["user_info"] = base64.b64encode(pickle.dumps(user_info)).decode()
-    model = traced.to_model(input_names, _output_names(traced, output_names), metadata)
+    halves = bool(kwargs.get("enable_io16xc32") or kwargs.get("enable_ioc16"))
+    model = traced.to_model(input_names, _output_names(traced, output_names), metadata, halves)
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
         model.add_test_case(name, [Tensor(array) for array in arrays], not no_assert)
     data = model.to_bytes()
@@ -153,6 +157,8 @@ def _check_options(traced, append, dump_format, kwargs) -> None:
     unknown = set(kwargs) - OPTIMIZE_OPTIONS
     if unknown:
         raise ValueError(f"unknown options: {sorted(unknown)}")
+    if kwargs.get("enable_io16xc32") and kwargs.get("enable_ioc16"):
+        raise ValueError("[dump] enable_io16xc32 contradicts enable_ioc16; give one of them")
 
 
 def _names(given, default: list[str], what: str) -> list[str]:

@@ -136,6 +136,60 @@ TEST(Conv2d, ComputesHalvesInEveryLayout) {
             }
 }
 
+struct TiledCase {
+    Shape x, weight;
+    ops::Conv2d::Params params;
+};
+const TiledCase tiled_cases[] = {
+    {{2, 16, 37, 41}, {16, 16, 3, 3}, {.padding = {1, 1}}},
+    {{1, 16, 3, 301}, {32, 16, 1, 1}, {}},
+    {{1, 3, 63, 65}, {16, 3, 5, 5}, {.stride = {2, 3}, .padding = {2, 4}}},
+    {{1, 16, 40, 40}, {24, 16, 3, 3}, {.padding = {2, 3}, .dilation = {2, 3}}},
+    {{3, 32, 33, 20}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
+};
+
+// In place of its residual and not, with tiles that reach back over each other.
+TEST(Conv2d, ComputesHalvesInTiles) {
+    for (auto& c : tiled_cases)
+        for (auto& name : layout_names) {
+            Layout layout = Layout::named(name);
+            auto params = c.params;
+            params.activation = Activation::relu;
+            Tensor x = random_tensor(c.x, DType::f16), weight = random_tensor(c.weight, DType::f16);
+            TensorSpec plain[] = {x.spec(), weight.spec()};
+            Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
+            Tensor bias = random_tensor({1, shape[1], 1, 1}, DType::f16);
+            Tensor residual = random_tensor(shape, DType::f16);
+            Tensor expected = ops::conv2d(x, weight, bias, residual, params);
+            Tensors inputs{in_layout(x, layout), weight, bias, in_layout(residual, layout)};
+            TensorSpecs specs;
+            for (auto& t : inputs) specs.push_back(t.spec());
+            TensorSpec out{DType::f16, shape, layout};
+            Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2 | 4};
+            problem.threads = 2;
+            const void* constants[] = {nullptr, weight.data(), bias.data(), nullptr};
+            int tiled = 0;
+            for (auto& named : list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem)) {
+                if (!named.candidate.name.starts_with("f32_tiles:")) continue;
+                std::string what = text(c.x, c.weight, ' ', name, ": ", named.candidate.name);
+                ++tiled;
+                Tensor y = run(named, problem, inputs, constants)[0];
+                expect_close(in_layout(y, {}), expected, c.weight.numel() / c.weight[0], 4, what);
+                Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
+                EXPECT_LT(prepared.workspace(), inputs[0].spec().bytes() + out.bytes()) << what;
+                Tensor both = in_layout(residual, layout);
+                StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+                const void* in[] = {inputs[0].data(), weight.data(), bias.data(), both.data()};
+                void* result[] = {both.data()};
+                named.algorithm->run(prepared, {in, result, workspace->data, 2});
+                EXPECT_EQ(std::memcmp(both.data(), y.data(), y.spec().bytes()), 0) << what;
+            }
+            if (name == "nchw" || name == "nhwc") {
+                EXPECT_GT(tiled, 0) << c.x << ' ' << name;
+            }
+        }
+}
+
 TEST(Conv2d, HasNativeBFloat16WhereTheMachineHasIt) {
     ops::Conv2d::Params params{.padding = {1, 1}};
     TensorSpec specs[] = {{DType::bf16, {1, 32, 14, 14}, {}}, {DType::bf16, {32, 32, 3, 3}, {}}};

@@ -4,6 +4,7 @@
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/onednn.h"
 #include "libmge/ops/nn/convolution/small.h"
+#include "libmge/ops/nn/convolution/tiles.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -115,6 +116,7 @@ KernelList kernels(Cpu, Conv2d) {
     static const Algorithm list[] = {
         small_conv2d(),
         onednn_conv2d(),
+        tiled_conv2d(),
         cpu::in_f32<Cpu, Conv2d>(),
         {"reference", supports_reference, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};
     return list;

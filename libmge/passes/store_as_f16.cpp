@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores what is f32 as f16: constants are rounded now, values when the operator that makes them stores them.
+// Inputs and outputs of the graph keep their dtype. Arithmetic stays f32 (no CPU kernel computes in f16), so
+// this is graph_opt.f16_io_f32_comp, and graph_opt.f16_io_comp as well as far as a CPU can do it. The rule:
+//
+// - Other dtypes than f32 are left alone, and so are the inputs of which an operator says that they keep
+//   theirs (the statistics of a batch norm, the maps of a remap).
+// - These operators compute on f32 values, with conversions around them: sums, products, powers and
+//   exponentials, which leave f16's range, and regions fused with a reduction; losses, inverses, gradients
+//   and the steps of optimizers; what makes positions from nothing; elementwise operators with a constant too
+//   small for f16; and whatever has no kernel for f16, or only the reference.
+// - What an operator computes in f32 anyway (a mean, the statistics of a norm) or by the line above is stored
+//   so, and the operators behind go on in f32 as long as their results are no larger, up to the next
+//   convolution or product: sqrt(sum(x) + 1e-12), mean(square(x)).
+// - Positions stay exact: f32 values that become integers, maps or regions are made in f32 back to the
+//   convolution or product they came from.
+// - A fused elementwise program widens what it reads and rounds its result, so that its inside (constants
+//   too) is f32 as before. Finite constants beyond f16 become its largest numbers, not infinities.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "libmge/device/device.h"
+#include "libmge/graph/infer.h"
+#include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/fused.h"
+#include "libmge/passes/node_problem.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+constexpr double largest_f16 = 65504, smallest_normal_f16 = 0x1p-14;
+
+constexpr std::array<std::string_view, 16> computed_in_f32{
+    "adam_step", "arange", "ctc_loss", "cumsum", "exp", "expm1",  "fused_region",    "linspace",
+    "matinv",    "nms",    "pow",      "prod",   "sum", "square", "reduce_to_shape", "sgd_step"};
+// Where the search for the origin of a position ends.
+constexpr std::array<std::string_view, 3> heavy{"conv2d", "conv2d_backward_data", "matmul"};
+
+template <class List>
+bool contains(const List& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool is_f32(const Graph& graph, ValueId id) {
+    return id != no_value && graph.value(id).spec.dtype == DType::f32;
+}
+
+// Only its shape counts.
+bool is_example(const OpInfo& op, size_t i) {
+    auto name = input_info(op, i).name;
+    return name == "like" || name == "likes";
+}
+bool keeps_dtype(const OpInfo& op, size_t i) { return !input_info(op, i).promoted; }
+
+DType dtype_param(const Node& node) {
+    auto value = find_param(node, "dtype");
+    auto* name = value ? std::get_if<std::string>(&*value) : nullptr;
+    return name ? dtype_from_name(*name).value_or(DType::none) : DType::none;
+}
+
+// The f32 values that have to be exact, because positions are made of them.
+std::vector<bool> exact_values(const Graph& graph) {
+    std::vector<bool> exact(graph.values().size());
+    for (size_t i = graph.nodes().size(); i-- > 0;) {
+        auto& node = graph.node(NodeId(i));
+        bool makes_integers = node.op == &ops::Convert::info && is_int(dtype_param(node));
+        bool is_exact = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                    [&](ValueId id) { return exact[size_t(id)]; });
+        for (size_t k = 0; k < node.inputs.size(); ++k) {
+            if (!is_f32(graph, node.inputs[k])) continue;
+            bool is_position = keeps_dtype(*node.op, k) && !is_example(*node.op, k);
+            if (makes_integers || is_position || (is_exact && !contains(heavy, node.op->name)))
+                exact[size_t(node.inputs[k])] = true;
+        }
+    }
+    return exact;
+}
+
+// Rounded; what is finite stays finite.
+Tensor narrowed(const Tensor& constant) {
+    std::vector<Half> values(size_t(constant.spec().numel()));
+    for (size_t i = 0; i < values.size(); ++i) {
+        float x = constant.data<float>()[i];
+        values[i] = Half(std::isfinite(x) ? std::clamp(x, float(-largest_f16), float(largest_f16)) : x);
+    }
+    return tensor_from_host({DType::f16, constant.shape(), {}}, values.data());
+}
+
+bool has_too_small(const Tensor& constant) {
+    auto* values = constant.data<float>();
+    return std::any_of(values, values + constant.spec().numel(),
+                       [](float x) { return x != 0 && std::abs(x) < smallest_normal_f16; });
+}
+
+// The program with some of its inputs f16 now, and its result too if `rounds`. Its own steps are as before.
+ops::FusedProgram around(const ops::FusedProgram& program, const std::vector<bool>& is_narrow, bool rounds) {
+    ops::FusedProgram result(program.inputs());
+    ops::Convert::Params widen{DType::f32}, round{DType::f16};
+    std::vector<int> registers;
+    for (int i = 0; i < program.inputs(); ++i)
+        registers.push_back(is_narrow[size_t(i)] ? result.add(ops::Convert::info, &widen, {i}) : i);
+    bool may_overflow = false;
+    for (auto& step : program.steps()) {
+        std::vector<int> operands;
+        for (int operand : step.operands) operands.push_back(registers[size_t(operand)]);
+        registers.push_back(step.op ? result.add(*step.op, step.params.get(), operands)
+                                    : result.constant(step.constant, step.constant_dtype));
+        may_overflow = may_overflow || (!step.op && std::abs(step.constant) > largest_f16);
+    }
+    if (!rounds) return result;
+    if (may_overflow) {
+        ops::Clip::Params range{-largest_f16, largest_f16};
+        registers.push_back(result.add(ops::Clip::info, &range, {registers.back()}));
+    }
+    result.add(ops::Convert::info, &round, {registers.back()});
+    return result;
+}
+
+class Narrowing {
+public:
+    Narrowing(const Graph& source, const PassOptions& options)
+        : source_(source), options_(options), exact_(exact_values(source)), rewrite_(source) {}
+
+    Graph run() && {
+        for (size_t i = 0; i < source_.nodes().size(); ++i) place(NodeId(i));
+        std::vector<ValueId> outputs;
+        for (ValueId id : source_.outputs()) outputs.push_back(in(source_.value(id).spec.dtype, id));
+        Graph graph = rewrite_.finish();
+        graph.set_outputs(std::move(outputs));
+        return graph;
+    }
+
+private:
+    Graph& target() { return rewrite_.target(); }
+    DType dtype(ValueId target_id) { return target().value(target_id).spec.dtype; }
+
+    ValueId converted(ValueId target_id, DType to) {
+        if (dtype(target_id) == to) return target_id;
+        auto& known = converted_[{target_id, to}];
+        if (known == 0) {
+            auto params = std::make_shared<ops::Convert::Params>(ops::Convert::Params{to});
+            NodeId node = target().add_node(ops::Convert::info, params, {target_id});
+            known = target().node(node).outputs[0] + 1;
+        }
+        return known - 1;
+    }
+
+    // A value of the source as `wanted`; others than floats as they are.
+    ValueId in(DType wanted, ValueId id) {
+        if (id == no_value) return id;
+        auto& value = source_.value(id);
+        if (value.spec.dtype != DType::f32) return rewrite_(id);
+        if (value.is_constant() && wanted == DType::f16) {
+            auto [it, is_new] = constants_.try_emplace(id, no_value);
+            if (is_new) it->second = target().add_constant(narrowed(value.constant), value.name);
+            return it->second;
+        }
+        return converted(rewrite_(id), wanted);
+    }
+    std::vector<ValueId> in_f32(const Node& node) {
+        std::vector<ValueId> inputs;
+        for (ValueId id : node.inputs) inputs.push_back(in(DType::f32, id));
+        return inputs;
+    }
+    std::vector<ValueId> in_f16(const Node& node) {
+        std::vector<ValueId> inputs;
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            ValueId id = node.inputs[i];
+            bool is_constant = id != no_value && source_.value(id).is_constant();
+            if (is_example(*node.op, i) && !is_constant)
+                inputs.push_back(rewrite_(id));
+            else
+                inputs.push_back(in(keeps_dtype(*node.op, i) ? DType::f32 : DType::f16, id));
+        }
+        return inputs;
+    }
+
+    bool is_stored_wide(ValueId id) {
+        return id != no_value && !source_.value(id).is_constant() && wide_.contains(rewrite_(id));
+    }
+    // f32 because an input is, and no larger than that.
+    bool continues_in_f32(const Node& node) {
+        if (contains(heavy, node.op->name)) return false;
+        auto& result = source_.value(node.outputs[0]).spec.shape;
+        if (!result.is_known()) return false;
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            ValueId id = node.inputs[i];
+            if (keeps_dtype(*node.op, i) || !is_stored_wide(id)) continue;
+            auto& spec = source_.value(id).spec;
+            if (spec.shape.is_known() && spec.numel() >= result.numel()) return true;
+        }
+        return false;
+    }
+    bool needs_f32(const Node& node) {
+        auto name = node.op->name;
+        bool is_gradient = name.find("_backward") != std::string_view::npos && !contains(heavy, name);
+        if (is_gradient || contains(computed_in_f32, name) || continues_in_f32(node)) return true;
+        if (std::any_of(node.outputs.begin(), node.outputs.end(),
+                        [&](ValueId id) { return exact_[size_t(id)]; }) &&
+            !contains(heavy, name))
+            return true;
+        if (node.op == &ops::FusedElementwise::info && ends_in_f32(node)) return true;
+        if (!node.op->traits.elementwise) return false;
+        return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+            return is_f32(source_, id) && source_.value(id).is_constant() &&
+                   has_too_small(source_.value(id).constant);
+        });
+    }
+
+    static ops::FusedProgram program_of(const Node& node) {
+        return ops::FusedProgram::parse(node.as<ops::FusedElementwise::Params>().program);
+    }
+    static bool ends_in_f32(const Node& node) {
+        return contains(computed_in_f32, program_of(node).steps().back().op->name);
+    }
+
+    // Parameters of the node on f16; null when they cannot be told.
+    std::shared_ptr<const void> f16_params(const Node& node) {
+        auto result = node.params;
+        if (auto value = find_param(node, "value"); value && std::holds_alternative<double>(*value))
+            if (double x = std::get<double>(*value); std::isfinite(x) && std::abs(x) > largest_f16)
+                result =
+                    with_param(*node.op, result.get(), "value", std::clamp(x, -largest_f16, largest_f16));
+        DType dtype = dtype_param(node);
+        if (dtype != DType::f32) return result;
+        // Small integers are exact in f16; others count or are positions.
+        if (node.op == &ops::Convert::info && size_of(source_.value(node.inputs[0]).spec.dtype) > 1)
+            return nullptr;
+        return with_param(*node.op, result.get(), "dtype", std::string(name_of(DType::f16)));
+    }
+
+    // Some algorithm takes it, and not the reference alone where f32 has a better one.
+    bool has_kernel(const OpInfo& op, const std::shared_ptr<const void>& params, const TensorSpecs& inputs,
+                    const TensorSpecs& outputs) {
+        if (op.traits.view) return true;
+        auto is_known = [](const TensorSpec& s) { return s.is_absent() || s.shape.is_known(); };
+        for (auto* specs : {&inputs, &outputs})
+            if (!std::all_of(specs->begin(), specs->end(), is_known)) return true;
+        NodeProblem node(op, params, {inputs, outputs, std::vector<const void*>(inputs.size())},
+                         options_.threads, options_.precision);
+        bool any = false, any_fast = false;
+        for (auto& algorithm : node.kernels()) {
+            any_fast = any_fast || !algorithm.attributes.naive;
+            if (!algorithm.supports(node.problem())) continue;
+            if (!algorithm.attributes.naive) return true;
+            any = true;
+        }
+        return any && !any_fast;
+    }
+
+    // As the operator would store it; false when it cannot work on f16.
+    bool narrow(NodeId id) {
+        auto& node = source_.node(id);
+        auto params = f16_params(node);
+        if (!params) return false;
+        auto inputs = in_f16(node);
+        if (node.op == &ops::FusedElementwise::info) {
+            std::vector<bool> is_narrow;
+            for (ValueId input : node.inputs) is_narrow.push_back(is_f32(source_, input));
+            auto program = around(program_of(node), is_narrow, is_f32(source_, node.outputs[0]));
+            params = std::make_shared<ops::FusedElementwise::Params>(
+                ops::FusedElementwise::Params{program.text()});
+        }
+        TensorSpecs specs, recorded;
+        Tensors values;
+        for (ValueId input : inputs) {
+            specs.push_back(input == no_value ? TensorSpec{} : target().value(input).spec);
+            values.push_back(constant_of(target(), input));
+        }
+        for (ValueId output : node.outputs) recorded.push_back(source_.value(output).spec);
+        TensorSpecs outputs;
+        try {
+            outputs = infer_application(*node.op, params, specs, values).outputs;
+        } catch (const UserError&) {
+            return false;
+        }
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            if (!outputs[i].shape.is_known()) outputs[i].shape = recorded[i].shape;
+            if (!(outputs[i].shape == recorded[i].shape)) return false;
+        }
+        if (!has_kernel(*node.op, params, specs, outputs)) return false;
+        add(id, std::move(params), std::move(inputs), outputs);
+        return true;
+    }
+
+    void add(NodeId id, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
+             const TensorSpecs& outputs) {
+        auto& node = source_.node(id);
+        NodeId added = target().add_node(*node.op, std::move(params), std::move(inputs), node.name, &outputs);
+        for (size_t i = 0; i < node.outputs.size(); ++i) {
+            ValueId output = target().node(added).outputs[i];
+            rewrite_.replace(node.outputs[i], output);
+            if (outputs[i].dtype == DType::f32) wide_.insert(output);
+        }
+    }
+
+    void place(NodeId id) {
+        auto& node = source_.node(id);
+        auto any_f32 = [&](auto& ids) {
+            return std::any_of(ids.begin(), ids.end(), [&](ValueId v) { return is_f32(source_, v); });
+        };
+        if (!any_f32(node.inputs) && !any_f32(node.outputs)) return rewrite_.copy(id);
+        if (!needs_f32(node)) {
+            bool is_plain_convert = node.op == &ops::Convert::info && dtype_param(node) == DType::f32;
+            DType from = is_plain_convert ? source_.value(node.inputs[0]).spec.dtype : DType::none;
+            if (from == DType::f16 || from == DType::f32) {
+                ValueId value =
+                    from == DType::f32 ? in(DType::f16, node.inputs[0]) : rewrite_(node.inputs[0]);
+                return rewrite_.replace(node.outputs[0], value);
+            }
+            if (narrow(id)) return;
+        }
+        TensorSpecs outputs;
+        for (ValueId output : node.outputs) outputs.push_back(source_.value(output).spec);
+        add(id, node.params, in_f32(node), outputs);
+    }
+
+    const Graph& source_;
+    const PassOptions& options_;
+    std::vector<bool> exact_;  // by value of the source
+    Rewrite rewrite_;
+    std::map<std::pair<ValueId, DType>, ValueId> converted_;  // the result plus 1
+    std::map<ValueId, ValueId> constants_;                    // of the source, as f16
+    std::set<ValueId> wide_;                                  // values of the target that are f32 on purpose
+};
+
+}  // namespace
+
+Graph store_as_f16(Graph graph, const PassOptions& options) {
+    // Unused conversions and constants stay behind when an operator turns out to need f32.
+    return remove_dead_nodes(Narrowing(graph, options).run(), options);
+}
+
+}  // namespace mge
