@@ -127,8 +127,11 @@ bool release_pages(std::span<const std::byte> bytes) {
     auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
     begin = (begin + page - 1) / page * page;
     end = end / page * page;
-    // A private mapping that nobody writes to: what is dropped lies in the file.
-    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    if (begin >= end) return true;
+    // A private mapping that nobody writes to: what is dropped lies in the file. As huge pages they would come
+    // back with any neighbour that is read.
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
     return true;
 }
 

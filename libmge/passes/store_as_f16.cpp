@@ -134,6 +134,8 @@ public:
         for (ValueId id : source_.outputs()) outputs.push_back(in(source_.value(id).spec.dtype, id));
         Graph graph = rewrite_.finish();
         graph.set_outputs(std::move(outputs));
+        for (size_t i = 0; i < graph.outputs().size(); ++i)
+            graph.value(graph.outputs()[i]).name = source_.value(source_.outputs()[i]).name;
         return graph;
     }
 

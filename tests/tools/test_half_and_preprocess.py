@@ -80,7 +80,7 @@ def test_values_between_steps_are_float16(net, outputs, tmp_path, flag):
 
 
 def test_test_cases_have_the_tolerance_of_halves(net, run_tool, tmp_path):
-    model = write(tmp_path / "net.mge", net, IMAGE, input_data=["#rand(-2,2)"])
+    model = write(tmp_path / "net.mge", net, IMAGE, input_data=["#rand(-2,2,1,16,32,32)"])
     for flags in ([], ["--enable-io16xc32"]):
         done = run_tool("load_and_run", model, *flags)
         assert done.code == 0, done.err

@@ -2,6 +2,7 @@
 """load_and_run's checks as processes: accuracy, determinism, inspection, and their exit codes."""
 
 import json
+import os
 import struct
 import sys
 from pathlib import Path
@@ -339,6 +340,7 @@ class TestDeterminism:
         assert "conv2d" in other.err and "step 0" in other.err
 
 
+@pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="figures of the sanitizer's allocator")
 class TestMemory:
     def test_by_class(self, run):
         self.check_classes(run().result["memory"])

@@ -26,7 +26,8 @@ def test_manual_page_has_no_warning(tool, build_dir):
         ["man", "--warnings", "-l", str(page)],
         capture_output=True,
         text=True,
-        env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8"},
+        # Without LD_PRELOAD: a sanitizer's runtime does not fit the programs behind man.
+        env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "LD_PRELOAD": ""},
     )
     assert ran.returncode == 0 and ran.stderr == ""
     for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS"):

@@ -327,6 +327,7 @@ def dom_of(page, tmp_path, *flags):
         text=True,
         timeout=120,
         check=True,
+        env={**os.environ, "LD_PRELOAD": ""},  # no sanitizer's runtime in the browser
     )  # fmt: skip
     return done.stdout
 
