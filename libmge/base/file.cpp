@@ -128,8 +128,8 @@ bool release_pages(std::span<const std::byte> bytes) {
     begin = (begin + page - 1) / page * page;
     end = end / page * page;
     if (begin >= end) return true;
-    // A private mapping that nobody writes to: what is dropped lies in the file. As huge pages they would come
-    // back with any neighbour that is read.
+    // A private mapping that nobody writes to: what is dropped lies in the file. As huge pages they would
+    // come back with any neighbour that is read.
     ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
     ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
     return true;
