@@ -31,12 +31,48 @@ struct Descriptor {
     }
 };
 
-struct TemporaryFile {
-    std::string path;
-    bool kept = false;
-    ~TemporaryFile() {
-        if (!kept) ::unlink(path.c_str());
+// A new file that gets its name when it is whole. Until then it has none, so that nothing is left of it when
+// the process dies; where the file system has no such files, or /proc is missing, it has another name.
+class NewFile {
+public:
+    NewFile(const std::string& path, FileReaders readers)
+        : path_(path), temporary_(text(path, ".part.", ::getpid())) {
+        mode_t mode = readers == FileReaders::owner ? S_IRUSR | S_IWUSR : 0666;
+        ::unlink(temporary_.c_str());  // what a killed process of the same number left
+        size_t slash = path.rfind('/');
+        std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+        file_.fd = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+        if (file_.fd >= 0 && ::access(link().c_str(), W_OK) == 0) return;
+        if (file_.fd >= 0) ::close(file_.fd);
+        file_.fd = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (file_.fd < 0) throw_system(path_, "create");
+        is_named_ = true;
     }
+    ~NewFile() {
+        if (is_named_) ::unlink(temporary_.c_str());
+    }
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    // Where it can be opened.
+    std::string link() const { return text("/proc/self/fd/", file_.fd); }
+    std::string place() const { return is_named_ ? temporary_ : link(); }
+
+    // On the disk, and under its name.
+    void finish() {
+        if (::fsync(file_.fd) != 0) throw_system(path_, "flush");
+        if (!is_named_ &&
+            ::linkat(AT_FDCWD, link().c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+            throw_system(path_, "name");
+        is_named_ = true;
+        if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_system(path_, "replace");
+        is_named_ = false;
+    }
+
+private:
+    std::string path_, temporary_;
+    Descriptor file_{-1};
+    bool is_named_ = false;
 };
 
 // The files that are mapped now: first byte → end.
@@ -61,24 +97,14 @@ Mappings& mappings() {
     return tables.get();
 }
 
-void flush_to_disk(const std::string& path) {
-    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-    if (file.fd < 0 || ::fsync(file.fd) != 0) throw_system(path, "flush");
-}
-
-void write_stream(const std::string& path, const std::function<void(std::ostream&)>& write) {
-    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+// `path` is what errors name.
+void write_stream(const std::string& place, const std::string& path,
+                  const std::function<void(std::ostream&)>& write) {
+    std::ofstream stream(place, std::ios::binary | std::ios::trunc);
     if (!stream) throw_system(path, "create");
     write(stream);
     stream.flush();
     if (!stream) throw_system(path, "write");
-}
-
-// Empty and private before anything is written to it.
-void create_for_owner(const std::string& path) {
-    ::unlink(path.c_str());  // what a killed process of the same number left
-    Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)};
-    if (file.fd < 0) throw_system(path, "create");
 }
 
 // A device or a pipe: there is nothing to keep whole, and renaming would replace it by a file.
@@ -137,13 +163,10 @@ bool release_pages(std::span<const std::byte> bytes) {
 
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
                            FileReaders readers) {
-    if (is_special(path)) return write_stream(path, write);
-    TemporaryFile temporary{text(path, ".part.", ::getpid())};
-    if (readers == FileReaders::owner) create_for_owner(temporary.path);
-    write_stream(temporary.path, write);
-    flush_to_disk(temporary.path);
-    if (::rename(temporary.path.c_str(), path.c_str()) != 0) throw_system(path, "replace");
-    temporary.kept = true;
+    if (is_special(path)) return write_stream(path, path, write);
+    NewFile file(path, readers);
+    write_stream(file.place(), path, write);
+    file.finish();
 }
 
 }  // namespace mge

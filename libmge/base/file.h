@@ -39,9 +39,9 @@ MGE_API bool is_mapped(const void* data);  // a part of a MappedFile
 // content).
 enum class FileReaders { anyone, owner };
 
-// Writes a file whole or not at all: `write` fills a temporary file beside `path`, which is flushed and
-// renamed over `path` only when everything succeeded. Throws UserError (cannot create, disk full, …); the old
-// file then still stands.
+// Writes a file whole or not at all: `write` fills a new file in the folder of `path`, which is flushed and
+// takes its name only when everything succeeded. Throws UserError (cannot create, disk full, …); the old file
+// then still stands. A process that dies leaves nothing, where the file system has files without a name.
 MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
                                    FileReaders readers = FileReaders::anyone);
 

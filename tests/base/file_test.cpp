@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -60,6 +63,31 @@ TEST_F(Files, FailureLeavesTheOldFile) {
     EXPECT_THROW(write_file_atomically(path("a"), [](std::ostream&) { throw UserError("no"); }), UserError);
     EXPECT_EQ(MappedFile::open(path("a"))->bytes().size(), 3u);
     EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(Files, AProcessThatDiesLeavesNothing) {
+    std::ofstream(path("a")) << "old";
+    int fd = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0600);
+    if (fd < 0) GTEST_SKIP() << "this file system has no files without a name";
+    ::close(fd);
+    pid_t child = ::fork();
+    if (child == 0)
+        write_file_atomically(path("a"), [](std::ostream& s) {
+            s << std::string(100'000, 'x') << std::flush;
+            ::_exit(7);
+        });
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(WEXITSTATUS(status), 7);
+    EXPECT_EQ(MappedFile::open(path("a"))->bytes().size(), 3u);
+    EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(Files, KeepTheUsersMask) {
+    mode_t mask = ::umask(027);
+    write_file_atomically(path("a"), [](std::ostream& s) { s << "x"; });
+    ::umask(mask);
+    EXPECT_EQ(std::filesystem::status(path("a")).permissions(), std::filesystem::perms(0640));
 }
 
 TEST_F(Files, ErrorsNameThePath) {
