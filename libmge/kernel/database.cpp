@@ -60,6 +60,9 @@ Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
 
 Database::Database(std::span<const std::byte> file, std::string label) : Database(":memory:", Mode::write) {
     path_ = std::move(label);
+    // What is sorted or rebuilt would else go through files.
+    execute("PRAGMA temp_store=MEMORY");
+    if (file.empty()) return;
     auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(file.size() + 1));
     if (!copy) throw MemoryError(text("no memory for the fast-run cache '", path_, "'"));
     std::ranges::copy(file, reinterpret_cast<std::byte*>(copy));
@@ -78,6 +81,17 @@ void Database::fail() const {
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
         throw ModelError(what + "; delete the file to start with an empty cache");
     throw UserError(what);
+}
+
+std::vector<std::byte> Database::bytes() const {
+    struct Free {
+        void operator()(unsigned char* bytes) const { sqlite3_free(bytes); }
+    };
+    sqlite3_int64 size = 0;
+    std::unique_ptr<unsigned char, Free> copy(sqlite3_serialize(db_.get(), "main", &size, 0));
+    if (!copy) throw MemoryError(text("no memory for the fast-run cache '", path_, "'"));
+    auto content = std::as_bytes(std::span(copy.get(), size_t(size)));
+    return {content.begin(), content.end()};
 }
 
 void Database::execute(const std::string& sql) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mge {
 
@@ -48,11 +49,14 @@ public:
     enum class Mode { write, read };
     // ModelError when it is no database or damaged, UserError when it cannot be opened or made; both name it.
     Database(std::string path, Mode mode);
-    // In memory, a copy of a database file's bytes; `label` stands for the path.
+    // In memory, and never elsewhere: a copy of a database file's bytes, of which there may be none. `label`
+    // stands for the path.
     Database(std::span<const std::byte> file, std::string label);
-    Database(const Database&) = delete;
-    Database& operator=(const Database&) = delete;
+    Database(Database&&) = default;
+    Database& operator=(Database&&) = default;
 
+    // The bytes of the file that it is, or would be.
+    std::vector<std::byte> bytes() const;
     void execute(const std::string& sql);
     Statement prepare(const char* sql) const;
     int changes() const { return sqlite3_changes(db_.get()); }

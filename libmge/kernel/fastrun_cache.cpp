@@ -148,6 +148,30 @@ std::unique_ptr<Database> connect_to_bytes(std::span<const std::byte> file, cons
     return db;
 }
 
+void put(Database& db, std::span<const CacheRow> rows, bool keep_newer) {
+    Transaction transaction(db);
+    std::string sql =
+        "INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET milliseconds = excluded.milliseconds, "
+        "workspace = excluded.workspace, attributes = excluded.attributes, "
+        "measured_at = excluded.measured_at, checksum = excluded.checksum";
+    if (keep_newer) sql += " WHERE excluded.measured_at > measurement.measured_at";
+    auto statement = db.prepare(sql.c_str());
+    for (auto& row : rows) insert(statement, row);
+    transaction.commit();
+}
+
+void erase(Database& db, std::span<const CacheRow> rows) {
+    Transaction transaction(db);
+    auto statement =
+        db.prepare("DELETE FROM measurement WHERE machine = ? AND problem = ? AND algorithm = ?");
+    for (auto& row : rows) {
+        statement.reset();
+        statement.bind(1, row.machine).bind(2, row.problem).bind(3, row.measured.name).step();
+    }
+    transaction.commit();
+}
+
 }  // namespace
 
 FastrunCache::FastrunCache(const std::string& path, Access access, Connect connect)
@@ -197,6 +221,16 @@ std::unique_ptr<FastrunCache> FastrunCache::from_bytes(std::span<const std::byte
         new FastrunCache(label, Access::write, [kept, label] { return connect_to_bytes(*kept, label); }));
 }
 
+std::unique_ptr<FastrunCache> FastrunCache::from_storage(std::span<const std::byte> file,
+                                                         const std::string& label,
+                                                         std::unique_ptr<CacheStorage> storage,
+                                                         bool is_tolerant) {
+    auto cache = from_bytes(file, label);
+    cache->storage_ = std::move(storage);
+    cache->is_tolerant_ = is_tolerant;
+    return cache;
+}
+
 std::string FastrunCache::default_path() {
     std::string base = env_string("XDG_CACHE_HOME").value_or(env_string("HOME").value_or("/tmp") + "/.cache");
     return base + "/mge/fastrun.sqlite";
@@ -238,18 +272,19 @@ std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& proble
     return std::nullopt;
 }
 
-void FastrunCache::put(std::span<const CacheRow> rows, bool keep_newer) {
-    auto& db = connection_.get();
-    Transaction transaction(db);
-    std::string sql =
-        "INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO UPDATE SET milliseconds = excluded.milliseconds, "
-        "workspace = excluded.workspace, attributes = excluded.attributes, "
-        "measured_at = excluded.measured_at, checksum = excluded.checksum";
-    if (keep_newer) sql += " WHERE excluded.measured_at > measurement.measured_at";
-    auto statement = db.prepare(sql.c_str());
-    for (auto& row : rows) insert(statement, row);
-    transaction.commit();
+void FastrunCache::change(const std::function<void(Database&)>& body) {
+    if (!storage_ || has_lost_storage_) {
+        std::lock_guard lock(sqlite_mutex());
+        return body(connection_.get());
+    }
+    // The storage's lock comes first: it may take long.
+    storage_->update([&](CacheStorage::Bytes present) {
+        std::lock_guard lock(sqlite_mutex());
+        auto& db = connection_.get();
+        db = std::move(*connect_to_bytes(present, path_));
+        body(db);
+        return db.bytes();
+    });
 }
 
 void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured) {
@@ -257,12 +292,14 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
     std::vector<CacheRow> rows;
     for (auto& m : measured)
         rows.push_back({machine(problem.device), problem.key(), m, int64_t(std::time(nullptr))});
-    std::lock_guard lock(sqlite_mutex());
+    auto add = [&](Database& db) { put(db, rows, false); };
     try {
-        put(rows, false);
+        change(add);
     } catch (const Error& e) {
         if (!is_tolerant_) throw;
         warn(e);
+        if (!storage_ || has_lost_storage_.exchange(true)) return;
+        store(problem, measured);  // for this process
     }
 }
 
@@ -281,27 +318,24 @@ size_t FastrunCache::merge(std::span<const CacheRow> added) {
     remove(own);  // else they might win
     std::vector<CacheRow> intact(added.begin(), added.end());
     std::erase_if(intact, is_damaged);
-    std::lock_guard lock(sqlite_mutex());
-    auto* db = connection_.get().handle();
-    int before = sqlite3_total_changes(db);
-    put(intact, true);
-    return size_t(sqlite3_total_changes(db) - before);
+    int changed = 0;
+    change([&](Database& db) {
+        int before = sqlite3_total_changes(db.handle());
+        put(db, intact, true);
+        changed = sqlite3_total_changes(db.handle()) - before;
+    });
+    return size_t(changed);
 }
 
 size_t FastrunCache::remove(std::span<const CacheRow> removed) {
     if (removed.empty()) return 0;
-    std::lock_guard lock(sqlite_mutex());
-    auto& db = connection_.get();
-    int before = sqlite3_total_changes(db.handle());
-    Transaction transaction(db);
-    auto statement =
-        db.prepare("DELETE FROM measurement WHERE machine = ? AND problem = ? AND algorithm = ?");
-    for (auto& row : removed) {
-        statement.reset();
-        statement.bind(1, row.machine).bind(2, row.problem).bind(3, row.measured.name).step();
-    }
-    transaction.commit();
-    return size_t(sqlite3_total_changes(db.handle()) - before);
+    int changed = 0;
+    change([&](Database& db) {
+        int before = sqlite3_total_changes(db.handle());
+        erase(db, removed);
+        changed = sqlite3_total_changes(db.handle()) - before;
+    });
+    return size_t(changed);
 }
 
 std::vector<std::string> FastrunCache::verify() {
@@ -321,8 +355,7 @@ std::vector<std::string> FastrunCache::verify() {
 }
 
 void FastrunCache::compact() {
-    std::lock_guard lock(sqlite_mutex());
-    connection_.get().execute("VACUUM");
+    change([](Database& db) { db.execute("VACUUM"); });
 }
 
 }  // namespace mge

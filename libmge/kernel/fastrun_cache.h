@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,16 @@ struct CacheRow {
     bool is_intact = true;    // false: the checksum or a value says that something changed it
 };
 
+// Where a cache lies that is a database in memory only, e.g. as an encrypted file.
+class MGE_API CacheStorage {
+public:
+    using Bytes = std::span<const std::byte>;
+    virtual ~CacheStorage() = default;
+    // Puts what `change` makes of the present content (none: there is nothing yet) in its place. Nobody else
+    // writes meanwhile; who reads sees the one or the other. Throws what reading, `change` and writing throw.
+    virtual void update(const std::function<std::vector<std::byte>(Bytes present)>& change) = 0;
+};
+
 // Measured times of algorithms, kept in an SQLite file: crash-safe, many processes may write at once. One row
 // per problem and algorithm, keyed by the problem, the device model, the ISA and the versions of the
 // libraries behind the algorithms; rows of other machines or versions simply do not match. Each row has a
@@ -44,6 +55,13 @@ public:
     // there. `label` stands for the path.
     static std::unique_ptr<FastrunCache> from_bytes(std::span<const std::byte> file,
                                                     const std::string& label);
+    // The same, and every change is made in the storage's content of that moment and given to it, so that
+    // others may write it, too. Tolerant: find() and store() do not throw, as of open_tolerant; what cannot
+    // be stored is known to this cache alone.
+    static std::unique_ptr<FastrunCache> from_storage(std::span<const std::byte> file,
+                                                      const std::string& label,
+                                                      std::unique_ptr<CacheStorage> storage,
+                                                      bool is_tolerant = false);
     // $XDG_CACHE_HOME/mge/fastrun.sqlite, or under ~/.cache.
     static std::string default_path();
     // The key of rows that are for this machine.
@@ -72,12 +90,15 @@ private:
     using Connect = std::function<std::unique_ptr<Database>()>;
     FastrunCache(const std::string& path, Access access, Connect connect);
     std::vector<Measurement> find_intact(const Problem& problem);
-    void put(std::span<const CacheRow> rows, bool keep_newer);
+    // All that changes rows.
+    void change(const std::function<void(Database&)>& body);
     void warn(const std::exception& failure);
 
     std::string path_;
     Access access_;
     bool is_tolerant_ = false;
+    std::unique_ptr<CacheStorage> storage_;  // null: the database is a file, or nothing is kept
+    std::atomic<bool> has_lost_storage_{false};
     // SQLite's connections do not survive fork(). A child of a cache in memory starts with an empty one.
     PerProcess<Database> connection_;
 };

@@ -75,6 +75,59 @@ TEST_F(CacheFile, IsReadFromMemory) {
     }
 }
 
+// A storage in memory that fails when it is told to.
+class Shelf final : public CacheStorage {
+public:
+    struct Content {
+        std::vector<std::byte> bytes;
+        bool is_broken = false;
+        int writes = 0;
+    };
+    explicit Shelf(Content& content) : content_(content) {}
+    void update(const std::function<std::vector<std::byte>(Bytes)>& change) override {
+        if (content_.is_broken) throw UserError("the shelf is broken");
+        content_.bytes = change(content_.bytes);
+        ++content_.writes;
+    }
+
+private:
+    Content& content_;
+};
+
+TEST(CacheStorage, KeepsEveryChangeAndThoseOfOthers) {
+    Shelf::Content shelf;
+    auto open = [&] {
+        return FastrunCache::from_storage(shelf.bytes, "shelf", std::make_unique<Shelf>(shelf));
+    };
+    auto one = open(), other = open();
+    one->store(Sample(3).problem, {{"fast", 1, 0, {}}});
+    EXPECT_EQ(shelf.writes, 1);
+    other->store(Sample(4).problem, {{"fast", 1, 0, {}}});  // did not know of the first
+    EXPECT_TRUE(other->find(Sample(3).problem)) << "now it does";
+    auto rows = open()->rows();
+    EXPECT_THAT(rows, SizeIs(2));
+    EXPECT_EQ(one->remove(std::span(rows).first(1)), 1u);
+    one->compact();
+    EXPECT_THAT(open()->rows(), SizeIs(1));
+    EXPECT_EQ(one->merge(rows), 1u);
+    EXPECT_THAT(open()->rows(), SizeIs(2));
+    EXPECT_THAT(open()->verify(), IsEmpty());
+}
+
+TEST(CacheStorage, ThatFailsIsGivenUp) {
+    Shelf::Content shelf;
+    auto strict = FastrunCache::from_storage({}, "shelf", std::make_unique<Shelf>(shelf));
+    auto tolerant = FastrunCache::from_storage({}, "shelf", std::make_unique<Shelf>(shelf), true);
+    tolerant->store(Sample(3).problem, {{"fast", 1, 0, {}}});
+    shelf.is_broken = true;
+    EXPECT_THROW(strict->store(Sample(3).problem, {{"fast", 1, 0, {}}}), UserError);
+    for (int n : {4, 5}) tolerant->store(Sample(n).problem, {{"fast", 1, 0, {}}});
+    for (int n : {3, 4, 5}) EXPECT_TRUE(tolerant->find(Sample(n).problem)) << n;
+    shelf.is_broken = false;
+    tolerant->store(Sample(6).problem, {{"fast", 1, 0, {}}});
+    EXPECT_EQ(shelf.writes, 1) << "who has given up does not begin again";
+}
+
 TEST_F(CacheFile, DamagedFileIsNamed) {
     std::ofstream(path_) << std::string(8192, 'x');
     try {
