@@ -11,8 +11,8 @@
 namespace mge {
 namespace {
 
-constexpr std::array<std::string_view, metric_count> names{"max-abs", "max-rel", "l1",       "l2",
-                                                           "rms",     "cosine",  "megengine"};
+constexpr std::array<std::string_view, metric_count> names{"max-abs", "max-rel", "l1",        "l2",
+                                                           "rms",     "cosine",  "megengine", "assert-equal"};
 constexpr double default_rtol = 1e-4, default_half_rtol = 1e-2;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -37,9 +37,25 @@ double quotient(double d, double size) {
     return size == 0 || std::isinf(d) ? infinity : d / size;
 }
 
+// What the error of one element is divided by.
+double divisor(Metric metric, double got, double expected) {
+    double a = std::abs(got), b = std::abs(expected);
+    switch (metric) {
+        case Metric::max_rel:
+            return b;
+        case Metric::megengine:
+            return std::max({a, b, 1.0});
+        case Metric::assert_equal:
+            return std::max(std::min(a, b), 1.0);
+        default:
+            return 1;
+    }
+}
+
 // Sizes and sums over all elements; `got` and `expected` go in step.
 struct Sums {
-    double largest_d = 0, largest_relative = 0, largest_megengine = 0, d = 0, squared_d = 0;
+    double largest_d = 0, d = 0, squared_d = 0;
+    double largest_relative = 0, largest_megengine = 0, largest_asserted = 0;
     double largest_expected = 0, expected = 0, squared_expected = 0, squared_got = 0, product = 0;
     int64_t unequal = 0;
 
@@ -47,8 +63,12 @@ struct Sums {
         double error = distance(a, b), size = std::abs(b);
         unequal += error != 0;
         largest_d = std::max(largest_d, error);
-        largest_relative = std::max(largest_relative, quotient(error, size));
-        largest_megengine = std::max(largest_megengine, quotient(error, std::max({std::abs(a), size, 1.0})));
+        auto add_quotient = [&](double& largest, Metric metric) {
+            largest = std::max(largest, quotient(error, divisor(metric, a, b)));
+        };
+        add_quotient(largest_relative, Metric::max_rel);
+        add_quotient(largest_megengine, Metric::megengine);
+        add_quotient(largest_asserted, Metric::assert_equal);
         d += error;
         squared_d += error * error;
         if (std::isfinite(b)) {
@@ -82,6 +102,7 @@ double size_for(Metric metric, const Sums& sums, int64_t count) {
         case Metric::max_rel:
         case Metric::cosine:
         case Metric::megengine:
+        case Metric::assert_equal:
             break;
     }
     return 1;
@@ -89,13 +110,11 @@ double size_for(Metric metric, const Sums& sums, int64_t count) {
 
 // The error of one element in the terms of the metric.
 double element_error(Metric metric, double a, double b) {
-    double d = distance(a, b);
-    if (metric == Metric::max_rel) return quotient(d, std::abs(b));
-    if (metric != Metric::megengine) return d;
-    return quotient(d, std::max({std::abs(a), std::abs(b), 1.0}));
+    return quotient(distance(a, b), divisor(metric, a, b));
 }
 bool is_per_element(Metric metric) {
-    return metric == Metric::max_abs || metric == Metric::max_rel || metric == Metric::megengine;
+    return metric == Metric::max_abs || metric == Metric::max_rel || metric == Metric::megengine ||
+           metric == Metric::assert_equal;
 }
 
 template <class Fn>
@@ -161,6 +180,7 @@ Comparison compare_tensors(const Tensor& got, const Tensor& expected, const Tole
     set(Metric::rms, result.count ? std::sqrt(sums.squared_d / double(result.count)) : 0);
     set(Metric::cosine, sums.cosine_distance());
     set(Metric::megengine, sums.largest_megengine);
+    set(Metric::assert_equal, sums.largest_asserted);
     result.error = result.error_of(tolerance.metric);
     double size = size_for(tolerance.metric, sums, result.count);
     result.limit = tolerance.atol + rtol_for(tolerance, got, expected) * size;

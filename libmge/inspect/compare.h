@@ -21,10 +21,11 @@ namespace mge {
 //   rms       the root of the mean of d²                       size: the same of expected
 //   cosine    1 − the cosine of the angle between both         size: 1
 //   megengine the largest d / max(|got|, |expected|, 1)        size: 1
+//   assert_equal  the largest d / max(min(|got|, |expected|), 1)   size: 1; MegEngine's operator AssertEqual
 // A comparison passes when the metric is at most atol + rtol · size. Equal infinities and two NaNs are
 // equal; any other pair with one of them is infinitely far apart.
-enum class Metric : uint8_t { max_abs, max_rel, l1, l2, rms, cosine, megengine };
-inline constexpr int metric_count = 7;
+enum class Metric : uint8_t { max_abs, max_rel, l1, l2, rms, cosine, megengine, assert_equal };
+inline constexpr int metric_count = 8;
 MGE_API std::span<const std::string_view> metric_names();  // in that order: "max-abs", …
 inline std::string_view name_of(Metric metric) { return metric_names()[size_t(metric)]; }
 MGE_API std::optional<Metric> metric_from_name(std::string_view name);

@@ -4,6 +4,7 @@
 // from.
 
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ namespace mge {
 struct TestCase {
     std::string name;
     Tensors inputs, outputs;
+    // The largest error by MegEngine's AssertEqual (Metric::assert_equal) that is none; absent: the reader's
+    // own tolerance.
+    std::optional<double> max_error{};
 };
 
 struct Model {

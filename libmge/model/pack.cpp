@@ -158,6 +158,10 @@ void pack_model(const std::string& model, const std::string& out, const PackOpti
                               : kind == ModelKind::encrypted ? "it is encrypted, decrypt it first"
                                                              : "neither a .mge file nor one of MegEngine's"));
     auto cache = options.cache.empty() ? nullptr : MappedFile::open(options.cache);
+    if (cache && is_encrypted(cache->bytes()))
+        throw ModelError(text("'", options.cache,
+                              "' is encrypted, and packed models keep caches as they are; "
+                              "decrypt it first"));
     auto info =
         complete_packed_info(options.info, options.name, std::filesystem::path(model).stem().string());
     SecretBytes sealed_model = seal_part(file->bytes(), options.model_cipher, out, options.key);

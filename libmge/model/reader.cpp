@@ -4,6 +4,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "libmge/base/file.h"
@@ -287,8 +288,12 @@ private:
         for (auto* test : list(table_->test_cases())) {
             std::string where = text("test case ", index++);
             TestCase result{string(test->name()), {}, {}};
+            // NaN is not below 0, and refused with infinity.
+            if (!(test->max_error() < 0)) result.max_error = test->max_error();
             for (int id : list(test->inputs())) result.inputs.push_back(tensor(id, where));
             for (int id : list(test->outputs())) result.outputs.push_back(tensor(id, where));
+            if (result.max_error && !std::isfinite(*result.max_error))
+                fail(where, ": its largest error is ", *result.max_error);
             if (result.inputs.size() != model.graph.inputs().size())
                 fail(where, ": ", result.inputs.size(), " inputs, the model has ",
                      model.graph.inputs().size());

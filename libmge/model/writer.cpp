@@ -104,8 +104,8 @@ Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& d
     std::vector<int> inputs, outputs;
     for (auto& t : test.inputs) inputs.push_back(data.add(t));
     for (auto& t : test.outputs) outputs.push_back(data.add(t));
-    return file::CreateTestCase(b, b.CreateString(test.name), b.CreateVector(inputs),
-                                b.CreateVector(outputs));
+    return file::CreateTestCase(b, b.CreateString(test.name), b.CreateVector(inputs), b.CreateVector(outputs),
+                                test.max_error.value_or(-1));
 }
 
 void build_graph(Builder& b, const Model& model, DataSection& data) {

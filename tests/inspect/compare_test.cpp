@@ -32,6 +32,7 @@ TEST(Compare, KnowsEveryMetric) {
     EXPECT_DOUBLE_EQ(c.error_of(Metric::rms), std::sqrt(5.0 / 3));
     EXPECT_NEAR(c.error_of(Metric::cosine), 1 - 14 / (std::sqrt(13.0) * std::sqrt(20.0)), 1e-12);
     EXPECT_EQ(c.error_of(Metric::megengine), 0.5);
+    EXPECT_EQ(c.error_of(Metric::assert_equal), 1);
     EXPECT_EQ(c.count, 3);
     EXPECT_EQ(c.unequal, 2);
     EXPECT_FALSE(c.passed());

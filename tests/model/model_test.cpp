@@ -142,6 +142,23 @@ TEST(Model, ExtentsWhoseProductOverflowsAreRefused) {
     EXPECT_EQ(image.read().graph.value(x).spec.numel(), 0);
 }
 
+TEST(Model, TestCasesKeepTheirLargestError) {
+    Model model = sample_models()[0];
+    ASSERT_FALSE(model.test_cases.empty());
+    auto read_again = [&](std::optional<double> error) {
+        model.test_cases[0].max_error = error;
+        return Image(written(model)).read().test_cases[0].max_error;
+    };
+    EXPECT_EQ(read_again({}), std::nullopt);
+    EXPECT_EQ(read_again(0.0), 0.0);
+    EXPECT_EQ(read_again(1e-3), 1e-3);
+    for (double wrong : {HUGE_VAL, std::nan("")}) {
+        model.test_cases[0].max_error = wrong;
+        Image image(written(model));
+        EXPECT_THAT(message_of(image), HasSubstr("largest error")) << wrong;
+    }
+}
+
 TEST(Model, LargeTensorsAreCheckedToTheirLastByte) {
     Model model;
     std::vector<float> values(200'000, 1.0f);
