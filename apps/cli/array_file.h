@@ -22,6 +22,9 @@ std::map<std::string, Tensor> read_npz(const std::string& path);
 // (UserError when there is none of that name).
 std::vector<std::string> npz_names(const std::string& path);
 Tensor read_npz_array(const std::string& path, const std::string& name);
+// The same of an archive in memory, which `label` names in errors.
+std::vector<std::string> npz_names(std::span<const std::byte> archive, const std::string& label);
+Tensor read_npz_array(std::span<const std::byte> archive, const std::string& label, const std::string& name);
 
 // Writes the file whole or not at all.
 void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays);

@@ -1,17 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli/cache_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 
+#include "libmge/base/file.h"
 #include "libmge/model/crypt/encrypted_file.h"
 
 namespace mge::cli {
+namespace {
 
-std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key,
+namespace fs = std::filesystem;
+
+// Excludes other writers of files in the same folder. The file itself cannot be locked: writing replaces it.
+class FolderLock {
+public:
+    explicit FolderLock(const fs::path& file) {
+        fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+        fd_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        // Where folders cannot be locked the last writer wins; writing tells when there is no folder.
+        while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) continue;
+    }
+    ~FolderLock() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    FolderLock(const FolderLock&) = delete;
+    FolderLock& operator=(const FolderLock&) = delete;
+
+private:
+    int fd_ = -1;
+};
+
+bool exists(const fs::path& path) {
+    std::error_code unknown;  // opening it tells it better
+    return fs::exists(path, unknown);
+}
+
+class EncryptedCacheFile final : public CacheStorage {
+public:
+    EncryptedCacheFile(std::string path, FileCipher cipher)
+        : path_(std::move(path)), cipher_(std::move(cipher)) {}
+
+    SecretBytes read() const { return exists(path_) ? decrypt_to_memory(path_, cipher_) : SecretBytes(); }
+
+    void update(const std::function<std::vector<std::byte>(Bytes present)>& change) override {
+        FolderLock lock(path_);
+        auto content = change(read());
+        SecretBytes sealed = encrypt_in_memory(content, path_, cipher_);
+        wipe(content);
+        write_file_atomically(path_, [&](std::ostream& stream) { stream << text_of(sealed); });
+    }
+
+private:
+    std::string path_;
+    FileCipher cipher_;
+};
+
+std::unique_ptr<FastrunCache> open_encrypted(const std::string& path, const KeyOptions& key, CacheUse use) {
+    FileCipher cipher{container_cipher, key_provider(key)};
+    auto storage = std::make_unique<EncryptedCacheFile>(path, cipher);
+    if (use == CacheUse::read) return FastrunCache::from_bytes(storage->read(), path);
+    if (!exists(path)) {
+        // A bad key is told before anything is measured.
+        encrypt_in_memory({}, path, cipher);
+        std::error_code ignored;  // writing tells it better
+        if (fs::path(path).has_parent_path()) fs::create_directories(fs::path(path).parent_path(), ignored);
+    }
+    SecretBytes present = storage->read();
+    return FastrunCache::from_storage(present, path, std::move(storage), use == CacheUse::tolerant);
+}
+
+}  // namespace
+
+std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key, CacheUse use,
                                          bool has_to_be_encrypted) {
-    bool is_encrypted = std::filesystem::is_regular_file(path) && is_encrypted_file(path);
-    if (!is_encrypted && !has_to_be_encrypted) return FastrunCache::open_tolerant(path);
-    return FastrunCache::from_bytes(decrypt_to_memory(path, {container_cipher, key_provider(key)}), path);
+    if (!exists(path) && use == CacheUse::read)
+        throw UserError(
+            text("fast-run cache '", path, "' does not exist; mge-fastrun-cache build makes one"));
+    std::error_code unknown;
+    bool is_encrypted = fs::is_regular_file(path, unknown) && is_encrypted_file(path);
+    if (is_encrypted || has_to_be_encrypted) return open_encrypted(path, key, use);
+    if (use == CacheUse::read) return FastrunCache::open_read_only(path);
+    return use == CacheUse::write ? FastrunCache::open(path) : FastrunCache::open_tolerant(path);
 }
 
 }  // namespace mge::cli

@@ -8,10 +8,15 @@
 
 namespace mge::cli {
 
-// Opens a fast-run cache. An encrypted one is decrypted into memory and never written: what is stored in it
-// is gone at the end. Any other is used in place as FastrunCache::open_tolerant does, unless it
-// `has_to_be_encrypted`. CryptoError and UserError as decrypt_to_memory throws them.
-std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key,
-                                         bool has_to_be_encrypted = false);
+// Only read: the cache has to exist. Written: it is made when it does not. Tolerant: written as far as that
+// is possible, for work that goes on without (FastrunCache::open_tolerant).
+enum class CacheUse { read, write, tolerant };
+
+// Opens a fast-run cache. An encrypted one is decrypted into memory; each change is encrypted and put in the
+// file's place at once, whole or not at all, with what other processes have stored meanwhile. Plain content
+// never reaches a disk. A cache that `has_to_be_encrypted` is so when it is made; a plain one is refused.
+// CryptoError and UserError as decrypt_to_memory throws them.
+std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key, CacheUse use,
+                                         bool has_to_be_encrypted);
 
 }  // namespace mge::cli

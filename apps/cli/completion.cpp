@@ -4,15 +4,10 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/definitions.h"
+#include "apps/cli/table.h"
 
 namespace mge::cli {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, const std::string& separator = " ") {
-    std::string result;
-    for (auto& word : words) result += (result.empty() ? "" : separator) + word;
-    return result;
-}
 
 std::string command_names(const CLI::App& app, const std::string& separator) {
     std::vector<std::string> names;
@@ -41,7 +36,7 @@ std::string bash_values(const CLI::App& root, const CLI::App* command) {
         if (option.value.empty()) continue;
         std::string action = option.takes_file        ? "_mge_files"
                              : option.choices.empty() ? ":"
-                                                      : "_mge_reply -W '" + joined(option.choices) + "'";
+                                                      : "_mge_reply -W '" + joined(option.choices, " ") + "'";
         result += "        " + of + joined(option.names, "|" + of) + ") " + action + "; return ;;\n";
     }
     return result;
@@ -53,7 +48,7 @@ std::string bash_options(const CLI::App& root, const CLI::App* command) {
     for (auto& option : with_globals(root, command))
         for (auto& name : option.names)
             if (name.starts_with("--")) names.push_back(name);
-    return "        " + (command ? command->get_name() : "") + ",-*) _mge_reply -W '" + joined(names) +
+    return "        " + (command ? command->get_name() : "") + ",-*) _mge_reply -W '" + joined(names, " ") +
            "'; return ;;\n";
 }
 
@@ -72,7 +67,7 @@ std::string zsh_text(const std::string& text) {
 }
 
 std::string zsh_action(const OptionText& option) {
-    if (!option.choices.empty()) return "(" + joined(option.choices) + ")";
+    if (!option.choices.empty()) return "(" + joined(option.choices, " ") + ")";
     return option.takes_file ? "_files" : " ";
 }
 

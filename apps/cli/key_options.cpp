@@ -90,19 +90,22 @@ void add_key_options(CLI::App& command, KeyOptions& options, const std::string& 
     env->excludes(fd);
 }
 
-void add_model_keys(CLI::App& command, ModelKeys& keys) {
-    if (command.get_option_no_throw("--key-file")) return;
-    add_key_options(command, keys.key, "the key of an encrypted model");
+void add_model_keys(CLI::App& command, ModelKeys& keys, const std::string& prefix, const std::string& what) {
+    if (command.get_option_no_throw("--" + prefix + "key-file")) return;
+    add_key_options(command, keys.key, "the key of " + what, prefix);
     command
-        .add_option("--cipher", keys.cipher,
-                    "How a model of MegEngine's is encrypted, which the file does not say")
+        .add_option("--" + prefix + "cipher", keys.cipher,
+                    "The cipher of " + what + " in a format of MegEngine's, which does not say it")
         ->type_name("NAME")
         ->check(CLI::IsMember(cipher_names()))
         ->group("Keys");
 }
 
-OpenOptions open_options(const ModelKeys& keys) {
-    return {.key = key_provider(keys.key), .cipher = keys.cipher, .allow_plain = !keys.key.are_given()};
+OpenOptions open_options(const ModelKeys& keys, const KeyOptions* otherwise) {
+    bool is_given = keys.key.are_given();
+    bool takes_other = !is_given && otherwise && otherwise->are_given();
+    auto& key = takes_other ? *otherwise : keys.key;
+    return {.key = key_provider(key), .cipher = keys.cipher, .allow_plain = !is_given};
 }
 
 KeyProvider key_provider(const KeyOptions& options) {

@@ -41,9 +41,11 @@ struct ModelKeys {
     std::string cipher;  // of a model in one of MegEngine's encrypted formats
 };
 
-// Defines the key flags and --cipher, unless the command has them.
-void add_model_keys(CLI::App& command, ModelKeys& keys);
-// With a key on the command line a plain model is refused.
-OpenOptions open_options(const ModelKeys& keys);
+// Defines the key flags and --cipher, all with `prefix`, unless the command has them. `what` is theirs.
+void add_model_keys(CLI::App& command, ModelKeys& keys, const std::string& prefix = {},
+                    const std::string& what = "an encrypted model");
+// With a key on the command line a plain model is refused. `otherwise`: the key to try when none was given;
+// then a plain one is as good.
+OpenOptions open_options(const ModelKeys& keys, const KeyOptions* otherwise = nullptr);
 
 }  // namespace mge::cli

@@ -5,13 +5,15 @@
 
 namespace mge::cli {
 
-Model ModelFile::read() const { return open_model(path, open_options(keys)); }
+Model ModelFile::read(const KeyOptions* otherwise) const {
+    return open_model(path, open_options(keys, otherwise));
+}
 
-void add_model_file(CLI::App& command, ModelFile& file, const std::string& name) {
+void add_model_file(CLI::App& command, ModelFile& file, const std::string& name, const std::string& prefix) {
     command.add_option(name, file.path, "Model file, of any kind that can be read")
         ->required()
         ->type_name("FILE");
-    add_model_keys(command, file.keys);
+    add_model_keys(command, file.keys, prefix);
 }
 
 }  // namespace mge::cli

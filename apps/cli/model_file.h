@@ -17,10 +17,12 @@ struct ModelFile {
     std::string path;
     ModelKeys keys;
 
-    Model read() const;
+    // `otherwise`: as of open_options().
+    Model read(const KeyOptions* otherwise = nullptr) const;
 };
 
-// Defines the argument MODEL, required, and the flags for its key.
-void add_model_file(CLI::App& command, ModelFile& file, const std::string& name = "model");
+// Defines the argument MODEL, required, and the flags for its key, which begin with `prefix`.
+void add_model_file(CLI::App& command, ModelFile& file, const std::string& name = "model",
+                    const std::string& prefix = {});
 
 }  // namespace mge::cli

@@ -7,6 +7,7 @@
 
 #include "apps/cli/array_file.h"
 #include "libmge/base/error.h"
+#include "libmge/base/file.h"
 
 namespace mge::cli {
 namespace {
@@ -20,6 +21,9 @@ struct Discard {
 };
 struct CloseEntry {
     void operator()(zip_file_t* f) const { zip_fclose(f); }
+};
+struct FreeSource {
+    void operator()(zip_source_t* s) const { zip_source_free(s); }
 };
 using Archive = std::unique_ptr<zip_t, Discard>;
 
@@ -93,54 +97,23 @@ Tensor read_entry(zip_t* archive, zip_uint64_t index, const std::string& path, s
     return parse_npy(bytes, label);
 }
 
-Archive open_archive(const std::string& path) {
-    int code = 0;
-    Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
-    if (!archive && code == ZIP_ER_NOENT)
-        throw UserError(text("cannot open '", path, "': No such file or directory"));
-    if (!archive) throw ModelError(text("'", path, "' is not a readable .npz archive: ", message(code)));
-    return archive;
+bool is_special(const std::string& path) {
+    std::error_code unknown;
+    auto status = std::filesystem::status(path, unknown);
+    return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+           !std::filesystem::is_directory(status);
 }
 
-}  // namespace
-
-std::vector<std::string> npz_names(const std::string& path) {
-    Archive archive = open_archive(path);
-    std::vector<std::string> names;
-    for (zip_int64_t i = 0, n = zip_get_num_entries(archive.get(), 0); i < n; ++i) {
-        const char* entry = zip_get_name(archive.get(), zip_uint64_t(i), 0);
-        std::string name = entry ? entry : "";
-        if (name.ends_with(".npy")) name.resize(name.size() - 4);
-        names.push_back(std::move(name));
-    }
-    return names;
-}
-
-Tensor read_npz_array(const std::string& path, const std::string& name) {
-    Archive archive = open_archive(path);
-    zip_int64_t at = zip_name_locate(archive.get(), (name + ".npy").c_str(), 0);
-    if (at < 0) at = zip_name_locate(archive.get(), name.c_str(), 0);
-    if (at < 0) throw UserError(text("'", path, "' has no array '", name, "'"));
-    std::string entry;
-    return read_entry(archive.get(), zip_uint64_t(at), path, entry);
-}
-
-std::map<std::string, Tensor> read_npz(const std::string& path) {
-    Archive archive = open_archive(path);
-    std::map<std::string, Tensor> result;
-    for (zip_int64_t i = 0, n = zip_get_num_entries(archive.get(), 0); i < n; ++i) {
-        std::string name;
-        Tensor tensor = read_entry(archive.get(), zip_uint64_t(i), path, name);
-        result[name] = tensor;
-    }
-    return result;
-}
-
-void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
+Archive open_new(const std::string& path) {
     // libzip writes a temporary file and renames it itself when the archive is closed.
     int code = 0;
     Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
     if (!archive) throw UserError(text("cannot create '", path, "': ", message(code)));
+    return archive;
+}
+
+void write_archive(Archive archive, const std::string& path,
+                   const std::vector<std::pair<std::string, Tensor>>& arrays) {
     std::vector<std::string> contents;
     contents.reserve(arrays.size());
     for (auto& [name, tensor] : arrays) {
@@ -161,6 +134,95 @@ void write_npz(const std::string& path, const std::vector<std::pair<std::string,
     if (zip_close(archive.get()) != 0)
         throw UserError(text("cannot write '", path, "': ", zip_strerror(archive.get())));
     archive.release();  // zip_close freed it
+}
+
+Archive open_archive(const std::string& path) {
+    int code = 0;
+    Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+    if (!archive && code == ZIP_ER_NOENT)
+        throw UserError(text("cannot open '", path, "': No such file or directory"));
+    if (!archive) throw ModelError(text("'", path, "' is not a readable .npz archive: ", message(code)));
+    return archive;
+}
+
+Archive open_archive(std::span<const std::byte> bytes, const std::string& label) {
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+    Archive archive(source ? zip_open_from_source(source, ZIP_RDONLY, &error) : nullptr);
+    if (!archive && source) zip_source_free(source);
+    std::string why = archive ? "" : zip_error_strerror(&error);
+    zip_error_fini(&error);
+    if (!archive) throw ModelError(text("'", label, "' is not a readable .npz archive: ", why));
+    return archive;
+}
+
+std::vector<std::string> names_in(zip_t* archive) {
+    std::vector<std::string> names;
+    for (zip_int64_t i = 0, n = zip_get_num_entries(archive, 0); i < n; ++i) {
+        const char* entry = zip_get_name(archive, zip_uint64_t(i), 0);
+        std::string name = entry ? entry : "";
+        if (name.ends_with(".npy")) name.resize(name.size() - 4);
+        names.push_back(std::move(name));
+    }
+    return names;
+}
+
+Tensor read_array(zip_t* archive, const std::string& label, const std::string& name) {
+    zip_int64_t at = zip_name_locate(archive, (name + ".npy").c_str(), 0);
+    if (at < 0) at = zip_name_locate(archive, name.c_str(), 0);
+    if (at < 0) throw UserError(text("'", label, "' has no array '", name, "'"));
+    std::string entry;
+    return read_entry(archive, zip_uint64_t(at), label, entry);
+}
+
+}  // namespace
+
+std::vector<std::string> npz_names(const std::string& path) { return names_in(open_archive(path).get()); }
+std::vector<std::string> npz_names(std::span<const std::byte> archive, const std::string& label) {
+    return names_in(open_archive(archive, label).get());
+}
+
+Tensor read_npz_array(const std::string& path, const std::string& name) {
+    return read_array(open_archive(path).get(), path, name);
+}
+Tensor read_npz_array(std::span<const std::byte> archive, const std::string& label, const std::string& name) {
+    return read_array(open_archive(archive, label).get(), label, name);
+}
+
+std::map<std::string, Tensor> read_npz(const std::string& path) {
+    Archive archive = open_archive(path);
+    std::map<std::string, Tensor> result;
+    for (zip_int64_t i = 0, n = zip_get_num_entries(archive.get(), 0); i < n; ++i) {
+        std::string name;
+        Tensor tensor = read_entry(archive.get(), zip_uint64_t(i), path, name);
+        result[name] = tensor;
+    }
+    return result;
+}
+
+void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
+    if (!is_special(path)) return write_archive(open_new(path), path, arrays);
+    // libzip would put a file in the place of a device.
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t* memory = zip_source_buffer_create(nullptr, 0, 0, &error);
+    Archive archive(memory ? zip_open_from_source(memory, ZIP_TRUNCATE, &error) : nullptr);
+    zip_error_fini(&error);
+    if (!archive) {
+        zip_source_free(memory);
+        throw MemoryError(text("no memory for '", path, "'"));
+    }
+    zip_source_keep(memory);
+    std::unique_ptr<zip_source_t, FreeSource> kept(memory);
+    write_archive(std::move(archive), path, arrays);
+    std::vector<char> bytes(65536);
+    write_file_atomically(path, [&](std::ostream& stream) {
+        zip_source_open(memory);
+        for (zip_int64_t n; (n = zip_source_read(memory, bytes.data(), bytes.size())) > 0;)
+            stream.write(bytes.data(), n);
+        zip_source_close(memory);
+    });
 }
 
 }  // namespace mge::cli

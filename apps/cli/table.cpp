@@ -42,4 +42,13 @@ std::string format_count(double count) {
     return format_number(count, unit ? 3 : 0) + units[unit];
 }
 
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+    std::string result;
+    for (size_t i = 0; i < words.size(); ++i) {
+        if (i) result += separator;
+        result += words[i];
+    }
+    return result;
+}
+
 }  // namespace mge::cli

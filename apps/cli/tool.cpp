@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli/tool.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -69,9 +75,41 @@ int report_error(const Invocation& invocation, ErrorCode code, const std::string
     return int(code);
 }
 
+// Whoever reads stdout may have read enough (`| head`). That is no error, unlike a full disk.
+bool reader_may_leave() {
+    struct stat info {};
+    return ::fstat(STDOUT_FILENO, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
+}
+
 void write_stdout(const std::string& data) {
-    if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size() || std::fflush(stdout) != 0)
+    bool is_written = std::fwrite(data.data(), 1, data.size(), stdout) == data.size();
+    if ((!is_written || std::fflush(stdout) != 0) && !reader_may_leave())
         throw UserError(text("stdout cannot be written: ", std::strerror(errno)));
+}
+
+// A file that is opened while one of them is closed would take its number, and get what is printed.
+void open_standard_descriptors() {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDWR);
+}
+
+int run_guarded(Invocation& invocation, const std::function<int(Invocation&)>& body) {
+    try {
+        return body(invocation);
+    } catch (const Exit& exit) {
+        return exit.code;
+    } catch (const UsageError& e) {
+        return report_error(invocation, e.code(), e.what(), e.hint());
+    } catch (const Error& e) {
+        return report_error(invocation, e.code(), e.what());
+    } catch (const std::bad_alloc&) {
+        return report_error(invocation, ErrorCode::memory, "out of memory");
+    } catch (const std::filesystem::filesystem_error& e) {
+        return report_error(invocation, ErrorCode::usage,
+                            text("'", e.path1().string(), "': ", e.code().message()));
+    } catch (const std::exception& e) {
+        return report_error(invocation, ErrorCode::internal, e.what());
+    }
 }
 
 }  // namespace
@@ -86,23 +124,18 @@ std::string_view kind_of(ErrorCode code) {
 
 int run_tool(const char* tool, int argc, const char* const* argv,
              const std::function<int(Invocation&)>& body) {
+    open_standard_descriptors();
+    // Writing fails instead: the work goes on, and its report is written.
+    ::signal(SIGPIPE, SIG_IGN);
     TextGuard guard;
     Invocation invocation{tool, normalize_arguments(argc, argv), {}};
     // An error of the command line is reported too.
     invocation.json = value_of("--json", invocation.arguments);
-    try {
-        return body(invocation);
-    } catch (const Exit& exit) {
-        return exit.code;
-    } catch (const UsageError& e) {
-        return report_error(invocation, e.code(), e.what(), e.hint());
-    } catch (const Error& e) {
-        return report_error(invocation, e.code(), e.what());
-    } catch (const std::bad_alloc&) {
-        return report_error(invocation, ErrorCode::memory, "out of memory");
-    } catch (const std::exception& e) {
-        return report_error(invocation, ErrorCode::internal, e.what());
-    }
+    int code = run_guarded(invocation, body);
+    std::cout.flush();
+    if (code == 0 && !std::cout && !reader_may_leave())
+        return report_error(invocation, ErrorCode::usage, "stdout cannot be written; is the disk full?");
+    return code;
 }
 
 void direct_text(const Invocation& invocation) {

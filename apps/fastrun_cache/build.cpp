@@ -4,18 +4,19 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/model_file.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/table.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
-#include "libmge/model/open.h"
 
 namespace mge::fastrun_cache {
 namespace {
 
 struct BuildJob {
-    std::string cache;
+    CacheArgument cache;
     std::vector<std::string> models;
+    cli::ModelKeys model_keys;
     Variants variants;
 };
 
@@ -52,12 +53,12 @@ void print(const cli::Json& runs) {
 }
 
 int build(const cli::Invocation& invocation, const BuildJob& job) {
-    auto cache = FastrunCache::open(job.cache);
+    auto cache = job.cache.open_to_write();
     auto variants = all_variants(job.variants);
     cli::Progress progress("measuring", job.models.size() * variants.size());
     cli::Json runs = cli::Json::array();
     for (auto& path : job.models) {
-        Model model = open_model(path);
+        Model model = cli::ModelFile{path, job.model_keys}.read(&job.cache.key);
         for (auto& variant : variants) {
             cli::Json run{{"model", path}, {"batch", variant.batch}, {"threads", variant.threads}};
             run.update(build_one(model, variant, *cache));
@@ -66,7 +67,8 @@ int build(const cli::Invocation& invocation, const BuildJob& job) {
         }
     }
     print(runs);
-    return cli::finish(invocation, {{"cache", job.cache}, {"runs", runs}, {"rows", cache->rows().size()}});
+    return cli::finish(invocation,
+                       {{"cache", job.cache.path}, {"runs", runs}, {"rows", cache->rows().size()}});
 }
 
 }  // namespace
@@ -78,8 +80,9 @@ void add_build(cli::App& app) {
                     "Measure all algorithms of models' steps. Each finished problem is kept at once: "
                     "stopped and started again, nothing is measured twice",
                     [job, &app] { return build(app.invocation(), *job); });
-    command.add_option("cache", job->cache, "The cache; made when it does not exist")->required();
-    command.add_option("models", job->models, "Models of any readable kind")->required();
+    add_cache(command, job->cache, "The cache; made when it does not exist");
+    command.add_option("models", job->models, "Models of any readable kind")->required()->type_name("FILE");
+    cli::add_model_keys(command, job->model_keys, model_key_prefix);
     add_variants(command, job->variants);
 }
 

@@ -2,7 +2,6 @@
 #include "apps/fastrun_cache/commands.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -58,11 +57,17 @@ void add_filter(CLI::App& command, RowFilter& filter) {
     command.add_flag("--here", filter.only_here, "Only what was measured on a machine like this one");
 }
 
-std::unique_ptr<FastrunCache> open_existing(const std::string& path) {
-    if (!std::filesystem::exists(path))
-        throw UserError(
-            text("fast-run cache '", path, "' does not exist; mge-fastrun-cache build makes one"));
-    return FastrunCache::open_read_only(path);
+std::unique_ptr<FastrunCache> CacheArgument::open_to_read() const {
+    return cli::open_cache(path, key, cli::CacheUse::read, key.are_given());
+}
+
+std::unique_ptr<FastrunCache> CacheArgument::open_to_write() const {
+    return cli::open_cache(path, key, cli::CacheUse::write, key.are_given());
+}
+
+void add_cache(CLI::App& command, CacheArgument& cache, const char* description, const char* name) {
+    command.add_option(name, cache.path, description)->required()->type_name("FILE");
+    cli::add_key_options(command, cache.key, "the key of an encrypted cache");
 }
 
 cli::Json to_json(const CacheRow& row) {

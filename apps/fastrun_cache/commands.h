@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/cli/app.h"
-#include "libmge/kernel/fastrun_cache.h"
+#include "apps/cli/cache_file.h"
 
 namespace mge::fastrun_cache {
 
@@ -29,8 +29,22 @@ struct RowFilter {
 };
 void add_filter(CLI::App& command, RowFilter& filter);
 
-// Opens what has to exist: UserError (exit code 2) when it does not.
-std::unique_ptr<FastrunCache> open_existing(const std::string& path);
+// Of the flags for the keys of models: those for the cache have none. Without a key of their own models are
+// opened by the cache's.
+inline constexpr const char* model_key_prefix = "model-";
+
+// The cache of a command and its key. With a key it has to be encrypted, or is when it is made.
+struct CacheArgument {
+    std::string path;
+    cli::KeyOptions key;
+
+    // UserError (exit code 2) when it does not exist.
+    std::unique_ptr<FastrunCache> open_to_read() const;
+    // Made when it does not exist.
+    std::unique_ptr<FastrunCache> open_to_write() const;
+};
+void add_cache(CLI::App& command, CacheArgument& cache, const char* description = "The cache",
+               const char* name = "cache");
 
 cli::Json to_json(const CacheRow& row);
 

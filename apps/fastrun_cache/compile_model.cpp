@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/batch_size.h"
 #include "libmge/base/threads.h"
 
 namespace mge::fastrun_cache {
@@ -31,11 +32,10 @@ std::vector<Variant> all_variants(const Variants& variants) {
 std::shared_ptr<const Program> compile_variant(const Model& model, const Variant& variant,
                                                SelectOptions select) {
     TensorSpecs specs;
-    for (ValueId id : model.graph.inputs()) {
-        specs.push_back(model.graph.value(id).spec);
-        auto& shape = specs.back().shape;
-        if (variant.batch && shape.is_known() && shape.rank() > 0) shape[0] = variant.batch;
-    }
+    if (variant.batch)
+        specs = cli::with_batch(model.graph, variant.batch, "--batch");
+    else
+        for (ValueId id : model.graph.inputs()) specs.push_back(model.graph.value(id).spec);
     CompileOptions options;
     options.threads = variant.threads;
     options.select = std::move(select);

@@ -14,12 +14,13 @@ namespace {
 constexpr int format_version = 1;
 
 struct ExportJob {
-    std::string cache, out;
+    CacheArgument cache;
+    std::string out;
     RowFilter filter;
 };
 
 int export_rows(const cli::Invocation& invocation, const ExportJob& job) {
-    auto rows = job.filter.select(open_existing(job.cache)->rows());
+    auto rows = job.filter.select(job.cache.open_to_read()->rows());
     std::erase_if(rows, [](auto& row) { return !row.is_intact; });
     cli::Json list = cli::Json::array();
     for (auto& row : rows) {
@@ -31,7 +32,7 @@ int export_rows(const cli::Invocation& invocation, const ExportJob& job) {
         stream << file.dump(1, ' ', false, cli::Json::error_handler_t::replace) << '\n';
     });
     if (job.out != "-") std::cout << job.out << ": " << rows.size() << " rows\n";
-    return cli::finish(invocation, {{"cache", job.cache}, {"out", job.out}, {"rows", rows.size()}});
+    return cli::finish(invocation, {{"cache", job.cache.path}, {"out", job.out}, {"rows", rows.size()}});
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -86,7 +87,7 @@ std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& pa
 }
 
 struct ImportJob {
-    std::string cache;
+    CacheArgument cache;
     std::vector<std::string> files;
 };
 
@@ -103,12 +104,13 @@ int import_rows(const cli::Invocation& invocation, const ImportJob& job) {
         auto more = read_foreign(path);
         rows.insert(rows.end(), more.begin(), more.end());
     }
-    auto cache = FastrunCache::open(job.cache);
+    auto cache = job.cache.open_to_write();
     size_t changed = cache->merge(rows);
-    std::cout << job.cache << ": " << rows.size() << " rows read, " << changed << " added or renewed\n";
-    return cli::finish(
-        invocation,
-        {{"cache", job.cache}, {"read", rows.size()}, {"changed", changed}, {"rows", cache->rows().size()}});
+    std::cout << job.cache.path << ": " << rows.size() << " rows read, " << changed << " added or renewed\n";
+    return cli::finish(invocation, {{"cache", job.cache.path},
+                                    {"read", rows.size()},
+                                    {"changed", changed},
+                                    {"rows", cache->rows().size()}});
 }
 
 }  // namespace
@@ -117,8 +119,8 @@ void add_export(cli::App& app) {
     auto job = std::make_shared<ExportJob>();
     auto& command = app.command("export", "Write rows as JSON",
                                 [=, &app] { return export_rows(app.invocation(), *job); });
-    command.add_option("cache", job->cache, "The cache")->required();
-    command.add_option("out", job->out, "The file, or - for stdout")->required();
+    add_cache(command, job->cache);
+    command.add_option("out", job->out, "The file, or - for stdout")->required()->type_name("FILE");
     add_filter(command, job->filter);
 }
 
@@ -129,8 +131,8 @@ void add_import(cli::App& app) {
         "Add the rows of files that export wrote, or of MegEngine's cache files; those can be listed and "
         "compared, but name other algorithms than there are here",
         [=, &app] { return import_rows(app.invocation(), *job); });
-    command.add_option("cache", job->cache, "The cache to add to; made when it does not exist")->required();
-    command.add_option("files", job->files, "The files")->required();
+    add_cache(command, job->cache, "The cache to add to; made when it does not exist");
+    command.add_option("files", job->files, "The files")->required()->type_name("FILE");
 }
 
 }  // namespace mge::fastrun_cache

@@ -5,16 +5,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/model_file.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
 #include "libmge/kernel/explain_miss.h"
-#include "libmge/model/open.h"
 
 namespace mge::fastrun_cache {
 namespace {
 
 struct ExplainJob {
-    std::string cache, model;
+    CacheArgument cache;
+    cli::ModelFile model;
     Variants variants;
     SelectOptions select;
 };
@@ -58,9 +59,9 @@ void print(const cli::Json& run) {
 }
 
 int explain(const cli::Invocation& invocation, const ExplainJob& job) {
-    auto cache = open_existing(job.cache);
+    auto cache = job.cache.open_to_read();
     auto rows = cache->rows();
-    Model model = open_model(job.model);
+    Model model = job.model.read(&job.cache.key);
     cli::Json runs = cli::Json::array();
     for (auto& variant : all_variants(job.variants)) {
         SelectOptions select = job.select;
@@ -77,9 +78,10 @@ int explain(const cli::Invocation& invocation, const ExplainJob& job) {
                         {"misses", std::move(misses)}});
         print(runs.back());
     }
-    return cli::finish(
-        invocation,
-        {{"cache", job.cache}, {"model", job.model}, {"machine", FastrunCache::machine()}, {"runs", runs}});
+    return cli::finish(invocation, {{"cache", job.cache.path},
+                                    {"model", job.model.path},
+                                    {"machine", FastrunCache::machine()},
+                                    {"runs", runs}});
 }
 
 }  // namespace
@@ -89,8 +91,8 @@ void add_explain(cli::App& app) {
     auto& command = app.command(
         "explain", "Say for each step of a model why the cache has no answer, and what comes nearest",
         [job, &app] { return explain(app.invocation(), *job); });
-    command.add_option("cache", job->cache, "The cache")->required();
-    command.add_option("model", job->model, "The model")->required();
+    add_cache(command, job->cache);
+    cli::add_model_file(command, job->model, "model", model_key_prefix);
     add_variants(command, job->variants);
     command.add_option("--workspace-limit", job->select.workspace_limit, "As the run will have it, in bytes")
         ->type_name("BYTES");

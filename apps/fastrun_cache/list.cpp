@@ -11,7 +11,7 @@ namespace mge::fastrun_cache {
 namespace {
 
 struct ListJob {
-    std::string cache;
+    CacheArgument cache;
     RowFilter filter;
 };
 
@@ -39,7 +39,7 @@ std::vector<std::vector<CacheRow>> by_problem(std::vector<CacheRow> rows) {
 }
 
 int list(const cli::Invocation& invocation, const ListJob& job) {
-    auto groups = by_problem(job.filter.select(open_existing(job.cache)->rows()));
+    auto groups = by_problem(job.filter.select(job.cache.open_to_read()->rows()));
     std::vector<std::vector<std::string>> table{
         {"problem", "fastest", "ms", "algorithms", "measured", "machine"}};
     cli::Json problems = cli::Json::array();
@@ -57,12 +57,12 @@ int list(const cli::Invocation& invocation, const ListJob& job) {
                             {"measured_at", best.measured_at}});
     }
     if (!groups.empty()) cli::print_table(std::cout, table);
-    std::cout << groups.size() << " problems, " << rows << " rows in " << job.cache << '\n';
-    return cli::finish(invocation, {{"cache", job.cache}, {"problems", problems}, {"rows", rows}});
+    std::cout << groups.size() << " problems, " << rows << " rows in " << job.cache.path << '\n';
+    return cli::finish(invocation, {{"cache", job.cache.path}, {"problems", problems}, {"rows", rows}});
 }
 
 int show(const cli::Invocation& invocation, const ListJob& job) {
-    auto groups = by_problem(job.filter.select(open_existing(job.cache)->rows()));
+    auto groups = by_problem(job.filter.select(job.cache.open_to_read()->rows()));
     cli::Json rows = cli::Json::array();
     for (auto& group : groups) {
         std::cout << group.front().problem << "\n  on " << group.front().machine << '\n';
@@ -77,7 +77,7 @@ int show(const cli::Invocation& invocation, const ListJob& job) {
         std::cout << '\n';
     }
     if (groups.empty()) std::cout << "nothing matches\n";
-    return cli::finish(invocation, {{"cache", job.cache}, {"rows", rows}});
+    return cli::finish(invocation, {{"cache", job.cache.path}, {"rows", rows}});
 }
 
 using Body = int (*)(const cli::Invocation&, const ListJob&);
@@ -85,7 +85,7 @@ using Body = int (*)(const cli::Invocation&, const ListJob&);
 void add(cli::App& app, const char* name, const char* description, Body body) {
     auto job = std::make_shared<ListJob>();
     auto& command = app.command(name, description, [=, &app] { return body(app.invocation(), *job); });
-    command.add_option("cache", job->cache, "The cache")->required();
+    add_cache(command, job->cache);
     add_filter(command, job->filter);
 }
 

@@ -11,8 +11,9 @@
 namespace mge::fastrun_cache {
 namespace {
 
-int verify(const cli::Invocation& invocation, const std::string& path) {
-    auto cache = open_existing(path);
+int verify(const cli::Invocation& invocation, const CacheArgument& argument) {
+    auto cache = argument.open_to_read();
+    auto& path = argument.path;
     auto faults = cache->verify();
     size_t rows = faults.empty() ? cache->rows().size() : 0;
     cli::Json result{{"cache", path}, {"intact", faults.empty()}, {"rows", rows}, {"faults", faults}};
@@ -27,7 +28,7 @@ int verify(const cli::Invocation& invocation, const std::string& path) {
 }
 
 struct MergeJob {
-    std::string out;
+    CacheArgument out;
     std::vector<std::string> in;
 };
 
@@ -35,22 +36,23 @@ int merge(const cli::Invocation& invocation, const MergeJob& job) {
     // All are read before anything is written.
     std::vector<CacheRow> rows;
     for (auto& path : job.in) {
-        auto more = open_existing(path)->rows();
+        // With the key of the cache that they go to, if they are encrypted.
+        auto more = cli::open_cache(path, job.out.key, cli::CacheUse::read, false)->rows();
         rows.insert(rows.end(), more.begin(), more.end());
     }
     auto damaged = std::ranges::count_if(rows, [](auto& row) { return !row.is_intact; });
-    auto cache = FastrunCache::open(job.out);
+    auto cache = job.out.open_to_write();
     size_t changed = cache->merge(rows), total = cache->rows().size();
-    std::cout << job.out << ": " << changed << " rows added or renewed, " << total << " in all";
+    std::cout << job.out.path << ": " << changed << " rows added or renewed, " << total << " in all";
     if (damaged) std::cout << "; " << damaged << " damaged ones left out";
     std::cout << '\n';
     return cli::finish(
         invocation,
-        {{"cache", job.out}, {"changed", changed}, {"rows", total}, {"damaged_left_out", damaged}});
+        {{"cache", job.out.path}, {"changed", changed}, {"rows", total}, {"damaged_left_out", damaged}});
 }
 
 struct PruneJob {
-    std::string cache;
+    CacheArgument cache;
     RowFilter filter;
     double older_than_days = -1;
     bool other_machines = false, damaged = false, dry_run = false;
@@ -89,14 +91,14 @@ int prune(const cli::Invocation& invocation, const PruneJob& job) {
     if (!job.has_criterion())
         throw cli::UsageError("prune: nothing says what to remove",
                               "give --older-than, --other-machines, --damaged, --keep-fastest or a filter");
-    open_existing(job.cache);
-    auto cache = FastrunCache::open(job.cache);
+    job.cache.open_to_read();
+    auto cache = job.cache.open_to_write();
     auto rows = rows_to_prune(job, *cache);
     if (!job.dry_run && cache->remove(rows)) cache->compact();
     std::cout << rows.size() << (job.dry_run ? " rows would be removed" : " rows removed") << '\n';
     cli::Json removed = cli::Json::array();
     for (auto& row : rows) removed.push_back(to_json(row));
-    return cli::finish(invocation, {{"cache", job.cache},
+    return cli::finish(invocation, {{"cache", job.cache.path},
                                     {"dry_run", job.dry_run},
                                     {"removed", removed},
                                     {"rows", cache->rows().size()}});
@@ -105,25 +107,25 @@ int prune(const cli::Invocation& invocation, const PruneJob& job) {
 }  // namespace
 
 void add_verify(cli::App& app) {
-    auto cache = std::make_shared<std::string>();
+    auto cache = std::make_shared<CacheArgument>();
     auto& command = app.command("verify", "Check the file and every row; a damaged one is exit code 5",
                                 [=, &app] { return verify(app.invocation(), *cache); });
-    command.add_option("cache", *cache, "The cache")->required();
+    add_cache(command, *cache);
 }
 
 void add_merge(cli::App& app) {
     auto job = std::make_shared<MergeJob>();
     auto& command = app.command("merge", "Join caches, of other machines too; the newer of equal rows stays",
                                 [=, &app] { return merge(app.invocation(), *job); });
-    command.add_option("out", job->out, "The cache to add to; made when it does not exist")->required();
-    command.add_option("in", job->in, "The caches to take from")->required();
+    add_cache(command, job->out, "The cache to add to; made when it does not exist", "out");
+    command.add_option("in", job->in, "The caches to take from")->required()->type_name("FILE");
 }
 
 void add_prune(cli::App& app) {
     auto job = std::make_shared<PruneJob>();
     auto& command = app.command("prune", "Remove the rows that fit all criteria given",
                                 [=, &app] { return prune(app.invocation(), *job); });
-    command.add_option("cache", job->cache, "The cache")->required();
+    add_cache(command, job->cache);
     command.add_option("--older-than", job->older_than_days, "Measured at least so many days ago")
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("DAYS");

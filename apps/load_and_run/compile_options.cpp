@@ -57,8 +57,8 @@ CompileOptions make_compile_options(const Options& options, FastrunCache* cache)
     set_checks(options.checks, result.select);
     set_graph_optimization(o, result.graph_opt);
     result.level = o.optimization_level;
-    if (!o.formats.empty()) result.layout = o.formats[0];
-    result.measure_layouts = !o.layout_transform.empty();
+    if (!o.layout.formats.empty()) result.layout = o.layout.formats[0];
+    result.measure_layouts = !o.layout.transform.empty();
     result.seq_opt.enable_mem_plan_opt = result.seq_opt.enable_mem_reuse_alloc = !o.disable_mem_opt;
     result.const_shape = o.const_shape;
     result.fake_next_exec = o.fake_first;

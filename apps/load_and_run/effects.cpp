@@ -4,29 +4,17 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/stored_options.h"
 #include "libmge/compile/first_run_check.h"
 
 namespace mge::load_and_run {
-namespace {
-
-bool has_layout(const Program& program, const Layout& layout) {
-    return std::ranges::any_of(program.values(), [&](auto& value) { return value.spec.layout == layout; });
-}
-
-// The flag of a format: NCHW44_DOT → --enable-nchw44-dot.
-std::string flag_of(std::string format) {
-    for (char& c : format) c = c == '_' ? '-' : char(std::tolower(uint8_t(c)));
-    return "--enable-" + format;
-}
-
-}  // namespace
-
 void note_options_without_effect(Job& job, Test& test) {
     if (test.index > 0) return;
     auto& o = job.options.graph;
-    for (auto& format : o.formats)
-        if (!has_layout(*test.program, Layout::named(format)))
-            job.ignore_option(flag_of(format), "no kernel of this device works on this model in that layout");
+    for (auto& format : o.layout.formats)
+        if (!cli::uses_layout(*test.program, format))
+            job.ignore_option(cli::layout_flag(format),
+                              "no kernel of this device works on this model in that layout");
     bool is_dynamic = std::ranges::any_of(
         test.program->values(), [](auto& value) { return value.place == ValueReport::Place::dynamic; });
     if (o.record_level() == 1 && is_dynamic)

@@ -22,33 +22,38 @@ bool stores_halves(const Program& program) {
     });
 }
 
-void compare(const Tensor& got, const Tensor& expected, bool is_half, const std::string& output,
+Tolerance tolerance_of(const Test& test, DType dtype) {
+    if (test.max_error) return {.rtol = 0, .atol = *test.max_error, .metric = Metric::assert_equal};
+    // Test cases were computed by eager operators; other algorithms may round in another way.
+    if (!is_float(dtype)) return {};
+    Tolerance tolerance{.atol = absolute_tolerance};
+    if (stores_halves(*test.program)) tolerance.rtol = half_tolerance;
+    return tolerance;
+}
+
+void compare(const Tensor& got, const Tensor& expected, const std::string& output, const Tolerance& tolerance,
              TestCaseResult& result) {
     if (got.dtype() != expected.dtype() || !(got.shape() == expected.shape())) {
         result.mismatches.push_back({output, -1, text(got.spec()), text(expected.spec()), 1});
         return;
     }
-    // Test cases were computed by eager operators; other algorithms may round in another way.
-    Tolerance tolerance;
-    if (is_float(expected.dtype())) {
-        tolerance.atol = absolute_tolerance;
-        if (is_half) tolerance.rtol = half_tolerance;
-    }
     Comparison c = compare_tensors(got, expected, tolerance);
     result.largest_error = std::max(result.largest_error, c.error);
     if (c.passed()) return;
-    auto& element = *c.first_beyond;
+    auto& element = c.first_beyond ? *c.first_beyond : *c.largest;
     result.mismatches.push_back(
         {output, element.index, element_text(element.got), element_text(element.expected), c.beyond});
 }
 
 }  // namespace
 
-TestCaseResult compare_with_expected(const Test& test) {
+TestCaseResult compare_with_expected(const Test& test, const std::optional<Tolerance>& tolerance) {
     TestCaseResult result{test.name, !test.expected.empty(), 0, {}};
-    bool is_half = stores_halves(*test.program);
-    for (size_t i = 0; i < test.expected.size(); ++i)
-        compare(test.context->output(i), test.expected[i], is_half, test.program->outputs()[i].name, result);
+    for (size_t i = 0; i < test.expected.size(); ++i) {
+        auto& expected = test.expected[i];
+        compare(test.context->output(i), expected, test.program->outputs()[i].name,
+                tolerance ? *tolerance : tolerance_of(test, expected.dtype()), result);
+    }
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/load_and_run/test.h"
+#include "libmge/inspect/compare.h"
 
 namespace mge::load_and_run {
 
@@ -21,7 +22,8 @@ struct TestCaseResult {
     std::vector<Mismatch> mismatches;
 };
 
-// The outputs of the test's last run against those of the model's file.
-TestCaseResult compare_with_expected(const Test& test);
+// The outputs of the test's last run against the expected ones. Without a tolerance: the test's own largest
+// error, else that of test cases.
+TestCaseResult compare_with_expected(const Test& test, const std::optional<Tolerance>& tolerance = {});
 
 }  // namespace mge::load_and_run

@@ -143,7 +143,9 @@ private:
             return;
         }
         candidate.test.expected = expected_;
-        auto comparison = compare_with_expected(candidate.test);
+        auto& checks = job_.options.checks;
+        auto comparison = compare_with_expected(
+            candidate.test, checks.has_tolerance() ? std::optional(checks.tolerance()) : std::nullopt);
         if (comparison.mismatches.empty()) return;
         auto& m = comparison.mismatches[0];
         candidate.state = text("rejected: output '", m.output, "' is ", m.got, " instead of ", m.expected);

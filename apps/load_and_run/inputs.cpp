@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "apps/cli/array_file.h"
+#include "apps/cli/batch_size.h"
 #include "apps/cli/image_file.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
@@ -93,13 +94,11 @@ void take_all(const std::map<std::string, Tensor>& given, const InputTable& tabl
     }
 }
 
-Tensor with_batch(const Tensor& tensor, int64_t batch, const std::string& name) {
-    if (tensor.shape().rank() == 0)
-        throw_user("--batch-size", text("input '", name, "' is a scalar"), ErrorClass::value);
-    TensorSpec spec = tensor.spec();
-    if (spec.bytes() == 0 && spec.shape[0] != batch)
-        throw_user("--batch-size", text("input '", name, "' is empty"), ErrorClass::value);
-    spec.shape[0] = batch;
+Tensor repeated(const Tensor& tensor, int64_t batch, const std::string& name) {
+    constexpr auto option = "--batch-size";
+    TensorSpec spec = cli::with_batch(tensor.spec(), batch, name, option);
+    if (tensor.spec().bytes() == 0 && tensor.shape()[0] != batch)
+        throw_user(option, text("the input '", name, "' is empty"), ErrorClass::value);
     Tensor result = empty_tensor(spec);
     size_t have = tensor.spec().bytes(), bytes = spec.bytes();
     for (size_t at = 0; at < bytes; at += have)
@@ -144,6 +143,7 @@ std::vector<Test> tests_without_batch(const Model& model, const InputOptions& op
             tests.back().name = known.name;
             tests.back().inputs = known.inputs;
             tests.back().expected = known.outputs;
+            tests.back().max_error = known.max_error;
         }
     if (tests.empty()) {
         tests.emplace_back();
@@ -158,7 +158,7 @@ Test with_batch(const Model& model, const Test& test, int64_t batch) {
     Test result;
     result.name = text(test.name, test.name.empty() ? "" : " ", "batch ", batch);
     for (size_t i = 0; i < table.size(); ++i)
-        result.inputs.push_back(with_batch(test.inputs[i], batch, table.name(i)));
+        result.inputs.push_back(repeated(test.inputs[i], batch, table.name(i)));
     return result;
 }
 

@@ -39,6 +39,8 @@ constexpr std::array test_stages{
 void run_tests(Job& job) {
     for (auto& test : job.tests) {
         for (auto& stage : test_stages) guarded(job, test, stage.run);
+        // The next test has guards of its own.
+        if (test.context) test.context->observe(nullptr);
         // The first one stays for the stages to come, and all when they will be timed again.
         bool is_kept = test.index == 0 || job.options.run.serve_rounds;
         if (!is_kept) test.context.reset();

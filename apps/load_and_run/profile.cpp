@@ -32,6 +32,24 @@ void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
     for (auto& run : profile.runs) run.start -= origin;
 }
 
+// The profiler next to the step, so that what the guards do is not in its time.
+class ProfiledGuards final : public StepObserver {
+public:
+    ProfiledGuards(StepObserver& guards, Profiler& profiler) : guards_(guards), profiler_(profiler) {}
+    void before_step(size_t step, Context& context) override {
+        guards_.before_step(step, context);
+        profiler_.before_step(step, context);
+    }
+    void after_step(size_t step, Context& context) override {
+        profiler_.after_step(step, context);
+        guards_.after_step(step, context);
+    }
+
+private:
+    StepObserver& guards_;
+    Profiler& profiler_;
+};
+
 }  // namespace
 
 void add(CLI::App& app, ProfileOptions& o) {
@@ -47,7 +65,8 @@ void check(const ProfileOptions& o) {
     if (o.path().empty()) return;
     // Before the runs, not after them.
     auto folder = std::filesystem::absolute(o.path()).parent_path();
-    if (!std::filesystem::is_directory(folder))
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(folder, unknown))
         throw_user(o.wants_host() ? "--profile-host" : "--profile",
                    text("there is no folder '", folder.string(), "' for '", o.path(), "'"),
                    ErrorClass::value);
@@ -56,8 +75,12 @@ void check(const ProfileOptions& o) {
 void begin_profile(Job& job, Test& test) {
     auto& o = job.options.profile;
     if (o.path().empty()) return;
-    job.profiler = std::make_shared<Profiler>(*test.program, ProfilerOptions{.dispatch = o.wants_host()});
-    test.context->observe(job.profiler.get());
+    auto* guards = job.checks->lasting_observer();
+    // With guards between the steps only a second reading of the clock tells when a step begins.
+    job.profiler =
+        std::make_shared<Profiler>(*test.program, ProfilerOptions{.dispatch = o.wants_host() || guards});
+    if (guards) job.profiled_guards = std::make_unique<ProfiledGuards>(*guards, *job.profiler);
+    test.context->observe(guards ? job.profiled_guards.get() : job.profiler.get());
 }
 
 void end_profile(Job& job, Test& test) {
@@ -78,6 +101,7 @@ void end_profile(Job& job, Test& test) {
                                  {"steps", profile.steps.size()},
                                  {"host", o.wants_host()}};
     job.profiler.reset();
+    job.profiled_guards.reset();
 }
 
 }  // namespace mge::load_and_run

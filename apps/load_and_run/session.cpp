@@ -72,7 +72,7 @@ void Session::open_cache() {
     if (o.cache.empty() && !o.measures() && !options_.checks.require_cache) return;
     auto& key = o.cache_key.are_given() ? o.cache_key : options_.run.model.keys.key;
     std::string path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
-    cache_ = cli::open_cache(path, key, o.cache_key.are_given());
+    cache_ = cli::open_cache(path, key, cli::CacheUse::tolerant, o.cache_key.are_given());
 }
 
 // The passes ahead of time, all but the choice of layouts, which depends on shapes.
@@ -126,7 +126,7 @@ void Session::require_known_shapes(const TensorSpecs& inputs) const {
 
 // They count only when no flag says anything about compilation.
 void Session::take_stored_options() {
-    stored_ = stored_options(model_);
+    stored_ = cli::stored_options(model_);
     if (!stored_) return;
     CompileOptions plain;
     bool is_plain = to_json(compile_options_) == to_json(plain);
@@ -138,7 +138,8 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     // Names tell steps and values apart, in reports and in what is compared.
     Graph graph = infer_shapes(name_values(model_.graph), inputs);
     bool is_stored = stored_ && compile_options_.algorithms.empty();
-    CompileOptions options = is_stored ? with_stored(compile_options_, *stored_, inputs) : compile_options_;
+    CompileOptions options =
+        is_stored ? cli::with_stored(compile_options_, *stored_, inputs) : compile_options_;
     if (checks_) checks_->before_compile(model_.graph, inputs, options);
     std::shared_ptr<const Program> program;
     try {

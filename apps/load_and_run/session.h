@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
+#include "apps/cli/stored_options.h"
 #include "apps/load_and_run/checks/checks.h"
 #include "apps/load_and_run/options/options.h"
-#include "apps/load_and_run/stored_options.h"
 #include "apps/load_and_run/test.h"
 #include "libmge/kernel/fastrun_cache.h"
 
@@ -64,7 +64,7 @@ private:
     Model model_;
     std::unique_ptr<FastrunCache> cache_;
     CompileOptions compile_options_;
-    std::optional<StoredOptions> stored_;
+    std::optional<cli::StoredOptions> stored_;
     std::string stored_fate_ = "none";
     Checks* checks_ = nullptr;
     std::shared_ptr<const Program> program_;  // the last one

@@ -55,7 +55,7 @@ void judge(Job& job, const TestCaseResult& result) {
 // The model with the options of its first test's program in it.
 void write_with_options(Job& job, const std::string& path) {
     Model model = job.session->model();
-    store_options(model, job.session->compile_options(), *job.tests.at(0).program);
+    cli::store_options(model, job.session->compile_options(), *job.tests.at(0).program);
     write_model(path, model);
 }
 
@@ -135,6 +135,7 @@ void check_stored_test_cases(Job& job) {
         test.name = stored.name;
         test.inputs = stored.inputs;
         test.expected = stored.outputs;
+        test.max_error = stored.max_error;
         job.session->prepare(test);
         job.session->first_run(test);
         job.stored_test_cases.push_back(compare_with_expected(test));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct Test {
     size_t index = 0;
     std::string name;
     Tensors inputs;
-    Tensors expected;  // outputs as the model's author got them; empty: not known
+    Tensors expected;                   // outputs as the model's author got them; empty: not known
+    std::optional<double> max_error{};  // of the model's test case
     std::shared_ptr<const Program> program;
     std::unique_ptr<Context> context;
     double compile_ms = 0, prepare_ms = 0, fake_run_ms = 0, first_run_ms = 0;

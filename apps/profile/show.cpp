@@ -135,7 +135,7 @@ Table table_of(const Profile& profile, const std::vector<ProfileRow>& rows, doub
             if (has.layout) cells.push_back(shortened(layout_of(profile, step)));
             cells.insert(cells.end(), {shortened(shapes_text(profile.input_shapes(step), " ")),
                                        shortened(shapes_text(profile.output_shapes(step), " "))});
-            if (has.sources) cells.push_back(shortened(joined(step.sources, ", ")));
+            if (has.sources) cells.push_back(shortened(cli::joined(step.sources, ", ")));
         }
         table.push_back(std::move(cells));
     }

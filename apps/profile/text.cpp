@@ -43,12 +43,6 @@ std::string percent_text(std::optional<double> share) {
     return share ? cli::format_number(100 * *share, 1) + "%" : not_known;
 }
 
-std::string joined(const std::vector<std::string>& list, const char* separator) {
-    std::string result;
-    for (size_t i = 0; i < list.size(); ++i) result += (i ? separator : "") + list[i];
-    return result;
-}
-
 std::string printable(const std::string& name) {
     std::string result = valid_utf8(name);
     for (size_t i = 0; i < result.size(); ++i) {

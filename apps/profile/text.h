@@ -16,7 +16,6 @@ std::string shapes_text(const std::vector<Extents>& shapes, const char* separato
 std::string time_text(double seconds);  // 12.34 µs, 1.234 ms, 1.234 s
 std::string scaled_text(std::optional<double> value, double base, const char* unit, int decimals = 2);
 std::string percent_text(std::optional<double> share);
-std::string joined(const std::vector<std::string>& list, const char* separator);
 // A name of a stranger as a terminal may have it: no control characters, and in a table not endlessly long.
 std::string printable(const std::string& name);
 std::string shortened(const std::string& name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 4180: fields with commas, quotes or line ends stand in quotes.
 
+#include "apps/cli/table.h"
 #include "apps/profile/files.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
@@ -53,7 +54,7 @@ void write_csv(std::ostream& stream, const Profile& profile, RunStatistic statis
                                       std::to_string(step.workspace),
                                       shapes_text(profile.input_shapes(step), " "),
                                       shapes_text(profile.output_shapes(step), " "),
-                                      joined(step.sources, ";")};
+                                      cli::joined(step.sources, ";")};
         const char* separator = "";
         for (auto& f : fields) stream << std::exchange(separator, ",") << field(f);
         stream << "\r\n";

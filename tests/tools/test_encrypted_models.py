@@ -110,6 +110,174 @@ def test_an_encrypted_cache(tool, files):
     assert tool("load_and_run", "plain.mge", *plain).code == 6
 
 
+def test_a_reference_to_compare_with(tool, files):
+    outputs(tool, files, "plain.mge", "--seed", "3")
+    tool("mge-crypt", "encrypt", "out.npz", "sealed.npz", "--key-file", "key")
+    for name in ("other", "wrong"):
+        (files / name).write_bytes(name.encode().ljust(32))
+        (files / name).chmod(0o600)
+    tool("mge-crypt", "encrypt", "plain.mge", "other.mge", "--key-file", "other")
+
+    def compare(model, *flags):
+        return tool("load_and_run", model, "--seed", "3", "--iter", "1", "--compare", *flags)
+
+    own = ["--key-file", "key"]
+    for good in (
+        ["sealed.mge", "sealed.mge", *own],  # the model's key serves both
+        ["sealed.mge", "plain.mge", *own],
+        ["sealed.mge", "out.npz", *own],
+        ["sealed.mge", "sealed.npz", *own],
+        ["sealed.mge", "sealed.npz", *own, "--first-diff"],
+        ["sealed.mge", "other.mge", *own, "--compare-key-file", "other"],
+        ["plain.mge", "sealed.mge", "--compare-key-file", "key"],
+        ["plain.mge", "sealed.mge", "--compare-key-file", "key", "--first-diff"],
+        ["plain.mge", "sealed.npz", "--compare-key-file", "key"],
+    ):
+        done = compare(*good)
+        assert done.code == 0, (good, done.err)
+        compared = done.result.get("compare") or done.result["first_diff"]
+        assert compared["compared"] > 0, good
+    for bad in (
+        ["plain.mge", "sealed.mge"],
+        ["plain.mge", "sealed.npz", "--compare-key-file", "wrong"],
+        ["sealed.mge", "other.mge", *own],
+        ["plain.mge", "plain.mge", "--compare-key-file", "key"],
+        ["plain.mge", "out.npz", "--compare-key-file", "key"],
+    ):
+        done = compare(*bad)
+        assert done.code == 6 and len(done.err.splitlines()) == 2, (bad, done.err)
+    without = tool("load_and_run", "plain.mge", "--compare-key-file", "key")
+    assert without.code == 2 and "--compare REF" in without.err
+    tool("mge-crypt", "encrypt", "key", "text.sealed", "--key-file", "key")
+    neither = compare("sealed.mge", "text.sealed", *own)
+    assert neither.code == 5 and "neither a model nor an .npz" in neither.err
+
+
+def test_a_reference_in_a_format_of_megengine(tool):
+    models = [DATA / "megengine/mlp.v2.mge", "--compare", DATA / "crypt/mlp.aes.mge"]
+    done = tool("load_and_run", *models, "--compare-cipher", "AES_default")
+    assert done.code == 0 and done.result["compare"]["passed"], done.err
+    assert tool("load_and_run", *models, "--compare-cipher", "RC4_default").code == 6
+
+
+PLAIN_CACHE = b"SQLite format 3"
+
+
+def content_of_cache(tool, files, path):
+    """The rows of an encrypted cache, which nobody can read without the key."""
+    assert PLAIN_CACHE not in (files / path).read_bytes()
+    info = tool("mge-crypt", "info", path, "--key-file", "key")
+    assert info.code == 0 and info.result["authenticated"], info.err
+    shown = tool("mge-fastrun-cache", "show", path, "--key-file", "key")
+    assert shown.code == 0, shown.err
+    return shown.result["rows"]
+
+
+def test_an_encrypted_cache_is_written_encrypted(tool, files):
+    fast = ["--fast-run-algo-policy", "new.db", "--cache-key-file", "key", "--iter", "1"]
+    done = tool("load_and_run", "plain.mge", "--fast-run", *fast)
+    assert done.code == 0, done.err
+    first = content_of_cache(tool, files, "new.db")
+    assert first
+    # What was measured is found again, and what is new is added.
+    again = tool("load_and_run", "plain.mge", *fast)
+    assert again.code == 0 and "cache" in str(again.report["algorithms"])
+    before = (files / "new.db").read_bytes()
+    assert tool("load_and_run", "plain.mge", "--fast-run", *fast).code == 0
+    assert (files / "new.db").read_bytes() == before, "nothing was measured"
+    assert tool("load_and_run", "plain.mge", "--fast-run", "--batch-size=2", *fast).code == 0
+    more = content_of_cache(tool, files, "new.db")
+    keys = {(r["problem"], r["algorithm"]) for r in more}
+    assert len(more) > len(first) and {(r["problem"], r["algorithm"]) for r in first} < keys
+    assert [f.name for f in files.iterdir() if PLAIN_CACHE in f.read_bytes()] == []
+    # The model's key serves for a cache that is there.
+    own = ["sealed.mge", "--key-file", "key", "--fast-run-algo-policy", "new.db", "--iter", "1"]
+    assert tool("load_and_run", *own, "--fast-run", "--batch-size=3").code == 0
+    assert len(content_of_cache(tool, files, "new.db")) > len(more)
+
+
+def test_writers_of_an_encrypted_cache_lose_nothing(tool, files, tool_path):
+    command = [tool_path("load_and_run"), "plain.mge", "--fast-run", "--iter", "1"]
+    command += ["--fast-run-algo-policy", "new.db", "--cache-key-file", "key", "--threads", "1"]
+    running = [
+        subprocess.Popen([*command, f"--batch-size={n}"], cwd=files, stdout=subprocess.DEVNULL)
+        for n in (2, 3)
+    ]
+    assert [r.wait() for r in running] == [0, 0]
+    assert content_of_cache(tool, files, "new.db")
+    for n in (2, 3):
+        flags = ["--fast-run-algo-policy", "new.db", "--cache-key-file", "key", "--threads", "1"]
+        done = tool("load_and_run", "plain.mge", "--require-cache", f"--batch-size={n}", *flags)
+        assert done.code == 0, done.err
+
+
+def test_a_cache_that_cannot_be_written_stops_nobody(tool):
+    flags = ["--fast-run", "--fast-run-algo-policy", "/proc/none/new.db", "--cache-key-file", "key"]
+    done = tool("load_and_run", "plain.mge", *flags)
+    assert done.code == 0 and "going on without it" in done.err
+    assert "measured" in str(done.report["algorithms"])
+    done = tool("load_and_run", "plain.mge", *flags[:-1], "missing")
+    assert done.code == 2 and "missing" in done.err, "before anything is measured"
+
+
+def test_the_cache_tool_and_encrypted_caches(tool, files):
+    def cache_tool(command, *arguments, key="key", code=0):
+        done = tool("mge-fastrun-cache", command, *arguments, "--key-file", key)
+        assert done.code == code, (command, done.err)
+        return done
+
+    one = ["--threads", "1"]
+    cache_tool("build", "a.db", "sealed.mge", *one)  # the cache's key serves for the model
+    rows = content_of_cache(tool, files, "a.db")
+    again = cache_tool("build", "a.db", "plain.mge", *one).result["runs"][0]
+    assert again["measured"] == 0 and again["from_cache"] > 0
+    assert cache_tool("list", "a.db").result["rows"] == len(rows)
+    assert cache_tool("verify", "a.db").result["intact"]
+    explained = cache_tool("explain", "a.db", "sealed.mge", *one).result["runs"][0]
+    assert explained["misses"] == [] and explained["hits"] > 0
+    assert cache_tool("export", "a.db", "rows.json").result["rows"] == len(rows)
+    cache_tool("import", "b.db", "rows.json")
+    cache_tool("build", "b.db", "plain.mge", "--batch", "2", *one)
+    b = content_of_cache(tool, files, "b.db")
+    assert len(b) > len(rows)
+    tool("mge-fastrun-cache", "build", "plain.db", "plain.mge", "--batch", "3", *one)
+    cache_tool("merge", "all.db", "a.db", "b.db", "plain.db")
+    merged = content_of_cache(tool, files, "all.db")
+    assert len(merged) > len(b)
+    cache_tool("prune", "all.db", "--keep-fastest", "1")
+    assert 0 < len(content_of_cache(tool, files, "all.db")) < len(merged)
+    # What is refused.
+    (files / "other").write_bytes(bytes(32))
+    (files / "other").chmod(0o600)
+    before = (files / "a.db").read_bytes()
+    for command in (["list", "a.db"], ["prune", "a.db", "--here"], ["build", "a.db", "plain.mge"]):
+        assert "wrong key" in cache_tool(*command, key="other", code=6).err
+        assert tool("mge-fastrun-cache", *command).code == 6
+        assert (files / "a.db").read_bytes() == before
+    assert "not encrypted" in cache_tool("list", "plain.db", code=6).err
+    assert cache_tool("list", "none.db", code=2).err.count("does not exist") == 1
+    plain = [f.name for f in files.iterdir() if PLAIN_CACHE in f.read_bytes()]
+    assert set(plain) <= {"plain.db", "plain.db-wal"}
+
+
+def test_other_sources_of_the_keys(tool):
+    keys = {"CACHE_KEY": KEY.hex(), "MODEL_KEY": KEY.hex()}
+    build = ["build", "a.db", "sealed.mge", "--threads", "1", "--key-env", "CACHE_KEY"]
+    done = tool("mge-fastrun-cache", *build, "--model-key-env", "MODEL_KEY", env=keys)
+    assert done.code == 0, done.err
+    # With a key of its own a model has to be encrypted.
+    build[2] = "plain.mge"
+    plain = tool("mge-fastrun-cache", *build, "--model-key-env", "MODEL_KEY", env=keys)
+    assert plain.code == 6
+
+
+def test_packing_refuses_an_encrypted_cache(tool):
+    built = ["build", "a.db", "plain.mge", "--threads", "1", "--key-file", "key"]
+    assert tool("mge-fastrun-cache", *built).code == 0
+    done = tool("mge-dump", "pack", "plain.mge", "packed.lite", "--cache", "a.db")
+    assert done.code == 5 and "a.db' is encrypted" in done.err
+
+
 def pieces(content, count=40, length=24):
     """Pieces of content that cannot be anywhere by chance."""
     step = max(1, len(content) // count)
@@ -123,7 +291,8 @@ def test_nothing_secret_is_written(files, tool_path):
     trace = files / "trace"
     calls = "write,pwrite64,writev,pwritev,sendto,sendmsg,execve,openat,memfd_create,rename"
     command = [tool_path("load_and_run"), "sealed.mge", "--key-file", "key", "--verbose"]
-    command += ["--json", "report.json"]
+    command += ["--json", "report.json", "--fast-run", "--fast-run-algo-policy", "new.db"]
+    command += ["--cache-key-file", "key"]
     done = subprocess.run(
         ["strace", "-f", "-xx", "-s", "100000000", "-e", f"trace={calls}", "-o", trace, *command],
         cwd=files,
@@ -139,13 +308,16 @@ def test_nothing_secret_is_written(files, tool_path):
     )
     assert b"report.json" in seen and b'"outputs"' in seen, "the trace has what is written"
     secrets = [KEY, KEY.hex().encode(), *pieces((files / "plain.mge").read_bytes()[4096:])]
+    secrets += [PLAIN_CACHE, b"CREATE TABLE measurement"]
     assert len(secrets) > 20
     assert [s for s in secrets if s in seen] == []
     written = re.findall(
         r'openat\([^"]*"((?:\\x[0-9a-f]{2})*)", [^)]*O_(?:WRONLY|RDWR)', trace.read_text()
     )
     names = {bytes.fromhex(w.replace("\\x", "")).decode() for w in written}
-    assert all(n.startswith(("report.json", "/dev/", "/proc/")) for n in names), names
+    # "." is where files without a name are made.
+    known = ("report.json", "new.db", "/dev/", "/proc/")
+    assert all(n.startswith(known) for n in names - {"."}), names
     for file in files.iterdir():
         if file.name not in ("key", "plain.mge", "trace"):
             assert [s for s in secrets if s in file.read_bytes()] == [], file

@@ -93,7 +93,9 @@ class TestCompare:
         assert compared["passed"] and compared["compared"] == 1
         assert compared["values"][0]["error"] == 0
 
-    @pytest.mark.parametrize("metric", "max-abs max-rel l1 l2 rms cosine megengine".split())
+    @pytest.mark.parametrize(
+        "metric", "max-abs max-rel l1 l2 rms cosine megengine assert-equal".split()
+    )
     def test_beyond_the_tolerance_is_exit_code_7(self, run, outputs, tmp_path, metric):
         values, _ = outputs
         values["y"] = values["y"].copy()
@@ -253,6 +255,44 @@ def read_binary(path):
     name = raw[start : start + name_bytes].decode("ascii")
     kinds = {0: "float32", 1: "uint8", 4: "int32", 9: "float16"}
     return name, np.frombuffer(raw[start + name_bytes :], kinds[dtype]).reshape(shape)
+
+
+class TestGuardsAndProfile:
+    """Both look at every run."""
+
+    def test_all_runs_are_profiled_and_dumped(self, run, tmp_path):
+        got = run(
+            "--profile", tmp_path / "p.json", "--bin-out-dump", tmp_path / "out", "--check-finite",
+            "--iter", "3", "--warmup-iter", "2",
+        )  # fmt: skip
+        assert got.code == OK, got.err
+        profile = json.loads((tmp_path / "p.json").read_text())
+        assert len(profile["runs"]) == got.result["profile"]["runs"] == 3
+        # The first run, two to warm up, three that count.
+        assert len(list((tmp_path / "out").iterdir())) == 6
+        # The guards' work lies between the steps: each has a beginning of its own.
+        for one in profile["runs"]:
+            assert len(one["begins_ns"]) == len(one["ends_ns"]) == len(profile["steps"])
+            assert all(b <= e for b, e in zip(one["begins_ns"], one["ends_ns"], strict=True))
+
+    def test_each_test_has_guards_of_its_own(self, run, tmp_path):
+        flags = ("--check-var-value", "1", "--iter", "4", "--profile", tmp_path / "p.json")
+        got = run(*flags, "--batch-size", "1,3")
+        assert got.code == OK, got.err
+        assert (tmp_path / "p.1.json").exists()
+
+
+class TestFitting:
+    def rejected(self, run, *flags):
+        got = run("--fitting", *flags)
+        assert got.code == OK, got.err
+        states = [c["state"] for c in got.result["fitting"]["candidates"]]
+        return [s for s in states if s.startswith("rejected: output")]
+
+    def test_tolerance_is_that_of_the_flags(self, run):
+        # Other layouts and algorithms round in other ways.
+        assert self.rejected(run, "--rtol", "0", "--atol", "0")
+        assert not self.rejected(run, "--rtol", "0", "--atol", "100")
 
 
 class TestDumps:

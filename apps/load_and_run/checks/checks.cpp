@@ -179,7 +179,7 @@ void Checks::end_dumps(Context& context) {
     sinks_.clear();
 }
 
-void Checks::watch_on(Context& context) { context.observe(lasting_.is_empty() ? nullptr : &lasting_); }
+void Checks::watch_on(Context& context) { context.observe(lasting_observer()); }
 
 std::string Checks::place() const { return last_step_ ? last_step_->describe() : std::string(); }
 

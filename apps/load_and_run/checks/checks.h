@@ -36,6 +36,8 @@ public:
     // After its first run: that one was dumped.
     void end_dumps(Context& context);
     void watch_on(Context& context);
+    // What watch_on() lets look at every run; null: nothing.
+    StepObserver* lasting_observer() { return lasting_.is_empty() ? nullptr : &lasting_; }
     // Where a run that ended with an error was, as the start of a message; empty when that is not known.
     std::string place() const;
 

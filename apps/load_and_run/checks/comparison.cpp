@@ -3,44 +3,90 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "apps/cli/array_file.h"
 #include "libmge/base/file.h"
 #include "libmge/inspect/value_names.h"
+#include "libmge/model/crypt/crypto_error.h"
+#include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
 #include "libmge/op/apply.h"
 
 namespace mge::load_and_run {
 namespace {
 
-enum class Kind { arrays, dump, model };
-
-bool starts_like_zip(const std::string& path) {
-    auto file = MappedFile::open(path);
-    return file->bytes().size() >= 4 && std::memcmp(file->bytes().data(), "PK\x03\x04", 4) == 0;
+bool starts_like_zip(std::span<const std::byte> bytes) {
+    return bytes.size() >= 4 && std::memcmp(bytes.data(), "PK\x03\x04", 4) == 0;
 }
 
-Kind kind_of(const std::string& path) {
-    if (path.empty()) return Kind::model;
-    if (path.ends_with(".npz")) return Kind::arrays;
-    if (is_io_dump(path)) return Kind::dump;
-    return starts_like_zip(path) ? Kind::arrays : Kind::model;
-}
+// What --compare names, as it lies on disk or decrypted.
+class ReferenceFile {
+public:
+    enum class Kind { arrays, dump, model };
 
-std::unique_ptr<Reference> open_values(const std::string& path) {
-    if (kind_of(path) == Kind::dump) return dump_reference(path);
-    return stored_reference(cli::npz_names(path),
-                            [path](const std::string& name) { return cli::read_npz_array(path, name); });
-}
+    // Without --compare it is the subject's model.
+    ReferenceFile(const CheckOptions& checks, const Subject& subject)
+        : path_(checks.compare), how_(cli::open_options(checks.compare_keys, &subject.keys.key)) {
+        if (path_.empty()) return;
+        std::error_code unknown;  // opening it tells it better
+        bool is_folder = std::filesystem::is_directory(path_, unknown);
+        if (!is_folder && is_encrypted_file(path_)) {
+            decrypt();
+            return;
+        }
+        kind_ = kind_on_disk();
+        auto& keys = checks.compare_keys;
+        if (kind_ != Kind::model && (keys.key.are_given() || !keys.cipher.empty()))
+            throw CryptoError(text("'", path_, "' is not encrypted, although a key was given for it"));
+    }
 
-std::vector<std::string> names_in(const std::string& path) {
-    if (kind_of(path) == Kind::arrays) return cli::npz_names(path);
-    std::vector<std::string> names;
-    for (auto& record : read_io_dump(path, false).records) names.push_back(record.name);
-    return names;
-}
+    Kind kind() const { return kind_; }
+    Model model() const {
+        if (!content_) return open_model(path_, how_);
+        return open_model(ModelBytes{content_->span(), content_, path_});
+    }
+    std::vector<std::string> names() const {
+        if (content_) return cli::npz_names(*content_, path_);
+        if (kind_ == Kind::arrays) return cli::npz_names(path_);
+        std::vector<std::string> names;
+        for (auto& record : read_io_dump(path_, false).records) names.push_back(record.name);
+        return names;
+    }
+    Tensor array(const std::string& name) const {
+        return content_ ? cli::read_npz_array(*content_, path_, name) : cli::read_npz_array(path_, name);
+    }
+    // It has to live as long.
+    std::unique_ptr<Reference> values() const {
+        if (kind_ == Kind::dump) return dump_reference(path_);
+        return stored_reference(names(), [this](const std::string& name) { return array(name); });
+    }
+
+private:
+    Kind kind_on_disk() const {
+        if (path_.ends_with(".npz")) return Kind::arrays;
+        if (is_io_dump(path_)) return Kind::dump;
+        return starts_like_zip(MappedFile::open(path_)->bytes()) ? Kind::arrays : Kind::model;
+    }
+    void decrypt() {
+        content_ =
+            std::make_shared<SecretBytes>(decrypt_to_memory(path_, FileCipher{container_cipher, how_.key}));
+        if (starts_like_zip(*content_))
+            kind_ = Kind::arrays;
+        else if (!recognise_model(*content_))
+            throw ModelError(text("'", path_,
+                                  "': what is encrypted in it is neither a model nor an .npz archive; "
+                                  "other references have to be decrypted first"));
+    }
+
+    std::string path_;
+    OpenOptions how_;
+    Kind kind_ = Kind::model;
+    std::shared_ptr<const SecretBytes> content_;
+};
+using Kind = ReferenceFile::Kind;
 
 // The subject's inputs in the order of another model: by name, else by position.
 Tensors inputs_for(const Graph& graph, const Subject& subject) {
@@ -65,15 +111,14 @@ Tensors inputs_for(const Graph& graph, const Subject& subject) {
 
 // The model of --compare, or the subject's own; and how it is compiled.
 struct OtherModel {
-    OtherModel(const CheckOptions& checks, const Subject& subject)
+    OtherModel(const CheckOptions& checks, const Subject& subject, const ReferenceFile& file)
         : is_same(checks.compare.empty()),
-          model(is_same ? subject.model : open_reference(checks.compare)),
+          model(is_same ? subject.model : file.model()),
           options(compile_variant(checks.compare_with, subject.options)),
           inputs(inputs_for(model.graph, subject)) {
         // A plan of the subject is not one of the other.
         if (!is_same || !checks.compare_with.empty()) options.algorithms.clear();
     }
-    static Model open_reference(const std::string& path) { return open_model(path); }
 
     bool is_same;
     Model model;
@@ -135,19 +180,18 @@ bool are_positional(const std::vector<std::string>& names, size_t outputs) {
     return true;
 }
 
-void compare_with_values(const std::string& path, const std::shared_ptr<const Program>& program,
+void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const Program>& program,
                          Context& context, ComparedRun& run) {
-    auto names = names_in(path);
-    if (are_positional(names, program->outputs().size())) {
+    auto names = file.names();
+    if (file.kind() == Kind::arrays && are_positional(names, program->outputs().size())) {
         for (size_t i = 0; i < names.size(); ++i) {
             Tensor got = context.copy_output(i);
-            run.values.push_back(
-                {program->outputs()[i].name, got.spec(),
-                 compare_tensors(got, cli::read_npz_array(path, text("arr_", i)), run.tolerance)});
+            run.values.push_back({program->outputs()[i].name, got.spec(),
+                                  compare_tensors(got, file.array(text("arr_", i)), run.tolerance)});
         }
         return;
     }
-    auto reference = open_values(path);
+    auto reference = file.values();
     CompareObserver observer(program, *reference, run);
     context.observe(&observer);
     context.run();
@@ -251,14 +295,15 @@ CompileOptions compile_variant(const std::string& how, CompileOptions options) {
 ComparedRun compare_run(const CheckOptions& checks, const Subject& subject,
                         const std::shared_ptr<const Program>& program, Context& context) {
     ComparedRun run{description(checks), checks.tolerance(), {}, {}, {}};
-    if (kind_of(checks.compare) == Kind::model)
-        compare_with_outputs(OtherModel(checks, subject), program, context, run);
+    ReferenceFile file(checks, subject);
+    if (file.kind() == Kind::model)
+        compare_with_outputs(OtherModel(checks, subject, file), program, context, run);
     else if (!checks.compare_with.empty())
         throw_user("--compare-with",
                    text("'", checks.compare, "' holds values, which nothing is compiled from"),
                    ErrorClass::value);
     else
-        compare_with_values(checks.compare, program, context, run);
+        compare_with_values(file, program, context, run);
     if (run.values.empty())
         throw_user("--compare",
                    text("'", run.reference, "' and the model have no value in common: it has ",
@@ -277,9 +322,10 @@ WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subj
     Graph graph = name_values(subject.model.graph);
     for (auto& node : graph.nodes())
         walked.source_names.push_back(node.name.empty() ? value_label(graph, node.outputs.at(0)) : node.name);
-    bool is_model = kind_of(checks.compare) == Kind::model;
+    ReferenceFile file(checks, subject);
+    bool is_model = file.kind() == Kind::model;
     std::optional<OtherModel> other;
-    if (is_model) other.emplace(checks, subject);
+    if (is_model) other.emplace(checks, subject, file);
     bool by_name = !is_model || !other->is_same;
     // Numbers of nodes mean the same in two files of one network; in others only names that were given do.
     Graph other_graph = is_model ? other->model.graph : Graph();
@@ -293,7 +339,7 @@ WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subj
                                                        other->options, other->inputs),
                            by_name, last_uses(walk, by_name));
     else
-        reference = open_values(checks.compare);
+        reference = file.values();
     walked.result = find_first_difference(walk, *reference, by_name, walked.tolerance);
     if (walked.result.compared == 0)
         throw_user("--first-diff",

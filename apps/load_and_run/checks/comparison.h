@@ -19,6 +19,7 @@ struct Subject {
     const Model& model;
     const CompileOptions& options;
     const Tensors& inputs;
+    const cli::ModelKeys& keys;  // of the model's file
 };
 
 struct ComparedValue {

@@ -83,7 +83,9 @@ void write_memory_timeline(const std::string& path, const Program& program) {
                 {"inputs_outputs", timeline.inputs_outputs},
                 {"steps", steps},
                 {"blocks", blocks}};
-    write_file_atomically(path, [&](std::ostream& out) { out << result.dump(2) << '\n'; });
+    write_file_atomically(path, [&](std::ostream& out) {
+        out << result.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    });
 }
 
 }  // namespace mge::load_and_run

@@ -20,6 +20,7 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
            "--compare", o.compare,
            "Compare with values in a file: .npz, io dump (text, binary file or folder), or another model")
         ->type_name("REF");
+    cli::add_model_keys(app, o.compare_keys, "compare-", "the reference (default: as the model's)");
     app.add_option("--compare-with", o.compare_with,
                    "Compare with the same model, or that of --compare, compiled in another way: "
                    "reference, heuristic, fast-run, reproducible, level=N, layout=NAME, "
@@ -29,7 +30,7 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
         ->check(CLI::NonNegativeNumber);
     app.add_option("--atol", o.atol, "Allowed absolute error, added to it")->check(CLI::NonNegativeNumber);
     app.add_option("--metric", o.metric,
-                   "How errors are measured: max-abs, max-rel, l1, l2, rms, cosine, megengine")
+                   "How errors are measured: max-abs, max-rel, l1, l2, rms, cosine, megengine, assert-equal")
         ->capture_default_str();
     app.add_flag("--first-diff", o.first_diff,
                  "Walk through the model layer by layer and name the first operator that differs");
@@ -73,6 +74,9 @@ void add_inspection(CLI::App& app, CheckOptions& o) {
 
 void check_companions(const CheckOptions& o) {
     bool compares = !o.compare.empty() || !o.compare_with.empty();
+    auto& keys = o.compare_keys;
+    if (o.compare.empty() && keys.key.are_given()) fail("--compare-key-...", "needs --compare REF");
+    if (o.compare.empty() && !keys.cipher.empty()) fail("--compare-cipher", "needs --compare REF");
     if (o.first_diff && !compares) fail("--first-diff", "needs --compare REF or --compare-with HOW");
     if (!o.save_plan.empty() && o.save_plan == o.replay_plan)
         fail("--save-plan", "would overwrite the plan that is replayed");
@@ -83,7 +87,8 @@ void check_companions(const CheckOptions& o) {
 
 void check_files(const CheckOptions& o) {
     auto must_exist = [](const char* option, const std::string& path) {
-        if (!path.empty() && !std::filesystem::exists(path))
+        std::error_code unknown;  // opening it tells it better
+        if (!path.empty() && !std::filesystem::exists(path, unknown) && !unknown)
             fail(option, text("'", path, "' does not exist"));
     };
     must_exist("--compare", o.compare);

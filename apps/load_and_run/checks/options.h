@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/cli/key_options.h"
 #include "libmge/inspect/compare.h"
 
 namespace CLI {
@@ -16,6 +17,7 @@ namespace mge::load_and_run {
 struct CheckOptions {
     // Accuracy.
     std::string compare, compare_with;
+    cli::ModelKeys compare_keys;  // none given: those of the model
     std::optional<double> rtol, atol;
     std::string metric = "max-abs";
     bool first_diff = false;
@@ -34,6 +36,7 @@ struct CheckOptions {
     std::string mem_limit;  // "64MiB"
     std::string memory_timeline, static_memory_info;
 
+    bool has_tolerance() const { return rtol || atol || metric != "max-abs"; }
     Tolerance tolerance() const;
     std::optional<size_t> memory_limit() const;
 };

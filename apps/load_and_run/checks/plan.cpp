@@ -73,7 +73,7 @@ void PlanWriter::add(const Graph& model, const CompileOptions& options, const Pr
                {"steps", steps}};
     for (auto& known : programs_)
         if (Json::parse(known)["inputs"] == inputs) return;
-    programs_.push_back(entry.dump());
+    programs_.push_back(entry.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void PlanWriter::write(const std::string& path, const cli::Invocation& invocation) const {
@@ -82,7 +82,9 @@ void PlanWriter::write(const std::string& path, const cli::Invocation& invocatio
     Json plan{{"kind", kind},           {"schema_version", version},
               {"tool", report["tool"]}, {"version", report["version"]},
               {"host", report["host"]}, {"programs", programs}};
-    write_file_atomically(path, [&](std::ostream& stream) { stream << plan.dump(2) << '\n'; });
+    write_file_atomically(path, [&](std::ostream& stream) {
+        stream << plan.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    });
 }
 
 struct PlanReader::Entry {

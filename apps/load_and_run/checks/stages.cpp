@@ -10,7 +10,7 @@ namespace mge::load_and_run {
 namespace {
 
 Subject subject_of(const Job& job, const Test& test) {
-    return {job.session->model(), job.session->compile_options(), test.inputs};
+    return {job.session->model(), job.session->compile_options(), test.inputs, job.options.run.model.keys};
 }
 
 std::string largest_step(const Program& program) {
@@ -33,7 +33,7 @@ void walk_to_first_difference(Job& job) {
     auto& test = job.tests.at(0);
     CompileOptions options = job.session->compile_options();
     checks.before_compile(job.session->model().graph, specs_of(test.inputs), options);
-    checks.walk({job.session->model(), options, test.inputs});
+    checks.walk({job.session->model(), options, test.inputs, job.options.run.model.keys});
     checks.print();
     checks.add_to(job.report);
     job.report["process_peak"] = process_memory().peak;

@@ -194,8 +194,9 @@ void write_static_memory_info(const std::string& folder, const Program& program)
         throw UserError(text("[--get-static-mem-info] cannot make folder '", folder, "': ", error.message()));
     GraphWriter writer(program);
     auto write = [&](const char* name, const Json& content) {
-        write_file_atomically(folder + "/" + name,
-                              [&](std::ostream& out) { out << content.dump(1) << '\n'; });
+        write_file_atomically(folder + "/" + name, [&](std::ostream& out) {
+            out << content.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+        });
     };
     write("graph.json", writer.graph());
     write("StaticMemoryInfo.json", writer.memory());

@@ -17,9 +17,11 @@ void add(CLI::App& app, AlgorithmOptions& o) {
     app.add_option("--fast-run-shared-batch-size", o.shared_batch_size,
                    "Measure with this batch size whatever the inputs' is; 0: with the inputs'")
         ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
-    app.add_option("--fast-run-algo-policy", o.cache,
-                   "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
-                   "--fast-run or --full-run an existing cache is read and nothing is measured")
+    app.add_option(
+           "--fast-run-algo-policy", o.cache,
+           "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
+           "--fast-run or --full-run an existing cache is read and nothing is measured. An encrypted one "
+           "stays so")
         ->type_name("FILE");
     cli::add_key_options(app, o.cache_key, "the key of an encrypted cache (default: the model's)", "cache-");
     app.add_option("--workspace-limit", o.workspace_limit, "Largest workspace of a step")->type_name("BYTES");
@@ -31,7 +33,10 @@ void check(const AlgorithmOptions& o) {
     if (o.shared_batch_size > 0 && !o.measures() && o.cache.empty())
         throw_user("--fast-run-shared-batch-size",
                    "needs --fast-run, --full-run or --fast-run-algo-policy FILE", ErrorClass::value);
-    if (!o.cache.empty() && !o.measures() && !std::filesystem::exists(o.cache))
+    if (o.cache_key.are_given() && o.cache.empty() && !o.measures())
+        throw_user("--cache-key-...", "needs --fast-run-algo-policy FILE", ErrorClass::value);
+    std::error_code unknown;  // opening it tells it better
+    if (!o.cache.empty() && !o.measures() && !std::filesystem::exists(o.cache, unknown) && !unknown)
         throw_user("--fast-run-algo-policy",
                    text("'", o.cache, "' does not exist; add --fast-run to fill it"), ErrorClass::value);
 }

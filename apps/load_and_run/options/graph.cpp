@@ -2,22 +2,11 @@
 #include "apps/load_and_run/options/graph.h"
 
 #include <CLI/CLI.hpp>
-#include <array>
 
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
 namespace {
-
-struct Format {
-    const char *option, *name;
-};
-constexpr std::array formats{
-    Format{"--enable-nchw4", "NCHW4"},   Format{"--enable-chwn4", "CHWN4"},
-    Format{"--enable-nchw44", "NCHW44"}, Format{"--enable-nchw88", "NCHW88"},
-    Format{"--enable-nchw32", "NCHW32"}, Format{"--enable-nchw64", "NCHW64"},
-    Format{"--enable-nhwcd4", "NHWCD4"}, Format{"--enable-nchw44-dot", "NCHW44_DOT"},
-};
 
 // Given: on; given as =false or with "no" in front: off; else as it was.
 void add_switch(CLI::App& app, const char* name, std::optional<bool>& value, const char* help) {
@@ -25,18 +14,8 @@ void add_switch(CLI::App& app, const char* name, std::optional<bool>& value, con
         name, [&value](int64_t count) { value = count > 0; }, help);
 }
 
-void add_formats(CLI::App& app, GraphOptions& o) {
-    for (auto& format : formats)
-        app.add_flag_function(
-            format.option,
-            [&o, name = format.name](int64_t count) {
-                std::erase(o.formats, name);
-                if (count > 0) o.formats.push_back(name);
-            },
-            text("Let convolutions run on images in the layout ", format.name));
-    app.add_option("--layout-transform", o.layout_transform,
-                   "Choose the layout of every part of the graph by measured times")
-        ->type_name("cpu|cuda");
+void add_layouts(CLI::App& app, GraphOptions& o) {
+    cli::add_layout_options(app, o.layout);
     app.add_option("--layout-transform-dump", o.layout_transform_dump,
                    "With --layout-transform: write the transformed model")
         ->type_name("FILE.mge");
@@ -73,7 +52,7 @@ void add_switches(CLI::App& app, GraphOptions& o) {
 }  // namespace
 
 void add(CLI::App& app, GraphOptions& o) {
-    add_formats(app, o);
+    add_layouts(app, o);
     add_switches(app, o);
     app.add_flag("--optimize-for-inference", o.optimize_for_inference,
                  "Run the passes that need no shapes once, right after loading");
@@ -93,19 +72,11 @@ void check(const GraphOptions& o) {
     auto fail = [](const char* option, const std::string& what) {
         throw_user(option, what, ErrorClass::value);
     };
-    if (o.formats.size() > 1)
-        fail("--enable-...", text("the layouts ", o.formats[0], " and ", o.formats[1],
-                                  " contradict each other; give one of them"));
-    if (!o.layout_transform.empty() && o.layout_transform != "cpu" && o.layout_transform != "cuda")
-        fail("--layout-transform", text("'", o.layout_transform, "' is neither cpu nor cuda"));
-    if (o.layout_transform == "cuda")
-        throw DeviceError("[--layout-transform] there is no CUDA backend in this build (no libmge_cuda.so)");
+    check(o.layout);
     if (o.enable_ioc16 && o.enable_io16xc32)
         fail("--enable-ioc16", "contradicts --enable-io16xc32; give one of them");
-    if (!o.layout_transform_dump.empty() && o.layout_transform.empty())
+    if (!o.layout_transform_dump.empty() && o.layout.transform.empty())
         fail("--layout-transform-dump", "needs --layout-transform cpu");
-    if (!o.layout_transform.empty() && !o.formats.empty())
-        fail("--layout-transform", text("contradicts the layout ", o.formats[0], "; give one of them"));
     if (o.jit && o.jit_level && *o.jit != (*o.jit_level > 0))
         fail("--jit-level", text(*o.jit_level, " contradicts --enable-jit=", *o.jit ? "true" : "false"));
     if (o.optimization_level < 0 && o.optimize_for_inference)

@@ -2,7 +2,8 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "apps/cli/layout_options.h"
 
 namespace CLI {
 class App;
@@ -12,8 +13,8 @@ namespace mge::load_and_run {
 
 // What is done to the graph before and while it is compiled.
 struct GraphOptions {
-    std::vector<std::string> formats;  // of --enable-nchw4 and its like: at most one
-    std::string layout_transform, layout_transform_dump;
+    cli::LayoutOptions layout;
+    std::string layout_transform_dump;
     bool enable_ioc16 = false, enable_io16xc32 = false;
 
     // Unset: the engine decides.

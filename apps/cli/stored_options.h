@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Options that a model carries in its metadata: what --fitting or --layout-transform found out, down to the
-// algorithm of each step, so that a later run without options is as fast at once and searches nothing.
+// Options that a model carries in its metadata: a layout, or what --fitting or --layout-transform found out,
+// down to the algorithm of each step, so that a later run without options is as fast at once and searches
+// nothing.
 
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 #include "libmge/compile/program.h"
 #include "libmge/model/model.h"
 
-namespace mge::load_and_run {
+namespace mge::cli {
 
 struct StoredOptions {
     CompileOptions options;               // of these: level, graph_opt and layout
@@ -22,6 +23,12 @@ struct StoredOptions {
 // How the program was compiled, into the model's metadata.
 void store_options(Model& model, const CompileOptions& options, const Program& program);
 
+// Only the layout that images shall have; everything else is left to the run.
+void store_layout(Model& model, const std::string& layout);
+
+// Whether some value of the program lies in it.
+bool uses_layout(const Program& program, const std::string& layout);
+
 // ModelError when the model has options that cannot be read; nullopt when it has none.
 std::optional<StoredOptions> stored_options(const Model& model);
 
@@ -30,4 +37,4 @@ std::optional<StoredOptions> stored_options(const Model& model);
 CompileOptions with_stored(const CompileOptions& options, const StoredOptions& stored,
                            const TensorSpecs& inputs);
 
-}  // namespace mge::load_and_run
+}  // namespace mge::cli

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/load_and_run/stored_options.h"
+#include "apps/cli/stored_options.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/error.h"
 
-namespace mge::load_and_run {
+namespace mge::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -79,6 +80,19 @@ void store_options(Model& model, const CompileOptions& options, const Program& p
     model.metadata[metadata_key] = result.dump();
 }
 
+void store_layout(Model& model, const std::string& layout) {
+    Json result{{"version", version}, {"level", CompileOptions().level}, {"layout", layout}};
+    result["inputs"] = "";
+    result["threads"] = 0;
+    result["algorithms"] = Json::array();
+    model.metadata[metadata_key] = result.dump();
+}
+
+bool uses_layout(const Program& program, const std::string& name) {
+    auto layout = Layout::named(name);
+    return std::ranges::any_of(program.values(), [&](auto& value) { return value.spec.layout == layout; });
+}
+
 std::optional<StoredOptions> stored_options(const Model& model) {
     auto it = model.metadata.find(metadata_key);
     if (it == model.metadata.end()) return std::nullopt;
@@ -117,4 +131,4 @@ CompileOptions with_stored(const CompileOptions& options, const StoredOptions& s
     return result;
 }
 
-}  // namespace mge::load_and_run
+}  // namespace mge::cli
