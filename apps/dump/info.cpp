@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/batch_size.h"
 #include "apps/cli/model_file.h"
 #include "apps/dump/commands.h"
 
@@ -19,22 +20,12 @@ struct Options {
     int64_t batch_size = 0;
 };
 
-Graph with_batch(Graph graph, int64_t batch) {
-    TensorSpecs specs;
-    for (ValueId id : graph.inputs()) {
-        TensorSpec spec = graph.value(id).spec;
-        if (spec.shape.rank() == 0)
-            throw_user("--batch-size", text("the input '", graph.value(id).name, "' is a scalar"),
-                       ErrorClass::value);
-        spec.shape[0] = batch;
-        specs.push_back(spec);
-    }
-    return infer_shapes(std::move(graph), specs);
-}
-
 int run(Options options, const cli::Invocation& invocation) {
     Model model = options.input.read();
-    if (options.batch_size) model.graph = with_batch(std::move(model.graph), options.batch_size);
+    if (options.batch_size) {
+        TensorSpecs specs = cli::with_batch(model.graph, options.batch_size, "--batch-size");
+        model.graph = infer_shapes(std::move(model.graph), specs);
+    }
     if (options.all) options.tables = {true, true, true, options.tables.bar_length};
     ModelFigures figures = figures_of(model.graph);
     auto bytes = std::filesystem::file_size(options.input.path);

@@ -139,7 +139,8 @@ void print_ports(const Model& model) {
 void print_extras(const Model& model) {
     for (auto& test : model.test_cases)
         std::cout << "test case '" << test.name
-                  << "': " << (test.outputs.empty() ? "inputs only" : "inputs and outputs") << '\n';
+                  << "': " << (test.outputs.empty() ? "inputs only" : "inputs and outputs")
+                  << (test.max_error ? text(", largest error ", *test.max_error) : "") << '\n';
     for (auto& [key, value] : model.metadata) std::cout << key << ": " << value << '\n';
 }
 
@@ -209,8 +210,10 @@ cli::Json info_json(const Model& model, const ModelFigures& figures) {
                 {"metadata", model.metadata},
                 {"summary", summary_json(figures)}};
     result["test_cases"] = Json::array();
-    for (auto& test : model.test_cases)
+    for (auto& test : model.test_cases) {
         result["test_cases"].push_back({{"name", test.name}, {"compared", !test.outputs.empty()}});
+        if (test.max_error) result["test_cases"].back()["max_error"] = *test.max_error;
+    }
     result["operator_types"] = Json::array();
     for (auto& [name, type] : by_type(figures))
         result["operator_types"].push_back(

@@ -4,10 +4,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/layout_options.h"
 #include "apps/cli/model_file.h"
+#include "apps/cli/stored_options.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
+#include "libmge/base/log.h"
+#include "libmge/compile/program.h"
 #include "libmge/passes/pass.h"
 
 namespace mge::dump {
@@ -18,6 +22,7 @@ struct Options {
     std::string output;
     int level = 2;
     std::vector<std::string> only, without;
+    cli::LayoutOptions layout;
 };
 
 // Its choice belongs to the machine that runs the model, so it is made there.
@@ -36,7 +41,37 @@ bool is_wanted(const Pass& pass, const Options& options) {
     return options.only.empty() ? pass.level <= options.level : names(options.only);
 }
 
+struct LayoutChoice {
+    std::string layout;  // empty: left to the run
+    std::vector<std::string> without_effect;
+};
+
+// For load_and_run, in the model's metadata: the layout that was named, or the one that is the fastest here.
+LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options) {
+    if (options.formats.empty() && options.transform.empty()) return {};
+    TensorSpecs inputs;
+    for (ValueId id : model.graph.inputs()) inputs.push_back(model.graph.value(id).spec);
+    CompileOptions compile;
+    compile.measure_layouts = !options.transform.empty();
+    if (!options.formats.empty()) compile.layout = options.formats[0];
+    auto program = Program::compile(infer_shapes(model.graph, inputs), compile);
+    if (compile.measure_layouts) {
+        cli::store_options(model, compile, *program);
+        return {cli::stored_options(model)->options.layout, {}};
+    }
+    LayoutChoice choice{compile.layout, {}};
+    // The model may be for another machine.
+    cli::store_layout(model, choice.layout);
+    if (!cli::uses_layout(*program, choice.layout)) {
+        choice.without_effect.push_back(cli::layout_flag(choice.layout));
+        log_warning(text("mge-dump: ", choice.without_effect[0],
+                         " has no effect on this machine: no kernel works on this model in that layout"));
+    }
+    return choice;
+}
+
 int run(const Options& options, const cli::Invocation& invocation) {
+    check(options.layout);
     Model model = options.input.read();
     cli::Json passes = cli::Json::array();
     std::vector<std::vector<std::string>> rows{{"pass", "operators before", "after"}};
@@ -50,9 +85,14 @@ int run(const Options& options, const cli::Invocation& invocation) {
         passes.push_back({{"name", pass.name}, {"operators_before", before}, {"operators_after", after}});
     }
     cli::print_table(std::cout, rows);
-    return cli::finish(invocation, {{"input", options.input.path},
-                                    {"passes", passes},
-                                    {"output", write_and_describe(options.output, model)}});
+    auto choice = choose_layout(model, options.layout);
+    if (!choice.layout.empty()) std::cout << "layout for load_and_run: " << choice.layout << '\n';
+    cli::Json result{{"input", options.input.path},
+                     {"passes", passes},
+                     {"output", write_and_describe(options.output, model)},
+                     {"options_without_effect", choice.without_effect}};
+    if (!choice.layout.empty()) result["layout"] = choice.layout;
+    return cli::finish(invocation, result);
 }
 
 }  // namespace
@@ -73,6 +113,7 @@ void add_optimize(cli::App& app) {
         ->delimiter(',')
         ->check(names);
     command.add_option("--without", options->without, "Leave these out")->delimiter(',')->check(names);
+    cli::add_layout_options(command, options->layout);
 }
 
 }  // namespace mge::dump

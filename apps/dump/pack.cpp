@@ -49,7 +49,9 @@ int run(Options options, const cli::Invocation& invocation) {
     warn_of_weakness(pack.model_cipher);
     if (pack.info_cipher != pack.model_cipher) warn_of_weakness(pack.info_cipher);
     pack_model(options.model, options.output, pack);
-    auto bytes = std::filesystem::file_size(options.output);
+    std::error_code is_special;  // a device has no size
+    auto bytes = std::filesystem::file_size(options.output, is_special);
+    if (is_special) bytes = 0;
     std::cout << "packed '" << options.model << "' into '" << options.output << "', "
               << cli::format_bytes(double(bytes)) << '\n';
     return cli::finish(invocation, {{"input", options.model},

@@ -10,6 +10,7 @@
 
 #include "apps/cli/array_file.h"
 #include "apps/cli/image_file.h"
+#include "apps/dump/input_transform.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
@@ -189,16 +190,19 @@ Tensor repeated(const Tensor& tensor, int64_t times) {
 Tensor read_part(const std::string& part, const Value& input, const TestDataOptions& options, uint64_t seed) {
     if (is_random(part)) {
         if (options.resize) fail("--resize-input is for images, '", part, "' is none");
+        if (!options.transform.empty()) fail("--input-transform is for files, '", part, "' is none");
         return random_values(part, input, seed);
     }
     auto file = MappedFile::open(part);
     auto bytes = file->bytes();
     bool is_array = bytes.size() > 6 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0;
     Tensor data = is_array ? cli::parse_npy(bytes, part) : read_image_for(part, bytes, input, options.resize);
-    if (data.shape().rank() != input.spec.shape.rank())
-        fail("'", part, "' has the shape ", data.shape(), ", the input '", input.name, "' has ",
-             input.spec.shape);
     data = repeated(data, options.repeat);
+    bool is_transformed = !options.transform.empty();
+    if (is_transformed) data = transformed(data, options.transform, input.spec.dtype);
+    if (data.shape().rank() != input.spec.shape.rank())
+        fail("'", part, "' has the shape ", data.shape(), is_transformed ? " after --input-transform" : "",
+             ", the input '", input.name, "' has ", input.spec.shape);
     return data.dtype() == input.spec.dtype ? data : convert_dtype(data, input.spec.dtype);
 }
 

@@ -18,9 +18,10 @@
 namespace mge::dump {
 
 struct TestDataOptions {
-    bool resize = false;  // images to the height and width of the input
-    int64_t repeat = 1;   // data of files along the first axis
-    uint64_t seed = 0;    // of #rand
+    bool resize = false;    // images to the height and width of the input
+    int64_t repeat = 1;     // data of files along the first axis
+    std::string transform;  // what is done to data of files then, see input_transform.h; empty: nothing
+    uint64_t seed = 0;      // of #rand
 };
 
 // Replaces "@file" by the lines of the file.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "apps/cli/model_file.h"
 #include "apps/cli/progress.h"
@@ -19,6 +22,7 @@ struct Options {
     std::vector<std::string> data;
     TestDataOptions reading;
     bool no_assert = false, append = false;
+    std::optional<double> max_error;
 };
 
 // The graph as it is, not optimised: what later runs are compared with.
@@ -38,10 +42,14 @@ cli::Json describe(const TestCase& test) {
     cli::Json inputs = cli::Json::array();
     for (auto& input : test.inputs)
         inputs.push_back({{"dtype", name_of(input.dtype())}, {"shape", input.shape().dims()}});
-    return {{"name", test.name}, {"inputs", inputs}, {"outputs", test.outputs.size()}};
+    cli::Json result{{"name", test.name}, {"inputs", inputs}, {"outputs", test.outputs.size()}};
+    if (test.max_error) result["max_error"] = *test.max_error;
+    return result;
 }
 
 int run(const Options& options, const cli::Invocation& invocation) {
+    if (options.max_error && std::isnan(*options.max_error))
+        throw cli::UsageError("--maxerr is not a number", "give the largest error that is none, as in 1e-4");
     Model model = options.input.read();
     if (!options.append) model.test_cases.clear();
     auto specifications = expand_lists(options.data);
@@ -49,6 +57,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
     cli::Progress progress("test cases", specifications.size());
     for (auto& specification : specifications) {
         TestCase test{specification, read_test_data(specification, model.graph, options.reading), {}};
+        test.max_error = options.max_error;
         if (!options.no_assert) test.outputs = run_plainly(model.graph, test.inputs);
         model.test_cases.push_back(std::move(test));
         progress.advance();
@@ -65,7 +74,10 @@ constexpr const char* details = R"(A test case is one --data:
   data.npy             of the only input
   #rand(min,max)       random numbers for all inputs
   a:x.npy;b:#rand(0,1,8,...)   one part per input; ... stands for the input's other extents
-  @list.txt            a file with one of these per line)";
+  @list.txt            a file with one of these per line
+--input-transform is an expression over data, the numbers of the file behind --repeat:
+  (data - 128) / 255   + - * /, parentheses; np.array([104, 117, 124]) for the channels
+  data.transpose(0, 3, 1, 2), .reshape(1, 3, 1, 1), data[:, ::-1], data[..., [2, 1, 0]])";
 
 }  // namespace
 
@@ -87,7 +99,19 @@ void add_testcase(cli::App& app) {
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     command.add_option("--seed", options->reading.seed, "Seed of #rand")->capture_default_str();
-    command.add_flag("--no-assert", options->no_assert, "Inputs only: nothing is compared with later");
+    command
+        .add_option("--input-transform", options->reading.transform,
+                    "What to do to the data of files, in Python, see below")
+        ->type_name("EXPRESSION");
+    auto* no_assert =
+        command.add_flag("--no-assert", options->no_assert, "Inputs only: nothing is compared with later");
+    command
+        .add_option("--maxerr", options->max_error,
+                    "The largest error that is none, as |got - expected| / max(min(|got|, |expected|), 1); "
+                    "kept with the outputs (default: load_and_run's tolerance)")
+        ->check(CLI::Range(0.0, std::numeric_limits<double>::max()))
+        ->type_name("E")
+        ->excludes(no_assert);
     command.add_flag("--append", options->append, "Keep the test cases that the model has");
     command.footer(details);
 }

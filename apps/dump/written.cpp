@@ -34,7 +34,9 @@ std::vector<std::string> value_names(const Graph& graph) {
 
 cli::Json write_and_describe(const std::string& path, const Model& model) {
     write_model(path, model);
-    auto bytes = std::filesystem::file_size(path);
+    std::error_code is_special;  // a device has no size
+    auto bytes = std::filesystem::file_size(path, is_special);
+    if (is_special) bytes = 0;
     cli::Json result{{"path", path},
                      {"bytes", bytes},
                      {"operators", model.graph.nodes().size()},

@@ -8,6 +8,7 @@
 #include "libmge/compile/first_run_check.h"
 
 namespace mge::load_and_run {
+
 void note_options_without_effect(Job& job, Test& test) {
     if (test.index > 0) return;
     auto& o = job.options.graph;

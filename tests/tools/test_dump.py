@@ -267,6 +267,76 @@ def test_optimize_with_chosen_passes(run_tool, image_model, tmp_path):
     assert ran.code == 2 and "fold_batch_norm" in ran.err
 
 
+def conv_net(size=8):
+    """A model that measuring and layouts make a difference for."""
+    random = np.random.RandomState(2)
+
+    def weight(*shape):
+        return mge.Tensor(random.standard_normal(shape).astype("float32") / 10)
+
+    a, b = weight(16, 16, 3, 3), weight(16, 16, 3, 3)
+
+    def net(x):
+        return F.conv2d(F.relu(F.conv2d(x, a, padding=1)), b, padding=1)
+
+    return net, np.ones((1, 16, size, size), "float32")
+
+
+@pytest.fixture(scope="module")
+def conv_model(tmp_path_factory):
+    net, x = conv_net()
+    traced = trace(symbolic=True, capture_as_const=True)(net)
+    traced(mge.Tensor(x))
+    path = tmp_path_factory.mktemp("models") / "conv.mge"
+    traced.dump(str(path), arg_names=["x"], output_names=["y"])
+    return path
+
+
+def test_optimize_notes_a_layout(run_tool, conv_model, tmp_path):
+    def layouts(model, *flags):
+        ran = run_tool("load_and_run", model, "--iter", 1, *flags)
+        assert ran.code == 0, ran.err
+        return ran.result["stored_options"], ran.result["options"]["layout"], ran
+
+    out = tmp_path / "out.mge"
+    ran = run_tool(TOOL, "optimize", conv_model, out, "--enable_nchw88")
+    assert ran.code == 0 and ran.result["layout"] == "NCHW88", ran.err
+    assert ran.result["options_without_effect"] == []
+    fate, _, run = layouts(out, "--save-plan", tmp_path / "plan.json")
+    assert fate == "used"
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert "8c" in json.dumps(plan) or "NCHW88" in json.dumps(plan)
+    assert layouts(out, "--graph-opt-level=1")[0] == "overridden"
+    # One for other machines stays noted, and says that it does nothing here.
+    ran = run_tool(TOOL, "optimize", conv_model, out, "--enable-nchw4")
+    assert ran.code == 0 and ran.result["options_without_effect"] == ["--enable-nchw4"]
+    assert "--enable-nchw4 has no effect" in ran.err
+    assert run_tool(TOOL, "optimize", conv_model, out).result.get("layout") is None
+
+
+def test_optimize_measures_layouts(run_tool, conv_model, tmp_path):
+    out = tmp_path / "out.mge"
+    ran = run_tool(TOOL, "optimize", conv_model, out, "--layout-transform", "cpu")
+    assert ran.code == 0 and ran.result["layout"], ran.err
+    ran = run_tool("load_and_run", out, "--iter", 1)
+    assert ran.result["stored_options"] == "used"
+    assert {a["source"] for a in ran.result["algorithms"]} <= {"plan", "heuristic"}
+
+
+@pytest.mark.parametrize(
+    "flags, code, message",
+    [
+        (["--enable-nchw4", "--enable-nchw88"], 2, "contradict"),
+        (["--enable-nchw88", "--layout-transform=cpu"], 2, "contradicts the layout NCHW88"),
+        (["--layout-transform=tpu"], 2, "'tpu'"),
+        (["--layout-transform=cuda"], 4, "no CUDA backend"),
+    ],
+)
+def test_optimize_refuses_layouts(run_tool, conv_model, tmp_path, flags, code, message):
+    ran = run_tool(TOOL, "optimize", conv_model, tmp_path / "out.mge", *flags)
+    assert ran.code == code and message in ran.err and not (tmp_path / "out.mge").exists()
+
+
 def names_in(run_tool, model):
     graph = json.loads(run_tool(TOOL, "graph", model, "--format=json").out)
     values = {v["name"] for v in graph["values"]} - {""}
@@ -494,6 +564,126 @@ def test_damaged_image(run_tool, identity, tmp_path, content):
     model, out = identity((1, 3, 4, 4)), tmp_path / "out.mge"
     ran = run_tool(TOOL, "testcase", model, out, "--data", tmp_path / "bad.png")
     assert ran.code == 5 and "bad.png" in ran.err
+
+
+TRANSFORMS = [
+    "data",
+    "(data - 127.5) / 128",
+    "2 * data + -1e-1 * (3 - data / .5)",
+    "data - np.array([104, 117, 124]).reshape(1, 3, 1, 1)",
+    "data[:, ::-1]",
+    "data[:, [2, 0, 1], ::-1, :]",
+    "data[..., ::-1]",
+    "data[::-1, ..., [0, 0, 1, 4]]",
+    "data.transpose(0, 1, 3, 2).transpose((0, 1, -1, -2))",
+    "-data.reshape(1, 5, 3, -1).transpose(0, 2, 3, 1)[..., ::-1]",
+    "np.float32(data).astype('float32').astype(np.float64) / 3",
+    "data.transpose().reshape([1, 3, 4, 5])",
+    "+-+data",
+]
+
+
+@pytest.mark.parametrize("expression", TRANSFORMS)
+def test_input_transform_means_what_numpy_means(run_tool, identity, tmp_path, expression):
+    values = np.random.RandomState(1).standard_normal((1, 3, 4, 5)).astype("float32")
+    np.save(tmp_path / "x.npy", values)
+    expected = eval(expression, {"data": values.astype("float64"), "np": np})
+    got = input_of_test_case(
+        run_tool,
+        identity(expected.shape),
+        tmp_path / "x.npy",
+        tmp_path,
+        f"--input-transform={expression}",
+    )
+    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_input_transform_of_an_image(run_tool, identity, tmp_path):
+    pixels = np.random.RandomState(1).randint(0, 256, (4, 5, 3)).astype("uint8")
+    png(tmp_path / "image.png", pixels)
+    model = identity((2, 3, 4, 5))
+    flags = ["--repeat", 2, "--input-transform", "(data[:, ::-1] - 128) / 255"]
+    got = input_of_test_case(run_tool, model, tmp_path / "image.png", tmp_path, *flags)
+    # Bytes do not wrap; channels backwards of blue, green, red.
+    expected = (pixels.transpose(2, 0, 1).astype("float64") - 128) / 255
+    np.testing.assert_allclose(got, [expected, expected], rtol=1e-6)
+
+
+def test_input_transform_of_integers(run_tool, identity, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[-3, 7, 40]], "int32"))
+    model = identity((1, 3), "int32")
+    flags = ["--input-transform", "data / 2"]
+    got = input_of_test_case(run_tool, model, tmp_path / "x.npy", tmp_path, *flags)
+    np.testing.assert_array_equal(got, [[-1, 3, 20]])
+
+
+@pytest.mark.parametrize(
+    "expression, message",
+    [
+        ("data +", "column 7"),
+        ("image / 255", "'image' is not known"),
+        ("np.exp(data)", "numpy's 'exp' is not known"),
+        ("data.mean()", "method 'mean'"),
+        ("__import__('os')", "'__import__' is not known"),
+        ("data ** 2", "column 7"),
+        ("(data", "expected ')'"),
+        ("data)", "something is left over"),
+        ("data[0]", "expected ':'"),
+        ("data[:, :, :, :, :]", "(1, 3, 4, 5)"),
+        ("data[:, [3]]", "position 3 of 3"),
+        ("data.transpose(0, 1, 1, 2)", "each once"),
+        ("data.reshape(7, -1)", "60 elements"),
+        ("data.astype('uint8')", "float32 or float64"),
+        ("data + np.array([1, 2])", "--input-transform"),
+        ("(" * 1000 + "data" + ")" * 1000, "too deep"),
+        ("-" * 100000 + "x", "'x' is not known"),
+        ("data.reshape(60)", "after --input-transform"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_input_transforms_that_are_none(run_tool, identity, tmp_path, expression, message):
+    np.save(tmp_path / "x.npy", np.ones((1, 3, 4, 5), "float32"))
+    ran = run_tool(
+        TOOL, "testcase", identity((1, 3, 4, 5)), tmp_path / "out.mge", "--data",
+        tmp_path / "x.npy", f"--input-transform={expression}",
+    )  # fmt: skip
+    assert ran.code == 2 and message in ran.err and len(ran.err.splitlines()) == 1, ran.err[-500:]
+    assert not (tmp_path / "out.mge").exists()
+
+
+def test_input_transform_that_does_not_fit(run_tool, identity, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((1, 3), "float32"))
+    model = identity((1, 3), "int32")
+    for expression in ("data * 1e12", "data / 0", "(data - data) / 0"):
+        ran = run_tool(
+            TOOL, "testcase", model, tmp_path / "out.mge", "--data", tmp_path / "x.npy",
+            "--input-transform", expression,
+        )  # fmt: skip
+        assert ran.code == 2 and "does not fit" in ran.err
+    random = ["--data", "#rand(0,1)", "--input-transform", "data"]
+    ran = run_tool(TOOL, "testcase", model, tmp_path / "out.mge", *random)
+    assert ran.code == 2 and "--input-transform is for files" in ran.err
+
+
+def test_maxerr_is_kept_and_decides(run_tool, conv_model, tmp_path):
+    out, other = tmp_path / "out.mge", tmp_path / "other.mge"
+    data = ["--data", "#rand(-1,1)"]
+    ran = run_tool(TOOL, "testcase", conv_model, out, *data, "--maxerr", "1e-3")
+    assert ran.code == 0 and ran.result["test_cases"][0]["max_error"] == 1e-3
+    # Another rewriting keeps it.
+    assert run_tool(TOOL, "convert", out, other).code == 0
+    ran = run_tool(TOOL, "info", other)
+    assert ran.result["test_cases"][0]["max_error"] == 1e-3 and "largest error 0.001" in ran.out
+    assert run_test_cases(run_tool, other)[0]["passed"]
+    # Level 2 does not compute bit by bit what the plain graph did.
+    assert run_tool(TOOL, "testcase", conv_model, out, *data, "--maxerr", "0").code == 0
+    ran = run_tool("load_and_run", out, "--iter", 1)
+    (case,) = ran.result["testcases"]
+    assert (ran.code == 7) == (case["largest_error"] > 0)
+    assert run_tool(TOOL, "testcase", conv_model, out, *data).code == 0
+    assert "max_error" not in run_tool(TOOL, "info", out).result["test_cases"][0]
+    for flags in (["--maxerr=-1"], ["--maxerr=nan"], ["--maxerr=1", "--no-assert"]):
+        assert run_tool(TOOL, "testcase", conv_model, out, *data, *flags).code == 2, flags
 
 
 # doctor
