@@ -135,6 +135,8 @@ OUTPUTS = [
 @pytest.mark.parametrize("to", ["/dev/full", "/proc/nonexistent/file", "@FOLDER", "@KEY/x"])
 @pytest.mark.parametrize("command", OUTPUTS, ids=lambda c: f"{c[0]} {c[1]} {c[-2]}")
 def test_files_that_cannot_be_written(run_tool, fill_in, tmp_path, command, to):
+    if command[0] == "mge-fastrun-cache" and to == "/dev/full":
+        pytest.skip("SQLite would leave a journal in /dev")
     (tmp_path / "folder").mkdir()
     to = to.replace("@FOLDER", f"{tmp_path}/folder")
     tool, *arguments = fill_in(fill_in(command, **{"@TO": to}))
