@@ -93,6 +93,9 @@ void check_files(const CheckOptions& o) {
     };
     must_exist("--compare", o.compare);
     must_exist("--replay-plan", o.replay_plan);
+    std::error_code unknown;
+    if (std::filesystem::is_directory(o.replay_plan, unknown))
+        fail("--replay-plan", text("'", o.replay_plan, "' is a folder"));
     auto& timeline = o.memory_timeline;
     if (!timeline.empty() && !timeline.ends_with(".json") && !timeline.ends_with(".svg"))
         fail("--memory-timeline", text("'", timeline, "' ends neither with .json nor with .svg"));
