@@ -2,6 +2,7 @@
 #include "apps/cli/app.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <set>
 
@@ -124,7 +125,7 @@ void App::fail_on_unknown() {
     std::string what = is_option                         ? "option"
                        : commands_.empty() || in_command ? "further argument"
                                                          : "command";
-    std::string bare = is_option ? given.substr(given.find_first_not_of('-')) : given;
+    std::string bare = is_option ? given.substr(std::min(given.find_first_not_of('-'), given.size())) : given;
     std::string meant = what == "further argument" ? "" : nearest(bare.substr(0, bare.find('=')), names.all);
     if (!meant.empty()) help = text("did you mean '", is_option ? "--" : "", meant, "'? ", help);
     throw UsageError(text("there is no ", what, " '", given, "'"), help);
