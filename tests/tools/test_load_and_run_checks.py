@@ -380,15 +380,16 @@ class TestDeterminism:
         assert "conv2d" in other.err and "step 0" in other.err
 
 
+@pytest.fixture(scope="module")
+def heavy(dump_net):
+    """Weights of 9 MiB in its second convolution."""
+    return dump_net("heavy", *convolutions(channels=512, size=8))
+
+
 @pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="figures of the sanitizer's allocator")
 class TestMemory:
     def test_by_class(self, run):
         self.check_classes(run().result["memory"])
-
-    @pytest.fixture(scope="class")
-    def heavy(self, dump_net):
-        """Weights of 9 MiB in its second convolution."""
-        return dump_net("heavy", *convolutions(channels=512, size=8))
 
     @staticmethod
     def check_classes(memory):
