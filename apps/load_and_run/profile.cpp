@@ -9,6 +9,7 @@
 
 #include "apps/load_and_run/job.h"
 #include "libmge/base/threads.h"
+#include "libmge/compile/both_observers.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profiler.h"
 
@@ -31,24 +32,6 @@ void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
     int64_t origin = profile.runs.empty() ? 0 : profile.runs.front().start;
     for (auto& run : profile.runs) run.start -= origin;
 }
-
-// The profiler next to the step, so that what the guards do is not in its time.
-class ProfiledGuards final : public StepObserver {
-public:
-    ProfiledGuards(StepObserver& guards, Profiler& profiler) : guards_(guards), profiler_(profiler) {}
-    void before_step(size_t step, Context& context) override {
-        guards_.before_step(step, context);
-        profiler_.before_step(step, context);
-    }
-    void after_step(size_t step, Context& context) override {
-        profiler_.after_step(step, context);
-        guards_.after_step(step, context);
-    }
-
-private:
-    StepObserver& guards_;
-    Profiler& profiler_;
-};
 
 }  // namespace
 
@@ -79,7 +62,7 @@ void begin_profile(Job& job, Test& test) {
     // With guards between the steps only a second reading of the clock tells when a step begins.
     job.profiler =
         std::make_shared<Profiler>(*test.program, ProfilerOptions{.dispatch = o.wants_host() || guards});
-    if (guards) job.profiled_guards = std::make_unique<ProfiledGuards>(*guards, *job.profiler);
+    if (guards) job.profiled_guards = std::make_unique<BothObservers>(*guards, job.profiler.get());
     test.context->observe(guards ? job.profiled_guards.get() : job.profiler.get());
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "libmge/compile/both_observers.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/first_run_check.h"
 #include "libmge/compile/plan_memory.h"
@@ -31,24 +32,6 @@ std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program
     for (auto [id, step] : last) released[step].push_back(id);
     return released;
 }
-
-// The program's own check and what the user watches with.
-class BothObservers final : public StepObserver {
-public:
-    BothObservers(StepObserver& first, StepObserver* second) : first_(first), second_(second) {}
-    void before_step(size_t step, Context& context) override {
-        first_.before_step(step, context);
-        if (second_) second_->before_step(step, context);
-    }
-    void after_step(size_t step, Context& context) override {
-        if (second_) second_->after_step(step, context);
-        first_.after_step(step, context);
-    }
-
-private:
-    StepObserver& first_;
-    StepObserver* second_;
-};
 
 }  // namespace
 
