@@ -31,8 +31,8 @@ Tensor GeluSlope::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return mul(dy, mul(sub(constant_like(x, 2), square_x), density));
 }
 Tensor Hsigmoid::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
-    Tensor inside = less(abs(x), constant_like(x, 3));
-    return where(inside, mul(dy, constant_like(dy, 1.0 / 6)), constant_like(dy, 0));
+    Tensor outside = greater_equal(abs(x), constant_like(x, 3));
+    return where(outside, constant_like(dy, 0), mul(dy, constant_like(dy, 1.0 / 6)));
 }
 Tensor Hswish::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     // 0 below -3, (2x + 3) / 6 up to 3, then 1
@@ -46,23 +46,23 @@ TensorSpecs LeakyRelu::infer(const Params&, std::span<const TensorSpec> in) {
 Tensors LeakyRelu::gradient(const GradientContext<Params>& g) {
     const Tensor &x = g.input("x"), &dy = g.output_grad();
     Tensor scaled = mul(dy, constant_like(dy, g.params.slope));
-    return g.result({{"x", where(less(x, constant_like(x, 0)), scaled, dy)}});
+    return g.result({{"x", where(greater_equal(x, constant_like(x, 0)), dy, scaled)}});
 }
 Tensor Logsigmoid::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return mul(dy, sigmoid(neg(x)));
 }
 Tensor Prelu::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
-    return where(less(a, constant_like(a, 0)), mul(dy, b), dy);
+    return where(greater_equal(a, constant_like(a, 0)), dy, mul(dy, b));
 }
 Tensor Prelu::derivative_b(const Tensor& a, const Tensor&, const Tensor&, const Tensor& dy) {
-    return where(less(a, constant_like(a, 0)), mul(dy, a), constant_like(dy, 0));
+    return where(greater_equal(a, constant_like(a, 0)), constant_like(dy, 0), mul(dy, a));
 }
 Tensor Relu::derivative(const Tensor&, const Tensor& y, const Tensor& dy) {
     return where(greater(y, constant_like(y, 0)), dy, constant_like(dy, 0));
 }
 Tensor Relu6::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
-    Tensor inside = logical_and(greater(x, constant_like(x, 0)), less(x, constant_like(x, 6)));
-    return where(inside, dy, constant_like(dy, 0));
+    Tensor outside = logical_or(less_equal(x, constant_like(x, 0)), greater_equal(x, constant_like(x, 6)));
+    return where(outside, constant_like(dy, 0), dy);
 }
 Tensor Sigmoid::derivative(const Tensor&, const Tensor& y, const Tensor& dy) {
     return mul(dy, mul(y, sub(constant_like(y, 1), y)));

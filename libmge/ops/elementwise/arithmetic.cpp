@@ -37,14 +37,15 @@ Tensor Div::derivative_a(const Tensor&, const Tensor& b, const Tensor&, const Te
 Tensor Div::derivative_b(const Tensor&, const Tensor& b, const Tensor& y, const Tensor& dy) {
     return neg(div(mul(dy, y), b));
 }
+// Of two equal numbers the first takes the gradient, and beside a NaN nobody does.
 Tensor Maximum::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
-    return where(greater(a, b), dy, constant_like(dy, 0));
+    return where(greater_equal(a, b), dy, constant_like(dy, 0));
 }
 Tensor Maximum::derivative_b(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
-    return where(greater(a, b), constant_like(dy, 0), dy);
+    return where(less(a, b), dy, constant_like(dy, 0));
 }
 Tensor Minimum::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
-    return where(greater(a, b), constant_like(dy, 0), dy);
+    return where(less_equal(a, b), dy, constant_like(dy, 0));
 }
 Tensor Minimum::derivative_b(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
     return where(greater(a, b), dy, constant_like(dy, 0));

@@ -2,6 +2,7 @@
 #include "libmge/ops/elementwise/exponential.h"
 
 #include "libmge/op/define.h"
+#include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 
 namespace mge::ops {
@@ -26,11 +27,12 @@ Tensor Log::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { retur
 Tensor Log1p::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return div(dy, add(x, constant_like(x, 1)));
 }
-Tensor Logaddexp::derivative_a(const Tensor& a, const Tensor&, const Tensor& y, const Tensor& dy) {
-    return mul(dy, exp(sub(a, y)));
+// e^a / (e^a + e^b) = sigmoid(a - b), which knows infinities
+Tensor Logaddexp::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
+    return mul(dy, sigmoid(sub(a, b)));
 }
-Tensor Logaddexp::derivative_b(const Tensor&, const Tensor& b, const Tensor& y, const Tensor& dy) {
-    return mul(dy, exp(sub(b, y)));
+Tensor Logaddexp::derivative_b(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
+    return mul(dy, sigmoid(sub(b, a)));
 }
 Tensor Pow::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
     return mul(dy, mul(b, pow(a, sub(b, constant_like(b, 1)))));

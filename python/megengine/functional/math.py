@@ -414,11 +414,11 @@ def norm(
         return min(_mge.ops.abs(inp), axis, keepdims)
     if order == 0:
         return sum(_mge.ops.not_equal(inp, 0), axis, keepdims)
+    if is_integer(inp.dtype):  # sums and squares may not fit
+        inp = _mge.ops.convert(inp, dtype="float32")
     if order == 1:
         return sum(_mge.ops.abs(inp), axis, keepdims)
     if order == 2:
-        if is_integer(inp.dtype):  # the squares may not fit
-            inp = _mge.ops.convert(inp, dtype="float32")
         return _mge.ops.sqrt(sum(_mge.ops.square(inp), axis, keepdims))
     powers = _mge.ops.pow(_mge.ops.abs(inp), float(order))
     return _mge.ops.pow(sum(powers, axis, keepdims), 1.0 / order)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values at the corners: NaN, equal operands, bounds and infinities, forward and backward."""
+
+import numpy as np
+import pytest
+
+import megengine.functional as F
+from megengine import Tensor
+from megengine.autodiff import GradManager
+from megengine.jit import trace
+
+NAN, INF = float("nan"), float("inf")
+DTYPES = ("float32", "float16")
+
+
+def gradients(function, *operands, dtype):
+    tensors = [Tensor(np.array(x, dtype)) for x in operands]
+    with GradManager().attach(tensors) as manager:
+        y = function(*tensors)
+        manager.backward(y, F.ones_like(y))
+    return [t.grad.numpy() for t in tensors]
+
+
+# Five elements are the tail of a vector loop, 42 its body and its tail. MegEngine gives the second
+# operand in the body of its loops, for halves and for broadcast operands; ours do everywhere.
+@pytest.mark.parametrize("n", [1, 5, 42])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", [F.maximum, F.minimum])
+def test_second_operand_comes_out_beside_nan(function, dtype, n):
+    nans, numbers = np.full(n, NAN, dtype), np.arange(n).astype(dtype)
+    rows = np.tile(numbers, (3, 1))
+
+    def check(y, expected):
+        np.testing.assert_array_equal(y.numpy(), np.broadcast_to(expected, y.shape))
+
+    def fused(a, b):
+        return function(a * 1 + 0, b * 1 + 0) * 2
+
+    for f, scale in ((function, 1), (trace(symbolic=True)(fused), 2)):
+        for _ in range(2):
+            check(f(Tensor(nans), Tensor(numbers)), numbers * scale)
+            check(f(Tensor(numbers), Tensor(nans)), nans)
+    check(function(Tensor(nans), Tensor(rows)), rows)
+    check(function(Tensor(rows), Tensor(nans)), nans)
+    check(function(Tensor(nans), 1.0), np.ones(n))
+    check(function(1.0, Tensor(nans)), nans)
+    check(function(Tensor(numbers), NAN), nans)
+    check(function(NAN, Tensor(numbers)), numbers)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "function, first, second",
+    [
+        (F.maximum, [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]),
+        (F.minimum, [0, 0, 0, 1, 0, 1], [0, 0, 0, 0, 1, 0]),
+    ],
+)
+def test_first_of_equal_operands_takes_the_gradient_and_none_beside_nan(
+    function, first, second, dtype
+):
+    da, db = gradients(function, [NAN, 1, NAN, 2, 2, 1], [0, NAN, NAN, 2, 1, 2], dtype=dtype)
+    np.testing.assert_array_equal(da, first)
+    np.testing.assert_array_equal(db, second)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "function, expected",
+    [
+        (lambda x: F.clip(x, lower=-1), [0, 0, 1, 1, 1, 1]),
+        (lambda x: F.clip(x, upper=6), [0, 1, 1, 1, 1, 0]),
+        (lambda x: F.clip(x, -1, 6), [0, 0, 1, 1, 1, 0]),
+        (lambda x: F.maximum(x, 0), [0, 0, 0, 1, 1, 1]),
+        (F.relu, [0, 0, 0, 0, 1, 1]),
+        (F.nn.relu6, [1, 0, 0, 0, 0, 0]),
+        (lambda x: F.leaky_relu(x, 0.25), [0.25, 0.25, 0.25, 1, 1, 1]),
+        (lambda x: F.prelu(x, Tensor(np.array([0.5], x.dtype))), [0.5, 0.5, 0.5, 1, 1, 1]),
+    ],
+)
+def test_gradient_at_bounds(function, expected, dtype):
+    (dx,) = gradients(function, [NAN, -3, -1, 0, 6, 7], dtype=dtype)
+    np.testing.assert_array_equal(dx, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradient_of_logaddexp_at_infinity(dtype):
+    da, db = gradients(F.logaddexp, [0, INF, 0, -INF], [0, 0, INF, 0], dtype=dtype)
+    np.testing.assert_array_equal(da, [0.5, 1, 0, 0])
+    np.testing.assert_array_equal(db, [0.5, 0, 1, 1])
+
+
+@pytest.mark.parametrize("order", [None, 1, 2, 3])
+def test_norm_of_integers_is_a_float(order):
+    y = F.norm(Tensor(np.full((2, 3), 100, np.int8)), order, 1)
+    assert y.dtype == np.float32
+    np.testing.assert_allclose(y.numpy(), [100 * 3 ** (1 / (order or 2))] * 2, rtol=1e-6)
