@@ -2,8 +2,10 @@
 #include "libmge/model/import/megengine/blocked.h"
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/transpose.h"
@@ -11,7 +13,18 @@
 namespace mge::megengine {
 namespace {
 
-enum Format : uint32_t { nchw = 0, nchw88 = 6, nchw44 = 7, nchw44_dot = 8 };
+enum Format : uint32_t {
+    nchw = 0,
+    nchw4 = 3,
+    nchw32 = 5,
+    nchw88 = 6,
+    nchw44 = 7,
+    nchw44_dot = 8,
+    nchw4_nchw32 = 9,
+    nchw32_nchw4 = 10,
+    nchw4_nchw = 11,
+    nchw64 = 16,
+};
 
 // Transposes, then joins neighbouring axes as `joined` says: (N, C, b, H, W) to (N, C*b, H, W) is {0, 1, 1,
 // 2, 3}.
@@ -21,20 +34,55 @@ Tensor rearranged(const Tensor& x, const IntList& pattern, const IntList& joined
     return ops::reshape(ops::transpose(x, {.pattern = pattern}), {.shape = shape});
 }
 
+// Zeros behind the channels that do not fill a block.
+Tensor filled_up(const Tensor& x, int64_t block, uint32_t groups) {
+    if (rank_of(x) != 4) invalid("images of shape ", x.shape(), ", expected rank 4");
+    int64_t missing = (block - x.shape()[1] % block) % block;
+    if (missing == 0) return x;
+    if (groups > 1) unsupported("blocks of ", groups, " groups that have to be filled up");
+    return ops::pad(x, {.before = {0, 0, 0, 0}, .after = {0, missing, 0, 0}});
+}
+
+Tensor first_channels(const Tensor& x, int64_t count, uint32_t groups) {
+    int64_t channels = x.shape()[1];
+    if (count == 0 || count == channels) return x;
+    if (count > channels) invalid(count, " of ", channels, " channels");
+    if (groups > 1) unsupported("the first channels of ", groups, " groups");
+    return cut(x, 1, 0, count);
+}
+
 }  // namespace
 
-std::optional<int64_t> block_of_format(uint32_t format) {
+std::optional<Blocks> blocks_of_format(uint32_t format) {
     switch (format) {
         case nchw:
-            return 1;
-        case nchw44:
-        case nchw44_dot:
-            return 4;
+            return Blocks{};
+        case nchw4:
+            return Blocks{4, 4, WeightBlocks::inputs};
+        case nchw32:
+            return Blocks{32, 32, WeightBlocks::inputs};
         case nchw88:
-            return 8;
+            return Blocks{8, 8, WeightBlocks::inputs_outputs};
+        case nchw44:
+            return Blocks{4, 4, WeightBlocks::inputs_outputs};
+        case nchw44_dot:
+            return Blocks{4, 4, WeightBlocks::outputs_inputs};
+        case nchw4_nchw32:
+            return Blocks{4, 32, WeightBlocks::inputs};
+        case nchw32_nchw4:
+            return Blocks{32, 4, WeightBlocks::inputs};
+        case nchw4_nchw:
+            return Blocks{4, 1, WeightBlocks::inputs};
+        case nchw64:
+            return Blocks{64, 64, WeightBlocks::inputs};
         default:
             return std::nullopt;
     }
+}
+
+std::optional<int64_t> block_of_format(uint32_t format) {
+    auto blocks = blocks_of_format(format);
+    return blocks && blocks->images == blocks->results ? std::optional(blocks->images) : std::nullopt;
 }
 
 // The number of images and their size may change between runs, the channels do not.
@@ -58,21 +106,66 @@ Tensor blocked(const Tensor& x, int64_t block) {
     return ops::transpose(ops::reshape(x, target), {.pattern = {0, 1, 3, 4, 2}});
 }
 
-bool has_inputs_last(uint32_t format) { return format == nchw44_dot; }
-
-Tensor unblocked_weight(const Tensor& weight, int64_t block, bool is_grouped, bool inputs_last) {
+Tensor unblocked_weight(const Tensor& weight, const Blocks& blocks, bool is_grouped) {
     auto& shape = weight.shape();
     int rank = rank_of(weight);
-    bool fits = shape[rank - 1] == block && (rank == 5 || rank == 6 || shape[rank - 2] == block);
-    int64_t in = inputs_last ? rank - 1 : rank - 2, out = inputs_last ? rank - 2 : rank - 1;
-    if (!is_grouped && rank == 6 && fits && shape[4] == block)
-        return rearranged(weight, {0, out, 1, in, 2, 3}, {0, 0, 1, 1, 2, 3});
-    if (is_grouped && rank == 7 && fits)
-        return rearranged(weight, {0, 1, out, 2, in, 3, 4}, {0, 1, 1, 2, 2, 3, 4});
-    if (is_grouped && rank == 6 && fits && shape[1] == 1 && shape[2] == 1)
-        return rearranged(weight, {0, 5, 1, 2, 3, 4}, {0, 0, 1, 2, 3, 4});
-    if (!is_grouped && rank == 5 && fits) return rearranged(weight, {0, 4, 3, 1, 2}, {0, 0, 1, 2, 3});
+    int64_t block = blocks.images;
+    bool has_block = rank > 0 && shape[rank - 1] == block;
+    if (has_block && blocks.weight == WeightBlocks::inputs) {
+        if (!is_grouped && rank == 5) return rearranged(weight, {0, 1, 4, 2, 3}, {0, 1, 1, 2, 3});
+        if (is_grouped && rank == 6) return rearranged(weight, {0, 1, 2, 5, 3, 4}, {0, 1, 2, 2, 3, 4});
+    } else if (has_block) {
+        bool has_both = rank > 5 && shape[rank - 2] == block,
+             inputs_last = blocks.weight == WeightBlocks::outputs_inputs;
+        int64_t in = inputs_last ? rank - 1 : rank - 2, out = inputs_last ? rank - 2 : rank - 1;
+        if (!is_grouped && rank == 6 && has_both)
+            return rearranged(weight, {0, out, 1, in, 2, 3}, {0, 0, 1, 1, 2, 3});
+        if (is_grouped && rank == 7 && has_both)
+            return rearranged(weight, {0, 1, out, 2, in, 3, 4}, {0, 1, 1, 2, 2, 3, 4});
+        if (is_grouped && rank == 6 && shape[1] == 1 && shape[2] == 1)
+            return rearranged(weight, {0, 5, 1, 2, 3, 4}, {0, 0, 1, 2, 3, 4});
+        if (!is_grouped && rank == 5) return rearranged(weight, {0, 4, 3, 1, 2}, {0, 0, 1, 2, 3});
+    }
     invalid("a weight of shape ", shape, " does not fit blocks of ", block, " channels");
+}
+
+// Layouts of other processors are turned into each other by operators of their own; channels that do not
+// fill the last block are filled up with zeros, and are given away again where the file says how many it is.
+Tensors import_relayout(const Site& site) {
+    enum : uint32_t {
+        nchw88_in = 20,
+        nchw88_out = 21,
+        nchw4_small = 22,
+        nchw4_in = 24,
+        nchw4_out = 25,
+        nchw64_in = 27,
+        nchw64_out = 28,
+        nhwc_in = 29,
+        nhwc_out = 30,
+    };
+    auto& p = site.params<file::RelayoutFormat>();
+    const Tensor& x = site.in(0);
+    switch (p.mode()) {
+        case nchw88_in:
+            return {blocked(x, 8)};
+        case nchw4_small:
+        case nchw4_in:
+            return {blocked(filled_up(x, 4, p.group()), 4)};
+        case nchw64_in:
+            return {blocked(filled_up(x, 64, p.group()), 64)};
+        case nchw88_out:
+            return {first_channels(unblocked(x, 8), p.oc(), p.group())};
+        case nchw4_out:
+            return {first_channels(unblocked(x, 4), p.oc(), p.group())};
+        case nchw64_out:
+            return {first_channels(unblocked(x, 64), p.oc(), p.group())};
+        case nhwc_in:
+            return {ops::transpose(x, {.pattern = {0, 2, 3, 1}})};
+        case nhwc_out:
+            return {ops::transpose(x, {.pattern = {0, 3, 1, 2}})};
+        default:
+            unsupported("change of layout ", p.mode());
+    }
 }
 
 }  // namespace mge::megengine

@@ -11,8 +11,17 @@
 
 namespace mge::megengine {
 
-// Channels per block for a value of MegEngine's format enumeration: 1 for NCHW; nullopt for formats that are
-// not read.
+// Which axes of a weight are in blocks, and the order of these.
+enum class WeightBlocks { none, inputs_outputs, outputs_inputs, inputs };
+
+// Channels per block of what goes into an operator and of what comes out, 1 for plain images.
+struct Blocks {
+    int64_t images = 1, results = 1;
+    WeightBlocks weight = WeightBlocks::none;
+};
+// For a value of MegEngine's format enumeration; nullopt for formats that are not read.
+std::optional<Blocks> blocks_of_format(uint32_t format);
+// Channels per block where an operator leaves the layout as it is.
 std::optional<int64_t> block_of_format(uint32_t format);
 
 // (N, C/b, H, W, b) <-> (N, C, H, W)
@@ -24,8 +33,9 @@ Tensor blocked(const Tensor& x, int64_t block);
 //   grouped    (G, OC/G/b, IC/G/b, FH, FW, b, b)
 //   per channel (G/b, 1, 1, FH, FW, b)
 //   first layer (OC/b, FH, FW, IC, b)        its input is not blocked
-Tensor unblocked_weight(const Tensor& weight, int64_t block, bool is_grouped, bool inputs_last);
-// Whether the block of input channels is the last axis of a weight.
-bool has_inputs_last(uint32_t format);
+// and where only inputs are in blocks
+//   dense      (OC, IC/b, FH, FW, b)
+//   grouped    (G, OC/G, IC/G/b, FH, FW, b)
+Tensor unblocked_weight(const Tensor& weight, const Blocks& blocks, bool is_grouped);
 
 }  // namespace mge::megengine

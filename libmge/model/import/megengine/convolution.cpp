@@ -20,35 +20,32 @@ using ops::Pair;
 struct Window {
     Pair stride, padding, dilation;
     bool is_grouped = false;
-    int64_t block = 1;  // channels per block, of the result
-    bool inputs_last = false;
+    Blocks blocks;
 };
 
 template <class P>
 Window window_of(const P& p) {
     enum : uint32_t { dense, group };
     if (p.sparse() > group) unsupported("sparsity ", p.sparse());
-    auto block = block_of_format(p.format());
-    if (!block) unsupported("the convolution format ", p.format());
+    auto blocks = blocks_of_format(p.format());
+    if (!blocks) unsupported("the convolution format ", p.format());
     return {{p.stride_h(), p.stride_w()},
             {p.pad_h(), p.pad_w()},
             {p.dilate_h(), p.dilate_w()},
             p.sparse() == group,
-            *block,
-            has_inputs_last(p.format())};
+            *blocks};
 }
 
 // Convolution proper mirrors the window, cross-correlation does not.
 Tensor filter(const Site& site, const Tensor& weight, uint32_t mode, const Window& window) {
     enum : uint32_t { cross_correlation, convolution };
     if (mode > convolution) unsupported("convolution mode ", mode);
-    if (window.block == 1 && mode == cross_correlation) return weight;
+    bool is_plain = window.blocks.weight == WeightBlocks::none;
+    if (is_plain && mode == cross_correlation) return weight;
     // A constant is rearranged once, here.
     if (as_constant(weight)) site.charge(weight);
     InterpreterScope scope(as_constant(weight) ? eager_interpreter() : current_interpreter());
-    Tensor plain = window.block == 1
-                       ? weight
-                       : unblocked_weight(weight, window.block, window.is_grouped, window.inputs_last);
+    Tensor plain = is_plain ? weight : unblocked_weight(weight, window.blocks, window.is_grouped);
     return mode == convolution ? ops::flip(plain, {.axes = {-2, -1}}) : plain;
 }
 
@@ -74,7 +71,7 @@ template <class P>
 Tensor convolved_by(const Site& site, const P& p) {
     Window window = window_of(p);
     Tensor weight = filter(site, site.in(1), p.mode(), window);
-    return ops::conv2d(plain_images(site.in(0), window.block), weight, conv_params(weight, window));
+    return ops::conv2d(plain_images(site.in(0), window.blocks.images), weight, conv_params(weight, window));
 }
 
 void require_float(const Site& site) {
@@ -107,12 +104,13 @@ Tensor convolved(const Site& site) {
 }
 
 Tensor plain_images(const Site& site, size_t i) {
-    return plain_images(site.in(i), window_of(site.params<file::ConvBias>()).block);
+    return plain_images(site.in(i), window_of(site.params<file::ConvBias>()).blocks.results);
 }
 
 Tensor in_blocks(const Site& site, const Tensor& y) {
     auto* p = site.find_params<file::ConvBias>();
-    int64_t block = p ? window_of(*p).block : window_of(site.params<file::Convolution>()).block;
+    Window window = p ? window_of(*p) : window_of(site.params<file::Convolution>());
+    int64_t block = window.blocks.results;
     return block == 1 ? y : blocked(y, block);
 }
 
@@ -136,7 +134,7 @@ Tensors import_conv_bias(const Site& site) {
 Tensors import_deconvolution(const Site& site) {
     auto& p = site.params<file::Convolution>();
     Window window = window_of(p);
-    if (window.block != 1) unsupported("a transposed convolution in the format ", p.format());
+    if (window.blocks.images != 1) unsupported("a transposed convolution in the format ", p.format());
     if (!is_float(site.in(1).dtype())) unsupported("a transposed convolution of ", site.in(1).dtype());
     Tensor weight = filter(site, site.in(0), p.mode(), window);
     ops::Conv2dBackwardData::Params params{.stride = window.stride,

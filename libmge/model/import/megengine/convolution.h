@@ -8,7 +8,7 @@ namespace mge::megengine {
 
 // Images and filter of a Convolution or a ConvBiasForward, nothing added, as plain images.
 Tensor convolved(const Site& site);
-// Input i of a ConvBiasForward, taken out of the blocks of its format.
+// Summand i of a ConvBiasForward, taken out of the blocks of its result.
 Tensor plain_images(const Site& site, size_t i);
 // The result, back in blocks.
 Tensor in_blocks(const Site& site, const Tensor& y);

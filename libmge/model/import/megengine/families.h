@@ -83,6 +83,9 @@ Tensors import_pooling(const Site&);
 Tensors import_adaptive_pooling(const Site&);
 Tensors import_local_response_norm(const Site&);
 
+// blocked.cpp
+Tensors import_relayout(const Site&);
+
 // resampling.cpp
 Tensors import_resize(const Site&);
 Tensors import_resize3d(const Site&);

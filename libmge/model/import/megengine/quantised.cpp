@@ -126,6 +126,14 @@ Tensors pooled(const Site& site) {
     return {ops::round(outputs[0])};
 }
 
+// A constant margin is given as the file stores numbers.
+Tensors padded(const Site& site) {
+    enum : uint32_t { constant = 2 };
+    if (quantised_input(site, 0).zero_point && site.params<file::Padding>().padding_mode() == constant)
+        unsupported("a constant margin around quantised values with a zero point");
+    return on_steps(site);
+}
+
 Tensors elementwise(const Site& site) {
     uint32_t mode = site.params<file::Elemwise>().mode();
     if (!works_on_steps(mode)) unsupported("mode ", mode, " of quantised values");
@@ -206,7 +214,9 @@ constexpr Row rows[] = {
     {"MatrixMul", product},
     {"MultipleDeviceTensorHolder", constants},
     {"MultipleDeviceTensorWithFormatHolder", constants},
+    {"Padding", padded},
     {"Pooling", pooled},
+    {"RelayoutFormat", on_steps},
     {"Reshape", on_steps},
     {"SharedDeviceTensor", constants},
     {"SharedDeviceTensorWithFormat", constants},

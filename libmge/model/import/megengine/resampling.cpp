@@ -3,6 +3,7 @@
 // sizes, and so do the operators that compute it. Other sizes at run time therefore work as well.
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/megengine/blocked.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -97,23 +98,25 @@ enum Interpolation : uint32_t { nearest_neighbour, bilinear, bicubic = 3 };
 
 }  // namespace
 
-// Inputs: images (N, C, H, W) and the new size, whose numbers may be floats.
+// Inputs: images and the new size, whose numbers may be floats.
 Tensors import_resize(const Site& site) {
-    enum : uint32_t { nchw, nhwc };
+    enum : uint32_t { nhwc = 1 };
     auto& p = site.params<file::Resize>();
-    if (p.format() > nhwc) unsupported("a resize in the format ", p.format());
+    auto block = p.format() == nhwc ? 1 : block_of_format(p.format());
+    if (!block) unsupported("a resize in the format ", p.format());
     uint32_t mode = p.imode();
     if (mode > bilinear && mode != bicubic) unsupported("interpolation mode ", mode);
-    Tensor x = site.in(0), size = as_index(site.in(1));
+    Tensor x = *block == 1 ? site.in(0) : unblocked(site.in(0), *block), size = as_index(site.in(1));
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
     DType dtype = x.dtype();
     if (!is_float(dtype)) unsupported("a resize of ", dtype);
     if (dtype != DType::f32) x = as_float(x);
-    int first = p.format() == nchw ? 2 : 1;
+    int first = p.format() == nhwc ? 1 : 2;
     for (int i = 0; i < 2; ++i) {
         Axis a = axis_of(x, first + i, cut(size, 0, i, i + 1));
         x = mode == bilinear ? linear(x, a, centre_of(a)) : mode == bicubic ? cubic(x, a) : nearest(x, a);
     }
+    if (*block > 1) x = blocked(x, *block);
     return {dtype == DType::f32 ? x : convert_dtype(x, dtype)};
 }
 

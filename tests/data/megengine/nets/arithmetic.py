@@ -97,4 +97,5 @@ def nets(mge):
             {"x": numbers("x", (3, 4)), "y": numbers("y", (4,), 0.0625, 1), "i": index},
         ),
         "more_reduce": (reduce, {"x": numbers("reduce", (2, 3, 4))}),
+        "spectrum": (lambda x: F.svd(F.relu(x))[1] * 2, {"x": numbers("spectrum", (3, 4))}),
     }

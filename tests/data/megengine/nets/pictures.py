@@ -93,10 +93,22 @@ def nets(mge):
             y = F.flatten(F.adaptive_max_pool2d(x, 1), 1)
             return F.softmax(self.head(self.drop(y))), F.logsigmoid(y)
 
+    class Enlarged(M.Module):
+        """Images that grow between convolutions."""
+
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = M.Conv2d(4, 8, 3, 1, 1), M.Conv2d(8, 4, 3, 1, 1)
+
+        def forward(self, x):
+            x = F.vision.interpolate(F.relu(self.a(x)), scale_factor=2, align_corners=False)
+            return self.b(x)
+
     image = numbers("image", (2, 3, 24, 20))
     return {
         "blocked": (Blocked(), {"data": image}),
         "dense": (Dense(), {"data": numbers("dense", (2, 4, 9, 8))}),
+        "enlarged": (Enlarged(), {"data": numbers("enlarged", (2, 4, 5, 4))}),
         "lenet": (LeNet(), {"data": numbers("lenet", (2, 1, 20, 20))}),
         "mixed": (Mixed(), {"data": image}),
         "shuffle": (Shuffle(), {"data": image}),

@@ -66,6 +66,30 @@ def nets(mge):
             y = F.avg_pool2d(self.scale(y, self.wave(y)), 2)
             return self.depth(F.transpose(y[:, ::2], (0, 1, 3, 2)))
 
+    class Layouts(Net):
+        """Enough channels for the blocks of every layout, and too few for the first one."""
+
+        def __init__(self):
+            super().__init__()
+            self.a = M.ConvRelu2d(3, 32, 3, padding=1, padding_mode="reflect")
+            self.b, self.c = M.ConvBnRelu2d(32, 64, 1), M.ConvRelu2d(64, 32, 1)
+            self.wide = M.Conv2d(32, 32, (3, 1), 1, (1, 0), groups=4)
+            self.add, self.head = M.Elemwise("add"), M.Conv2d(32, 5, 1)
+
+        def body(self, x):
+            x = F.max_pool2d(self.a(x), 2)
+            return self.head(self.add(self.wide(self.c(self.b(x))), x))
+
+    class Uneven(Net):
+        """Channels that fill no block."""
+
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = M.ConvRelu2d(3, 7, 3, 1, 1), M.Conv2d(7, 6, 1)
+
+        def body(self, x):
+            return self.b(self.a(x))
+
     class Rounded(Net):
         def __init__(self):
             super().__init__()
@@ -100,6 +124,10 @@ def nets(mge):
             Quantised(mge, "branches", Branches, (2, 3, 8, 7)),
             {"data": numbers("branches", (2, 3, 8, 7))},
         ),
+        "layouts": (
+            Quantised(mge, "layouts", Layouts, (2, 3, 9, 6)),
+            {"data": numbers("layouts", (2, 3, 9, 6))},
+        ),
         "residual": (
             Quantised(mge, "residual", Residual, (2, 3, 12, 12)),
             {"data": numbers("residual", (2, 3, 12, 12))},
@@ -115,6 +143,10 @@ def nets(mge):
                 "scale": np.array([0.3], np.float32),
                 "zero": np.array([2], np.float32),
             },
+        ),
+        "uneven": (
+            Quantised(mge, "uneven", Uneven, (2, 3, 5, 6)),
+            {"data": numbers("uneven", (2, 3, 5, 6))},
         ),
         "stored": (raw, {"x": numbers("stored", (3, 9), -4, 4)}),
     }

@@ -23,6 +23,7 @@ NCHW88, NCHW44_DOT = (
     ("nchw44_dot", {"enable_nchw44_dot": True}),
 )
 NCHW4, NCHW32 = ("nchw4", {"enable_nchw4": True}), ("nchw32", {"enable_nchw32": True})
+NCHW64 = ("nchw64", {"enable_nchw64": True})
 PREPARED = ("preprocess", {"enable_fuse_preprocess": True})
 VARIANTS = {
     "blocked": [NCHW44, NCHW88, NCHW44_DOT, NCHW4, NCHW32, FUSED_Z, PREPARED],
@@ -30,6 +31,9 @@ VARIANTS = {
     "mixed": [UNCHANGED, FUSED, FUSED_Z, NCHW44, V1_PLAIN, V1_NAMES, HALF, MIXED16],
     "shuffle": [NCHW44, NAMES, V1_PLAIN, FUSED],
     "attention": [UNCHANGED, HALF, PLAIN, TESTED],
+    "enlarged": [NCHW44, NCHW44_DOT],
+    "layouts": [NCHW4, NCHW32, NCHW44],
+    "uneven": [NCHW64],
     "dense": [PLAIN, FUSED, ("v1_fuse", {"dump_format": "FBS", **FUSED[1]})],
     "places": [PLAIN],
     "shapes": [PLAIN],
