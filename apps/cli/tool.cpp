@@ -193,7 +193,7 @@ void write_output(const Invocation& invocation, const std::string& path,
     if (path != "-") return write_file_atomically(path, write);
     if (invocation.json == "-")
         throw UsageError("the report and the output cannot both go to stdout", "give one of them a file");
-    std::ostringstream data;
+    TextStream data;
     write(data);
     write_stdout(data.str());
 }

@@ -76,10 +76,17 @@ public:
         : Error(ErrorCode::internal, ErrorClass::runtime, message) {}
 };
 
+// std::ostringstream for want of memory ends its text somewhere and says nothing; this one throws
+// std::bad_alloc.
+class TextStream : public std::ostringstream {
+public:
+    TextStream() { exceptions(std::ios_base::badbit); }
+};
+
 // text("axis ", 7, " of ", shape): everything that has operator<<, joined.
 template <class... Args>
 std::string text(const Args&... args) {
-    std::ostringstream stream;
+    TextStream stream;
     (stream << ... << args);
     return std::move(stream).str();
 }

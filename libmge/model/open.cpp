@@ -60,7 +60,7 @@ const Kind* find_kind(std::span<const std::byte> bytes) {
 }
 
 std::string first_bytes(std::span<const std::byte> bytes) {
-    std::ostringstream stream;
+    TextStream stream;
     stream << std::hex << std::setfill('0');
     for (auto byte : bytes.first(std::min<size_t>(bytes.size(), 12)))
         stream << std::setw(2) << int(byte) << ' ';

@@ -129,7 +129,7 @@ void add_test_case(LoadedModel& model, const std::string& name, nb::handle input
 }
 
 nb::bytes to_bytes(const LoadedModel& model) {
-    std::ostringstream stream;
+    TextStream stream;
     write_model(stream, model.model());
     std::string bytes = std::move(stream).str();
     return nb::bytes(bytes.data(), bytes.size());
