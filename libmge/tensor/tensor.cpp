@@ -38,11 +38,14 @@ BlockCache::~BlockCache() {
     while (count_ > 0) ::operator delete(blocks_[--count_]);
 }
 
-[[gnu::noinline]] BlockCache* open_block_cache() {
+// Null when the thread is ending, and when there is no memory for a cache: tensors are given up all the same.
+[[gnu::noinline]] BlockCache* open_block_cache() try {
     if (is_cache_closed) return nullptr;
     // On the heap: the few bytes of static thread memory that a loaded library gets must do for all pointers.
     thread_local const auto cache = std::make_unique<BlockCache>();
     return cache.get();
+} catch (const std::bad_alloc&) {
+    return nullptr;
 }
 
 void* take_block() {

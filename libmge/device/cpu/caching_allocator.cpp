@@ -61,14 +61,16 @@ ThreadCache::~ThreadCache() {
         while (count[c] > 0) give_back(blocks[c][--count[c]]);
 }
 
-// Null for large blocks and when the thread is ending.
-ThreadCache* open_thread_cache() {
+// Null when the thread is ending, and when there is no memory for a cache.
+ThreadCache* open_thread_cache() try {
     if (thread_cache) [[likely]]
         return thread_cache;
     if (is_cache_closed) return nullptr;
     // On the heap: the few bytes of static thread memory that a loaded library gets must do for all pointers.
     thread_local const auto cache = std::make_unique<ThreadCache>();
     return cache.get();
+} catch (const std::bad_alloc&) {
+    return nullptr;
 }
 
 }  // namespace
@@ -127,6 +129,7 @@ Storage* CachingAllocator::take_shared(int size_class, size_t bytes) {
 }
 
 Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t requested) {
+    auto storage = std::make_unique<Storage>();
     size_t aligned = bytes >= huge_page ? huge_page : alignment;
     size_t rounded = (bytes + aligned - 1) / aligned * aligned;
     void* data = std::aligned_alloc(aligned, rounded);
@@ -142,7 +145,6 @@ Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t reque
         if (whole < rounded) ::madvise(static_cast<char*>(data) + whole, rounded - whole, MADV_NOHUGEPAGE);
     }
     reserved_.fetch_add(bytes, std::memory_order_relaxed);
-    auto storage = std::make_unique<Storage>();
     storage->data = data;
     storage->bytes = bytes;
     storage->size_class = uint8_t(size_class);
@@ -156,17 +158,22 @@ void CachingAllocator::free_block(Storage* storage) {
     std::unique_ptr<Storage>{storage};
 }
 
+// Called where nothing may be thrown: a block for which there is no place in the lists goes back to the
+// system.
+void CachingAllocator::keep_for_all(Storage* block) try {
+    std::lock_guard lock(mutex_);
+    Storage*& list = free_list(block->size_class, block->bytes);
+    block->next_free = list;
+    list = block;
+} catch (const std::bad_alloc&) {
+    free_block(block);
+}
+
 void CachingAllocator::release(Storage* storage) {
     auto& self = cpu_allocator();
     self.allocated_.fetch_sub(storage->bytes, std::memory_order_relaxed);
     int c = storage->size_class;
-    auto give_to_all = [](Storage* block) {
-        auto& allocator = cpu_allocator();
-        std::lock_guard lock(allocator.mutex_);
-        Storage*& list = allocator.free_list(block->size_class, block->bytes);
-        block->next_free = list;
-        list = block;
-    };
+    auto give_to_all = [](Storage* block) { cpu_allocator().keep_for_all(block); };
     ThreadCache* cache = c < small_classes ? open_thread_cache() : nullptr;
     if (cache && cache->count[c] < kept_per_class) [[likely]] {
         cache->give_back = give_to_all;

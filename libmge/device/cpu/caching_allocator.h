@@ -34,6 +34,7 @@ private:
     Storage* take_shared(int size_class, size_t bytes);
     Storage* make_block(int size_class, size_t bytes, size_t requested);
     Storage*& free_list(int size_class, size_t bytes);
+    void keep_for_all(Storage* block);
     void free_block(Storage* storage);
     void note_allocated(size_t bytes, size_t requested);
 
