@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -15,6 +14,8 @@
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/energy.h"
+#include "libmge/base/first_failure.h"
+#include "libmge/base/start_thread.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -62,10 +63,17 @@ public:
 
     Measured run() {
         std::vector<std::thread> threads;
-        for (int i = 1; i < size_; ++i) threads.emplace_back([this, i] { guarded_work(i); });
-        guarded_work(0);
+        threads.reserve(size_t(size_));
+        failure_.guard([&] {
+            for (int i = 1; i < size_; ++i) threads.push_back(start_thread([this, i] { guarded_work(i); }));
+        });
+        // The others wait for all of the crew: those that do not exist are taken off.
+        if (failure_.exists())
+            for (size_t i = threads.size(); i < size_t(size_); ++i) ready_.arrive_and_drop();
+        else
+            guarded_work(0);
         for (auto& thread : threads) thread.join();
-        if (failure_) std::rethrow_exception(failure_);
+        failure_.rethrow();
         result_.joules = energy_.joules();
         result_.no_energy = energy_.unavailable();
         return collect();
@@ -81,12 +89,12 @@ private:
     };
 
     void guarded_work(int i) {
-        try {
+        bool is_done = false;
+        failure_.guard([&] {
             work(i);
-        } catch (...) {
-            if (!has_failed_.exchange(true)) failure_ = std::current_exception();
-            ready_.arrive_and_drop();
-        }
+            is_done = true;
+        });
+        if (!is_done) ready_.arrive_and_drop();
     }
 
     // The first thread works on what is there already, the others on contexts or loads of their own.
@@ -117,6 +125,7 @@ private:
         auto& runs = runs_[size_t(i)];
         runs.reserve(arrivals_.empty() ? size_t(options_.run.iterations) : arrivals_.size());
         ready_.arrive_and_wait();
+        if (failure_.exists()) return;
         arrivals_.empty() ? run_back_to_back(runner, runs, i == 0) : run_as_they_arrive(runner, runs);
     }
 
@@ -176,8 +185,7 @@ private:
     std::vector<std::vector<Run>> runs_;  // by thread
     std::mutex mutex_;
     Measured result_;
-    std::atomic<bool> has_failed_{false};
-    std::exception_ptr failure_;
+    FirstFailure failure_;
 };
 
 }  // namespace

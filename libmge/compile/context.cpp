@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "libmge/base/start_thread.h"
 #include "libmge/compile/both_observers.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/first_run_check.h"
@@ -296,8 +297,8 @@ void CompiledContext::start() {
     std::lock_guard lock(mutex_);
     if (is_started_)
         throw_user("context", "start() was called twice; call wait() before starting the next run");
+    if (!worker_.joinable()) worker_ = start_thread([this] { work(); });
     is_started_ = true;
-    if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     changed_.notify_all();
 }
 

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
 #include <numeric>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "libmge/base/first_failure.h"
 #include "libmge/base/log.h"
+#include "libmge/base/start_thread.h"
 #include "libmge/base/threads.h"
 
 namespace mge {
@@ -53,22 +53,20 @@ Cuts CutSearch::cut(size_t threshold) const {
 std::vector<size_t> CutSearch::evaluate(const std::vector<Cuts>& candidates) const {
     std::vector<size_t> peaks(candidates.size());
     std::atomic<size_t> next{0};
-    std::exception_ptr failure;
-    std::mutex mutex;
-    auto work = [&] {
-        try {
-            for (size_t i = next++; i < candidates.size(); i = next++) peaks[i] = peak_of(candidates[i]);
-        } catch (...) {
-            std::lock_guard lock(mutex);
-            failure = std::current_exception();
-        }
+    FirstFailure failure;
+    auto evaluate_next = [&] {
+        for (size_t i = next++; i < candidates.size(); i = next++) peaks[i] = peak_of(candidates[i]);
     };
-    auto workers = size_t(std::clamp(config.num_worker, 1, usable_cpus()));
+    auto workers = std::min(size_t(std::clamp(config.num_worker, 1, usable_cpus())), candidates.size());
     std::vector<std::thread> others;
-    for (size_t i = 1; i < std::min(workers, candidates.size()); ++i) others.emplace_back(work);
-    work();
+    others.reserve(workers);
+    failure.guard([&] {
+        for (size_t i = 1; i < workers; ++i)
+            others.push_back(start_thread([&] { failure.guard(evaluate_next); }));
+        evaluate_next();
+    });
     for (auto& thread : others) thread.join();
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
     return peaks;
 }
 

@@ -42,6 +42,7 @@ dnnl_engine_t make_engine() {
 }  // namespace
 
 void check(dnnl_status_t status, const char* call) {
+    if (status == dnnl_out_of_memory) throw MemoryError(text(call, ": oneDNN has no memory left"));
     MGE_CHECK(status == dnnl_success, call, " answered status ", int(status));
 }
 

@@ -9,7 +9,7 @@
 
 namespace mge::onednn {
 
-// InternalError with the call's name and oneDNN's status unless it succeeded.
+// Unless it succeeded: MemoryError when that is what oneDNN lacked, else InternalError with call and status.
 void check(dnnl_status_t status, const char* call);
 
 dnnl_engine_t engine();
@@ -17,6 +17,7 @@ dnnl_stream_t stream();  // one per thread
 
 struct Destroy {
     void operator()(dnnl_primitive_desc* p) const { dnnl_primitive_desc_destroy(p); }
+    void operator()(dnnl_primitive_desc_iterator* p) const { dnnl_primitive_desc_iterator_destroy(p); }
     void operator()(dnnl_primitive* p) const { dnnl_primitive_destroy(p); }
     void operator()(dnnl_primitive_attr* p) const { dnnl_primitive_attr_destroy(p); }
     void operator()(dnnl_post_ops* p) const { dnnl_post_ops_destroy(p); }
@@ -24,6 +25,7 @@ struct Destroy {
     void operator()(dnnl_stream* p) const { dnnl_stream_destroy(p); }
 };
 using PrimitiveDesc = std::unique_ptr<dnnl_primitive_desc, Destroy>;
+using PrimitiveDescIterator = std::unique_ptr<dnnl_primitive_desc_iterator, Destroy>;
 using Primitive = std::unique_ptr<dnnl_primitive, Destroy>;
 using PrimitiveAttr = std::unique_ptr<dnnl_primitive_attr, Destroy>;
 using PostOps = std::unique_ptr<dnnl_post_ops, Destroy>;

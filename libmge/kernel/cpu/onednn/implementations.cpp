@@ -52,18 +52,19 @@ std::optional<Eltwise> eltwise(Activation activation) {
 std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
                                             const_dnnl_primitive_desc_t hint) {
     std::vector<Implementation> result;
-    dnnl_primitive_desc_iterator_t iterator;
-    if (dnnl_primitive_desc_iterator_create(&iterator, operation, attr.get(), engine(), hint) != dnnl_success)
-        return result;
+    dnnl_primitive_desc_iterator_t made;
+    auto status = dnnl_primitive_desc_iterator_create(&made, operation, attr.get(), engine(), hint);
+    if (status == dnnl_out_of_memory) check(status, "dnnl_primitive_desc_iterator_create");
+    if (status != dnnl_success) return result;
+    PrimitiveDescIterator iterator(made);
     do {
-        PrimitiveDesc desc(dnnl_primitive_desc_iterator_fetch(iterator));
+        PrimitiveDesc desc(dnnl_primitive_desc_iterator_fetch(iterator.get()));
         const char* name = nullptr;
         if (!desc || dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name)) continue;
         bool is_slow = contains(name, "simple") && !contains(name, "layer_normalization");
         if (contains(name, "ref") || is_slow) continue;
         result.push_back({name, std::move(desc)});
-    } while (dnnl_primitive_desc_iterator_next(iterator) == dnnl_success);
-    dnnl_primitive_desc_iterator_destroy(iterator);
+    } while (dnnl_primitive_desc_iterator_next(iterator.get()) == dnnl_success);
     drop_outdated(result);
     return result;
 }
