@@ -21,7 +21,9 @@ namespace {
 
 [[noreturn]] void throw_system(const std::string& path, const char* action) {
     int code = errno;
-    throw UserError(text("cannot ", action, " '", path, "': ", std::strerror(code)));
+    std::string message = text("cannot ", action, " '", path, "': ", std::strerror(code));
+    if (code == ENOMEM) throw MemoryError(message);
+    throw UserError(message);
 }
 
 struct Descriptor {
@@ -122,11 +124,13 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
     if (!S_ISREG(info.st_mode)) throw UserError(text("cannot read '", path, "': it is not a regular file"));
     auto size = size_t(info.st_size);
-    if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
+    // First what holds the mapping: it is given back whatever fails.
+    std::shared_ptr<MappedFile> mapped(new MappedFile(path));
+    if (size == 0) return mapped;
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd, 0);
     if (data == MAP_FAILED) throw_system(path, "map");
     auto* first = static_cast<const std::byte*>(data);
-    std::shared_ptr<const MappedFile> mapped(new MappedFile(path, {first, size}));
+    mapped->bytes_ = {first, size};
     Mappings& table = mappings();
     std::lock_guard lock(table.mutex);
     table.ends[first] = first + size;

@@ -14,7 +14,7 @@ namespace mge {
 // A whole file mapped read-only. Keep the pointer as long as any byte is used.
 class MGE_API MappedFile {
 public:
-    // Throws UserError naming the path and the system's reason.
+    // Throws UserError naming the path and the system's reason, MemoryError when that is a lack of memory.
     static std::shared_ptr<const MappedFile> open(const std::string& path);
     ~MappedFile();
     MappedFile(const MappedFile&) = delete;
@@ -24,7 +24,7 @@ public:
     const std::string& path() const { return path_; }
 
 private:
-    MappedFile(std::string path, std::span<const std::byte> bytes) : path_(std::move(path)), bytes_(bytes) {}
+    explicit MappedFile(std::string path) : path_(std::move(path)) {}
     std::string path_;
     std::span<const std::byte> bytes_;
 };

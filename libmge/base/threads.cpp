@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/threads.h"
 
+#include <execinfo.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -11,6 +12,7 @@
 #include <limits>
 #include <string>
 
+#include "libmge/base/address_space.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 
@@ -59,6 +61,32 @@ void forget_team_in_child() {
     threads_setting().store(1, std::memory_order_relaxed);
 }
 
+// The largest team that this thread has had: its members exist.
+[[gnu::tls_model("initial-exec")]] constinit thread_local int largest_team = 1;
+
+// A stack for each, and what the C library maps with it.
+size_t bytes_of_threads(int threads) {
+    constexpr size_t beside_stack = 1 << 20;
+    size_t stack = 0;
+    pthread_attr_t attributes;
+    if (::pthread_getattr_default_np(&attributes) != 0) return 0;
+    ::pthread_attr_getstacksize(&attributes, &stack);
+    ::pthread_attr_destroy(&attributes);
+    return size_t(threads) * (stack + beside_stack);
+}
+
+void note_team(int threads) {
+    static const int registered = pthread_atfork(nullptr, nullptr, forget_team_in_child);
+    (void)registered;
+    require_address_space(bytes_of_threads(threads - 1), text("a team of ", threads, " threads"));
+    // OpenMP's threads end by pthread_exit, which looks for the unwinder when it is first called and ends the
+    // process for want of memory: it is found now.
+    void* frame = nullptr;
+    ::backtrace(&frame, 1);
+    had_team.store(true, std::memory_order_relaxed);
+    largest_team = threads;
+}
+
 int threads_from_environment() {
     auto value = env_int("MGE_THREADS");
     if (!value) return usable_cpus();
@@ -91,11 +119,8 @@ void set_default_threads(int threads) {
 
 int team_size(int threads) {
     if (threads <= 1 || lost_team.load(std::memory_order_relaxed)) return 1;
-    if (!had_team.load(std::memory_order_relaxed)) [[unlikely]] {
-        static const int registered = pthread_atfork(nullptr, nullptr, forget_team_in_child);
-        (void)registered;
-        had_team.store(true, std::memory_order_relaxed);
-    }
+    if (threads > largest_team) [[unlikely]]
+        note_team(threads);
     return threads;
 }
 

@@ -80,6 +80,7 @@ void Database::fail() const {
         text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
         throw ModelError(what + "; delete the file to start with an empty cache");
+    if (code == SQLITE_NOMEM) throw MemoryError(what);
     throw UserError(what);
 }
 

@@ -207,6 +207,8 @@ private:
                 read_node(graph, *node, where);
             } catch (const ModelError&) {
                 throw;
+            } catch (const MemoryError&) {
+                throw;
             } catch (const Error& e) {  // what the operator itself refuses
                 fail(where, ": ", e.what());
             }

@@ -110,6 +110,10 @@ Graph run_pass(const Pass& pass, Graph graph, const PassOptions& options) {
     try {
         graph = pass.run(std::move(graph), options);
         if (options.verify) verify(graph);
+    } catch (const MemoryError&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw;  // neither says anything about the pass or its graph
     } catch (const std::exception& e) {
         log_warning(text("pass ", pass.name, " failed: ", e.what(), "\nIts graph was:\n", to_text(source)));
         throw;

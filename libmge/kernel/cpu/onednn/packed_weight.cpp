@@ -4,12 +4,16 @@
 #include <map>
 #include <mutex>
 
+#include "libmge/base/address_space.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/per_process.h"
 #include "libmge/device/device.h"
 
 namespace mge::onednn {
 namespace {
+
+// A generated kernel takes 256 KB, and a primitive seldom has more than a dozen.
+constexpr size_t room_for_code = size_t(16) << 20;
 
 struct Entry {
     MemoryDesc given, used;
@@ -50,6 +54,7 @@ void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, v
 }  // namespace
 
 Primitive make_primitive(const_dnnl_primitive_desc_t desc) {
+    require_address_space(room_for_code, "the code of a oneDNN primitive");
     dnnl_primitive_t made;
     check(dnnl_primitive_create(&made, desc), "dnnl_primitive_create");
     return Primitive(made);
