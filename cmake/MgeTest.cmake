@@ -12,7 +12,7 @@ set(MGE_ISA_TESTED avx2 sse4)
 # so that internals can be tested although libmge hides them.
 function(mge_test name)
   set(target mge_${name}_test)
-  string(REGEX REPLACE "^(model|ops)_.*" "\\1" folder ${name})
+  string(REGEX REPLACE "^(model|ops|out_of_memory)_.*" "\\1" folder ${name})
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE mge_test_harness mge_internal GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${target})
@@ -24,6 +24,13 @@ function(mge_test name)
         LABELS "${folder};isa" TIMEOUT 600 ENVIRONMENT MGE_ISA=${isa})
     endforeach()
   endif()
+endfunction()
+
+# mge_nightly_test(NAME): the program of mge_test(NAME …) with the full counts of what otherwise takes a sample:
+# ctest -C nightly -L nightly
+function(mge_nightly_test name)
+  add_test(NAME ${name}.nightly CONFIGURATIONS nightly COMMAND mge_${name}_test)
+  set_tests_properties(${name}.nightly PROPERTIES LABELS nightly TIMEOUT 14400 ENVIRONMENT MGE_NIGHTLY=1)
 endfunction()
 
 # mge_tool_test(FOLDER source… LIBRARIES target…): tests of the tools, which link libmge as users do.

@@ -16,16 +16,15 @@
 #include <random>
 #include <thread>
 
-#include "libmge/base/env.h"
 #include "libmge/kernel/fastrun_cache.h"
+#include "tests/harness/nightly.h"
 #include "tests/kernel/failing_disk.h"
 #include "tests/kernel/sample_problem.h"
 
 namespace mge {
 namespace {
 
-bool is_nightly() { return env_string("MGE_NIGHTLY").value_or("0") == "1"; }
-
+using test::is_nightly;
 using Sample = SampleProblem;
 
 class CacheUnderAttack : public testing::Test {
