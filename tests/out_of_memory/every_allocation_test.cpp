@@ -15,6 +15,7 @@
 
 #include "libmge/base/hash.h"
 #include "libmge/base/threads.h"
+#include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
@@ -49,13 +50,15 @@ void fill(const TensorSpec& spec, void* data) {
         std::memset(data, 0, spec.bytes());
 }
 
-uint64_t load_and_run(const std::string& path) {
+uint64_t load_and_run(const std::string& path, FastrunCache* cache = nullptr) {
     Model model = open_model(path);
     TensorSpecs specs;
     for (ValueId id : model.graph.inputs()) specs.push_back(model.graph.value(id).spec);
     CompileOptions options;
     options.threads = 2;
     options.select.reproducible = true;
+    options.select.profile = cache != nullptr;
+    options.select.cache = cache;
     auto program = Program::compile(infer_shapes(model.graph, specs), options);
     auto context = Context::create(program);
     for (size_t i = 0; i < specs.size(); ++i) fill(program->inputs()[i].spec, context->input(i));
@@ -122,7 +125,7 @@ std::string problem_of(const Work& work, uint64_t expected, long n, Report& repo
     return {};
 }
 
-class EveryAllocation : public testing::TestWithParam<const char*> {
+class InChildren : public testing::Test {
 protected:
     void SetUp() override {
         std::filesystem::create_directories(folder_);
@@ -177,6 +180,9 @@ protected:
         std::filesystem::temp_directory_path() / ("mge_memory_" + std::to_string(::getpid()));
 };
 
+class EveryAllocation : public InChildren, public testing::WithParamInterface<const char*> {};
+class FastRun : public InChildren {};
+
 std::string megengine_file(const char* name) { return text(MGE_TEST_DATA "/megengine/", name, ".v2.mge"); }
 
 TEST_P(EveryAllocation, OfLoadingCompilingAndRunning) {
@@ -192,6 +198,26 @@ TEST_P(EveryAllocation, OfLoadingCompilingAndRunning) {
 TEST_P(EveryAllocation, OfReadingMegenginesFile) {
     std::string path = megengine_file(GetParam());
     try_every_allocation([&] { return uint64_t(open_model(path).graph.nodes().size()); });
+}
+
+TEST_F(FastRun, OfMeasuringAndKeeping) {
+    std::string path = folder_ / "model.mge", cache = folder_ / "cache.sqlite";
+    ASSERT_EQ(in_child([&] {
+                  write_model(path, open_model(megengine_file("mlp")));
+                  return std::string();
+              }),
+              "");
+    auto measure = [&] {
+        std::filesystem::remove(cache);
+        load_and_run(path, FastrunCache::open_tolerant(cache).get());
+        return uint64_t(0);  // which algorithm wins is chance, and with it the last bits
+    };
+    try_every_allocation(measure);
+    ASSERT_EQ(in_child([&] {
+                  bool is_whole = FastrunCache::open(cache)->verify().empty();
+                  return std::string(is_whole ? "" : "damaged rows");
+              }),
+              "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryAllocation,
