@@ -202,7 +202,7 @@ void CompiledProgram::count_constants(const ConstantBytes& given) {
         memory_.released_weights += bytes;
         if (is_mapped(address)) unread.push_back({static_cast<const std::byte*>(address), bytes});
     }
-    release_mapped(std::move(unread));
+    release_mapped(std::move(unread), kept);
 }
 
 void CompiledProgram::check_recording() {

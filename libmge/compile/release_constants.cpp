@@ -51,13 +51,19 @@ void ConstantRelease::release_unread(int index) {
     if (!release_pages(bytes_of(constant))) constant = {};
 }
 
-void release_mapped(std::vector<std::span<const std::byte>> pieces) {
-    // Files align what they hold; less than a page between two pieces belongs to nobody.
+void release_mapped(std::vector<std::span<const std::byte>> pieces, const std::set<const void*>& kept) {
+    // Files align what they hold: less than a page between two pieces belongs to nobody, unless a constant
+    // that stays lies there. Its pages have to remain outside what is given back, since reading it brings its
+    // neighbours within the same stretch of memory with it.
     constexpr ptrdiff_t largest_gap = 4096;
+    auto joins = [&](const std::byte* end, const std::byte* next) {
+        auto between = kept.lower_bound(end);
+        return next - end < largest_gap && (between == kept.end() || *between >= next);
+    };
     std::sort(pieces.begin(), pieces.end(), [](auto a, auto b) { return a.data() < b.data(); });
     for (size_t i = 0; i < pieces.size();) {
         auto *begin = pieces[i].data(), *end = begin + pieces[i].size();
-        for (++i; i < pieces.size() && pieces[i].data() - end < largest_gap; ++i)
+        for (++i; i < pieces.size() && joins(end, pieces[i].data()); ++i)
             end = std::max(end, pieces[i].data() + pieces[i].size());
         release_pages({begin, size_t(end - begin)});
     }

@@ -4,6 +4,7 @@
 // pages of a mapped file are dropped (they come back when somebody reads them), other memory is let go, and
 // is free once the graph that was compiled is gone as well.
 
+#include <set>
 #include <vector>
 
 #include "libmge/compile/schedule.h"
@@ -35,7 +36,8 @@ private:
     std::vector<bool> released_;
 };
 
-// Gives back the pages of what lies in mapped files, those between neighbours too.
-void release_mapped(std::vector<std::span<const std::byte>> pieces);
+// Gives back the pages of what lies in mapped files, those between neighbours too; `kept`: where constants
+// begin that are still read.
+void release_mapped(std::vector<std::span<const std::byte>> pieces, const std::set<const void*>& kept);
 
 }  // namespace mge

@@ -154,6 +154,27 @@ TEST(WeightPreprocess, ObserversFindOriginalsWhenTheyAskForThem) {
     EXPECT_FALSE(value_of_weight(false));
 }
 
+// A bias less than a page long lies between two released kernels: reading it must not bring them back.
+TEST(WeightPreprocess, WhatStaysBringsNoNeighbourBack) {
+    const std::string path = ::testing::TempDir() + "packed_weights_and_biases.mge";
+    Graph graph = record({f32({1, channels, 12, 12})}, [&](const Tensors& x) {
+        Tensor y = x[0];
+        for (int seed : {1, 2, 3, 4}) {
+            y = ops::conv2d(y, kernel(seed), {.padding = {1, 1}});
+            y = ops::mul(ops::relu(y), ramp({1, channels, 1, 1}, seed));
+        }
+        return Tensors{y};
+    });
+    write_model(path, {std::move(graph), {}, {}});
+    Model model = read_model(path);
+    auto program = Program::compile(model.graph, packing(true));
+    size_t small = program->memory().weights_in_file;
+    EXPECT_GE(small, 4 * size_t(channels) * sizeof(float));
+    Context::create(program)->run();
+    constexpr size_t pages_of_each = 4 * 4096;
+    EXPECT_LE(resident_bytes(constant_pieces(model.graph, true)).value(), small + 5 * pages_of_each);
+}
+
 TEST(WeightPreprocess, PagesOfAModelsFileAreGivenBack) {
     const std::string path = ::testing::TempDir() + "packed_weights.mge";
     write_model(path, {convolutions({1, 2, 3, 4}), {}, {}});
