@@ -17,6 +17,7 @@ namespace mge {
 struct MemoryStats {
     size_t allocated = 0;  // bytes in use by tensors
     size_t reserved = 0;   // bytes held from the system, the cached ones included
+    size_t in_heap = 0;    // of those, what malloc() counts too
     size_t peak = 0;       // largest `allocated` since the last reset
     size_t limit = 0;      // 0: none
 };

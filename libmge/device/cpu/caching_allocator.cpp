@@ -2,7 +2,6 @@
 #include "libmge/device/cpu/caching_allocator.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,11 +10,12 @@
 #include <new>
 
 #include "libmge/base/error.h"
+#include "libmge/device/cpu/large_block.h"
 
 namespace mge {
 namespace {
 
-constexpr size_t alignment = 64, huge_page = size_t(2) << 20;
+constexpr size_t alignment = 64;
 constexpr int small_classes = CachingAllocator::small_classes;  // kept per thread
 constexpr int kept_per_class = 16;
 
@@ -39,6 +39,12 @@ size_t rounded_bytes(int size_class, size_t bytes) {
     if (size_class < small_classes) return class_bytes(size_class);
     size_t step = std::max(alignment, std::bit_floor(bytes) / 32);
     return (bytes + step - 1) / step * step;
+}
+
+void* take_from_system(size_t bytes) {
+    return bytes >= huge_page
+               ? map_large_block(bytes)
+               : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
 struct ThreadCache {
@@ -130,21 +136,14 @@ Storage* CachingAllocator::take_shared(int size_class, size_t bytes) {
 
 Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t requested) {
     auto storage = std::make_unique<Storage>();
-    size_t aligned = bytes >= huge_page ? huge_page : alignment;
-    size_t rounded = (bytes + aligned - 1) / aligned * aligned;
-    void* data = std::aligned_alloc(aligned, rounded);
+    void* data = take_from_system(bytes);
     if (!data) {
         release_cached();
-        data = std::aligned_alloc(aligned, rounded);
+        data = take_from_system(bytes);
     }
     if (!data) throw MemoryError(text("the system has no ", requested, " bytes of memory left"));
-    if (bytes >= huge_page) {
-        // A huge page for the rest would be resident as a whole, however small the rest is.
-        size_t whole = bytes / huge_page * huge_page;
-        ::madvise(data, whole, MADV_HUGEPAGE);
-        if (whole < rounded) ::madvise(static_cast<char*>(data) + whole, rounded - whole, MADV_NOHUGEPAGE);
-    }
     reserved_.fetch_add(bytes, std::memory_order_relaxed);
+    if (bytes < huge_page) in_heap_.fetch_add(bytes, std::memory_order_relaxed);
     storage->data = data;
     storage->bytes = bytes;
     storage->size_class = uint8_t(size_class);
@@ -154,7 +153,12 @@ Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t reque
 
 void CachingAllocator::free_block(Storage* storage) {
     reserved_.fetch_sub(storage->bytes, std::memory_order_relaxed);
-    std::free(storage->data);
+    if (storage->bytes >= huge_page) {
+        unmap_large_block(storage->data, storage->bytes);
+    } else {
+        std::free(storage->data);
+        in_heap_.fetch_sub(storage->bytes, std::memory_order_relaxed);
+    }
     std::unique_ptr<Storage>{storage};
 }
 
@@ -184,7 +188,7 @@ void CachingAllocator::release(Storage* storage) {
 }
 
 MemoryStats CachingAllocator::stats() const {
-    return {allocated_.load(), reserved_.load(), peak_.load(), limit_.load()};
+    return {allocated_.load(), reserved_.load(), in_heap_.load(), peak_.load(), limit_.load()};
 }
 
 void CachingAllocator::reset_peak() { peak_.store(allocated_.load()); }

@@ -41,7 +41,7 @@ private:
     std::mutex mutex_;
     std::array<Storage*, small_classes> free_{};
     std::map<size_t, Storage*> free_large_;  // by their bytes
-    std::atomic<size_t> allocated_{0}, reserved_{0}, peak_{0}, limit_{0};
+    std::atomic<size_t> allocated_{0}, reserved_{0}, in_heap_{0}, peak_{0}, limit_{0};
 };
 
 CachingAllocator& cpu_allocator();

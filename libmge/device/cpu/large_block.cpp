@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/device/cpu/large_block.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace mge {
+namespace {
+
+size_t whole_pages(size_t bytes) {
+    static const auto page = size_t(::sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+}
+
+}  // namespace
+
+void* map_large_block(size_t bytes) {
+    size_t wanted = whole_pages(bytes), mapped = wanted + huge_page;
+    void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED) return nullptr;
+    auto* begin = static_cast<char*>(address);
+    size_t before = (huge_page - reinterpret_cast<uintptr_t>(begin) % huge_page) % huge_page;
+    char* data = begin + before;
+    if (before) ::munmap(begin, before);
+    if (size_t behind = mapped - before - wanted) ::munmap(data + wanted, behind);
+    // A huge page for the rest would be resident as a whole, however small the rest is.
+    ::madvise(data, wanted / huge_page * huge_page, MADV_HUGEPAGE);
+    return data;
+}
+
+void unmap_large_block(void* data, size_t bytes) { ::munmap(data, whole_pages(bytes)); }
+
+}  // namespace mge
