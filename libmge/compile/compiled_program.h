@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "libmge/compile/plan_memory.h"
@@ -44,6 +45,7 @@ public:
     const std::vector<StepReport>& steps() const override { return reports_; }
     const std::vector<ValueReport>& values() const override { return values_; }
     MemoryReport memory() const override { return memory_; }
+    std::vector<std::span<const std::byte>> made_constants() const override { return made_constants_; }
     const std::vector<ReplacedValue>& replaced() const override;
     // Null unless the level is below zero.
     const ReplacementCheck* check() const { return check_.get(); }
@@ -75,6 +77,8 @@ private:
     void place_buffers(const std::vector<Choice>& choices);
     Location place(const Buffer& buffer, const Location& in_plan);
     void make_steps(std::vector<Choice> choices);
+    // `seen`: pieces of steps before.
+    void count_pieces(const Prepared& prepared, std::set<const void*>& seen);
     void make_step_reports(const std::vector<SourceNode>& sources);
     void make_value_reports();
 
@@ -95,6 +99,7 @@ private:
     std::vector<StepReport> reports_;
     std::vector<ValueReport> values_;
     MemoryReport memory_;
+    std::vector<std::span<const std::byte>> made_constants_;
     std::unique_ptr<ReplacementCheck> check_;
 };
 

@@ -48,6 +48,10 @@ PassOptions pass_options(const CompileOptions& options) {
 
 namespace {
 
+// A step with its report, its operands' descriptions and what it shares with no other, over the programs of
+// seven nets.
+constexpr size_t bytes_of_step = 8 << 10;
+
 // Nothing shares memory: everything is alive all the time.
 void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     for (auto& block : blocks) {
@@ -195,6 +199,9 @@ void CompiledProgram::count_constants(const ConstantBytes& given) {
         bool is_given = given.contains(value.constant.data());
         (is_given ? memory_.weights : memory_.made_weights) += value.spec.bytes();
         if (is_given && is_mapped(value.constant.data())) memory_.weights_in_file += value.spec.bytes();
+        if (!is_given)
+            made_constants_.push_back(
+                {static_cast<const std::byte*>(value.constant.data()), value.spec.bytes()});
     }
     std::vector<std::span<const std::byte>> unread;
     for (auto [address, bytes] : given) {
@@ -284,8 +291,19 @@ void CompiledProgram::make_steps(std::vector<Choice> choices) {
     }
 }
 
+void CompiledProgram::count_pieces(const Prepared& prepared, std::set<const void*>& seen) {
+    for (auto [address, bytes] : prepared.packed().pieces) {
+        if (!seen.insert(address).second) continue;
+        memory_.packed_weights += bytes;
+        made_constants_.push_back({static_cast<const std::byte*>(address), bytes});
+    }
+    for (auto [address, bytes] : prepared.code())
+        if (seen.insert(address).second) memory_.program += bytes;
+}
+
 void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) {
-    std::set<const void*> packed;
+    std::set<const void*> seen;
+    memory_.program = bytes_of_step * steps_.size();
     for (auto& step : steps_) {
         auto& node = graph_.node(step.node);
         auto [id, op, name] = describe(graph_, step.node);
@@ -303,8 +321,7 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
             report.workspace = step.choice.prepared.workspace();
             report.problem = step.choice.problem;
             if (step.workspace.kind == Location::Kind::arena) report.workspace_offset = step.workspace.at;
-            for (auto& piece : step.choice.prepared.packed().pieces)
-                if (packed.insert(piece.address).second) memory_.packed_weights += piece.bytes;
+            count_pieces(step.choice.prepared, seen);
         }
         reports_.push_back(std::move(report));
     }

@@ -61,6 +61,7 @@ struct MemoryReport {
     size_t plan = 0;              // the arena: activations and workspaces
     size_t plan_lower_bound = 0;  // no plan for the chosen algorithms can be smaller
     size_t inputs_outputs = 0;
+    size_t program = 0;            // graph, steps and generated code, each piece once: an estimate
     size_t repeated_segments = 0;  // pieces of the graph that recomputation runs again
 };
 
@@ -88,6 +89,8 @@ public:
     // By value id.
     virtual const std::vector<ValueReport>& values() const = 0;
     virtual MemoryReport memory() const = 0;
+    // Where the constants lie that passes made and the copies that algorithms packed, each piece once.
+    virtual std::vector<std::span<const std::byte>> made_constants() const = 0;
     // What each run checks; empty unless the level is below zero.
     virtual const std::vector<ReplacedValue>& replaced() const = 0;
 };

@@ -66,13 +66,14 @@ struct Candidate {
     Attributes attributes{};
 };
 
+struct MemoryPiece {
+    const void* address;  // equal for pieces that several prepared algorithms share
+    size_t bytes;
+};
+
 // What prepare() copied of constant inputs.
 struct PackedInputs {
-    struct Piece {
-        const void* address;  // equal for pieces that several prepared algorithms share
-        size_t bytes;
-    };
-    std::vector<Piece> pieces;
+    std::vector<MemoryPiece> pieces;
     uint32_t inputs = 0;  // bit i: run() reads its copy of input i, never the input
 };
 
@@ -96,11 +97,18 @@ public:
     }
     size_t workspace() const { return workspace_; }
     const PackedInputs& packed() const { return packed_; }
+    // Code that was generated for it; how much is estimated.
+    const std::vector<MemoryPiece>& code() const { return code_; }
+    Prepared with_code(std::vector<MemoryPiece> pieces) && {
+        code_ = std::move(pieces);
+        return std::move(*this);
+    }
 
 private:
     std::unique_ptr<void, void (*)(void*)> state_{nullptr, +[](void*) {}};
     size_t workspace_ = 0;
     PackedInputs packed_;
+    std::vector<MemoryPiece> code_;
 };
 
 struct PrepareContext {

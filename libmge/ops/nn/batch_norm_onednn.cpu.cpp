@@ -77,8 +77,10 @@ Prepared prepare(const PrepareContext& context) {
                training ? output(DNNL_ARG_VARIANCE, saved_inv_std, per_channel)
                         : input(DNNL_ARG_VARIANCE, running_var, per_channel)});
     size_t workspace = call.workspace();
+    auto code = call.code();
     RunningStatistics statistics(p.as<BatchNorm::Params>(), spec.numel() / spec.shape[1]);
-    return Prepared::make(State{std::move(call), statistics, spec.shape[1], p.threads}, workspace);
+    return Prepared::make(State{std::move(call), statistics, spec.shape[1], p.threads}, workspace)
+        .with_code(std::move(code));
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

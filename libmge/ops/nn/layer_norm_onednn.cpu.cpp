@@ -74,8 +74,10 @@ Prepared prepare(const PrepareContext& context) {
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_SHIFT, bias, d.per_column));
     Call call(take_way(ways(p), context.candidate.name), operands);
     size_t workspace = call.workspace();
+    auto code = call.code();
     auto epsilon = float(p.as<LayerNorm::Params>().epsilon);
-    return Prepared::make(State{std::move(call), d.data.dims[0], epsilon, p.threads}, workspace);
+    return Prepared::make(State{std::move(call), d.data.dims[0], epsilon, p.threads}, workspace)
+        .with_code(std::move(code));
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -5,9 +5,11 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 
 #include "libmge/base/error.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
 
 namespace mge::onednn {
@@ -197,6 +199,13 @@ Call& Call::operator=(Call&&) noexcept = default;
 size_t Call::workspace() const { return plan_->workspace; }
 const PackedInputs& Call::packed() const { return plan_->packed; }
 
+std::vector<MemoryPiece> Call::code() const {
+    std::vector<MemoryPiece> pieces;
+    for (auto& step : plan_->steps)
+        if (step.primitive) std::ranges::copy(pieces_of(step.primitive), std::back_inserter(pieces));
+    return pieces;
+}
+
 void Call::run(const Launch& launch, int threads) const {
     ThreadScope scope(std::min(launch.threads, threads));
     auto set = plan_->take_set();
@@ -220,7 +229,9 @@ struct LimitedCall {
 Prepared prepared(Call call, int threads) {
     size_t workspace = call.workspace();
     PackedInputs packed = call.packed();
-    return Prepared::make(LimitedCall{std::move(call), threads}, workspace, std::move(packed));
+    auto code = call.code();
+    return Prepared::make(LimitedCall{std::move(call), threads}, workspace, std::move(packed))
+        .with_code(std::move(code));
 }
 
 void run_call(const Prepared& prepared, const Launch& launch) {

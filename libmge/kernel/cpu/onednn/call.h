@@ -38,6 +38,7 @@ public:
 
     size_t workspace() const;
     const PackedInputs& packed() const;
+    std::vector<MemoryPiece> code() const;
     // On at most `threads` threads: those it was made for when they are fewer than the context's.
     void run(const Launch& launch, int threads) const;
 

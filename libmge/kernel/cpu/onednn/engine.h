@@ -26,7 +26,6 @@ struct Destroy {
 };
 using PrimitiveDesc = std::unique_ptr<dnnl_primitive_desc, Destroy>;
 using PrimitiveDescIterator = std::unique_ptr<dnnl_primitive_desc_iterator, Destroy>;
-using Primitive = std::unique_ptr<dnnl_primitive, Destroy>;
 using PrimitiveAttr = std::unique_ptr<dnnl_primitive_attr, Destroy>;
 using PostOps = std::unique_ptr<dnnl_post_ops, Destroy>;
 using Memory = std::unique_ptr<dnnl_memory, Destroy>;

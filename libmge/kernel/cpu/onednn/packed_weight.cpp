@@ -4,16 +4,13 @@
 #include <map>
 #include <mutex>
 
-#include "libmge/base/address_space.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/per_process.h"
 #include "libmge/device/device.h"
+#include "libmge/kernel/cpu/onednn/primitive.h"
 
 namespace mge::onednn {
 namespace {
-
-// A generated kernel takes 256 KB, and a primitive seldom has more than a dozen.
-constexpr size_t room_for_code = size_t(16) << 20;
 
 struct Entry {
     MemoryDesc given, used;
@@ -52,21 +49,6 @@ void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, v
 }
 
 }  // namespace
-
-Primitive make_primitive(const_dnnl_primitive_desc_t desc) {
-    require_address_space(room_for_code, "the code of a oneDNN primitive");
-    dnnl_primitive_t made;
-    check(dnnl_primitive_create(&made, desc), "dnnl_primitive_create");
-    return Primitive(made);
-}
-
-Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
-    dnnl_primitive_desc_t made;
-    check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), nullptr),
-          "dnnl_reorder_primitive_desc_create");
-    PrimitiveDesc desc(made);
-    return make_primitive(desc.get());
-}
 
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
                                                 const void* data) {

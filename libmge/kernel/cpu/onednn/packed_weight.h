@@ -24,7 +24,4 @@ private:
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
                                                 const void* data);
 
-Primitive make_primitive(const_dnnl_primitive_desc_t desc);
-Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to);
-
 }  // namespace mge::onednn

@@ -98,9 +98,10 @@ Prepared prepare_onednn_pool(const PrepareContext& context, const PoolGeometry& 
         operands = {input(DNNL_ARG_DIFF_DST, 1, y), output(DNNL_ARG_DIFF_SRC, 0, x)};
     Call call(take_way(ways(p, g, kind), context.candidate.name), operands);
     size_t workspace = call.workspace();
+    auto code = call.code();
     bool is_maximum = kind == PoolKind::max && p.outputs[0].dtype == DType::f32;
     int64_t maxima = is_maximum ? int64_t(p.outputs[0].bytes() / sizeof(float)) : 0;
-    return Prepared::make(State{std::move(call), p.threads, maxima}, workspace);
+    return Prepared::make(State{std::move(call), p.threads, maxima}, workspace).with_code(std::move(code));
 }
 
 // The maximum of nothing but -infinity is -infinity, which oneDNN (in f32) takes for the lowest finite
