@@ -171,6 +171,7 @@ Json memory_json(const Program& program) {
             {"released_weights", m.released_weights},
             {"made_weights", m.made_weights},
             {"packed_weights", m.packed_weights},
+            {"program", m.program},
             {"plan", m.plan},
             {"plan_lower_bound", m.plan_lower_bound},
             {"inputs_outputs", m.inputs_outputs},

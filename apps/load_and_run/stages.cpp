@@ -92,6 +92,7 @@ void load_model(Job& job) {
     job.session->check_with(job.checks.get());
     job.checks->memory.loaded();
     job.tests = make_tests(job.session->model(), job.options.input);
+    job.checks->memory.fed(job.tests);
     job.results.resize(job.tests.size());
 }
 

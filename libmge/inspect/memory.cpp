@@ -194,6 +194,28 @@ size_t status_field(const char* name) {
     return 0;
 }
 
+// Pages that are executable and of no file.
+size_t generated_code() {
+    std::ifstream mappings("/proc/self/smaps");
+    std::string line;
+    size_t total = 0;
+    bool is_code = false;
+    while (std::getline(mappings, line)) {
+        std::istringstream words(line);
+        std::string range, permissions, offset, device, inode, path;
+        words >> range;
+        if (range == "Rss:" && is_code) {
+            size_t kibibytes = 0;
+            words >> kibibytes;
+            total += kibibytes * 1024;
+        } else if (range.find('-') != std::string::npos) {
+            words >> permissions >> offset >> device >> inode >> path;
+            is_code = permissions.find('x') != std::string::npos && path.empty();
+        }
+    }
+    return total;
+}
+
 }  // namespace
 
 MemoryTimeline memory_timeline(const Program& program) {
@@ -267,9 +289,16 @@ size_t held_weights(const Graph& graph) {
     return total;
 }
 
+size_t graph_bytes(const Graph& graph) {
+    // Operators with their values, names and parameters, over the graphs of seven nets.
+    constexpr size_t of_node = 1200;
+    return of_node * graph.nodes().size();
+}
+
 size_t predicted_bytes(const Program& program, const Graph* held) {
     MemoryReport m = program.memory();
-    return weights_of(m, held) + m.made_weights + m.packed_weights + m.plan + m.inputs_outputs;
+    return weights_of(m, held) + m.made_weights + m.packed_weights + m.program +
+           (held ? graph_bytes(*held) : 0) + m.plan + m.inputs_outputs;
 }
 
 void check_memory_limit(const Program& program, size_t limit, const Graph* held) {
@@ -283,13 +312,15 @@ void check_memory_limit(const Program& program, size_t limit, const Graph* held)
                      owner_of(program.steps()[size_t(timeline.peak_step)]));
     throw MemoryError(text("the program needs ", needed, " bytes (weights ", weights_of(m, held),
                            ", made weights ", m.made_weights, ", packed weights ", m.packed_weights,
-                           ", arena ", m.plan, ", inputs and outputs ", m.inputs_outputs, "), the limit is ",
-                           limit, "; ", where));
+                           ", program ", m.program + (held ? graph_bytes(*held) : 0), ", arena ", m.plan,
+                           ", inputs and outputs ", m.inputs_outputs, "), the limit is ", limit, "; ",
+                           where));
 }
 
 ProcessMemory process_memory() {
+    auto heap = ::mallinfo2();
     return {status_field("RssAnon:"), status_field("RssFile:") + status_field("RssShmem:"),
-            status_field("VmHWM:")};
+            status_field("VmHWM:"), heap.uordblks + heap.hblkhd, generated_code()};
 }
 
 ProcessMemory settled_process_memory() {

@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string>
 #include <thread>
+#include <vector>
+
+#include "libmge/inspect/memory.h"
 
 namespace mge {
 namespace {
@@ -61,6 +66,30 @@ TEST_F(Memory, ComesFromTheCacheTheSecondTime) {
     EXPECT_EQ(cpu_.memory().reserved, reserved);
     cpu_.release_cached();
     EXPECT_LT(cpu_.memory().reserved, reserved);
+}
+
+// In the heap they would leave stretches that are advised to be huge pages: small allocations would take 2
+// MB.
+TEST_F(Memory, LargeBlocksLeaveNothingBehind) {
+    constexpr size_t large = 5'000'000, small = 3000;
+    auto seen = [] { return settled_process_memory(); };
+    ProcessMemory before = seen();
+    size_t in_heap = cpu_.memory().in_heap;
+    for (int round = 0; round < 3; ++round) {
+        std::vector<StorageRef> blocks;
+        for (int i = 0; i < 8; ++i) {
+            blocks.push_back(cpu_.allocate(large));
+            std::memset(blocks.back()->data, 1, large);
+        }
+        ProcessMemory now = seen();
+        EXPECT_GE(now.anonymous, before.anonymous + 8 * large);
+        EXPECT_LT(now.heap, before.heap + large);
+        EXPECT_EQ(cpu_.memory().in_heap, in_heap);
+    }
+    seen();
+    std::vector<std::string> strings;
+    for (int i = 0; i < 100; ++i) strings.emplace_back(small, 'x');
+    EXPECT_LE(seen().anonymous, before.anonymous + 100 * small + (1 << 20));
 }
 
 TEST_F(Memory, LimitIsKeptAndNamed) {

@@ -109,9 +109,11 @@ void Checks::compiled(const Graph& graph, const TensorSpecs& inputs, const Compi
     if (options_.require_cache) require_cached(program);
     if (auto limit = options_.memory_limit()) {
         check_memory_limit(program, *limit, &graph);
-        size_t unpacked =
-            options.graph_opt.weight_preprocess.value_or(true) ? program.memory().weights_in_file : 0;
-        device({}).set_memory_limit(device({}).memory().limit - unpacked);
+        MemoryReport m = program.memory();
+        size_t unpacked = options.graph_opt.weight_preprocess.value_or(true) ? m.weights_in_file : 0;
+        // No allocator of ours gives out what the program itself takes.
+        size_t beside = unpacked + m.program + graph_bytes(graph);
+        device({}).set_memory_limit(device({}).memory().limit - beside);
     }
     if (!options_.save_plan.empty()) saved_.add(graph, options, program);
 }

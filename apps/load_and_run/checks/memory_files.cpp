@@ -20,30 +20,62 @@ Json three(size_t predicted, size_t measured, size_t system) {
 }  // namespace
 
 void MemoryFigures::mark(Sample& sample) {
-    if (!sample.is_taken) sample = {true, device({}).memory().allocated, settled_process_memory().anonymous};
+    if (sample.is_taken) return;
+    ProcessMemory process = settled_process_memory();
+    MemoryStats given_out = device({}).memory();
+    sample = {true, given_out.allocated, rise(given_out.in_heap, process.heap) + process.code,
+              process.anonymous};
 }
 
-void MemoryFigures::ran(const Graph& model) {
+void MemoryFigures::fed(const std::vector<Test>& tests) {
+    mark(fed_);
+    for (auto& test : tests)
+        for (auto* tensors : {&test.inputs, &test.expected})
+            for (auto& tensor : *tensors)
+                if (tensor && !is_mapped(tensor.data())) test_data_ += tensor.spec().bytes();
+}
+
+void MemoryFigures::ran(const Graph& model, const Program& program) {
     if (ran_.is_taken) return;
     mark(ran_);
     weights_in_file_ = resident_bytes(constant_pieces(model, true)).value_or(0);
     weights_elsewhere_ = resident_bytes(constant_pieces(model, false)).value_or(0);
+    made_weights_ = resident_bytes(program.made_constants()).value_or(0);
 }
 
-Json MemoryFigures::to_json(const Program& program, const Graph& model) const {
-    MemoryReport m = program.memory();
-    size_t made = m.packed_weights + m.made_weights, context = m.plan + m.inputs_outputs;
+Json MemoryFigures::between(const Sample& from, const Sample& to, size_t predicted) {
+    return three(predicted, rise(from.allocated, to.allocated), rise(from.anonymous, to.anonymous));
+}
+
+Json MemoryFigures::weights(const MemoryReport& m, const Graph& model) const {
     // What the allocator gave out while loading, unless the weights lie in a buffer of the tool's.
     size_t held = held_weights(model), given_out = rise(start_.allocated, loaded_.allocated);
     size_t measured = weights_in_file_ + (given_out >= held ? held : weights_elsewhere_);
+    return three(m.weights_in_file + held, measured, weights_in_file_ + weights_elsewhere_);
+}
+
+// What grew while loading and compiling and is no weight.
+Json MemoryFigures::program(const MemoryReport& m, const Graph& model) const {
+    size_t taken = rise(start_.taken, loaded_.taken) + rise(fed_.taken, compiled_.taken);
+    bool is_buffer = rise(start_.allocated, loaded_.allocated) < held_weights(model);
+    size_t resident = rise(start_.anonymous, loaded_.anonymous) + rise(fed_.anonymous, compiled_.anonymous);
+    return three(m.program + graph_bytes(model), rise(is_buffer ? weights_elsewhere_ : 0, taken),
+                 rise(weights_elsewhere_ + made_weights_, resident));
+}
+
+Json MemoryFigures::to_json(const Program& compiled, const Graph& model) const {
+    MemoryReport m = compiled.memory();
+    size_t results = 0;  // copied once
+    for (auto& port : compiled.outputs())
+        if (port.spec.shape.is_known()) results += port.spec.bytes();
     Json result;
-    result["weights"] = three(m.weights_in_file + held, measured, weights_in_file_ + weights_elsewhere_);
-    result["made_weights"] = three(made, rise(loaded_.allocated, compiled_.allocated),
-                                   rise(loaded_.anonymous, compiled_.anonymous));
-    result["context"] = three(context, rise(compiled_.allocated, prepared_.allocated),
-                              rise(compiled_.anonymous, prepared_.anonymous));
-    result["run_time"] =
-        three(0, rise(prepared_.allocated, ran_.allocated), rise(prepared_.anonymous, ran_.anonymous));
+    result["weights"] = weights(m, model);
+    result["made_weights"] =
+        three(m.packed_weights + m.made_weights, rise(fed_.allocated, compiled_.allocated), made_weights_);
+    result["program"] = program(m, model);
+    result["test_data"] = between(loaded_, fed_, test_data_);
+    result["context"] = between(compiled_, prepared_, m.plan + m.inputs_outputs);
+    result["run_time"] = between(prepared_, ran_, results);
     Json total{{"predicted", 0}, {"measured", 0}, {"system", 0}};
     for (auto& entry : result)
         for (auto* key : {"predicted", "measured", "system"})

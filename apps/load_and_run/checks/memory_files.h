@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/cli/tool.h"
+#include "apps/load_and_run/test.h"
 #include "libmge/compile/program.h"
 #include "libmge/inspect/memory.h"
 
@@ -16,21 +17,30 @@ class MemoryFigures {
 public:
     void before_load() { mark(start_); }
     void loaded() { mark(loaded_); }
+    void fed(const std::vector<Test>& tests);  // inputs and expected outputs are there
     void compiled() { mark(compiled_); }
     void prepared() { mark(prepared_); }  // a context is there
-    void ran(const Graph& model);
+    void ran(const Graph& model, const Program& program);
 
     cli::Json to_json(const Program& program, const Graph& model) const;
 
 private:
     struct Sample {
         bool is_taken = false;
-        size_t allocated = 0, anonymous = 0;
+        size_t allocated = 0;  // by the engine's allocator
+        size_t taken = 0;      // by others, generated code included
+        size_t anonymous = 0;
     };
     static void mark(Sample& sample);
-    Sample start_, loaded_, compiled_, prepared_, ran_;
-    // Resident bytes of the model's weights after the first run: those in its file, and the others.
-    size_t weights_in_file_ = 0, weights_elsewhere_ = 0;
+    // What happened between two marks.
+    static cli::Json between(const Sample& from, const Sample& to, size_t predicted);
+    cli::Json weights(const MemoryReport& memory, const Graph& model) const;
+    cli::Json program(const MemoryReport& memory, const Graph& model) const;
+    Sample start_, loaded_, fed_, compiled_, prepared_, ran_;
+    size_t test_data_ = 0;
+    // Resident bytes after the first run: weights of the model in its file, the others, and those that were
+    // made of them.
+    size_t weights_in_file_ = 0, weights_elsewhere_ = 0, made_weights_ = 0;
 };
 
 // By the ending of the name: the picture for .svg, the numbers for .json.

@@ -49,7 +49,7 @@ void watch(Job& job, Test& test) {
 
 void end_dumps(Job& job, Test& test) {
     job.checks->end_dumps(*test.context);
-    if (test.index == 0) job.checks->memory.ran(job.session->model().graph);
+    if (test.index == 0) job.checks->memory.ran(job.session->model().graph, *test.program);
 }
 
 void watch_on(Job& job, Test& test) { job.checks->watch_on(*test.context); }
