@@ -68,9 +68,7 @@ void store_options(Model& model, const CompileOptions& options, const Program& p
         if (auto& value = options.graph_opt.*s.member) result[s.name] = *value;
     for (auto& p : precisions)
         if (options.graph_opt.*p.member) result[p.name] = true;
-    TensorSpecs inputs;
-    for (auto& port : program.inputs()) inputs.push_back(port.spec);
-    result["inputs"] = specs_text(inputs);
+    result["inputs"] = specs_text(specs_of(program.inputs()));
     result["threads"] = options.threads;
     result["algorithms"] = Json::array();
     for (auto& step : program.steps()) {

@@ -100,10 +100,7 @@ void Session::use(const CompileOptions& options) {
 void Session::use(const CompileOptions& options, std::shared_ptr<const Program> program) {
     use(options);
     program_ = std::move(program);
-    if (!checks_) return;
-    TensorSpecs inputs;
-    for (auto& port : program_->inputs()) inputs.push_back(port.spec);
-    checks_->compiled(model_.graph, inputs, options, *program_);
+    if (checks_) checks_->compiled(model_.graph, specs_of(program_->inputs()), options, *program_);
 }
 
 void Session::require_known_shapes(const TensorSpecs& inputs) const {

@@ -151,17 +151,22 @@ bool is_mapped(const void* data) {
     return table.holds(static_cast<const std::byte*>(data));
 }
 
-bool release_pages(std::span<const std::byte> bytes) {
-    if (!is_mapped(bytes.data())) return false;
+std::span<std::byte> whole_pages(std::span<const std::byte> bytes) {
     static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
     auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
     begin = (begin + page - 1) / page * page;
     end = end / page * page;
-    if (begin >= end) return true;
+    return {reinterpret_cast<std::byte*>(begin), begin < end ? end - begin : 0};
+}
+
+bool release_pages(std::span<const std::byte> bytes) {
+    if (!is_mapped(bytes.data())) return false;
+    auto pages = whole_pages(bytes);
+    if (pages.empty()) return true;
     // A private mapping that nobody writes to: what is dropped lies in the file. As huge pages they would
     // come back with any neighbour that is read.
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
+    ::madvise(pages.data(), pages.size(), MADV_DONTNEED);
+    ::madvise(pages.data(), pages.size(), MADV_NOHUGEPAGE);
     return true;
 }
 

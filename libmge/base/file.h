@@ -34,6 +34,8 @@ private:
 // happens then.
 MGE_API bool release_pages(std::span<const std::byte> bytes);
 MGE_API bool is_mapped(const void* data);  // a part of a MappedFile
+// Those pages; memory is advised about and counted in whole ones.
+MGE_API std::span<std::byte> whole_pages(std::span<const std::byte> bytes);
 
 // Who may read a file that is written: whom the process's umask allows, or its owner alone (keys, decrypted
 // content).

@@ -83,7 +83,7 @@ private:
     std::vector<std::unique_ptr<DynamicStep>> dynamic_steps_;
     const Prepared nothing_;
     StepObserver* observer_ = nullptr;
-    std::unique_ptr<CheckedRun> check_;  // then it is the observer, and tells the one that was given
+    std::unique_ptr<CheckedRun> check_;  // observes every run as well
     // Runs differ from the plain loop: an observer, a run to skip, no plan, outputs to renew, a first run.
     bool is_special_ = false;
     bool skips_next_ = false, was_checked_ = false;

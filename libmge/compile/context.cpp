@@ -55,10 +55,7 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     make_instructions();
     if (options.force_dynamic_alloc) note_block_lives();
     skips_next_ = options.fake_next_exec;
-    if (program_->check()) {
-        check_ = std::make_unique<CheckedRun>(*program_);
-        observer_ = check_.get();
-    }
+    if (program_->check()) check_ = std::make_unique<CheckedRun>(*program_);
     update_special();
 }
 
@@ -252,14 +249,14 @@ void CompiledContext::run_specially() {
     if (options.force_dynamic_alloc) forget_blocks();
     StepObserver* observer = observer_;
     std::optional<FirstRunCheck> check;
-    std::optional<BothObservers> both;
+    std::optional<BothObservers> with_replacements, with_first_run;
+    if (check_) observer = &with_replacements.emplace(*check_, observer);
     if (options.var_sanity_check_first_run && !was_checked_) {
         was_checked_ = true;
         update_special();
         if (program_->is_first_run()) {
             check.emplace(*program_);
-            both.emplace(*check, observer_);
-            observer = &*both;
+            observer = &with_first_run.emplace(*check, observer);
         }
     }
     if (check_) check_->begin(*this);
@@ -275,15 +272,12 @@ void CompiledContext::run_specially() {
 
 void CompiledContext::update_special() {
     auto& options = program_->options();
-    is_special_ = skips_next_ || observer_ || options.force_dynamic_alloc ||
+    is_special_ = skips_next_ || observer_ || check_ || options.force_dynamic_alloc ||
                   options.force_output_dynamic_alloc || (options.var_sanity_check_first_run && !was_checked_);
 }
 
 void CompiledContext::observe(StepObserver* observer) {
-    if (check_)
-        check_->tell(observer);
-    else
-        observer_ = observer;
+    observer_ = observer;
     update_special();
 }
 

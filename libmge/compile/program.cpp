@@ -28,6 +28,12 @@ PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t i
 
 }  // namespace
 
+TensorSpecs specs_of(std::span<const PortInfo> ports) {
+    TensorSpecs specs;
+    for (auto& port : ports) specs.push_back(port.spec);
+    return specs;
+}
+
 PassOptions pass_options(const CompileOptions& options) {
     PassOptions result{.passes = options.passes,
                        .level = std::abs(options.level),

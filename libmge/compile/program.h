@@ -4,6 +4,7 @@
 // arena. A Program never changes; each Context on it has an arena of its own, so several can run at once.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ struct PortInfo {
     TensorSpec spec;
     ValueId value = no_value;  // its id in values()
 };
+MGE_API TensorSpecs specs_of(std::span<const PortInfo> ports);
 
 class MGE_API Program {
 public:

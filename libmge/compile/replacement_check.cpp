@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/base/distance.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plain.h"
@@ -36,11 +37,6 @@ double number(T value) {
         return double(float(value));
     else
         return double(value);
-}
-
-double distance(double a, double b) {
-    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-    return std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) : HUGE_VAL;
 }
 
 template <class T, class U>
@@ -249,13 +245,8 @@ void CheckedRun::begin(CompiledContext& context) {
     reference_->run();
 }
 
-void CheckedRun::before_step(size_t step, Context& context) {
-    if (other_) other_->before_step(step, context);
-}
-
 void CheckedRun::after_step(size_t step, Context& context) {
     for (ValueId id : by_step_[step]) compare(id, context);
-    if (other_) other_->after_step(step, context);
 }
 
 void CheckedRun::finish(CompiledContext& context) {

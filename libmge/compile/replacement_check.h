@@ -63,15 +63,12 @@ private:
     std::shared_ptr<const Program> reference_;
 };
 
-// The check in one context: the observer of its runs.
+// The check in one context: an observer of its runs.
 class CheckedRun final : public StepObserver {
 public:
     explicit CheckedRun(const CompiledProgram& program);
-    // Who else wants to be told about steps; may be null.
-    void tell(StepObserver* observer) { other_ = observer; }
 
     void begin(CompiledContext& context);
-    void before_step(size_t step, Context& context) override;
     void after_step(size_t step, Context& context) override;
     void finish(CompiledContext& context);
 
@@ -83,7 +80,6 @@ private:
     std::vector<ValueId> others_;                // and after the last one
     Tensors inputs_;
     std::unique_ptr<Context> reference_;
-    StepObserver* other_ = nullptr;
 };
 
 }  // namespace mge

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libmge/base/distance.h"
 #include "libmge/inspect/elements.h"
 
 namespace mge {
@@ -26,12 +27,6 @@ bool same_shape(const Shape& a, const Shape& b) {
     return a == b || (a.numel() == 1 && b.numel() == 1 && std::min(a.rank(), b.rank()) == 0);
 }
 
-// |a − b|: 0 for equal infinities and for two NaNs, infinite when only one is NaN.
-double distance(double a, double b) {
-    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-    double d = std::abs(a - b);
-    return std::isnan(d) ? infinity : d;
-}
 double quotient(double d, double size) {
     if (d == 0) return 0;
     return size == 0 || std::isinf(d) ? infinity : d / size;

@@ -2,10 +2,10 @@
 #include "libmge/inspect/layer_walk.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 
+#include "libmge/base/file.h"
 #include "libmge/compile/dynamic_step.h"
 #include "libmge/device/device.h"
 #include "libmge/passes/node_problem.h"
@@ -14,13 +14,12 @@
 namespace mge {
 namespace {
 
-// Weights of a mapped file come back from it when they are read again. For other memory this is only advice.
+// Weights of a mapped file come back from it when they are read again; other memory may be swapped out.
 void let_go_of_pages(const Tensor& constant) {
-    static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
-    auto begin = reinterpret_cast<uintptr_t>(constant.data()), end = begin + constant.spec().bytes();
-    begin = (begin + page - 1) / page * page;
-    end = end / page * page;
-    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
+    std::span bytes{static_cast<const std::byte*>(constant.data()), constant.spec().bytes()};
+    if (release_pages(bytes)) return;
+    auto pages = whole_pages(bytes);
+    if (!pages.empty()) ::madvise(pages.data(), pages.size(), MADV_PAGEOUT);
 }
 
 }  // namespace

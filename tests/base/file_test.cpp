@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
@@ -130,6 +131,20 @@ TEST(Threads, AreAtLeastOneAndSettable) {
     set_default_threads(before);
     EXPECT_THROW(set_default_threads(0), UserError);
     EXPECT_THROW(set_default_threads(5000), UserError);
+}
+
+TEST(Pages, AreWhole) {
+    auto page = size_t(::sysconf(_SC_PAGESIZE));
+    std::vector<std::byte> memory(4 * page);
+    auto first = (reinterpret_cast<uintptr_t>(memory.data()) + page - 1) / page * page;
+    auto* begin = reinterpret_cast<std::byte*>(first);
+    auto at = [&](size_t offset, size_t size) { return whole_pages({begin + offset, size}); };
+    EXPECT_EQ(at(0, 2 * page).data(), begin);
+    EXPECT_EQ(at(0, 2 * page).size(), 2 * page);
+    EXPECT_EQ(at(1, 2 * page).data(), begin + page);
+    EXPECT_EQ(at(1, 2 * page).size(), page);
+    EXPECT_TRUE(at(1, page).empty());
+    EXPECT_TRUE(at(0, page - 1).empty());
 }
 
 // XXH3's published value for the empty input: checksums in files must never change.

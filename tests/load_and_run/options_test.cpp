@@ -108,8 +108,7 @@ TEST(StoredOptions, ComeBack) {
     cli::store_options(model, options, *program);
     auto stored = cli::stored_options(model);
     ASSERT_TRUE(stored);
-    TensorSpecs inputs;
-    for (auto& port : program->inputs()) inputs.push_back(port.spec);
+    TensorSpecs inputs = specs_of(program->inputs());
     CompileOptions found = with_stored({}, *stored, inputs);
     EXPECT_EQ(found.level, 1);
     EXPECT_EQ(found.graph_opt.jit, 0);
