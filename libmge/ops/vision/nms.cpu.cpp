@@ -17,12 +17,12 @@ struct Box {
     float area() const { return (x2 - x1) * (y2 - y1); }
 };
 
-// Is the intersection larger than this part of the union? Boxes without a common area never overlap.
+// Is the intersection larger than this part of the union? A box whose corners are in the wrong order may have
+// an area below zero, and then be in the way of others without a common pixel, as in MegEngine.
 bool overlap(const Box& a, const Box& b, double threshold) {
     float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
     float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
-    if (!(width > 0) || !(height > 0)) return false;
-    float common = width * height;
+    float common = std::max(width, 0.f) * std::max(height, 0.f);
     return double(common) > threshold * double(a.area() + b.area() - common);
 }
 

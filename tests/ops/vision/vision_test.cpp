@@ -107,6 +107,21 @@ TEST(Nms, KeepsTheBestOfThoseThatOverlap) {
     check_op<ops::Nms>({}, {{.shape = {0, 4}}, {.shape = {0}}}, {});
 }
 
+// Areas below zero make the union smaller than nothing: what MegEngine keeps of these boxes.
+TEST(Nms, CornersInTheWrongOrderAreInTheWay) {
+    Tensor boxes = boxes_of({{0.3125F, 1.5625F, 6.1875F, 7.3125F},
+                             {3.5625F, 1.1875F, 2.8125F, 3.796875F},
+                             {0.0625F, 0.125F, 3.375F, 9},
+                             {2.375F, 2.6875F, 6.1875F, 2.25F},
+                             {2.1875F, 1.9375F, 5.625F, 1.40625F},
+                             {3.5625F, 0.375F, 8.015625F, 1.40625F},
+                             {3.125F, 1.0625F, 8.859375F, 5.625F},
+                             {1.4375F, 2.8125F, 5.625F, 6.46875F}});
+    Tensor scores = tensor_of<float>({8}, {-0.8F, 0.7F, -0.5F, -0.3F, 0.02F, 0.4F, 0.8F, -0.78F});
+    EXPECT_THAT(values_of(ops::nms(boxes, scores, {.threshold = 0.5})),
+                testing::ElementsAre(6, 1, 5, 2, 7, 0));
+}
+
 TEST(Nms, NamesWhatIsWrong) {
     expect_user_error(ErrorClass::assertion, "[nms] scores must have shape (1,), got (2,)", [&] {
         ops::nms(boxes_of({{0, 0, 1, 1}}), tensor_of<float>({2}, {1, 2}));
