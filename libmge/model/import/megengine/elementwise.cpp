@@ -30,10 +30,47 @@ Tensor fast_tanh(const Tensor& x) {  // x * (27 + x^2) / (27 + 9 x^2)
     return ops::div(ops::mul(x, ops::add(square, n27)), ops::add(ops::mul(square, n9), n27));
 }
 
+// Gradients: from x, or from the result y where the slope follows from that, and from dy.
+
+Tensor sigmoid_grad(const Tensor& y, const Tensor& dy) {  // y (1 - y) dy
+    return ops::mul(ops::mul(y, ops::sub(number(y, 1), y)), dy);
+}
+Tensor tanh_grad(const Tensor& y, const Tensor& dy) {  // (1 - y^2) dy
+    return ops::mul(ops::sub(number(y, 1), ops::square(y)), dy);
+}
+Tensor fast_tanh_grad(const Tensor& x, const Tensor& dy) {  // ((9 - x^2) / (9 + 3 x^2))^2 dy
+    Tensor square = ops::square(x), n9 = number(x, 9);
+    Tensor root = ops::div(ops::sub(n9, square), ops::add(n9, ops::mul(square, number(x, 3))));
+    return ops::mul(ops::square(root), dy);
+}
+Tensor hswish_grad(const Tensor& x, const Tensor& dy) {  // 0 below -3, (2 x + 3) / 6 up to 3, then 1
+    Tensor slope = ops::div(ops::add(ops::mul(x, number(x, 2)), number(x, 3)), number(x, 6));
+    slope = ops::where(ops::less(x, number(x, -3)), number(x, 0), slope);
+    return ops::mul(ops::where(ops::greater(x, number(x, 3)), number(x, 1), slope), dy);
+}
+Tensor silu_grad(const Tensor& x, const Tensor& dy) {  // s (1 + x (1 - s)) dy, s = sigmoid(x)
+    Tensor s = ops::sigmoid(x), one = number(x, 1);
+    return ops::mul(ops::mul(s, ops::add(one, ops::mul(x, ops::sub(one, s)))), dy);
+}
+Tensor asinh_grad(const Tensor& x, const Tensor& dy) {  // dy / sqrt(x^2 + 1)
+    return ops::div(dy, ops::sqrt(ops::add(ops::square(x), number(x, 1))));
+}
+Tensor acosh_grad(const Tensor& x, const Tensor& dy) {  // dy / sqrt(x^2 - 1)
+    return ops::div(dy, ops::sqrt(ops::sub(ops::square(x), number(x, 1))));
+}
+Tensor atanh_grad(const Tensor& x, const Tensor& dy) {  // dy / (1 - x^2)
+    return ops::div(dy, ops::sub(number(x, 1), ops::square(x)));
+}
+Tensor zero_outside(const Tensor& x, double low, double high, const Tensor& dy) {
+    Tensor is_outside =
+        ops::logical_or(ops::less_equal(x, number(x, low)), ops::greater_equal(x, number(x, high)));
+    return ops::where(is_outside, number(dy, 0), dy);
+}
+
 struct Mode {
     std::string_view name;
     size_t arity = 0;
-    Tensor (*apply)(Args) = nullptr;  // null: no counterpart (gradients and the like)
+    Tensor (*apply)(Args) = nullptr;  // null: no counterpart
 };
 
 // In the order of MegEngine's enumeration: the index is what files hold.
@@ -53,7 +90,8 @@ constexpr Mode modes[] = {
     {"SIGMOID", 1, [](Args x) { return ops::sigmoid(x[0]); }},
     {"SIN", 1, [](Args x) { return ops::sin(x[0]); }},
     {"TANH", 1, [](Args x) { return ops::tanh(x[0]); }},
-    {"ABS_GRAD"},
+    {"ABS_GRAD", 2,
+     [](Args x) { return ops::where(ops::greater(x[0], number(x[0], 0)), x[1], ops::neg(x[1])); }},
     {"ADD", 2, [](Args x) { return ops::add(x[0], x[1]); }},
     {"FLOOR_DIV", 2, [](Args x) { return ops::floor_div(x[0], x[1]); }},
     {"MAX", 2, [](Args x) { return ops::maximum(x[0], x[1]); }},
@@ -61,10 +99,10 @@ constexpr Mode modes[] = {
     {"MOD", 2, [](Args x) { return ops::mod(x[0], x[1]); }},
     {"MUL", 2, [](Args x) { return ops::mul(x[0], x[1]); }},
     {"POW", 2, [](Args x) { return ops::pow(x[0], x[1]); }},
-    {"SIGMOID_GRAD"},
+    {"SIGMOID_GRAD", 2, [](Args x) { return sigmoid_grad(x[0], x[1]); }},
     {"SUB", 2, [](Args x) { return ops::sub(x[0], x[1]); }},
     {"SWITCH_GT0", 2, [](Args x) { return only_where(ops::greater(x[0], number(x[0], 0)), x[1]); }},
-    {"TANH_GRAD"},
+    {"TANH_GRAD", 2, [](Args x) { return tanh_grad(x[0], x[1]); }},
     {"TRUE_DIV", 2, [](Args x) { return ops::div(x[0], x[1]); }},
     {"LOG_SUM_EXP", 2, [](Args x) { return ops::logaddexp(x[0], x[1]); }},
     {"LT", 2, [](Args x) { return ops::less(x[0], x[1]); }},
@@ -79,7 +117,7 @@ constexpr Mode modes[] = {
     {"FUSE_ADD_SIGMOID", 2, [](Args x) { return ops::sigmoid(ops::add(x[0], x[1])); }},
     {"FUSE_ADD_TANH", 2, [](Args x) { return ops::tanh(ops::add(x[0], x[1])); }},
     {"FAST_TANH", 1, [](Args x) { return fast_tanh(x[0]); }},
-    {"FAST_TANH_GRAD"},
+    {"FAST_TANH_GRAD", 2, [](Args x) { return fast_tanh_grad(x[0], x[1]); }},
     {"ROUND", 1, [](Args x) { return ops::round(x[0]); }},
     {"RMULH"},
     {"ATAN2", 2, [](Args x) { return ops::atan2(x[0], x[1]); }},
@@ -88,16 +126,16 @@ constexpr Mode modes[] = {
     {"ERFC", 1, [](Args x) { return ops::sub(number(x[0], 1), ops::erf(x[0])); }},
     {"ERFCINV"},
     {"H_SWISH", 1, [](Args x) { return ops::hswish(x[0]); }},
-    {"H_SWISH_GRAD"},
+    {"H_SWISH_GRAD", 2, [](Args x) { return hswish_grad(x[0], x[1]); }},
     {"FUSE_ADD_H_SWISH", 2, [](Args x) { return ops::hswish(ops::add(x[0], x[1])); }},
     {"NOT", 1, [](Args x) { return ops::logical_not(x[0]); }},
     {"AND", 2, [](Args x) { return ops::logical_and(x[0], x[1]); }},
     {"OR", 2, [](Args x) { return ops::logical_or(x[0], x[1]); }},
     {"XOR", 2, [](Args x) { return ops::logical_xor(x[0], x[1]); }},
     {"SILU", 1, [](Args x) { return ops::silu(x[0]); }},
-    {"SILU_GRAD"},
+    {"SILU_GRAD", 2, [](Args x) { return silu_grad(x[0], x[1]); }},
     {"GELU", 1, [](Args x) { return ops::gelu(x[0]); }},
-    {"GELU_GRAD"},
+    {"GELU_GRAD", 2, [](Args x) { return ops::mul(ops::gelu_slope(x[0]), x[1]); }},
     {"COND_LT_MOV", 3, [](Args x) { return only_where(ops::less(x[0], x[1]), x[2]); }},
     {"NEQ", 2, [](Args x) { return ops::not_equal(x[0], x[1]); }},
     {"ISNAN", 1, [](Args x) { return ops::isnan(x[0]); }},
@@ -108,18 +146,21 @@ constexpr Mode modes[] = {
     {"ACOSH", 1, [](Args x) { return ops::acosh(x[0]); }},
     {"ATANH", 1, [](Args x) { return ops::atanh(x[0]); }},
     {"TAN", 1, [](Args x) { return ops::tan(x[0]); }},
-    {"ASINH_GRAD"},
-    {"ACOSH_GRAD"},
-    {"ATANH_GRAD"},
+    {"ASINH_GRAD", 2, [](Args x) { return asinh_grad(x[0], x[1]); }},
+    {"ACOSH_GRAD", 2, [](Args x) { return acosh_grad(x[0], x[1]); }},
+    {"ATANH_GRAD", 2, [](Args x) { return atanh_grad(x[0], x[1]); }},
     {"PRELU", 2, [](Args x) { return ops::prelu(x[0], x[1]); }},
     {"CLIP", 3, [](Args x) { return ops::minimum(ops::maximum(x[0], x[1]), x[2]); }},
-    {"PRELU_GRAD"},
+    {"PRELU_GRAD", 3,
+     [](Args x) {
+         return ops::where(ops::greater_equal(x[0], number(x[0], 0)), x[1], ops::mul(x[1], x[2]));
+     }},
     {"SOFTPLUS", 1, [](Args x) { return ops::softplus(x[0]); }},
-    {"SOFTPLUS_GRAD"},
+    {"SOFTPLUS_GRAD", 2, [](Args x) { return ops::mul(ops::sigmoid(x[0]), x[1]); }},
     {"RELU6", 1, [](Args x) { return ops::relu6(x[0]); }},
-    {"RELU6_GRAD"},
+    {"RELU6_GRAD", 2, [](Args x) { return zero_outside(x[0], 0, 6, x[1]); }},
     {"HSIGMOID", 1, [](Args x) { return ops::hsigmoid(x[0]); }},
-    {"HSIGMOID_GRAD"},
+    {"HSIGMOID_GRAD", 2, [](Args x) { return ops::div(zero_outside(x[0], -3, 3, x[1]), number(x[1], 6)); }},
     {"LOGSIGMOID", 1, [](Args x) { return ops::logsigmoid(x[0]); }},
     {"SQRT", 1, [](Args x) { return ops::sqrt(x[0]); }},
     {"SQUARE", 1, [](Args x) { return ops::square(x[0]); }},

@@ -3,15 +3,20 @@
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/blocked.h"
+#include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/index/take.h"
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
+#include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
 
 namespace mge::megengine {
 namespace {
@@ -45,6 +50,28 @@ Tensor pooled(const Tensor& x, const file::Pooling& p) {
         {.kernel = kernel, .stride = stride, .padding = padding, .count_include_pad = p.mode() == average});
 }
 
+// Along one axis, in windows of one length whose places follow from the size of the result.
+Tensor pooled_to_size(const Tensor& x, int axis, const Tensor& size, bool is_max) {
+    Tensor one = scalar_tensor(1, DType::i32), have = ops::shape_of(x, {.axis = axis});
+    Tensor step = ops::floor_div(have, size), taps = ops::sub(have, ops::mul(ops::sub(size, one), step));
+    Tensor first = ops::mul(count_up(size), convert_dtype(step, DType::f32));
+    Tensor index = ops::add(ops::reshape(first, {.shape = {-1, 1}}), count_up(taps));
+    Tensor windows = ops::take({x, convert_dtype(index, DType::i32)}, {.axes = {axis}});
+    ops::ReduceParams over_taps{{axis + 1}, false};
+    return is_max ? ops::max(windows, over_taps) : ops::mean(windows, over_taps);
+}
+
+// The size of the result where the file computes it.
+Tensor adaptively_pooled(const Tensor& x, const Tensor& size, bool is_max) {
+    Tensor rows = pooled_to_size(x, 2, cut(size, 0, 0, 1), is_max);
+    return pooled_to_size(rows, 3, cut(size, 0, 1, 2), is_max);
+}
+
+Tensor adaptively_pooled(const Tensor& x, const IntList& size, bool is_max) {
+    if (is_max) return ops::adaptive_max_pool2d(x, {.height = size[0], .width = size[1]});
+    return ops::adaptive_avg_pool2d(x, {.height = size[0], .width = size[1]});
+}
+
 }  // namespace
 
 Tensors import_pooling(const Site& site) {
@@ -58,12 +85,13 @@ Tensors import_pooling(const Site& site) {
 Tensors import_adaptive_pooling(const Site& site) {
     auto& p = site.params<file::AdaptivePooling>();
     int64_t block = block_of(p);
-    auto size = constant_values(site.in(1), "the size of an adaptive pooling");
-    if (size.size() != 2) invalid("a size of ", size.size(), " numbers");
+    Tensor size = as_index(site.in(1));
+    if (!(size.shape() == Shape{2})) invalid("a size of shape ", size.shape());
     if (p.mode() > average_without_padding) unsupported("pooling mode ", p.mode());
     auto pool = [&](const Tensor& x) {
-        if (p.mode() == max) return ops::adaptive_max_pool2d(x, {.height = size[0], .width = size[1]});
-        return ops::adaptive_avg_pool2d(x, {.height = size[0], .width = size[1]});
+        if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
+        if (!as_constant(size)) return adaptively_pooled(x, size, p.mode() == max);
+        return adaptively_pooled(x, constant_values(size, "a size"), p.mode() == max);
     };
     return {pooled_as_float(site.in(0), [&](const Tensor& x) {
         return block == 1 ? pool(x) : blocked(pool(unblocked(x, block)), block);

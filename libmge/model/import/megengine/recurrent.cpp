@@ -207,7 +207,9 @@ Tensors import_rnn_cell(const Site& site) {
 // Inputs: x (steps, batch, width), h, c, weights. Outputs: all h, the last h, the last c, something reserved.
 Tensors import_lstm(const Site& site) {
     auto& p = site.params<file::LSTM>();
-    if (p.proj_size()) unsupported("a projection of the hidden state");
+    // MegEngine notes the size of a projection and computes as if there were none.
+    bool is_projected = rank_of(site.in(1)) == 3 && site.in(1).shape()[2] != int64_t(p.hidden_size());
+    if (p.proj_size() && is_projected) unsupported("a projection of the hidden state");
     LayerShape layer{p.num_layers(), p.bidirectional() ? 2 : 1, p.hidden_size(), 4, p.bias()};
     auto step = [](const Site&, const Tensor& sum, const Tensor& c, int64_t hidden) {
         return lstm_step(sum, c, hidden);

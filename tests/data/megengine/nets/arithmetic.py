@@ -86,6 +86,18 @@ def nets(mge):
             x.astype("bool"),
         ]
 
+    def slopes(x, dy):
+        """What a gradient that is part of a network consists of."""
+        from megengine.core._imperative_rt.core2 import apply
+        from megengine.core.ops.builtin import Elemwise
+
+        kinds = ["ABS", "SIGMOID", "TANH", "FAST_TANH", "H_SWISH", "SILU", "GELU"]
+        kinds += ["ASINH", "ATANH", "SOFTPLUS", "RELU6", "HSIGMOID"]
+        results = [apply(Elemwise(mode=f"{kind}_GRAD"), x, dy)[0] for kind in kinds]
+        results += [apply(Elemwise(mode="ACOSH_GRAD"), F.abs(x) + 1.5, dy)[0]]
+        results += [apply(Elemwise(mode="PRELU_GRAD"), x, dy, dy * 0 + 0.25)[0]]
+        return results
+
     index = np.array([2, 0, 1, 3], np.int32)
     return {
         "linalg": (
@@ -97,5 +109,6 @@ def nets(mge):
             {"x": numbers("x", (3, 4)), "y": numbers("y", (4,), 0.0625, 1), "i": index},
         ),
         "more_reduce": (reduce, {"x": numbers("reduce", (2, 3, 4))}),
+        "slopes": (slopes, {"x": numbers("slopes", (3, 8), -4, 7), "dy": numbers("dy", (3, 8))}),
         "spectrum": (lambda x: F.svd(F.relu(x))[1] * 2, {"x": numbers("spectrum", (3, 4))}),
     }

@@ -104,6 +104,14 @@ def nets(mge):
             x = F.vision.interpolate(F.relu(self.a(x)), scale_factor=2, align_corners=False)
             return self.b(x)
 
+    def sized(x, y):
+        """Adaptive pooling to sizes that other images and a computation say."""
+        rows, columns = x.shape[2], x.shape[3]
+        return [
+            F.adaptive_avg_pool2d(x, (y.shape[2], y.shape[3])),
+            F.adaptive_max_pool2d(x, (rows // 2, columns - 2)),
+        ]
+
     image = numbers("image", (2, 3, 24, 20))
     return {
         "blocked": (Blocked(), {"data": image}),
@@ -111,5 +119,6 @@ def nets(mge):
         "enlarged": (Enlarged(), {"data": numbers("enlarged", (2, 4, 5, 4))}),
         "lenet": (LeNet(), {"data": numbers("lenet", (2, 1, 20, 20))}),
         "mixed": (Mixed(), {"data": image}),
+        "sized": (sized, {"x": numbers("sized", (2, 3, 9, 7)), "y": numbers("y", (2, 1, 4, 3))}),
         "shuffle": (Shuffle(), {"data": image}),
     }

@@ -106,5 +106,7 @@ def nets(mge):
             Rnn(M.LSTM, bidirectional=True, bias=False),
             {"x": numbers("lstm", (5, 2, 6))},
         ),
+        # MegEngine keeps the size of the projection and computes without one.
+        "lstm_projected": (Rnn(M.LSTM, proj_size=3), {"x": numbers("lstm", (5, 2, 6))}),
         "rnn": (Rnn(M.RNN, nonlinearity="tanh"), {"x": numbers("rnn", (5, 2, 6))}),
     }
