@@ -151,3 +151,17 @@ def test_ctc_loss_of_another_alignment_is_larger():
 def test_wrong_arguments_are_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_bytes_stay_bytes_in_another_size(dtype, mode):
+    limits = np.iinfo(dtype)
+    x = np.random.RandomState(3).randint(limits.min, limits.max + 1, (2, 3, 5, 6)).astype(dtype)
+    y = F.vision.interpolate(Tensor(x), size=(7, 4), mode=mode)
+    exact = F.vision.interpolate(Tensor(x.astype(np.float32)), size=(7, 4), mode=mode).numpy()
+    rounded = np.sign(exact) * np.floor(np.abs(exact) + 0.5)
+    if dtype == np.uint8:
+        rounded = np.clip(rounded, 0, 255)
+    assert y.dtype == dtype
+    np.testing.assert_array_equal(y.numpy(), rounded.astype(np.int32).astype(dtype))

@@ -80,7 +80,7 @@ def interpolate(
         align_corners: whether the corner pixels' centres, not their outer edges, stay in place;
             for the linear modes only.
     Returns:
-        Tensor of floats; float16 becomes float32.
+        Tensor of the dtype of ``inp``, bytes rounded; float16 and larger integers become float32.
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
             or ``align_corners`` is given for another mode.
@@ -99,12 +99,21 @@ def interpolate(
         f"[interpolate] mode {mode!r} wants rank {_RANKS[mode]}, got {inp.ndim}"
     )
     sizes = _result_sizes(inp._tuple_shape[2:], size, scale_factor)
-    if inp.dtype == np.float16:
-        inp = inp.astype("float32")
+    result = inp.astype("float32") if inp.dtype == np.float16 else inp
     for axis, wanted in enumerate(sizes, 2):
         have = inp._tuple_shape[axis]
-        inp = _resample(inp, axis, *_taps(have, wanted, mode, bool(align_corners)))
-    return inp
+        result = _resample(result, axis, *_taps(have, wanted, mode, bool(align_corners)))
+    return _as_bytes(result, inp.dtype) if inp.dtype in (np.uint8, np.int8) else result
+
+
+def _as_bytes(x: Tensor, dtype) -> Tensor:
+    """Rounded; what a cubic polynomial throws beyond the range of int8 wraps around."""
+    if x.dtype == dtype:
+        return x
+    whole = _mge.ops.round(x)
+    return (_mge.ops.clip(whole, lower=0.0, upper=255.0) if dtype == np.uint8 else whole).astype(
+        dtype
+    )
 
 
 def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:

@@ -7,6 +7,7 @@
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/reshape.h"
@@ -96,6 +97,15 @@ Tensor cubic(const Tensor& x, const Axis& a) {
 
 enum Interpolation : uint32_t { nearest_neighbour, bilinear, bicubic = 3 };
 
+// Bytes are resized as floats. What a cubic polynomial throws beyond their range stops at its ends without a
+// sign, and wraps around with one.
+Tensor in_dtype(const Tensor& y, DType dtype) {
+    if (dtype == DType::f32) return y;
+    if (is_float(dtype)) return convert_dtype(y, dtype);
+    Tensor whole = ops::round(y);
+    return convert_dtype(dtype == DType::u8 ? ops::clip(whole, {.lower = 0, .upper = 255}) : whole, dtype);
+}
+
 }  // namespace
 
 // Inputs: images and the new size, whose numbers may be floats.
@@ -109,15 +119,14 @@ Tensors import_resize(const Site& site) {
     Tensor x = *block == 1 ? site.in(0) : unblocked(site.in(0), *block), size = as_index(site.in(1));
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
     DType dtype = x.dtype();
-    if (!is_float(dtype)) unsupported("a resize of ", dtype);
+    if (!is_float(dtype) && dtype != DType::u8 && dtype != DType::i8) unsupported("a resize of ", dtype);
     if (dtype != DType::f32) x = as_float(x);
     int first = p.format() == nhwc ? 1 : 2;
     for (int i = 0; i < 2; ++i) {
         Axis a = axis_of(x, first + i, cut(size, 0, i, i + 1));
         x = mode == bilinear ? linear(x, a, centre_of(a)) : mode == bicubic ? cubic(x, a) : nearest(x, a);
     }
-    if (*block > 1) x = blocked(x, *block);
-    return {dtype == DType::f32 ? x : convert_dtype(x, dtype)};
+    return {in_dtype(*block == 1 ? x : blocked(x, *block), dtype)};
 }
 
 // Inputs: volumes (N, C, D, H, W) and the new size.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks that look at images."""
 
-from .arrays import numbers
+from .arrays import numbers, whole
 
 
 def nets(mge):
@@ -104,6 +104,18 @@ def nets(mge):
             x = F.vision.interpolate(F.relu(self.a(x)), scale_factor=2, align_corners=False)
             return self.b(x)
 
+    def bytes_(x, y):
+        """Images of bytes in other sizes."""
+        sizes = {"size": (7, 4), "align_corners": False}
+        return [
+            F.vision.interpolate(x, **sizes),
+            F.vision.interpolate(x, size=(7, 4), mode="nearest"),
+            F.vision.interpolate(x, size=(9, 4), mode="bicubic"),
+            F.vision.interpolate(y, **sizes),
+            F.vision.interpolate(y, size=(9, 4), mode="bicubic"),
+            F.vision.interpolate(x, **sizes).astype("float32") / 255,
+        ]
+
     def sized(x, y):
         """Adaptive pooling to sizes that other images and a computation say."""
         rows, columns = x.shape[2], x.shape[3]
@@ -115,6 +127,13 @@ def nets(mge):
     image = numbers("image", (2, 3, 24, 20))
     return {
         "blocked": (Blocked(), {"data": image}),
+        "bytes": (
+            bytes_,
+            {
+                "x": whole("bytes", (2, 3, 5, 6), 0, 256).astype("uint8"),
+                "y": whole("signed", (2, 3, 5, 6), -128, 128).astype("int8"),
+            },
+        ),
         "dense": (Dense(), {"data": numbers("dense", (2, 4, 9, 8))}),
         "enlarged": (Enlarged(), {"data": numbers("enlarged", (2, 4, 5, 4))}),
         "lenet": (LeNet(), {"data": numbers("lenet", (2, 1, 20, 20))}),
