@@ -90,6 +90,11 @@ def test_gradient_of_logaddexp_at_infinity(dtype):
     np.testing.assert_array_equal(db, [0.5, 0, 1, 1])
 
 
+def test_gradient_of_expm1_far_below_zero():
+    (dx,) = gradients(F.expm1, [-15, -8, 0, 2], dtype="float32")
+    np.testing.assert_allclose(dx, np.exp([-15, -8, 0, 2]), rtol=1e-6)
+
+
 @pytest.mark.parametrize("order", [None, 1, 2, 3])
 def test_norm_of_integers_is_a_float(order):
     y = F.norm(Tensor(np.full((2, 3), 100, np.int8)), order, 1)

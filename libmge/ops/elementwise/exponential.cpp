@@ -20,9 +20,8 @@ Tensor Erf::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return mul(dy, mul(exp(neg(square(x))), constant_like(x, 1.1283791670955126)));
 }
 Tensor Exp::derivative(const Tensor&, const Tensor& y, const Tensor& dy) { return mul(dy, y); }
-Tensor Expm1::derivative(const Tensor&, const Tensor& y, const Tensor& dy) {
-    return mul(dy, add(y, constant_like(y, 1)));
-}
+// Not y + 1, which has no digits left where y is almost -1.
+Tensor Expm1::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { return mul(dy, exp(x)); }
 Tensor Log::derivative(const Tensor& x, const Tensor&, const Tensor& dy) { return div(dy, x); }
 Tensor Log1p::derivative(const Tensor& x, const Tensor&, const Tensor& dy) {
     return div(dy, add(x, constant_like(x, 1)));
