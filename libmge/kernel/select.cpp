@@ -139,6 +139,10 @@ Choice choose(KernelList list, const Problem& problem, std::span<const void* con
     std::optional<Choice> choice;
     if (options.profile) choice = choose_profiled(list, candidates, problem, constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
+    if (!choice && options.optimized) {  // nor does one whose other algorithms need too much memory fail
+        options.optimized = false;
+        choice = choose_first(candidates, problem, constants, options);
+    }
     if (!choice) throw_none(list, problem);
     return std::move(*choice);
 }

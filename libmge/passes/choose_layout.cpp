@@ -157,7 +157,7 @@ private:
                              node.op->name.find("pool") != std::string::npos;
         if (!knows_layouts || node.op->traits.elementwise || node.op->traits.view) return false;
         return NodeProblem(*node.op, node.params, std::move(operands), options_.threads, options_.precision)
-            .is_supported();
+            .is_supported(options_.select);
     }
 
     bool is_settled(const Node& node) const {

@@ -238,7 +238,7 @@ private:
         for (ValueId value : inputs) specs.push_back(spec(value));
         bool is_right = op->infer(params.get(), specs) == expected;
         Operands operands{specs, expected, std::vector<const void*>(specs.size())};
-        if (!is_right || !NodeProblem(*op, params, operands, 1, Precision::strict).is_supported()) {
+        if (!is_right || !NodeProblem(*op, params, operands, 1, Precision::strict).is_supported({})) {
             for (NodeId id : group) rewrite_.copy(id);
             return;
         }

@@ -217,10 +217,19 @@ Choice NodeProblem::choose(const SelectOptions& options) const {
     return select(kernels(), problem(), operands_.constants, options);
 }
 
-bool NodeProblem::is_supported() const {
+bool NodeProblem::is_accepted(const NamedCandidate& named, const SelectOptions& options) const {
+    auto& attributes = named.candidate.attributes;
+    if (attributes.naive || (options.reproducible && !attributes.reproducible)) return false;
+    // Only a prepared algorithm knows its workspace.
+    return options.workspace_limit == SIZE_MAX ||
+           named.algorithm->prepare({problem(), named.candidate, operands_.constants}).workspace() <=
+               options.workspace_limit;
+}
+
+bool NodeProblem::is_supported(const SelectOptions& options) const {
     auto candidates = list_candidates(kernels(), problem());
     return std::any_of(candidates.begin(), candidates.end(),
-                       [](auto& c) { return !c.candidate.attributes.naive; });
+                       [&](auto& named) { return is_accepted(named, options); });
 }
 
 }  // namespace mge

@@ -42,10 +42,12 @@ public:
     Problem problem() const;
     KernelList kernels() const;
     Choice choose(const SelectOptions& options) const;
-    // Some algorithm that is no mere reference accepts the problem.
-    bool is_supported() const;
+    // Some algorithm that is no mere reference accepts the problem, and the options accept it.
+    bool is_supported(const SelectOptions& options) const;
 
 private:
+    bool is_accepted(const NamedCandidate& named, const SelectOptions& options) const;
+
     const OpInfo& op_;
     std::shared_ptr<const void> params_;
     Operands operands_;

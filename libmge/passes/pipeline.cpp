@@ -115,7 +115,11 @@ Graph run_pass(const Pass& pass, Graph graph, const PassOptions& options) {
     } catch (const std::bad_alloc&) {
         throw;  // neither says anything about the pass or its graph
     } catch (const std::exception& e) {
-        log_warning(text("pass ", pass.name, " failed: ", e.what(), "\nIts graph was:\n", to_text(source)));
+        // A refusal says all that there is to say; who mends a fault of the pass needs the graph.
+        auto* error = dynamic_cast<const Error*>(&e);
+        if (!error || error->code() == ErrorCode::internal)
+            log_warning(
+                text("pass ", pass.name, " failed: ", e.what(), "\nIts graph was:\n", to_text(source)));
         throw;
     }
     std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;

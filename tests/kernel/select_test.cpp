@@ -56,6 +56,10 @@ TEST(Select, ReproducibleSkips) {
 TEST(Select, OptimizedStillRunsALoneReference) {
     EXPECT_EQ(chosen({.optimized = true}, KernelList(algorithms).subspan(3)), "reference");
 }
+TEST(Select, OptimizedRunsTheReferenceWhenNothingElseFits) {
+    SelectOptions options{.reproducible = true, .optimized = true, .workspace_limit = 0};
+    EXPECT_EQ(chosen(options), "reference");
+}
 
 TEST(Select, ProfileTakesTheFastestAndNeverTheNaive) {
     Costs costs{{{"big", 3}, {"unsteady", 2}, {"reference", 1}}};
