@@ -62,32 +62,37 @@ void IoDumpRun::write(ValueId id, Context& context, std::vector<DumpedDependency
     sink_.write(dumped);
 }
 
+DumpedDependency IoDumpRun::dependency(ValueId id, Context& context) const {
+    DumpedDependency result{describe(id), {}};
+    if (Tensor value = context.value(id)) {
+        result.value.spec = {value.dtype(), value.shape(), {}};
+        result.head = head_of(value);
+    }
+    return result;
+}
+
+void IoDumpRun::write_without_step(ValueId id, Context& context) {
+    if (owners_[size_t(id)].step >= 0 || is_written_[size_t(id)]) return;
+    ValueId base = program_->values()[size_t(id)].view_of;
+    if (base == no_value) return write(id, context, {});
+    write_without_step(base, context);
+    write(id, context, {dependency(base, context)});
+}
+
 void IoDumpRun::before_step(size_t step, Context& context) {
     if (step == 0) is_written_.assign(is_written_.size(), false);
     read_.clear();
     for (ValueId id : program_->steps()[step].inputs) {
         if (id == no_value) continue;
-        bool is_step = owners_[size_t(id)].step >= 0;
-        auto place = program_->values()[size_t(id)].place;
-        bool is_source = place == ValueReport::Place::constant || place == ValueReport::Place::input;
-        if (!is_step && is_source && !is_written_[size_t(id)]) write(id, context, {});
-        DumpedDependency dependency{describe(id), {}};
-        if (Tensor value = context.value(id)) {
-            dependency.value.spec = {value.dtype(), value.shape(), {}};
-            dependency.head = head_of(value);
-        }
-        read_.push_back(std::move(dependency));
+        write_without_step(id, context);
+        read_.push_back(dependency(id, context));
     }
 }
 
 void IoDumpRun::after_step(size_t step, Context& context) {
     for (ValueId id : program_->steps()[step].outputs) write(id, context, read_);
-    if (step + 1 == program_->steps().size()) write_remaining_outputs(context);
-}
-
-void IoDumpRun::write_remaining_outputs(Context& context) {
-    for (auto& port : program_->outputs())
-        if (!is_written_[size_t(port.value)]) write(port.value, context, {});
+    if (step + 1 != program_->steps().size()) return;
+    for (auto& port : program_->outputs()) write_without_step(port.value, context);
 }
 
 OutputDump::OutputDump(std::shared_ptr<const Program> program, std::string folder, size_t first_run)

@@ -10,9 +10,9 @@
 
 namespace mge {
 
-// Hands every value of a run to a sink when it is there: inputs and weights before the first step that reads
-// them, results after their step, outputs that no step makes at the end. Other values that are only another
-// shape of such a one are left out. Each run dumps anew.
+// Hands every value of a run to a sink when it is there: results after their step; inputs, weights, and what
+// is only another shape of a value, before the first step that reads them; outputs that no step makes at the
+// end. Each run dumps anew.
 class MGE_API IoDumpRun final : public StepObserver {
 public:
     IoDumpRun(std::shared_ptr<const Program> program, IoDumpSink& sink);
@@ -22,7 +22,8 @@ public:
 private:
     DumpedName describe(ValueId id) const;
     void write(ValueId id, Context& context, std::vector<DumpedDependency> inputs);
-    void write_remaining_outputs(Context& context);
+    void write_without_step(ValueId id, Context& context);
+    DumpedDependency dependency(ValueId id, Context& context) const;
 
     struct Owner {
         int step = -1, slot = 0;

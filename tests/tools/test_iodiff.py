@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 TOOL = "mge-dump"
-RECORDED = Path(__file__).resolve().parents[1] / "data/oracle/io_dump"
+DATA = Path(__file__).resolve().parents[1] / "data"
+RECORDED = DATA / "oracle/io_dump"
 
 
 @pytest.fixture
@@ -141,3 +142,19 @@ def test_bad_dumps(run_tool, dumps, tmp_path):
     file = sorted(dumps[1].iterdir())[0]
     file.write_bytes(file.read_bytes()[:60])
     assert run_tool(TOOL, "iodiff", *dumps).code == 5
+
+
+def test_the_root_lies_before_a_value_of_another_shape(run_tool, tmp_path):
+    """What a reshape gives lies in the memory of what it read, and differs with it."""
+    net = DATA / "megengine/resnet.v2.mge"
+    for seed in "12":
+        (tmp_path / seed).mkdir()
+        dumps = ["--io-dump", tmp_path / f"{seed}.txt", "--bin-io-dump", tmp_path / seed]
+        assert run_tool("load_and_run", net, "--iter", 1, "--seed", seed, *dumps).code == 0
+    for end in (".txt", ""):
+        ran = run_tool(TOOL, "iodiff", tmp_path / f"1{end}", tmp_path / f"2{end}")
+        assert [root["value"] for root in ran.result["roots"]] == ["data"]
+    ran = run_tool(
+        "load_and_run", net, "--seed", 1, "--compare", tmp_path / "2", "--first-diff"
+    )
+    assert ran.code == 7 and "no operator differs by itself" in ran.out
