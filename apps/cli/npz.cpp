@@ -202,7 +202,8 @@ std::map<std::string, Tensor> read_npz(const std::string& path) {
 }
 
 void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
-    if (!is_special(path)) return write_archive(open_new(path), path, arrays);
+    bool is_file = path != "-" && !is_special(path);
+    if (is_file) return write_archive(open_new(path), path, arrays);
     // libzip would put a file in the place of a device.
     zip_error_t error;
     zip_error_init(&error);

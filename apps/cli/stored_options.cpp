@@ -113,8 +113,8 @@ std::optional<StoredOptions> stored_options(const Model& model) {
         stored.threads = json.at("threads").get<int>();
         stored.algorithms = json.at("algorithms").get<std::vector<std::string>>();
         return stored;
-    } catch (const Json::exception& e) {
-        throw ModelError(text("the options in the model cannot be read: ", e.what()));
+    } catch (const Json::exception&) {
+        throw ModelError("the options in the model's metadata cannot be read");
     }
 }
 

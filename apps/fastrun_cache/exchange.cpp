@@ -72,7 +72,8 @@ bool is_possible(const CacheRow& row) {
 std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& path) {
     std::vector<CacheRow> rows;
     try {
-        auto file = cli::Json::parse(bytes);
+        auto file = cli::Json::parse(bytes, nullptr, false);
+        if (file.is_discarded()) fail(path, "it is no JSON");
         if (file.at("format") != "mge-fastrun-cache") fail(path, "its format is another");
         if (file.at("version") != format_version) fail(path, "its version is " + file.at("version").dump());
         for (auto& j : file.at("rows")) {
@@ -80,8 +81,8 @@ std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& pa
             if (!is_possible(rows.back()))
                 fail(path, text("row ", rows.size() - 1, " holds impossible figures"));
         }
-    } catch (const cli::Json::exception& e) {
-        fail(path, e.what());
+    } catch (const cli::Json::exception&) {
+        fail(path, text("something is missing or of another kind, at row ", rows.size()));
     }
     return rows;
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -33,16 +34,31 @@ struct Descriptor {
     }
 };
 
+// What a chain of symbolic links leads to, whether it is there or not.
+std::string behind_links(const std::string& path) {
+    constexpr int longest_chain = 40;  // as the system follows
+    std::filesystem::path at = path;
+    std::error_code error;
+    for (int i = 0; std::filesystem::is_symlink(at, error); ++i) {
+        if (i == longest_chain) throw UserError(text("cannot create '", path, "': its links lead nowhere"));
+        at = at.parent_path() / std::filesystem::read_symlink(at, error);  // an absolute one stands alone
+    }
+    return at;
+}
+
 // A new file that gets its name when it is whole. Until then it has none, so that nothing is left of it when
 // the process dies; where the file system has no such files, or /proc is missing, it has another name.
 class NewFile {
 public:
     NewFile(const std::string& path, FileReaders readers)
-        : path_(path), temporary_(text(path, ".part.", ::getpid())) {
+        : path_(path),
+          target_(behind_links(path)),
+          temporary_(text(target_, ".part.", ::getpid())),
+          readers_(readers) {
         mode_t mode = readers == FileReaders::owner ? S_IRUSR | S_IWUSR : 0666;
         ::unlink(temporary_.c_str());  // what a killed process of the same number left
-        size_t slash = path.rfind('/');
-        std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+        size_t slash = target_.rfind('/');
+        std::string folder = slash == target_.npos ? "." : target_.substr(0, slash + 1);
         file_.fd = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
         if (file_.fd >= 0 && ::access(link().c_str(), W_OK) == 0) return;
         if (file_.fd >= 0) ::close(file_.fd);
@@ -63,16 +79,25 @@ public:
     // On the disk, and under its name.
     void finish() {
         if (::fsync(file_.fd) != 0) throw_system(path_, "flush");
+        keep_mode();
         if (!is_named_ &&
             ::linkat(AT_FDCWD, link().c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0)
             throw_system(path_, "name");
         is_named_ = true;
-        if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_system(path_, "replace");
+        if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_system(path_, "replace");
         is_named_ = false;
     }
 
 private:
-    std::string path_, temporary_;
+    // New content is for those that the old was for.
+    void keep_mode() {
+        struct stat old {};
+        if (readers_ == FileReaders::anyone && ::stat(target_.c_str(), &old) == 0)
+            (void)!::fchmod(file_.fd, old.st_mode & 0777);
+    }
+
+    std::string path_, target_, temporary_;
+    FileReaders readers_;
     Descriptor file_{-1};
     bool is_named_ = false;
 };
@@ -172,6 +197,7 @@ bool release_pages(std::span<const std::byte> bytes) {
 
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
                            FileReaders readers) {
+    if (path == "-") throw UserError("cannot write to '-': it is no file; one of that name is './-'");
     if (is_special(path)) return write_stream(path, path, write);
     NewFile file(path, readers);
     write_stream(file.place(), path, write);

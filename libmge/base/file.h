@@ -42,7 +42,8 @@ MGE_API std::span<std::byte> whole_pages(std::span<const std::byte> bytes);
 enum class FileReaders { anyone, owner };
 
 // Writes a file whole or not at all: `write` fills a new file in the folder of `path`, which is flushed and
-// takes its name only when everything succeeded. Throws UserError (cannot create, disk full, …); the old file
+// takes its name, and the permissions of a file that has it, only when everything succeeded; a symbolic link
+// stays, what it leads to is written. Throws UserError (cannot create, disk full, …); the old file
 // then still stands. A process that dies leaves nothing, where the file system has files without a name.
 MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
                                    FileReaders readers = FileReaders::anyone);

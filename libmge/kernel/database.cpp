@@ -78,8 +78,10 @@ void Database::fail() const {
     int code = db_ ? sqlite3_errcode(db_.get()) & 0xff : SQLITE_NOMEM;
     std::string what =
         text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
-    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-        throw ModelError(what + "; delete the file to start with an empty cache");
+    if (code == SQLITE_NOTADB)  // perhaps another file was meant
+        throw ModelError(what + ": it is no cache, or a damaged one; give another");
+    if (code == SQLITE_CORRUPT)
+        throw ModelError(what + "; without the file one begins with an empty cache");
     if (code == SQLITE_NOMEM) throw MemoryError(what);
     throw UserError(what);
 }

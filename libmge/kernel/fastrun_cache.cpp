@@ -232,8 +232,10 @@ std::unique_ptr<FastrunCache> FastrunCache::from_storage(std::span<const std::by
 }
 
 std::string FastrunCache::default_path() {
-    std::string base = env_string("XDG_CACHE_HOME").value_or(env_string("HOME").value_or("/tmp") + "/.cache");
-    return base + "/mge/fastrun.sqlite";
+    auto base = env_string("XDG_CACHE_HOME");
+    // The XDG specification: a relative path is to be ignored. It would be another cache in every folder.
+    if (!base || !base->starts_with('/')) base = env_string("HOME").value_or("/tmp") + "/.cache";
+    return *base + "/mge/fastrun.sqlite";
 }
 
 std::string FastrunCache::machine(DeviceId id) {
