@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <set>
+#include <utility>
 
 #include "apps/cli/arguments.h"
 #include "apps/cli/completion.h"
@@ -102,6 +104,7 @@ CLI::App& App::command(const std::string& name, const std::string& description, 
 void App::rewrite_arguments() {
     auto& arguments = invocation_.arguments;
     arguments = expand_flag_files(arguments);
+    refuse_empty_values(arguments);
     OptionNames names;
     names.add(*root_);
     for (auto& command : commands_) names.add(*command.app);
@@ -112,8 +115,13 @@ void App::rewrite_arguments() {
 }
 
 void App::fail_on_unknown() {
-    std::string given = root_->remaining(true).at(0), help = invocation_.tool + " --help lists all";
-    bool is_option = given.size() > 1 && given[0] == '-';
+    auto extra = root_->remaining(true);
+    if (extra.size() == 1 && extra[0] == "--" && !commands_.empty())
+        throw UsageError("'--' stands in front of the command", "put it behind, before names with dashes");
+    // What stands behind "--" is no option, whatever it looks like.
+    bool is_behind_mark = extra.size() > 1 && extra[0] == "--";
+    std::string given = extra.at(is_behind_mark), help = invocation_.tool + " --help lists all";
+    bool is_option = !is_behind_mark && given.size() > 1 && given[0] == '-';
     OptionNames names;
     names.add(*root_);
     for (auto* command : root_->get_subcommands()) names.add(*command);
@@ -156,6 +164,17 @@ void App::parse_arguments() {
     }
 }
 
+// A report that cannot be written is told before the work, which may take long.
+void App::check_report_place() {
+    namespace fs = std::filesystem;
+    fs::path folder = fs::path(invocation_.json).parent_path();
+    std::error_code unknown;  // writing tells it better
+    if (folder.empty() || fs::exists(folder, unknown) || unknown) return;
+    std::string file = std::exchange(invocation_.json, "");
+    throw UsageError(text("[--json] there is no folder '", folder.string(), "' for '", file, "'"),
+                     "make it, or give another");
+}
+
 void App::print_on_request() {
     if (wants_man_)
         std::cout << man_page(*root_);
@@ -173,6 +192,7 @@ void App::parse() {
     parse_arguments();
     allow_terminal(!invocation_.quiet, !invocation_.no_color);
     print_on_request();
+    check_report_place();
     direct_text(invocation_);
 }
 

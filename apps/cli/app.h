@@ -46,6 +46,7 @@ private:
     void rewrite_arguments();
     void parse_arguments();
     void print_on_request();
+    void check_report_place();
     [[noreturn]] void fail_on_unknown();
     [[noreturn]] void fail_without_command();
 

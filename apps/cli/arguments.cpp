@@ -130,6 +130,15 @@ void rewrite_negated_flags(Strings& arguments, const std::set<std::string>& flag
     }
 }
 
+void refuse_empty_values(const Strings& arguments) {
+    for (auto& argument : arguments) {
+        if (argument == "--") return;
+        if (is_option(argument) && argument.find('=') == argument.size() - 1)
+            throw UsageError(text("'", argument, "' has no value"),
+                             "leave it out, or write one behind the =");
+    }
+}
+
 std::string value_of(const std::string& name, const Strings& arguments) {
     std::string value;
     for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {

@@ -22,6 +22,9 @@ std::vector<std::string> expand_flag_files(const std::vector<std::string>& argum
 void rewrite_negated_flags(std::vector<std::string>& arguments, const std::set<std::string>& flags,
                            const std::set<std::string>& options);
 
+// UsageError for "--name=", for whose value CLI11 would take the next argument.
+void refuse_empty_values(const std::vector<std::string>& arguments);
+
 // The value of the last "--name=value" or "--name value"; empty when there is none.
 std::string value_of(const std::string& name, const std::vector<std::string>& arguments);
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "apps/cli/numbers.h"
 #include "apps/cli/secret_prompt.h"
 #include "libmge/base/log.h"
 #include "libmge/model/crypt/cipher.h"
@@ -83,8 +84,8 @@ void add_key_options(CLI::App& command, KeyOptions& options, const std::string& 
         command.add_option(name("env"), options.env, "Take " + what + " from an environment variable")
             ->type_name("NAME");
     auto* fd = command.add_option(name("fd"), options.fd, "Read " + what + " from an open file descriptor")
-                   ->type_name("N")
-                   ->check(CLI::NonNegativeNumber);
+                   ->type_name("FD")
+                   ->check(whole_number(0, 1'000'000));
     for (auto* option : {file, env, fd}) option->group("Keys");
     file->excludes(env)->excludes(fd);
     env->excludes(fd);

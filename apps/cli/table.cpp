@@ -2,21 +2,34 @@
 #include "apps/cli/table.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 
+#include "apps/cli/terminal.h"
+
 namespace mge::cli {
+
+namespace {
+
+// Characters of UTF-8: all bytes but those that continue one.
+size_t width(const std::string& cell) {
+    return size_t(std::ranges::count_if(cell, [](char c) { return (uint8_t(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
 
 void print_table(std::ostream& stream, const std::vector<std::vector<std::string>>& rows) {
     std::vector<size_t> widths;
     for (auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
-        for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+        for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(printable(row[i])));
     }
     for (auto& row : rows) {
         std::string line;
         for (size_t i = 0; i < row.size(); ++i) {
-            line += (i ? "  " : "") + row[i];
-            if (i + 1 < row.size()) line.append(widths[i] - row[i].size(), ' ');
+            std::string cell = printable(row[i]);
+            line += (i ? "  " : "") + cell;
+            if (i + 1 < row.size()) line.append(widths[i] - width(cell), ' ');
         }
         stream << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
     }

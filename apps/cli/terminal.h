@@ -14,4 +14,8 @@ enum class Paint { red = 31, green = 32, yellow = 33 };
 // The text in a colour when file descriptor 1 or 2 is a terminal that wants colours, else as it is.
 std::string paint(int descriptor, Paint color, const std::string& text);
 
+// Names come from files that anybody may have written: with control characters as \n, \x1b …, so that they
+// break no line and no terminal.
+std::string printable(const std::string& text);
+
 }  // namespace mge::cli

@@ -52,7 +52,7 @@ struct TextGuard {
 
 void print_error(const Invocation& invocation, const std::string& message) {
     std::fprintf(stderr, "%s: %s %s\n", invocation.tool.c_str(), paint(2, Paint::red, "error:").c_str(),
-                 message.c_str());
+                 printable(message).c_str());
 }
 
 Json error_json(ErrorCode code, const std::string& message, const std::string& hint = {}) {

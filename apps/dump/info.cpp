@@ -8,6 +8,7 @@
 
 #include "apps/cli/batch_size.h"
 #include "apps/cli/model_file.h"
+#include "apps/cli/numbers.h"
 #include "apps/dump/commands.h"
 
 namespace mge::dump {
@@ -49,9 +50,9 @@ void add_info(cli::App& app) {
     command
         .add_option("--batch-size", options->batch_size,
                     "Count for inputs with this first extent instead of the model's")
-        ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
+        ->check(cli::whole_number(1, 1u << 31));
     command.add_option("--bar-length-max", options->tables.bar_length, "Length of the longest bar in tables")
-        ->check(CLI::Range(0, 200))
+        ->check(cli::whole_number(0, 200))
         ->capture_default_str();
 }
 

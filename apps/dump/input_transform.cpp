@@ -5,10 +5,10 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
+#include "apps/cli/fit_numbers.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/elements.h"
 
@@ -353,24 +353,6 @@ private:
     int depth_ = 0;
 };
 
-// As numpy converts: towards zero.
-template <class T>
-T converted(double value) {
-    if constexpr (std::is_same_v<T, bool>) {
-        return value != 0;
-    } else if constexpr (std::is_integral_v<T>) {
-        double whole = std::trunc(value);
-        using Limits = std::numeric_limits<T>;
-        // The largest 64-bit integer is no double; the next power of two is.
-        if (!(whole >= double(Limits::min())) || !(whole < std::exp2(Limits::digits)))
-            throw_user(option, text("the result ", value, " does not fit the input's dtype"),
-                       ErrorClass::value);
-        return T(whole);
-    } else {
-        return T(float(value));
-    }
-}
-
 }  // namespace
 
 Tensor transformed(const Tensor& data, const std::string& expression, DType dtype) {
@@ -382,7 +364,7 @@ Tensor transformed(const Tensor& data, const std::string& expression, DType dtyp
     dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         for (size_t i = 0; i < result.values.size(); ++i)
-            tensor.data<T>()[i] = converted<T>(result.values[i]);
+            tensor.data<T>()[i] = cli::fit_number<T>(result.values[i], option);
     });
     return tensor;
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "apps/cli/numbers.h"
 #include "apps/cli/progress.h"
 #include "apps/dump/commands.h"
 #include "libmge/inspect/compare.h"
@@ -222,7 +223,7 @@ void add_iodiff(cli::App& app) {
     command
         .add_option("-e,--max-err", options->max_error,
                     "Largest error: the difference over the larger magnitude, or over 1 when that is smaller")
-        ->check(CLI::NonNegativeNumber)
+        ->check(cli::real_number())
         ->capture_default_str();
     command.add_flag("-s,--stop-on-error", options->stop_on_error, "Stop at the first difference");
     command

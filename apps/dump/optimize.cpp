@@ -6,6 +6,7 @@
 
 #include "apps/cli/layout_options.h"
 #include "apps/cli/model_file.h"
+#include "apps/cli/numbers.h"
 #include "apps/cli/stored_options.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
@@ -106,7 +107,7 @@ void add_optimize(cli::App& app) {
     command
         .add_option("--level", options->level,
                     "0 only dead operators; 1 algebra and constants too; 2 fusions as well")
-        ->check(CLI::Range(0, 2))
+        ->check(cli::whole_number(0, 2))
         ->capture_default_str();
     auto names = CLI::IsMember(pass_names());
     command.add_option("--passes", options->only, "Run these and no others, in the order of the pipeline")

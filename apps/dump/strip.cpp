@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/model_file.h"
+#include "apps/cli/numbers.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 
@@ -83,7 +84,7 @@ void add_strip(cli::App& app) {
     command
         .add_option("--keep-var-name", options->keep_value_names,
                     "Names of values to keep: 0 none, 1 those of outputs, 2 all")
-        ->check(CLI::Range(0, 2))
+        ->check(cli::whole_number(0, 2))
         ->capture_default_str();
     command.add_flag("--keep-opr-name", options->keep_operator_names, "Keep the names of operators");
     command.add_flag("--keep-param-name", options->keep_parameter_names, "Keep the names of weights");

@@ -6,16 +6,14 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <random>
 
 #include "apps/cli/array_file.h"
+#include "apps/cli/fit_numbers.h"
 #include "apps/cli/image_file.h"
 #include "apps/dump/input_transform.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
-#include "libmge/op/apply.h"
-#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::dump {
 namespace {
@@ -83,16 +81,7 @@ Tensor random_values(const std::string& part, const Value& input, uint64_t seed)
     if (!(low <= high)) fail("'", part, "': ", low, " is above ", high);
     TensorSpec spec{input.spec.dtype, random_shape(words, part, input.spec.shape), {}};
     checked_numel("--data", spec.shape);
-    Tensor result = empty_tensor(spec);
-    std::mt19937_64 generator(seed);
-    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
-            double unit = double(generator() >> 11) * 0x1p-53;
-            result.data<T>()[i] = T(float(low + unit * (high - low)));
-        }
-    });
-    return result;
+    return cli::random_tensor(spec, low, high, seed, "--data");
 }
 
 // Where the channels of images lie in an input: (batch,) C, H, W or (batch,) H, W, C.
@@ -203,7 +192,7 @@ Tensor read_part(const std::string& part, const Value& input, const TestDataOpti
     if (data.shape().rank() != input.spec.shape.rank())
         fail("'", part, "' has the shape ", data.shape(), is_transformed ? " after --input-transform" : "",
              ", the input '", input.name, "' has ", input.spec.shape);
-    return data.dtype() == input.spec.dtype ? data : convert_dtype(data, input.spec.dtype);
+    return cli::fit_dtype(data, input.spec.dtype, "--data");
 }
 
 }  // namespace

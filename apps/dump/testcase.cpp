@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "apps/cli/model_file.h"
+#include "apps/cli/numbers.h"
 #include "apps/cli/progress.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/test_data.h"
@@ -96,9 +97,11 @@ void add_testcase(cli::App& app) {
     command.add_flag("--resize-input", options->reading.resize,
                      "Scale images to the input's height and width");
     command.add_option("--repeat", options->reading.repeat, "Repeat the data of files along the first axis")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::whole_number(1, 1'000'000))
         ->capture_default_str();
-    command.add_option("--seed", options->reading.seed, "Seed of #rand")->capture_default_str();
+    command.add_option("--seed", options->reading.seed, "Seed of #rand")
+        ->check(cli::whole_number(0, UINT64_MAX))
+        ->capture_default_str();
     command
         .add_option("--input-transform", options->reading.transform,
                     "What to do to the data of files, in Python, see below")
@@ -109,7 +112,7 @@ void add_testcase(cli::App& app) {
         .add_option("--maxerr", options->max_error,
                     "The largest error that is none, as |got - expected| / max(min(|got|, |expected|), 1); "
                     "kept with the outputs (default: load_and_run's tolerance)")
-        ->check(CLI::Range(0.0, std::numeric_limits<double>::max()))
+        ->check(cli::real_number())
         ->type_name("E")
         ->excludes(no_assert);
     command.add_flag("--append", options->append, "Keep the test cases that the model has");

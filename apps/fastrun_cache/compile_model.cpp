@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/batch_size.h"
+#include "apps/cli/numbers.h"
 #include "libmge/base/threads.h"
 
 namespace mge::fastrun_cache {
@@ -11,12 +12,12 @@ namespace mge::fastrun_cache {
 void add_variants(CLI::App& command, Variants& variants) {
     command.add_option("--batch", variants.batches, "First extents of all inputs (default: the model's)")
         ->delimiter(',')
-        ->check(CLI::Range(int64_t(1), int64_t(1) << 31))
+        ->check(cli::whole_number(1, 1u << 31))
         ->type_name("N,...");
     command
         .add_option("--threads", variants.threads, "Numbers of threads (default: what this machine allows)")
         ->delimiter(',')
-        ->check(CLI::Range(1, 1024))
+        ->check(cli::whole_number(1, 1024))
         ->type_name("N,...");
 }
 

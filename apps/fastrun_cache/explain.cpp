@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/model_file.h"
+#include "apps/cli/numbers.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
 #include "libmge/kernel/explain_miss.h"
@@ -94,7 +95,13 @@ void add_explain(cli::App& app) {
     add_cache(command, job->cache);
     cli::add_model_file(command, job->model, "model", model_key_prefix);
     add_variants(command, job->variants);
-    command.add_option("--workspace-limit", job->select.workspace_limit, "As the run will have it, in bytes")
+    command
+        .add_option_function<std::string>(
+            "--workspace-limit",
+            [job](const std::string& bytes) {
+                job->select.workspace_limit = cli::parse_bytes("--workspace-limit", bytes, 0);
+            },
+            "As the run will have it: 65536, 1MiB")
         ->type_name("BYTES");
     command.add_flag("--reproducible", job->select.reproducible, "As the run will have it");
 }

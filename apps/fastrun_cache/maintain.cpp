@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/numbers.h"
 #include "apps/cli/table.h"
 #include "apps/fastrun_cache/commands.h"
 
@@ -127,13 +128,13 @@ void add_prune(cli::App& app) {
                                 [=, &app] { return prune(app.invocation(), *job); });
     add_cache(command, job->cache);
     command.add_option("--older-than", job->older_than_days, "Measured at least so many days ago")
-        ->check(CLI::Range(0.0, 1e6))
+        ->check(cli::real_number(0, 1e6))
         ->type_name("DAYS");
     command.add_flag("--other-machines", job->other_machines,
                      "Of other processors, instruction sets or library versions than here");
     command.add_flag("--damaged", job->damaged, "Not as they were written");
     command.add_option("--keep-fastest", job->keep_fastest, "All but the N fastest of each problem")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(cli::whole_number(1, 1'000'000))
         ->type_name("N");
     command.add_flag("--dry-run", job->dry_run, "Only say what would be removed");
     add_filter(command, job->filter);

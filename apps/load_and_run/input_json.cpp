@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/fit_numbers.h"
 #include "libmge/base/error.h"
 #include "libmge/device/device.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -80,10 +81,8 @@ private:
         dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
             using T = typename decltype(type)::type;
             for (size_t i = 0; i < numbers.size(); ++i) {
-                if constexpr (std::is_integral_v<T>)
-                    result.data<T>()[i] = T(std::llround(numbers[i]));
-                else
-                    result.data<T>()[i] = T(float(numbers[i]));
+                double number = std::is_integral_v<T> ? std::round(numbers[i]) : numbers[i];
+                result.data<T>()[i] = cli::fit_number<T>(number, "--input");
             }
         });
         return result;

@@ -3,20 +3,24 @@
 
 #include <charconv>
 #include <cmath>
-#include <random>
 
+#include "apps/cli/fit_numbers.h"
 #include "libmge/base/error.h"
 #include "libmge/device/device.h"
-#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::load_and_run {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw_user("--input", what, ErrorClass::value); }
 
-double parse_number(std::string_view word, const std::string& whole) {
+std::string_view without_blanks(std::string_view word) {
     while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
     while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
+    return word;
+}
+
+double parse_number(std::string_view word, const std::string& whole) {
+    word = without_blanks(word);
     double value = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (word.empty() || error != std::errc() || end != word.data() + word.size())
@@ -90,12 +94,13 @@ std::vector<std::pair<std::string, std::string>> split_inputs(const std::string&
     std::vector<std::pair<std::string, std::string>> result;
     for (size_t at = 0; at < list.size();) {
         size_t end = std::min(list.find(';', at), list.size());
-        std::string part = list.substr(at, end - at);
+        std::string_view part = std::string_view(list).substr(at, end - at);
         size_t colon = part.find(':');
-        if (colon == std::string::npos)
-            result.emplace_back("", part);
+        if (colon == part.npos)
+            result.emplace_back("", without_blanks(part));
         else
-            result.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+            result.emplace_back(without_blanks(part.substr(0, colon)),
+                                without_blanks(part.substr(colon + 1)));
         at = end + 1;
     }
     return result;
@@ -108,7 +113,7 @@ Tensor parse_literal(const std::string& literal) {
     Tensor result = empty_tensor({is_real ? DType::f32 : DType::i32, shape, {}});
     for (size_t i = 0; i < numbers.size(); ++i) {
         if (is_real) {
-            result.data<float>()[i] = float(numbers[i]);
+            result.data<float>()[i] = cli::fit_number<float>(numbers[i], "--input");
         } else {
             if (std::abs(numbers[i]) > 2147483647.0)
                 fail(text("'", literal, "': int32 cannot hold ", numbers[i]));
@@ -141,28 +146,21 @@ RandomInput parse_random(const std::string& call) {
     constexpr std::string_view head = "#rand(";
     if (call.rfind(head, 0) != 0 || call.back() != ')')
         fail(text("'", call, "': expected #rand(min,max,extents...)"));
-    auto numbers =
-        parse_numbers(std::string_view(call).substr(head.size(), call.size() - head.size() - 1), call);
+    std::string_view list = std::string_view(call).substr(head.size(), call.size() - head.size() - 1);
+    RandomInput result;
+    if (size_t comma = list.rfind(',');
+        comma != list.npos && without_blanks(list.substr(comma + 1)) == "...") {
+        result.takes_rest = true;
+        list = list.substr(0, comma);
+    }
+    auto numbers = parse_numbers(list, call);
     if (numbers.size() < 2 || !(numbers[0] <= numbers[1]))
         fail(text("'", call, "': expected #rand(min,max,extents...) with min <= max"));
-    RandomInput result{numbers[0], numbers[1], {}};
+    result.low = numbers[0], result.high = numbers[1];
     Shape shape;
     for (size_t i = 2; i < numbers.size(); ++i) add_extent(shape, numbers[i], call);
     checked_numel("--input", shape);
     result.shape.assign(shape.begin(), shape.end());
-    return result;
-}
-
-Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed) {
-    Tensor result = empty_tensor(spec);
-    std::mt19937_64 generator(seed);
-    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
-            double unit = double(generator() >> 11) * 0x1p-53;
-            result.data<T>()[i] = T(float(low + unit * (high - low)));
-        }
-    });
     return result;
 }
 

@@ -20,12 +20,12 @@ Tensor parse_literal(const std::string& text);
 // "{1,3,224,224}" → that shape.
 Shape parse_braced_shape(const std::string& text);
 
-// "#rand(min,max[,extents…])".
+// "#rand(min,max[,extents…][,...])".
 struct RandomInput {
     double low = 0, high = 1;
-    IntList shape;  // empty: the model's
+    IntList shape;            // empty: the model's
+    bool takes_rest = false;  // "...": the model's extents behind these
 };
 RandomInput parse_random(const std::string& text);
-Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed);
 
 }  // namespace mge::load_and_run

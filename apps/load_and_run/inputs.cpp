@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/inputs.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 
 #include "apps/cli/array_file.h"
 #include "apps/cli/batch_size.h"
+#include "apps/cli/fit_numbers.h"
 #include "apps/cli/image_file.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
@@ -36,8 +39,11 @@ struct InputTable {
     }
 };
 
-bool ends_with(const std::string& s, std::string_view suffix) {
-    return std::string_view(s).ends_with(suffix);
+// In whatever case.
+bool ends_with(const std::string& path, std::string_view ending) {
+    if (path.size() < ending.size()) return false;
+    return std::equal(ending.begin(), ending.end(), path.end() - std::ptrdiff_t(ending.size()),
+                      [](char a, char b) { return a == std::tolower(uint8_t(b)); });
 }
 
 // Integers become what the model reads; real numbers become integers only when nothing is lost.
@@ -49,7 +55,7 @@ Tensor fit_dtype(const Tensor& tensor, DType dtype, const std::string& name) {
             if (float value = real.data<float>()[i]; value != std::floor(value))
                 fail(text("input '", name, "' is ", dtype, ", the value ", value, " is not a whole number"));
     }
-    return convert_dtype(tensor, dtype);
+    return cli::fit_dtype(tensor, dtype, "--input");
 }
 
 Tensor shape_filled_with_ones(const std::string& braced, DType dtype) {
@@ -74,7 +80,9 @@ Tensor read_value(const std::string& value, const TensorSpec& spec, uint64_t see
     if (value[0] == '#') {
         RandomInput random = parse_random(value);
         Shape shape = random.shape.empty() ? spec.shape : Shape(random.shape);
-        return random_tensor({spec.dtype, shape, {}}, random.low, random.high, seed);
+        if (random.takes_rest)
+            for (int axis = shape.rank(); axis < spec.shape.rank(); ++axis) shape.push_back(spec.shape[axis]);
+        return cli::random_tensor({spec.dtype, shape, {}}, random.low, random.high, seed, "--input");
     }
     if (value[0] == '{') return shape_filled_with_ones(value, spec.dtype);
     if (ends_with(value, ".npy")) return cli::read_npy(value);
@@ -87,11 +95,13 @@ Tensor read_value(const std::string& value, const TensorSpec& spec, uint64_t see
     return parse_literal(value);
 }
 
+void take(Tensors& values, size_t i, const InputTable& table, Tensor value) {
+    if (values[i]) fail(text("the input '", table.name(i), "' is given twice"));
+    values[i] = fit_dtype(value, table.spec(i).dtype, table.name(i));
+}
+
 void take_all(const std::map<std::string, Tensor>& given, const InputTable& table, Tensors& values) {
-    for (auto& [name, tensor] : given) {
-        size_t i = table.find(name);
-        values[i] = fit_dtype(tensor, table.spec(i).dtype, table.name(i));
-    }
+    for (auto& [name, tensor] : given) take(values, table.find(name), table, tensor);
 }
 
 Tensor repeated(const Tensor& tensor, int64_t batch, const std::string& name) {
@@ -117,8 +127,7 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
             continue;
         }
         size_t i = table.find(name);
-        test.inputs[i] =
-            fit_dtype(read_value(value, table.spec(i), seed + i), table.spec(i).dtype, table.name(i));
+        take(test.inputs, i, table, read_value(value, table.spec(i), seed + i));
     }
     return test;
 }
@@ -128,8 +137,9 @@ void fill_inputs(const Model& model, const InputTable& table, uint64_t seed, Tes
     for (size_t i = 0; i < table.size(); ++i) {
         if (test.inputs[i]) continue;
         double bound = is_float(table.spec(i).dtype) ? 1 : 0;
-        test.inputs[i] = model.test_cases.empty() ? random_tensor(table.spec(i), -bound, bound, seed + i)
-                                                  : model.test_cases[0].inputs[i];
+        test.inputs[i] = model.test_cases.empty()
+                             ? cli::random_tensor(table.spec(i), -bound, bound, seed + i, "--input")
+                             : model.test_cases[0].inputs[i];
     }
 }
 

@@ -5,7 +5,9 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "apps/cli/numbers.h"
 #include "apps/cli/table.h"
 #include "apps/profile/diff.h"
 #include "apps/profile/files.h"
@@ -47,7 +49,7 @@ void add_statistic(CLI::App& app, RunStatistic& statistic) {
 
 // The filters that show and diff share.
 void add_selection(CLI::App& app, RowSelection& s, int& top) {
-    app.add_option("-t,--top", top, "So many operators; 0: all")->check(CLI::NonNegativeNumber);
+    app.add_option("-t,--top", top, "So many operators; 0: all")->check(cli::whole_number(0, 1'000'000'000));
     app.add_option("--type", s.types, "Only operators of this type; may be given several times")
         ->allow_extra_args(false);
     app.add_option("--opr-name", s.name_pattern, "Only operators whose name matches from its start")
@@ -55,8 +57,10 @@ void add_selection(CLI::App& app, RowSelection& s, int& top) {
     app.add_option("--input-dtype", s.input_dtype, "Only operators with an input of this dtype")
         ->type_name("DTYPE");
     app.add_option("--min-time", s.min_time, "Only operators that take at least so long")
+        ->check(cli::real_number())
         ->type_name("SECONDS");
     app.add_option("--max-time", s.max_time, "Only operators that take at most so long")
+        ->check(cli::real_number())
         ->type_name("SECONDS");
     add_choice<Aggregate>(app, "--aggregate", s.aggregate,
                           {{"max", Aggregate::max},
@@ -129,7 +133,17 @@ struct ExportArguments {
     bool wants_peak = false;
 };
 
+// Of two formats in one file the later would stand, or both mixed on stdout.
+void check_outputs(const ExportArguments& a) {
+    std::set<std::string> taken{a.file};
+    for (auto& [format, path] : a.outputs)
+        if (!path.empty() && !taken.insert(path).second)
+            throw cli::UsageError(text("--", format, " would overwrite '", path, "'"),
+                                  "give each format a file of its own");
+}
+
 int export_files(const cli::Invocation& invocation, ExportArguments& a) {
+    check_outputs(a);
     Profile profile = open(a.file, a.wants_peak);
     cli::Json written = cli::Json::object();
     for (auto& format : export_formats()) {

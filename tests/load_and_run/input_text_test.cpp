@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apps/cli/fit_numbers.h"
+
 namespace mge::load_and_run {
 namespace {
 
@@ -25,6 +27,7 @@ std::string message_of(Fn fn) {
 
 TEST(InputText, SplitsAtSemicolonsAndTheFirstColon) {
     EXPECT_THAT(split_inputs("a:1;b:c:2;3"), ElementsAre(Pair("a", "1"), Pair("b", "c:2"), Pair("", "3")));
+    EXPECT_THAT(split_inputs(" a : x y.npy ; 3 "), ElementsAre(Pair("a", "x y.npy"), Pair("", "3")));
 }
 
 TEST(InputText, LiteralShapesFollowTheBrackets) {
@@ -63,9 +66,11 @@ TEST(InputText, MistakesAreNamedWithTheirPlace) {
 TEST(InputText, RandomNumbersFollowTheSeed) {
     RandomInput random = parse_random("#rand(0, 4, 2, 3)");
     EXPECT_THAT(random.shape, ElementsAre(2, 3));
+    EXPECT_FALSE(random.takes_rest);
+    EXPECT_TRUE(parse_random("#rand(0,4,2, ...)").takes_rest);
     TensorSpec spec{DType::f32, {100}, {}};
-    Tensor a = random_tensor(spec, 0, 4, 1), b = random_tensor(spec, 0, 4, 1),
-           c = random_tensor(spec, 0, 4, 2);
+    auto draw = [&](uint64_t seed) { return cli::random_tensor(spec, 0, 4, seed, "--input"); };
+    Tensor a = draw(1), b = draw(1), c = draw(2);
     EXPECT_EQ(a.data<float>()[7], b.data<float>()[7]);
     EXPECT_NE(a.data<float>()[7], c.data<float>()[7]);
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(a.data<float>()[i] >= 0 && a.data<float>()[i] < 4);

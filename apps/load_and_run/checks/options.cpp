@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "apps/cli/numbers.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -27,15 +28,15 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
                    "precision=NAME, threads=N, separated by commas")
         ->type_name("HOW,...");
     app.add_option("--rtol", o.rtol, "Allowed error relative to the size of the values (default 1e-4)")
-        ->check(CLI::NonNegativeNumber);
-    app.add_option("--atol", o.atol, "Allowed absolute error, added to it")->check(CLI::NonNegativeNumber);
+        ->check(cli::real_number());
+    app.add_option("--atol", o.atol, "Allowed absolute error, added to it")->check(cli::real_number());
     app.add_option("--metric", o.metric,
                    "How errors are measured: max-abs, max-rel, l1, l2, rms, cosine, megengine, assert-equal")
         ->capture_default_str();
     app.add_flag("--first-diff", o.first_diff,
                  "Walk through the model layer by layer and name the first operator that differs");
     app.add_option("--range", o.range, "Fail when a real value is not of a magnitude below this")
-        ->check(CLI::NonNegativeNumber);
+        ->check(cli::real_number());
     app.add_flag("--check-finite", o.check_finite, "Fail when a real value is infinite or not a number");
     app.add_option("--check-var-value", o.check_var_value,
                    "Compare one value per N runs with the first run, bit by bit, from value START on")
@@ -132,27 +133,7 @@ Tolerance CheckOptions::tolerance() const {
 
 std::optional<size_t> CheckOptions::memory_limit() const {
     if (mem_limit.empty()) return std::nullopt;
-    return parse_bytes("--mem-limit", mem_limit);
-}
-
-size_t parse_bytes(const char* option, const std::string& text_) {
-    double number = 0;
-    auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);
-    std::string unit(end, text_.data() + text_.size());
-    if (unit.ends_with("iB"))
-        unit.resize(unit.size() - 2);
-    else if (unit.ends_with('B'))
-        unit.pop_back();
-    constexpr std::string_view prefixes = "KMGT";
-    double factor = 1;
-    if (unit.size() == 1) {
-        size_t power = prefixes.find(char(std::toupper(static_cast<unsigned char>(unit[0]))));
-        factor = power == std::string_view::npos ? 0 : std::exp2(10 * double(power + 1));
-    }
-    double bytes = number * factor;
-    if (error != std::errc() || unit.size() > 1 || factor == 0 || !(bytes >= 1) || bytes > 0x1p62)
-        fail(option, text("'", text_, "' is no number of bytes such as 65536, 64K or 1.5GiB"));
-    return size_t(bytes);
+    return cli::parse_bytes("--mem-limit", mem_limit);
 }
 
 Repetition parse_repetition(const std::string& text_) {

@@ -44,9 +44,6 @@ struct CheckOptions {
 void add(CLI::App& app, CheckOptions& options);
 void check(const CheckOptions& options);
 
-// "65536", "64K", "1.5GiB" → bytes (units of 1024). UserError, as `option`, for anything else.
-size_t parse_bytes(const char* option, const std::string& text);
-
 // "N[:start]" of --check-var-value.
 struct Repetition {
     int interval = 1;

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "apps/cli/numbers.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -16,7 +17,7 @@ void add(CLI::App& app, AlgorithmOptions& o) {
                  "Only algorithms whose results do not depend on the batch size, bit by bit");
     app.add_option("--fast-run-shared-batch-size", o.shared_batch_size,
                    "Measure with this batch size whatever the inputs' is; 0: with the inputs'")
-        ->check(CLI::Range(int64_t(0), int64_t(1) << 31));
+        ->check(cli::whole_number(0, 1u << 31));
     app.add_option(
            "--fast-run-algo-policy", o.cache,
            "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
@@ -24,7 +25,13 @@ void add(CLI::App& app, AlgorithmOptions& o) {
            "stays so")
         ->type_name("FILE");
     cli::add_key_options(app, o.cache_key, "the key of an encrypted cache (default: the model's)", "cache-");
-    app.add_option("--workspace-limit", o.workspace_limit, "Largest workspace of a step")->type_name("BYTES");
+    app.add_option_function<std::string>(
+           "--workspace-limit",
+           [&o](const std::string& bytes) {
+               o.workspace_limit = cli::parse_bytes("--workspace-limit", bytes, 0);
+           },
+           "Largest workspace of a step: 65536, 1MiB")
+        ->type_name("BYTES");
 }
 
 void check(const AlgorithmOptions& o) {

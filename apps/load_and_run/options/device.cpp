@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "apps/cli/numbers.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -57,13 +58,13 @@ void add(CLI::App& app, DeviceOptions& o) {
     app.add_flag("--cuda", o.cuda, "Run on an NVIDIA GPU");
     app.add_flag("--opencl", o.opencl, "Run on an OpenCL device");
     app.add_option("--threads", o.threads, "Threads an operator may use (default: affinity and cgroup quota)")
-        ->check(CLI::Range(1, 1024));
+        ->check(cli::whole_number(1, 1024));
     app.add_option("--multithread", o.multithread,
                    "Run on the CPU with this many threads, issued by a thread of its own")
-        ->check(CLI::Range(-1, 1024));
+        ->check(cli::whole_number(-1, 1024));
     app.add_option("--multithread-default", o.multithread_default,
                    "Run on the CPU with this many threads, the calling thread being one of them")
-        ->check(CLI::Range(-1, 1024));
+        ->check(cli::whole_number(-1, 1024));
     app.add_option("--multi-thread-core-ids", o.core_ids,
                    "With --multithread or --multithread-default: the CPU of each thread")
         ->type_name("0,1,...");

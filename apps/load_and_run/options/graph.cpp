@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/numbers.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -37,7 +38,7 @@ void add_switches(CLI::App& app, GraphOptions& o) {
     add_switch(app, "--enable-jit", o.jit, "Fuse elementwise operators: --jit-level 1");
     app.add_option("--jit-level", o.jit_level,
                    "0: fuse no elementwise operators; 1: them and transpositions; 2: them and reductions")
-        ->check(CLI::Range(0, 2));
+        ->check(cli::whole_number(0, 2));
     add_switch(app, "--jit-fuse-dimshuffle", o.jit_fuse_dimshuffle,
                "Let fused steps transpose, whatever --jit-level says");
     add_switch(app, "--jit-fuse-reduce", o.jit_fuse_reduce,
@@ -45,7 +46,7 @@ void add_switches(CLI::App& app, GraphOptions& o) {
     app.add_option("--graph-opt-level", o.optimization_level,
                    "0: no passes; 1: algebra; 2: fusions and layouts too; 3: and --enable-jit. Below zero: "
                    "the same, and each run checks each value that a pass replaced")
-        ->check(CLI::Range(-3, 3))
+        ->check(cli::whole_number(-3, 3))
         ->capture_default_str();
 }
 

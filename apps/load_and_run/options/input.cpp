@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/numbers.h"
+
 namespace mge::load_and_run {
 
 void add(CLI::App& app, InputOptions& o) {
@@ -15,9 +17,11 @@ void add(CLI::App& app, InputOptions& o) {
                    "with each of them")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->check(CLI::Range(int64_t(1), int64_t(1) << 31))
+        ->check(cli::whole_number(1, 1u << 31))
         ->type_name("N,...");
-    app.add_option("--seed", o.seed, "Seed of random inputs and arrivals")->capture_default_str();
+    app.add_option("--seed", o.seed, "Seed of random inputs and arrivals")
+        ->check(cli::whole_number(0, UINT64_MAX))
+        ->capture_default_str();
     app.add_flag("--copy-to-host", o.copy_to_host,
                  "Copy every output to memory of its own within the timed run");
 }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/numbers.h"
 #include "apps/load_and_run/verdict.h"
 #include "libmge/base/error.h"
 
@@ -13,28 +14,28 @@ constexpr double default_percentiles[] = {50, 90, 99};
 
 void add_timing(CLI::App& app, RunOptions& o) {
     app.add_option("--iter", o.iterations, "Timed runs")
-        ->check(CLI::Range(1, 100'000'000))
+        ->check(cli::whole_number(1, 100'000'000))
         ->capture_default_str();
     app.add_option("--warmup-iter", o.warmup_iterations, "Runs before timing starts")
-        ->check(CLI::Range(0, 1'000'000))
+        ->check(cli::whole_number(0, 1'000'000))
         ->capture_default_str();
     app.add_option("--duration", o.duration, "Keep timing for at least this many seconds")
-        ->check(CLI::Range(0.0, 86400.0));
+        ->check(cli::real_number(0, 86400));
     o.percentiles.assign(std::begin(default_percentiles), std::end(default_percentiles));
     app.add_option("--percentile", o.percentiles, "Percentiles of the latency (default: 50,90,99)")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->check(CLI::Range(0.0, 100.0))
+        ->check(cli::real_number(0, 100))
         ->type_name("P,...");
     app.add_option("--rate", o.rate,
                    "Let requests arrive at random, this many per second on average, whether or not the last "
                    "is done; latency counts from the arrival")
-        ->check(CLI::Range(1e-3, 1e7));
+        ->check(cli::real_number(1e-3, 1e7));
     app.add_option("--streams", o.streams, "Contexts that run one compiled program at the same time")
-        ->check(CLI::Range(1, 1024))
+        ->check(cli::whole_number(1, 1024))
         ->capture_default_str();
     app.add_option("--thread", o.loads, "Threads that each load, compile and run the model by themselves")
-        ->check(CLI::Range(1, 1024))
+        ->check(cli::whole_number(1, 1024))
         ->capture_default_str();
     app.add_flag("--startup", o.startup,
                  "Say how long reading, verifying, compiling, preparing and the first run take");
@@ -58,7 +59,7 @@ void add_verdict(CLI::App& app, RunOptions& o) {
         ->type_name("FIGURE>+PERCENT%");
     app.add_option("--plant-slowdown", o.planted_slowdown,
                    "Make every run this many per cent slower: for testing --fail-if")
-        ->check(CLI::Range(0.0, 1000.0))
+        ->check(cli::real_number(0, 1000))
         ->group("");
     app.add_flag("--fitting", o.fitting,
                  "Try every set of options that can be right here and name the fastest");
@@ -87,6 +88,7 @@ void check(const RunOptions& o) {
     if (o.lite && o.mdl) fail("--lite", "contradicts --mdl; give one of them");
     if (!o.dump_fitting_model.empty() && !o.fitting) fail("--dump-fitting-model", "needs --fitting");
     for (auto& condition : o.fail_if) parse_condition(condition);
+    if (!o.baseline.empty()) check_baseline(o.baseline);
     if (!o.fail_if.empty() && o.baseline.empty()) fail("--fail-if", "needs --baseline FILE.json");
     if (!o.baseline_tool.empty() && o.baseline.empty()) fail("--baseline-tool", "needs --baseline FILE.json");
     if (!o.baseline_tool.empty() && o.fitting)

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Numbers that users give, as elements of an input's dtype. None wraps round: what a dtype cannot hold is a
+// UserError of the option.
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "libmge/base/error.h"
+#include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/tensor.h"
+
+namespace mge::cli {
+
+[[noreturn]] void throw_unfit(const char* option, double value, DType dtype);
+
+// As numpy converts: towards zero for integers; truth is what is not zero.
+template <class T>
+T fit_number(double value, const char* option) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return value != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+        double whole = std::trunc(value);
+        using Limits = std::numeric_limits<T>;
+        // The largest 64-bit integer is no double; the next power of two is.
+        if (!(whole >= double(Limits::min())) || !(whole < std::exp2(Limits::digits)))
+            throw_unfit(option, value, DTypeOf<T>);
+        return T(whole);
+    } else {
+        auto real = T(float(value));
+        if (std::isfinite(value) && !std::isfinite(float(real))) throw_unfit(option, value, DTypeOf<T>);
+        return real;
+    }
+}
+
+Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option);
+
+// Uniform in [low, high), the same for the same seed.
+Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed, const char* option);
+
+}  // namespace mge::cli
