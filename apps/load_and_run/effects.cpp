@@ -22,6 +22,18 @@ void note_options_without_effect(Job& job, Test& test) {
         job.ignore_option("--record-comp-seq", "the model finds out shapes at run time");
 }
 
+// A plan takes the place of what chooses algorithms.
+void note_options_behind_a_plan(Job& job, Test& test) {
+    if (test.index > 0 || job.options.checks.replay_plan.empty()) return;
+    auto& o = job.options.algorithms;
+    auto note = [&](bool is_given, const char* option) {
+        if (is_given) job.ignore_option(option, "the plan says which algorithms run");
+    };
+    note(o.fast_run, "--fast-run");
+    note(o.full_run, "--full-run");
+    note(o.workspace_limit != UINT64_MAX, "--workspace-limit");
+}
+
 void check_sanity(Job& job, Test& test) {
     if (test.index > 0) return;
     if (job.options.graph.no_sanity_check) {

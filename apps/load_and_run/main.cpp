@@ -25,6 +25,7 @@ struct TestStage {
 constexpr std::array test_stages{
     TestStage{"compile", compile},
     TestStage{"note what has no effect", note_options_without_effect},
+    TestStage{"note what a plan overrides", note_options_behind_a_plan},
     TestStage{"watch its runs", watch},
     TestStage{"first run", run_first},
     TestStage{"end the dumps of the first run", end_dumps},

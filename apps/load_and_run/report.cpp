@@ -94,10 +94,28 @@ void print_start(const Job& job, const Test& test) {
     else
         cli::print_table(std::cout, {{"load", ms(load)},
                                      {"compile", ms(test.compile_ms + test.prepare_ms)},
-                                     {"first run", ms(test.first_run_ms)}});
+                                     {"first run", test.first_run_ms > 0 ? ms(test.first_run_ms) : "-"}});
 }
 
-std::string percent_text(double percent) { return text("percentile(", percent, "%)"); }
+// All digits that were given.
+std::string digits(double percent) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.12g", percent);
+    return buffer;
+}
+std::string percent_text(double percent) { return text("percentile(", digits(percent), "%)"); }
+
+void print_queue(const Job& job, const Measured& measured) {
+    cli::Statistics waits = cli::summarize(measured.waits);
+    std::cout << "waiting in the queue, ms: mean = " << format_number(waits.mean, 4)
+              << ", median = " << format_number(waits.p50, 4) << ", max = " << format_number(waits.max, 4)
+              << '\n';
+    auto runs = double(measured.times.size());
+    double rate = runs / measured.seconds, by_chance = 3 / std::sqrt(runs);  // of arrivals at random
+    if (rate < (1 - std::max(0.1, by_chance)) * job.options.run.rate)
+        std::cout << "warning: " << format_number(rate, 1) << " runs per second do not keep up with --rate "
+                  << job.options.run.rate << ": the queue grows, and the latency with the time measured\n";
+}
 
 void print_times(const Job& job, const Test& test) {
     auto& r = job.results[test.index];
@@ -119,8 +137,7 @@ void print_times(const Job& job, const Test& test) {
         std::cout << "energy: " << format_number(r.measured.joules / double(r.measured.times.size()), 4)
                   << " J per run (all processor packages)\n";
     if (!r.measured.waits.empty())
-        std::cout << "waiting in the queue, ms: mean = "
-                  << format_number(cli::summarize(r.measured.waits).mean, 4) << '\n';
+        print_queue(job, r.measured);
     else if (l.cv > unstable_cv)
         std::cout << "warning: times vary by " << format_number(100 * l.cv, 0)
                   << " %: the machine is busy or the runs are few; try --duration 3\n";
@@ -188,7 +205,7 @@ Json percentiles_json(const Job& job, std::vector<double> times) {
     std::ranges::sort(times);
     Json result = Json::object();
     for (double percent : job.options.run.percentiles)
-        result[text('p', percent)] = times.empty() ? 0 : cli::percentile(times, percent / 100);
+        result['p' + digits(percent)] = times.empty() ? 0 : cli::percentile(times, percent / 100);
     return result;
 }
 
@@ -211,15 +228,6 @@ Json tensors_json(const std::vector<std::pair<std::string, Tensor>>& tensors) {
     for (auto& [name, tensor] : tensors)
         list.push_back(
             {{"name", name}, {"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape().dims()}});
-    return list;
-}
-
-Json ports_json(const std::vector<PortInfo>& ports) {
-    Json list = Json::array();
-    for (auto& port : ports)
-        list.push_back({{"name", port.name},
-                        {"dtype", name_of(port.spec.dtype)},
-                        {"shape", port.spec.shape.is_known() ? Json(port.spec.shape.dims()) : Json()}});
     return list;
 }
 
@@ -320,6 +328,15 @@ Json first_test_json(const Job& job) {
 }
 
 }  // namespace
+
+Json ports_json(const std::vector<PortInfo>& ports) {
+    Json list = Json::array();
+    for (auto& port : ports)
+        list.push_back({{"name", port.name},
+                        {"dtype", name_of(port.spec.dtype)},
+                        {"shape", port.spec.shape.is_known() ? Json(port.spec.shape.dims()) : Json()}});
+    return list;
+}
 
 void print_model_info(const Test& test) {
     std::vector<std::vector<std::string>> rows{{"type", "name", "shape", "dtype"}};

@@ -4,6 +4,8 @@
 
 namespace mge::load_and_run {
 
+// Name, dtype and shape of each.
+cli::Json ports_json(const std::vector<PortInfo>& ports);
 void print_model_info(const Test& test);
 void print_results(Job& job);
 // With --json: the envelope, the fields of schema 1, and the result. Returns the exit code.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -13,9 +14,12 @@
 
 #include "apps/cli/table.h"
 #include "apps/load_and_run/affinity.h"
+#include "apps/load_and_run/report.h"
 #include "apps/load_and_run/rounds.h"
+#include "libmge/base/log.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/affinity.h"
+#include "libmge/device/cpu/cpu_device.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -24,6 +28,7 @@ using cli::format_number;
 using cli::Json;
 
 constexpr size_t max_rounds = 40, drawings = 4000;
+constexpr size_t min_rounds = 5;  // of fewer a drawing says nothing
 // In turns.
 constexpr size_t starts = 10, rounds_per_start = 8;
 // Of the drawings this many may lie below `low` and as many above `high`.
@@ -94,8 +99,10 @@ void bound(Verdict& verdict, const Condition& condition,
 
 struct Baseline {
     std::vector<std::string> command;
+    std::string model, cpu;
     int threads = 0;
     std::vector<std::vector<double>> times;  // of each test
+    std::vector<Json> inputs;                // of each test: name, dtype, shape
 };
 
 Baseline read_baseline(const std::string& path) {
@@ -112,8 +119,12 @@ Baseline read_baseline(const std::string& path) {
     try {
         result.command = report.at("command").get<std::vector<std::string>>();
         result.threads = report.at("host").at("threads").get<int>();
-        for (auto& test : report.at("result").at("tests"))
+        result.cpu = text(report["host"].value("cpu", ""), ", ", report["host"].value("isa", ""));
+        result.model = report.at("result").at("model").get<std::string>();
+        for (auto& test : report.at("result").at("tests")) {
             result.times.push_back(test.at("times_ms").get<std::vector<double>>());
+            result.inputs.push_back(test.at("inputs"));
+        }
     } catch (const Json::exception&) {
         throw bad("it has no times");
     }
@@ -186,6 +197,47 @@ std::vector<Sides> measure_in_turns(Job& job, const Baseline& baseline) {
     return result;
 }
 
+std::string name_of_file(const std::string& path) { return std::filesystem::path(path).filename(); }
+
+// Times of other work say nothing. What may be meant is only warned of.
+void check_comparable(const Job& job, const Baseline& baseline) {
+    auto& path = job.options.run.baseline;
+    if (baseline.times.size() != job.tests.size())
+        throw_user("--baseline",
+                   text("it has ", baseline.times.size(), " tests, this run ", job.tests.size(),
+                        "; compare runs of the same command"),
+                   ErrorClass::value);
+    for (auto& test : job.tests)
+        if (Json now = ports_json(test.program->inputs()); now != baseline.inputs[test.index])
+            throw_user("--baseline",
+                       text("the inputs of test ", test.index, " were ", baseline.inputs[test.index].dump(),
+                            ", now they are ", now.dump(), "; compare runs of the same command"),
+                       ErrorClass::value);
+    auto warn = [&](const char* what, const auto& before, const auto& now) {
+        log_warning(text("load_and_run: '", path, "' is of another ", what, ": ", before, ", now ", now));
+    };
+    std::string model = name_of_file(baseline.model), own = name_of_file(job.options.run.model.path);
+    if (model != own) warn("model", model, own);
+    if (!job.options.run.baseline_tool.empty()) return;  // it runs here, with its own threads
+    std::string cpu = text(cpu_model(), ", ", name_of(cpu_isa()));
+    if (baseline.cpu != cpu) warn("machine", baseline.cpu, cpu);
+    if (baseline.threads != default_threads()) warn("number of threads", baseline.threads, default_threads());
+}
+
+// A percentile of rounds that are shorter than this is that of none of their runs.
+size_t needed_runs(const Condition& condition) {
+    double share = std::min(condition.percentile, 100 - condition.percentile) / 100;
+    bool is_middle = condition.percentile == 50, is_percentile = condition.figure.starts_with('p');
+    return is_percentile && !is_middle && share > 0 ? size_t(std::ceil(1 / share - 1e-9)) : 1;
+}
+
+[[noreturn]] void fail_for_too_few(const Condition& condition, size_t runs) {
+    throw_user("--fail-if",
+               text(condition.figure, " needs ", needed_runs(condition) * min_rounds, " runs, there are ",
+                    runs, "; give both sides more with --duration"),
+               ErrorClass::value);
+}
+
 Json verdict_json(size_t test, const Condition& condition, const Verdict& v) {
     return {{"test", test},
             {"condition", condition.text},
@@ -203,15 +255,17 @@ std::string percent(double value) { return text(value < 0 ? "" : "+", format_num
 
 }  // namespace
 
-Condition parse_condition(const std::string& condition) {
+Condition parse_condition(const std::string& given) {
     auto fail = [&](const char* what) {
         throw_user("--fail-if",
-                   text("'", condition, "': ", what, "; expected p50>+3%, mean>+5% (min, mean, max, pNN)"),
+                   text("'", given, "': ", what, "; expected p50>+3%, mean>+5% (min, mean, max, pNN)"),
                    ErrorClass::value);
     };
+    std::string condition = given;
+    std::erase(condition, ' ');
     size_t greater = condition.find('>');
     if (greater == std::string::npos) fail("there is no '>'");
-    Condition result{condition, condition.substr(0, greater), 0, 0};
+    Condition result{given, condition.substr(0, greater), 0, 0};
     std::string_view limit = std::string_view(condition).substr(greater + 1);
     if (limit.starts_with('+')) limit.remove_prefix(1);
     if (!limit.ends_with('%')) fail("the limit is no percentage");
@@ -228,7 +282,9 @@ Condition parse_condition(const std::string& condition) {
 }
 
 Verdict judge(const Condition& condition, std::span<const double> baseline, std::span<const double> current) {
-    size_t length = std::max<size_t>(1, std::min(baseline.size(), current.size()) / max_rounds);
+    size_t runs = std::min(baseline.size(), current.size());
+    size_t length = std::max(needed_runs(condition), runs / max_rounds);
+    if (length > 1 && runs < length * min_rounds) fail_for_too_few(condition, runs);
     auto before = figures(condition, baseline, length), now = figures(condition, current, length);
     Verdict result{.baseline = median(before), .current = median(now)};
     result.rounds = std::min(before.size(), now.size());
@@ -251,15 +307,13 @@ Verdict judge_pairs(const Condition& condition, const std::vector<double>& basel
     return result;
 }
 
+void check_baseline(const std::string& path) { read_baseline(path); }
+
 void compare_with_baseline(Job& job) {
     auto& o = job.options.run;
     if (o.baseline.empty()) return;
     Baseline baseline = read_baseline(o.baseline);
-    if (baseline.times.size() != job.tests.size())
-        throw_user("--baseline",
-                   text("it has ", baseline.times.size(), " tests, this run ", job.tests.size(),
-                        "; compare runs of the same command"),
-                   ErrorClass::value);
+    check_comparable(job, baseline);
     std::vector<Sides> in_turns;
     if (!o.baseline_tool.empty()) in_turns = measure_in_turns(job, baseline);
     auto conditions = o.fail_if;

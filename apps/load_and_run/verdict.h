@@ -41,6 +41,9 @@ Verdict judge(const Condition& condition, std::span<const double> baseline, std:
 Verdict judge_pairs(const Condition& condition, const std::vector<double>& baseline,
                     const std::vector<double>& current);
 
+// An error for a file that is no baseline, before anything is timed.
+void check_baseline(const std::string& path);
+
 // Stage: compares every test with that of the same number in the --baseline report.
 void compare_with_baseline(Job& job);
 

@@ -51,9 +51,24 @@ TEST(Verdict, SaysHowFarTheChangeIsKnown) {
 }
 
 TEST(Verdict, TakesFewTimesAsRoundsOfOne) {
-    Verdict v = judge(parse_condition("p99>+3%"), std::vector{1.0, 1.0, 1.0}, std::vector{2.0, 2.0, 2.0});
+    Verdict v = judge(parse_condition("p50>+3%"), std::vector{1.0, 1.0, 1.0}, std::vector{2.0, 2.0, 2.0});
     EXPECT_EQ(v.rounds, 3u);
     EXPECT_TRUE(v.is_worse);
+}
+
+// One run in thirty takes longer: rounds have to be long enough to have some of them.
+TEST(Verdict, HighPercentilesNeedLongRounds) {
+    std::vector<double> before, now;
+    for (size_t i = 0; i < 600; ++i) {
+        before.push_back(1 + 0.001 * double(i % 7));
+        now.push_back(before.back() * (i % 30 == 0 ? 2 : 1));
+    }
+    EXPECT_TRUE(judge(parse_condition("p99 > +3 %"), before, now).is_worse);
+    EXPECT_FALSE(judge(parse_condition("p50>+3%"), before, now).is_worse);
+    EXPECT_THROW(judge(parse_condition("p99.9>+3%"), before, now), UserError);
+    before.resize(400);
+    EXPECT_THROW(judge(parse_condition("p99>+3%"), before, now), UserError);
+    EXPECT_NO_THROW(judge(parse_condition("p90>+3%"), before, now));
 }
 
 // Pairs of rounds on a machine that is a third slower half of the time, and whose processes differ by

@@ -82,7 +82,7 @@ private:
     std::optional<size_t> step_;
 };
 
-Checks::Checks(const CheckOptions& options) : options_(options) {
+Checks::Checks(const CheckOptions& options, int threads) : options_(options), threads_(threads) {
     if (!options.replay_plan.empty()) replayed_.emplace(options.replay_plan);
     if (!options.bin_io_dump.empty()) make_folder("--bin-io-dump", options.bin_io_dump);
     if (!options.bin_out_dump.empty()) make_folder("--bin-out-dump", options.bin_out_dump);
@@ -93,7 +93,7 @@ Checks::~Checks() {
 }
 
 void Checks::before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options) {
-    if (replayed_) replayed_->apply(graph, inputs, options);
+    if (replayed_) replayed_->apply(graph, inputs, threads_, options);
     auto limit = options_.memory_limit();
     if (!limit) return;
     bool packs = options.graph_opt.weight_preprocess.value_or(true);

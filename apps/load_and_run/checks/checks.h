@@ -21,7 +21,8 @@ namespace mge::load_and_run {
 
 class Checks {
 public:
-    explicit Checks(const CheckOptions& options);
+    // `threads`: how many are asked for; 0: none.
+    Checks(const CheckOptions& options, int threads);
     ~Checks();
 
     // Around the compilation for these inputs: a plan that is replayed says how; afterwards, before memory is
@@ -63,6 +64,7 @@ private:
     void add_guard(Args&&... args);
 
     const CheckOptions& options_;
+    int threads_;
     std::string failure_;
     std::optional<PlanReader> replayed_;
     PlanWriter saved_;

@@ -125,8 +125,8 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
             }
             entries_.push_back(std::move(entry));
         }
-    } catch (const nlohmann::json::exception& e) {
-        throw ModelError(text("'", path, "' is not a readable plan: ", e.what()));
+    } catch (const nlohmann::json::exception&) {
+        throw ModelError(text("'", path, "' is not a readable plan; --save-plan FILE writes one"));
     }
 }
 
@@ -139,10 +139,15 @@ const PlanReader::Entry& PlanReader::find(const TensorSpecs& inputs) const {
                            "; save a plan with them"));
 }
 
-void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, CompileOptions& options) const {
+void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, int threads,
+                       CompileOptions& options) const {
     auto& entry = find(inputs);
     if (entry.model != fingerprint(model))
         throw_user("--replay-plan", text("'", path_, "' is the plan of another model"), ErrorClass::value);
+    if (threads > 0 && threads != entry.threads)
+        throw_user("--replay-plan",
+                   text("'", path_, "' is a plan for ", entry.threads, " threads, asked for are ", threads),
+                   ErrorClass::value);
     options.passes = entry.passes;
     options.level = entry.level;
     options.layout = entry.layout;

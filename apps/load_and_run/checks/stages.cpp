@@ -23,7 +23,7 @@ std::string largest_step(const Program& program) {
 }  // namespace
 
 void open_checks(Job& job) {
-    job.checks = std::make_unique<Checks>(job.options.checks);
+    job.checks = std::make_unique<Checks>(job.options.checks, job.options.device.wanted_threads());
     job.checks->memory.before_load();
 }
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""load_and_run --baseline: what is compared, and what is not; plans against other flags; overload."""
+
+import json
+
+import pytest
+
+USAGE, REGRESSION = 2, 3
+
+
+@pytest.fixture
+def baseline(run_tool, small_model, tmp_path):
+    file = tmp_path / "base.json"
+    assert run_tool("load_and_run", small_model, "--iter", 300, "--threads", 1, "--json", file).code == 0
+    return file
+
+
+@pytest.fixture
+def against(run_tool, small_model, baseline):
+    def run(*flags, model=small_model, threads=1):
+        flags = ("--threads", threads, "--iter", 300, "--baseline", baseline, *flags)
+        return run_tool("load_and_run", model, *flags)
+
+    return run
+
+
+def test_times_of_other_shapes_are_not_compared(against):
+    ran = against("--batch-size", 4)
+    assert ran.code == USAGE and "compare runs of the same command" in ran.err
+    assert '"shape":[2,3]' in ran.err and '"shape":[4,3]' in ran.err
+
+
+def test_what_may_be_meant_is_warned_of(against, baseline, small_model, tmp_path):
+    assert "is of another" not in against().err
+    other = tmp_path / "other.mge"
+    other.write_bytes(small_model.read_bytes())
+    ran = against(model=other)
+    assert ran.code == 0 and "is of another model: small.mge, now other.mge" in ran.err
+    report = json.loads(baseline.read_text())
+    report["host"]["cpu"] = "Pentium"
+    baseline.write_text(json.dumps(report))
+    assert "is of another machine: Pentium" in against().err
+
+
+def test_threads_are_warned_of(against):
+    assert "is of another number of threads: 1, now 2" in against(threads=2).err
+
+
+def test_percentiles_need_runs(against):
+    ran = against("--fail-if", "p99.9>+1000%")
+    assert ran.code == USAGE and "p99.9 needs 5000 runs, there are 300" in ran.err
+    ran = against("--fail-if", "p90 > +100000 %")
+    assert ran.code == 0 and ran.result["baseline"][0]["rounds"] == 30
+
+
+def test_a_plan_is_for_its_threads(run_tool, small_model, tmp_path):
+    run = ("load_and_run", small_model)
+    plan = tmp_path / "plan.json"
+    assert run_tool(*run, "--threads", 1, "--save-plan", plan).code == 0
+    assert run_tool(*run, "--threads", 1, "--replay-plan", plan).code == 0
+    assert run_tool(*run, "--replay-plan", plan).code == 0
+    ran = run_tool(*run, "--threads", 2, "--replay-plan", plan)
+    assert ran.code == USAGE and "is a plan for 1 threads, asked for are 2" in ran.err
+
+
+def test_a_plan_overrides_measuring(run_tool, small_model, tmp_path):
+    plan = tmp_path / "plan.json"
+    flags = ("--fast-run", "--workspace-limit", "1M")
+    assert run_tool("load_and_run", small_model, *flags, "--save-plan", plan).code == 0
+    ran = run_tool("load_and_run", small_model, *flags, "--replay-plan", plan)
+    assert ran.code == 0
+    assert ran.result["options_without_effect"] == ["--fast-run", "--workspace-limit"]
+    (tmp_path / "other.json").write_text("{}")
+    ran = run_tool("load_and_run", small_model, "--replay-plan", tmp_path / "other.json")
+    assert ran.code == 5 and "is not a readable plan" in ran.err and "json.exception" not in ran.err
+
+
+def test_overload_is_told(run_tool, small_model):
+    flags = ("--rate", 1e7, "--iter", 2000)
+    assert "do not keep up with --rate" in run_tool("load_and_run", small_model, *flags).out
+    flags = ("--rate", 500, "--iter", 20)
+    assert "do not keep up" not in run_tool("load_and_run", small_model, *flags).out
