@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/model_file.h"
+#include "apps/cli/numbers.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/graph_picture.h"
 #include "apps/dump/written.h"
@@ -21,10 +23,12 @@ struct Options {
 
 std::string format_of(const Options& options) {
     if (!options.format.empty()) return options.format;
-    for (auto* format : {"svg", "json", "txt"})
-        if (options.output.ends_with(std::string(".") + format))
-            return format == std::string("txt") ? "text" : format;
-    return "dot";
+    std::string ending = std::filesystem::path(options.output).extension();
+    if (ending.empty() || ending == ".dot" || ending == ".gv") return "dot";
+    if (ending == ".svg" || ending == ".json") return ending.substr(1);
+    if (ending == ".txt") return "text";
+    throw cli::UsageError(text("'", options.output, "' names no format"),
+                          "end it in .dot, .gv, .svg, .txt or .json, or give --format");
 }
 
 std::string render(const Graph& graph, const std::string& format, const PictureOptions& options) {
@@ -70,7 +74,7 @@ void add_graph(cli::App& app) {
         ->type_name("NAME");
     command
         .add_option("--depth", options->picture.depth, "How many operators away from --around are still near")
-        ->check(CLI::Range(0, 1'000'000))
+        ->check(cli::whole_number(0, 1'000'000))
         ->capture_default_str();
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "apps/cli/table.h"
+#include "libmge/inspect/value_names.h"
 
 namespace mge::dump {
 namespace {
@@ -22,8 +23,9 @@ size_t constants_of(const Graph& graph) {
 std::vector<std::string> value_names(const Graph& graph) {
     std::vector<std::string> names;
     std::set<std::string> taken;
-    for (size_t i = 0; i < graph.values().size(); ++i) {
-        auto& value = graph.value(ValueId(i));
+    Graph named = name_values(graph);  // as runs, profiles and dumps name them
+    for (size_t i = 0; i < named.values().size(); ++i) {
+        auto& value = named.value(ValueId(i));
         std::string name = value.name.empty() ? text(value.is_constant() ? "c" : "v", i) : value.name;
         std::string unique = name;
         for (int n = 1; !taken.insert(unique).second; ++n) unique = text(name, '[', n, ']');

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where what a tool writes comes to lie, and what is told before long work instead of after it."""
+
+import os
+
+import pytest
+
+USAGE = 2
+
+
+@pytest.fixture
+def convert(run_tool, small_model):
+    return lambda to, **how: run_tool("mge-dump", "convert", small_model, to, **how)
+
+
+def test_a_link_stays_and_its_target_is_written(convert, run_tool, tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/model.mge").write_text("old")
+    (tmp_path / "link.mge").symlink_to("far/model.mge")
+    (tmp_path / "dangling.mge").symlink_to(tmp_path / "far/new.mge")
+    for link, target in (("link.mge", "far/model.mge"), ("dangling.mge", "far/new.mge")):
+        assert convert(tmp_path / link).code == 0
+        assert (tmp_path / link).is_symlink()
+        assert run_tool("mge-dump", "info", tmp_path / target).code == 0
+    (tmp_path / "round").symlink_to("round")
+    assert convert(tmp_path / "round").code == USAGE
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_a_replaced_file_keeps_its_permissions(convert, tmp_path, mode):
+    (tmp_path / "model.mge").write_text("old")
+    (tmp_path / "model.mge").chmod(mode)
+    assert convert(tmp_path / "model.mge").code == 0
+    assert (tmp_path / "model.mge").stat().st_mode & 0o777 == mode
+
+
+def test_decrypted_content_is_for_its_owner(run_tool, small_model, tmp_path):
+    (tmp_path / "plain").write_text("old")
+    (tmp_path / "plain").chmod(0o644)
+    key = ("--key-file", tmp_path / "key")
+    assert run_tool("mge-crypt", "keygen", tmp_path / "key").code == 0
+    assert run_tool("mge-crypt", "encrypt", small_model, tmp_path / "enc", *key).code == 0
+    assert run_tool("mge-crypt", "decrypt", tmp_path / "enc", tmp_path / "plain", *key).code == 0
+    assert (tmp_path / "plain").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_dash_is_no_file(convert, run_tool, small_model, tmp_path):
+    ran = convert("-", cwd=tmp_path)
+    assert ran.code == USAGE and "'./-'" in ran.err and not (tmp_path / "-").exists()
+    ran = run_tool("load_and_run", small_model, "--dump-outputs", "-", cwd=tmp_path)
+    assert ran.code == USAGE and not (tmp_path / "-").exists()
+    assert convert("./-", cwd=tmp_path).code == 0 and (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize("name", ["graph.png", "graph.pdf", "graph.mge"])
+def test_a_graph_in_a_format_that_is_not_there(run_tool, small_model, tmp_path, name):
+    ran = run_tool("mge-dump", "graph", small_model, tmp_path / name)
+    assert ran.code == USAGE and "names no format" in ran.err and not (tmp_path / name).exists()
+    ran = run_tool("mge-dump", "graph", small_model, tmp_path / name, "--format", "dot")
+    assert ran.code == 0 and (tmp_path / name).read_text().startswith("digraph")
+    assert run_tool("mge-dump", "graph", small_model, tmp_path / "graph.gv").result["format"] == "dot"
+
+
+def test_exports_do_not_overwrite_each_other(run_tool, small_model, tmp_path):
+    profile = tmp_path / "run.json"
+    assert run_tool("load_and_run", small_model, "--profile", profile).code == 0
+    content = profile.read_bytes()
+    for outputs in (["--csv", profile], ["--csv", "-", "--chrome", "-"]):
+        ran = run_tool("mge-profile", "export", profile, *outputs)
+        assert ran.code == USAGE and "would overwrite" in ran.err and ran.out == ""
+    assert profile.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (["--json", "nowhere/r.json"], USAGE),
+        (["--baseline", "nowhere.json"], USAGE),
+        (["--baseline", "model.mge"], 5),
+    ],
+    ids=["folder of the report", "no baseline", "what is no baseline"],
+)
+def test_told_before_the_runs(run_tool, small_model, tmp_path, flags, code):
+    (tmp_path / "model.mge").write_bytes(small_model.read_bytes())
+    command = ("load_and_run", small_model, "--duration", 30, *flags)
+    ran = run_tool(*command, json=False, cwd=tmp_path, timeout=20)
+    assert ran.code == code and len(ran.err.splitlines()) == 1
+
+
+def test_a_relative_cache_folder_is_ignored(run_tool, small_model, tmp_path):
+    (tmp_path / "home").mkdir()
+    places = {"XDG_CACHE_HOME": "cache", "HOME": str(tmp_path / "home")}
+    ran = run_tool("load_and_run", small_model, "--fast-run", env=places, cwd=tmp_path)
+    assert ran.code == 0 and not (tmp_path / "cache").exists()
+    assert (tmp_path / "home/.cache/mge/fastrun.sqlite").exists()
+
+
+def test_names_of_operators_are_those_of_profiles(run_tool, tmp_path):
+    """Operators without a name have the same ones in mge-dump as where a run tells of them."""
+    import numpy as np
+
+    import megengine as mge
+    import megengine.functional as F
+    from megengine.jit import trace
+
+    traced = trace(symbolic=True, capture_as_const=True)(lambda x: F.exp(F.sum(x, axis=0)) + 1)
+    traced(mge.Tensor(np.ones((2, 3), "float32")))
+    traced.dump(str(tmp_path / "net.mge"), arg_names=["x"], output_names=["y"])
+    flags = ("--iter", 1, "--profile", tmp_path / "p.json", "--graph-opt-level", 0)
+    assert run_tool("load_and_run", tmp_path / "net.mge", *flags).code == 0
+    shown = run_tool("mge-profile", "show", tmp_path / "p.json").result["device"]
+    listed = run_tool("mge-dump", "info", tmp_path / "net.mge").result["operators"]
+    assert sorted(row["name"] for row in shown) == sorted(row["name"] for row in listed)
+    around = run_tool("mge-dump", "graph", tmp_path / "net.mge", "--around", shown[0]["name"])
+    assert around.code == 0 and os.linesep in around.out
