@@ -80,8 +80,7 @@ void Database::fail() const {
         text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
     if (code == SQLITE_NOTADB)  // perhaps another file was meant
         throw ModelError(what + ": it is no cache, or a damaged one; give another");
-    if (code == SQLITE_CORRUPT)
-        throw ModelError(what + "; without the file one begins with an empty cache");
+    if (code == SQLITE_CORRUPT) throw ModelError(what + "; without the file one begins with an empty cache");
     if (code == SQLITE_NOMEM) throw MemoryError(what);
     throw UserError(what);
 }

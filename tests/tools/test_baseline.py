@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""load_and_run --baseline: what is compared, and what is not; plans against other flags; overload."""
+"""load_and_run: what is compared with a baseline; plans beside other flags; overload."""
 
 import json
 
@@ -11,7 +11,8 @@ USAGE, REGRESSION = 2, 3
 @pytest.fixture
 def baseline(run_tool, small_model, tmp_path):
     file = tmp_path / "base.json"
-    assert run_tool("load_and_run", small_model, "--iter", 300, "--threads", 1, "--json", file).code == 0
+    flags = ("--iter", 300, "--threads", 1)
+    assert run_tool("load_and_run", small_model, *flags, "--json", file).code == 0
     return file
 
 

@@ -58,7 +58,8 @@ def test_a_graph_in_a_format_that_is_not_there(run_tool, small_model, tmp_path, 
     assert ran.code == USAGE and "names no format" in ran.err and not (tmp_path / name).exists()
     ran = run_tool("mge-dump", "graph", small_model, tmp_path / name, "--format", "dot")
     assert ran.code == 0 and (tmp_path / name).read_text().startswith("digraph")
-    assert run_tool("mge-dump", "graph", small_model, tmp_path / "graph.gv").result["format"] == "dot"
+    ran = run_tool("mge-dump", "graph", small_model, tmp_path / "graph.gv")
+    assert ran.result["format"] == "dot"
 
 
 def test_exports_do_not_overwrite_each_other(run_tool, small_model, tmp_path):

@@ -154,7 +154,5 @@ def test_the_root_lies_before_a_value_of_another_shape(run_tool, tmp_path):
     for end in (".txt", ""):
         ran = run_tool(TOOL, "iodiff", tmp_path / f"1{end}", tmp_path / f"2{end}")
         assert [root["value"] for root in ran.result["roots"]] == ["data"]
-    ran = run_tool(
-        "load_and_run", net, "--seed", 1, "--compare", tmp_path / "2", "--first-diff"
-    )
+    ran = run_tool("load_and_run", net, "--seed", 1, "--compare", tmp_path / "2", "--first-diff")
     assert ran.code == 7 and "no operator differs by itself" in ran.out

@@ -97,7 +97,8 @@ def test_percentiles_keep_their_digits(run_tool, small_model):
 
 def test_a_file_behind_the_mark(run_tool, small_model, tmp_path):
     (tmp_path / "-odd.mge").write_bytes(small_model.read_bytes())
-    assert run_tool("mge-dump", "info", "--json", "r.json", "--", "-odd.mge", cwd=tmp_path).code == 0
+    ran = run_tool("mge-dump", "info", "--json", "r.json", "--", "-odd.mge", cwd=tmp_path)
+    assert ran.code == 0
 
 
 # Values of inputs
