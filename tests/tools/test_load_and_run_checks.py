@@ -436,7 +436,9 @@ class TestMemory:
     @staticmethod
     def limited_bytes(memory):
         """The tool's own inputs and copies of outputs are under no limit."""
-        return sum(memory[name]["predicted"] for name in ("weights", "made_weights", "program", "context"))
+        return sum(
+            memory[name]["predicted"] for name in ("weights", "made_weights", "program", "context")
+        )
 
     def test_limit_counts_packed_weights_once(self, run_tool, heavy):
         needed = self.limited_bytes(run_tool("load_and_run", heavy, *SHORT).result["memory"])

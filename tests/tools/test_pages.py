@@ -15,7 +15,7 @@ SCRIPT = ROOT / "scripts/make_tool_pages.py"
 def make_pages(build_dir, *arguments):
     return subprocess.run(
         [sys.executable, SCRIPT, *arguments],
-        # Without LD_PRELOAD: a sanitizer's runtime ends programs of the system that sessions use (dd).
+        # Without LD_PRELOAD: a sanitizer's runtime ends system programs that sessions use (dd).
         env={**os.environ, "MGE_BUILD_DIR": str(build_dir), "LD_PRELOAD": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
