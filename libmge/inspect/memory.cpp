@@ -85,7 +85,7 @@ std::string escaped(std::string_view name) {
 }
 
 std::string in_mebibytes(size_t bytes) {
-    std::ostringstream stream;
+    TextStream stream;
     stream.precision(3);
     if (bytes >= size_t(1) << 20)
         stream << double(bytes) / double(1 << 20) << " MiB";
@@ -257,7 +257,7 @@ MemoryTimeline memory_timeline(const Program& program) {
 std::string to_svg(const MemoryTimeline& t, const Program& program) {
     auto [bytes, steps] = span_of(t);
     Frame f{steps, bytes};
-    std::ostringstream svg;
+    TextStream svg;
     svg << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << f.total_width << "\" height=\""
         << f.total_height << "\" viewBox=\"0 0 " << f.total_width << ' ' << f.total_height
         << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
