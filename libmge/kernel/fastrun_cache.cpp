@@ -248,7 +248,7 @@ void FastrunCache::warn(const std::exception& failure) {
 
 std::vector<Measurement> FastrunCache::find_intact(const Problem& problem) {
     auto query = connection_.get().prepare(
-        text(columns, "WHERE machine = ? AND problem = ? ORDER BY milliseconds").c_str());
+        text(columns, "WHERE machine = ? AND problem = ? ORDER BY milliseconds, algorithm").c_str());
     query.bind(1, machine(problem.device)).bind(2, problem.key());
     std::vector<Measurement> result;
     while (query.step()) {
@@ -307,7 +307,7 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
 
 std::vector<CacheRow> FastrunCache::rows() {
     std::lock_guard lock(sqlite_mutex());
-    auto query = connection_.get().prepare(text(columns, "ORDER BY machine, problem, milliseconds").c_str());
+    auto query = connection_.get().prepare(text(columns, "ORDER BY machine, problem, milliseconds, algorithm").c_str());
     std::vector<CacheRow> rows;
     while (query.step()) rows.push_back(row_of(query));
     return rows;

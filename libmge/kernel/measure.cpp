@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <tuple>
 
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
@@ -142,8 +143,8 @@ std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& c
     for (auto& c : contestants)
         result.push_back(
             {c.named->candidate.name, c.typical(), c.prepared.workspace(), c.named->candidate.attributes});
-    std::stable_sort(result.begin(), result.end(),
-                     [](auto& a, auto& b) { return a.milliseconds < b.milliseconds; });
+    // Equal times in the cache's order, so that what is found there is what was measured.
+    std::ranges::sort(result, {}, [](const Measurement& m) { return std::tie(m.milliseconds, m.name); });
     if (log_enabled(LogChannel::fastrun))
         for (auto& m : result)
             log_line(LogChannel::fastrun, text(problem.key(), ": ", m.name, ' ', m.milliseconds, " ms"));

@@ -81,6 +81,17 @@ TEST(Select, CacheSparesMeasuring) {
         << "another shape";
 }
 
+TEST(Select, CacheAndMeasuringAgreeAboutEqualTimes) {
+    const Algorithm equal[] = {{"second", always, prepare<0>, run}, {"first", always, prepare<0>, run}};
+    auto cache = FastrunCache::in_memory();
+    Costs costs{{{"second", 1}, {"first", 1}}};
+    SelectOptions options{
+        .heuristic = false, .profile = true, .cache = cache.get(), .measure = costs.source()};
+    std::string measured = chosen(options, equal);
+    EXPECT_EQ(chosen(options, equal), measured);
+    EXPECT_EQ(costs.asked, 2);
+}
+
 TEST(Select, CacheOrHeuristicNeverMeasures) {
     auto cache = FastrunCache::in_memory();
     Costs costs;

@@ -159,8 +159,6 @@ PROMOTION_CELLS = {
     ("F.atan", "bfloat16"): "bfloat16",
     ("F.leaky_relu", "bool"): "!RuntimeError",
     ("F.leaky_relu", "bfloat16"): "bfloat16",
-    ("F.vision.interpolate", "uint8"): "float32",
-    ("F.vision.interpolate", "int8"): "float32",
     # Recorded leaves bfloat16 on the way.
     ("F.norm", "bfloat16"): "bfloat16",
     # Pooling is for floats in this version.

@@ -40,7 +40,12 @@ def test_build_goes_on_where_it_was_killed(tool_path, run_tool, small_model, tmp
     batches = ",".join(str(n) for n in range(1, 1500))
     command = [tool_path(TOOL), "build", path, small_model, "--threads", "1", "--batch", batches]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    while not path.exists() or run_tool(TOOL, "list", path).code != 0:
+
+    def has_rows():
+        listed = run_tool(TOOL, "list", path) if path.exists() else None
+        return listed and listed.code == 0 and listed.result["problems"]
+
+    while not has_rows():
         time.sleep(0.001)
     running.send_signal(signal.SIGKILL)
     assert running.wait() != 0, "the build ended before it was killed"
