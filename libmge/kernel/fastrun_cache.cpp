@@ -307,7 +307,8 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
 
 std::vector<CacheRow> FastrunCache::rows() {
     std::lock_guard lock(sqlite_mutex());
-    auto query = connection_.get().prepare(text(columns, "ORDER BY machine, problem, milliseconds, algorithm").c_str());
+    auto query = connection_.get().prepare(
+        text(columns, "ORDER BY machine, problem, milliseconds, algorithm").c_str());
     std::vector<CacheRow> rows;
     while (query.step()) rows.push_back(row_of(query));
     return rows;
