@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "tests/model/crypt/crypt_samples.h"
 
@@ -68,6 +69,31 @@ TEST(AesGcm, AgreesWithEveryNistVector) {
     }
     EXPECT_GE(opened, 500u);
     EXPECT_GE(refused, 100u);
+}
+
+// Project Wycheproof: counters that wrap round, special tags, tags changed in each of their bits.
+TEST(AesGcm, AgreesWithEveryWycheproofVector) {
+    std::ifstream file(MGE_TEST_DATA "/crypt/wycheproof_aes256_gcm.json");
+    auto vectors = nlohmann::json::parse(file);
+    size_t opened = 0, refused = 0;
+    for (auto& group : vectors.at("testGroups"))
+        for (auto& v : group.at("tests")) {
+            SCOPED_TRACE(v.at("tcId"));
+            auto octets = [&](const char* name) { return unhex(v.at(name).get<std::string>()); };
+            AesGcm cipher(octets("key"));
+            GcmNonce nonce;
+            std::ranges::copy(octets("iv"), nonce.begin());
+            Octets sealed = joined(octets("ct"), octets("tag")), plain(octets("ct").size());
+            bool is_valid = v.at("result") == "valid";
+            ASSERT_EQ(cipher.open(nonce, octets("aad"), sealed, plain), is_valid);
+            ++(is_valid ? opened : refused);
+            Octets again(sealed.size());
+            cipher.seal(nonce, octets("aad"), octets("msg"), again);
+            EXPECT_EQ(again == sealed, is_valid);
+            EXPECT_EQ(plain, is_valid ? octets("msg") : Octets(plain.size()));
+        }
+    EXPECT_EQ(opened + refused, 66u);
+    EXPECT_GE(refused, 20u);
 }
 
 // RFC 5869, test cases 1 to 3.
