@@ -239,7 +239,7 @@ def parse_arguments():
     parser.add_argument("--contestants", default=",".join(CONTESTANTS))
     parser.add_argument("--rounds", type=int, default=9, help="valid rounds wanted")
     parser.add_argument("--seconds", type=float, default=0.25, help="length of a hot turn")
-    parser.add_argument("--cold-runs", type=int, default=4)
+    parser.add_argument("--cold-runs", type=int, default=4, help="in a cold turn, at least 1")
     parser.add_argument("--foreign-limit", type=float, default=0.03)
     parser.add_argument("--peers", type=Path, default=ROOT / "build/peers")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
@@ -250,6 +250,8 @@ def parse_arguments():
     options.contestants = options.contestants.split(",")
     if not options.table and not options.models:
         parser.error("--models or --table is needed")
+    if options.cold_runs < 1:
+        parser.error("--cold-runs: a cold turn has at least one run")
     return options
 
 
