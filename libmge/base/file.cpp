@@ -15,6 +15,7 @@
 #include <mutex>
 
 #include "libmge/base/error.h"
+#include "libmge/base/pages.h"
 #include "libmge/base/per_process.h"
 
 namespace mge {
@@ -177,7 +178,7 @@ bool is_mapped(const void* data) {
 }
 
 std::span<std::byte> whole_pages(std::span<const std::byte> bytes) {
-    static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
+    const uintptr_t page = page_size();
     auto begin = reinterpret_cast<uintptr_t>(bytes.data()), end = begin + bytes.size();
     begin = (begin + page - 1) / page * page;
     end = end / page * page;

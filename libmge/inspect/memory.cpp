@@ -14,6 +14,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/pages.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/value_names.h"
@@ -333,7 +334,7 @@ std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pie
     // Without a buffer: the system gives whole entries only.
     Descriptor map{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
     if (map.fd < 0) return std::nullopt;
-    static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
+    const uintptr_t page = page_size();
     constexpr uint64_t is_present = uint64_t(1) << 63;
     std::sort(pieces.begin(), pieces.end(), [](auto a, auto b) { return a.data() < b.data(); });
     uintptr_t seen = 0;  // pages before this one are counted

@@ -2,22 +2,15 @@
 #include "libmge/device/cpu/large_block.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
 
+#include "libmge/base/pages.h"
+
 namespace mge {
-namespace {
-
-size_t whole_pages(size_t bytes) {
-    static const auto page = size_t(::sysconf(_SC_PAGESIZE));
-    return (bytes + page - 1) / page * page;
-}
-
-}  // namespace
 
 void* map_large_block(size_t bytes) {
-    size_t wanted = whole_pages(bytes), mapped = wanted + huge_page;
+    size_t wanted = round_up_to_pages(bytes), mapped = wanted + huge_page;
     void* address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED) return nullptr;
     auto* begin = static_cast<char*>(address);
@@ -30,6 +23,6 @@ void* map_large_block(size_t bytes) {
     return data;
 }
 
-void unmap_large_block(void* data, size_t bytes) { ::munmap(data, whole_pages(bytes)); }
+void unmap_large_block(void* data, size_t bytes) { ::munmap(data, round_up_to_pages(bytes)); }
 
 }  // namespace mge

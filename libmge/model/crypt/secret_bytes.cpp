@@ -3,13 +3,13 @@
 
 #include <openssl/crypto.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "libmge/base/error.h"
+#include "libmge/base/pages.h"
 
 namespace mge {
 namespace {
@@ -17,16 +17,11 @@ namespace {
 // Locking is for keys: a process may lock only little, and a model is too large for it.
 constexpr size_t locked_limit = 16384;
 
-size_t whole_pages(size_t size) {
-    static const auto page = size_t(::sysconf(_SC_PAGESIZE));
-    return (size + page - 1) / page * page;
-}
-
 }  // namespace
 
 SecretBytes::SecretBytes(size_t size) : size_(size) {
     if (size == 0) return;
-    mapped_ = whole_pages(size);
+    mapped_ = round_up_to_pages(size);
     void* memory = mapped_ < size
                        ? MAP_FAILED
                        : ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
