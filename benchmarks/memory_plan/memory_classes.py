@@ -7,13 +7,12 @@ table of the totals and of the largest difference in any class; status 3 when on
     memory_classes.py [--models build/benchmark_models] [--batches 1,4] [--flags='--threads 1']
 """
 
-import argparse
 import shlex
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from report import DEFAULT_MODELS, DEFAULT_TOOL, run_report  # noqa: E402
+from report import models_parser, run_report  # noqa: E402
 
 RELATIVE, ABSOLUTE = 0.05, 2 << 20
 MEBIBYTE = 1 << 20
@@ -27,13 +26,8 @@ def differences(figures):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--models", type=Path, default=DEFAULT_MODELS)
-    parser.add_argument("--tool", type=Path, default=DEFAULT_TOOL)
+    parser = models_parser(__doc__, flags="--threads 1")
     parser.add_argument("--batches", default="1,4", help="batch sizes, by commas")
-    parser.add_argument("--flags", default="--threads 1", help="further flags for load_and_run")
     options = parser.parse_args()
     print("| model | batch | predicted MiB | measured MiB | system MiB | difference MiB | in |")
     print("|---|---|---|---|---|---|---|")

@@ -7,25 +7,18 @@ included: no plan can be smaller. Prints a Markdown table; status 3 when a plan 
     memory_plan.py [--models build/benchmark_models] [--flags=--fast-run]
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from report import DEFAULT_MODELS, DEFAULT_TOOL, run_report  # noqa: E402
+from report import models_parser, run_report  # noqa: E402
 
 LIMIT = 1.02
 MEGABYTE = 1e6
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--models", type=Path, default=DEFAULT_MODELS)
-    parser.add_argument("--tool", type=Path, default=DEFAULT_TOOL)
-    parser.add_argument("--flags", default="", help="further flags for load_and_run")
-    options = parser.parse_args()
+    options = models_parser(__doc__, flags="").parse_args()
     print("| model | plan MB | lower bound MB | plan ÷ bound | weights MB | packed weights MB |")
     print("|---|---|---|---|---|---|")
     worst = 0.0
