@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sessions on the pages of docs/tools are what the tools print."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -27,6 +28,38 @@ def make_pages(build_dir, *arguments):
 def test_page_is_up_to_date(page, build_dir):
     ran = make_pages(build_dir, "--check", page)
     assert ran.returncode == 0, ran.stdout
+
+
+CPUS = [
+    "AMD EPYC",
+    "Intel(R) Xeon(R) Processor",
+    "Intel(R) Core(TM)2 Duo CPU     E8400  @ 3.00GHz",
+    "QEMU Virtual CPU version 2.5+",
+    "Some, CPU",
+]
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("isa", ["sse4", "avx2", "avx_vnni", "avx512_bf16", "amx"])
+def test_a_page_holds_on_every_machine(cpu, isa, tmp_path):
+    specification = importlib.util.spec_from_file_location("make_tool_pages", SCRIPT)
+    pages = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(pages)
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor\t: 0\nmodel\t\t: 207\nmodel name\t: {cpu}\nstepping\t: 2\n")
+    assert pages.name_of_cpu(cpuinfo) == cpu
+    printed = pages.shown_on_pages(f"Summary ({cpu}, {isa}, 64 threads)\n9 steps, {cpu}, x\n", cpu)
+    page = ["Summary (AMD EPYC, avx512_bf16, 2 threads)", "9 steps, AMD EPYC, x"]
+    assert pages.matches(page, printed.splitlines(), pages.VARYING)
+    assert not pages.matches(page, ["Summary (Other, avx2, 2 threads)", page[1]], pages.VARYING)
+
+
+def test_this_machine_is_not_on_a_page(build_dir, tmp_path):
+    page = tmp_path / "page.md"
+    name = "sed -n '/^model name/{s/^[^:]*: //p;q}' /proc/cpuinfo | grep . || echo unknown CPU"
+    page.write_text(f"```console\n$ {name}\nAMD EPYC\n```\n")
+    checked = make_pages(build_dir, "--check", page)
+    assert checked.returncode == 0, checked.stdout
 
 
 PAGE = """Text.
