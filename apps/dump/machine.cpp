@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "apps/cli/table.h"
+#include "libmge/base/cgroup.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 #include "libmge/base/threads.h"
@@ -70,38 +71,36 @@ MachineFact cpu() { return {"cpu", MachineState::ok, cpu_model(), {}}; }
 MachineFact threads() {
     cpu_set_t set;
     CPU_ZERO(&set);
-    int affinity = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
     auto online = int(::sysconf(_SC_NPROCESSORS_ONLN));
-    std::string quota = first_line("/sys/fs/cgroup/cpu.max");
-    if (quota.empty()) quota = first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-    bool has_quota = !quota.empty() && !quota.starts_with("max") && !quota.starts_with("-1");
+    int affinity = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : online;
+    auto quota = cpu_quota();
     MachineFact fact{"threads",
                      MachineState::ok,
                      text(default_threads(), " of ", online, " CPUs; affinity allows ", affinity,
-                          ", cgroup quota ", has_quota ? quota : "none"),
+                          ", cgroup quota ", quota ? text(quota->cpus, " in ", quota->group) : "none"),
                      {}};
-    if (default_threads() >= online) return fact;
+    bool is_quota_below = quota && quota->cpus < std::min(affinity, online);
+    if (default_threads() >= online && !is_quota_below) return fact;
     fact.state = MachineState::limited;
     if (env_string("MGE_THREADS"))
         fact.advice = "MGE_THREADS limits it; unset it to use all";
     else
-        fact.advice = affinity < online ? "the process is bound to some CPUs (taskset, cpuset)"
-                                        : "the cgroup's CPU quota limits it (docker --cpus)";
+        fact.advice = is_quota_below ? "the cgroup's CPU quota limits it (docker --cpus, systemd CPUQuota=)"
+                                     : "the process is bound to some CPUs (taskset, cpuset)";
     return fact;
 }
 
 MachineFact memory() {
     auto kib = [](const char* key) { return std::atof(value_in("/proc/meminfo", key).c_str()); };
-    std::string limit = first_line("/sys/fs/cgroup/memory.max");
-    bool is_limited = !limit.empty() && limit != "max";
+    auto limit = memory_limit_of_groups();
     MachineFact fact{"memory",
                      MachineState::ok,
                      cli::format_bytes(1024 * kib("MemAvailable")) + " free of " +
                          cli::format_bytes(1024 * kib("MemTotal")),
                      {}};
-    if (is_limited) {
+    if (limit && double(limit->bytes) < 1024 * kib("MemTotal")) {
         fact.state = MachineState::limited;
-        fact.advice = "the cgroup allows " + cli::format_bytes(std::atof(limit.c_str()));
+        fact.advice = text("the cgroup ", limit->group, " allows ", cli::format_bytes(double(limit->bytes)));
     }
     return fact;
 }

@@ -4,48 +4,34 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <fstream>
-#include <limits>
-#include <string>
 
 #include "libmge/base/address_space.h"
+#include "libmge/base/cgroup.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 
 namespace mge {
 namespace {
 
+constexpr int most_threads = 1024;
+
 int affinity_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return std::numeric_limits<int>::max();
-    return CPU_COUNT(&set);
+    // Fails where the kernel knows more processors than a set holds.
+    bool is_known = sched_getaffinity(0, sizeof set, &set) == 0;
+    return std::max(1, is_known ? CPU_COUNT(&set) : int(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-int cpus_from(double quota, double period) {
-    if (!(quota > 0) || !(period > 0)) return std::numeric_limits<int>::max();
-    return std::max(1, int(std::ceil(quota / period)));
-}
-
-// cgroup v2: "max 100000" or "150000 100000".
-int quota_v2() {
-    std::ifstream file("/sys/fs/cgroup/cpu.max");
-    std::string quota;
-    double period = 0;
-    if (!(file >> quota >> period) || quota == "max") return std::numeric_limits<int>::max();
-    return cpus_from(std::atof(quota.c_str()), period);
-}
-
-int quota_v1() {
-    std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-        period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-    double quota = 0, period = 0;
-    if (!(quota_file >> quota) || !(period_file >> period)) return std::numeric_limits<int>::max();
-    return cpus_from(quota, period);
+// A quota of one and a half processors keeps two threads busy.
+int quota_cpus() {
+    auto quota = cpu_quota();
+    return quota ? int(std::ceil(std::clamp(quota->cpus, 1.0, double(most_threads)))) : most_threads;
 }
 
 std::atomic<int>& threads_setting() {
@@ -90,15 +76,15 @@ void note_team(int threads) {
 int threads_from_environment() {
     auto value = env_int("MGE_THREADS");
     if (!value) return usable_cpus();
-    if (*value < 1 || *value > 1024)
-        throw_user("MGE_THREADS", text(*value, " is not between 1 and 1024"), ErrorClass::value);
+    if (*value < 1 || *value > most_threads)
+        throw_user("MGE_THREADS", text(*value, " is not between 1 and ", most_threads), ErrorClass::value);
     return int(*value);
 }
 
 }  // namespace
 
 int usable_cpus() {
-    static const int cpus = std::max(1, std::min({affinity_cpus(), quota_v2(), quota_v1()}));
+    static const int cpus = std::min({affinity_cpus(), quota_cpus(), most_threads});
     return cpus;
 }
 
@@ -112,8 +98,8 @@ int default_threads() {
 }
 
 void set_default_threads(int threads) {
-    if (threads < 1 || threads > 1024)
-        throw_user("threads", text(threads, " is not between 1 and 1024"), ErrorClass::value);
+    if (threads < 1 || threads > most_threads)
+        throw_user("threads", text(threads, " is not between 1 and ", most_threads), ErrorClass::value);
     if (!is_team_lost()) threads_setting().store(threads, std::memory_order_relaxed);
 }
 
