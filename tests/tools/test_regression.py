@@ -95,6 +95,12 @@ def test_a_missing_baseline_is_usage(regression):
         ("[[model]]\nname = 'a'\npath = 'p'\nthreads = '1'\n", "of the wrong type"),
         ("[[model]]\nname = 'a/b'\npath = 'p'\n", "has a slash"),
         ("[models]\n", "there is no section 'models'"),
+        ("[model]\nname = 'a'\npath = 'p'\n", "in two pairs of brackets"),
+        ("model = ['a']\n", "in two pairs of brackets"),
+        ("defaults = 1\n", "write [defaults]"),
+        ("[[defaults]]\n", "write [defaults]"),
+        ("[[model]]\nname = ''\npath = 'p'\n", "is empty"),
+        ('[[model]]\nname = "a\\u0000"\npath = "p"\n', "NUL"),
     ],
 )
 def test_files_that_are_wrong(content, what, tmp_path):
