@@ -16,6 +16,7 @@
 #include "libmge/base/cgroup.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
+#include "libmge/base/thread_team.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/library_versions.h"
@@ -141,10 +142,12 @@ std::string loaded_file(std::string_view name) {
 }
 
 MachineFact libraries() {
-    return {"libraries",
-            MachineState::ok,
-            text(library_versions(), ", OpenMP ", loaded_file("libgomp"), ", ", loaded_file("libsqlite3")),
-            {}};
+    return {
+        "libraries",
+        MachineState::ok,
+        text(library_versions(), ", OpenMP ", loaded_file("libgomp"),
+             team_kind() == TeamKind::own ? " (not used: own threads), " : ", ", loaded_file("libsqlite3")),
+        {}};
 }
 
 MachineFact cache() {

@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "libmge/base/hash.h"
+#include "libmge/base/thread_team.h"
 #include "libmge/base/threads.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"

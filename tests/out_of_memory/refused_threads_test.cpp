@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "libmge/base/thread_team.h"
 #include "libmge/base/threads.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/mge.h"

@@ -49,7 +49,7 @@ TEST(SystemCallCounter, CountsBetweenTheMarks) {
     if (calls.is_forbidden) GTEST_SKIP() << "this process may not trace another";
     ASSERT_EQ(calls.error, "");
     EXPECT_EQ(calls.count, 3);
-    EXPECT_EQ(calls.openmp, 0);
+    EXPECT_EQ(calls.waits, 0);
 }
 
 }  // namespace

@@ -10,9 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 namespace mge::steady_state {
 namespace {
@@ -29,17 +27,6 @@ constexpr int cannot_trace_status = 77;
     argv.push_back(nullptr);
     execv("/proc/self/exe", argv.data());
     _exit(cannot_trace_status);
-}
-
-// True when the address is in code of the OpenMP runtime, which makes its calls without libc.
-bool is_openmp_code(pid_t pid, unsigned long long address) {
-    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-    for (std::string line; std::getline(maps, line);) {
-        unsigned long long begin = 0, end = 0;
-        if (std::sscanf(line.c_str(), "%llx-%llx", &begin, &end) == 2 && address >= begin && address < end)
-            return line.find("libgomp") != line.npos;
-    }
-    return false;
 }
 
 struct Tracer {
@@ -59,8 +46,8 @@ struct Tracer {
         if (number == mark_number && thread == child) {
             ++marks;
         } else if (marks == 1) {
-            if (is_openmp_code(child, registers.rip)) {
-                ++result.openmp;
+            if (number == SYS_futex) {
+                ++result.waits;
             } else {
                 ++result.count;
                 ++result.by_number[number];

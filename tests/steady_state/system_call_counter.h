@@ -13,9 +13,9 @@ namespace mge::steady_state {
 void mark_system_calls();
 
 struct SystemCalls {
-    long count = 0;                  // without those that the OpenMP runtime makes itself
-    long openmp = 0;                 // futex calls from libgomp's own code
-    std::map<long, long> by_number;  // number of the call -> how often, libgomp's not included
+    long count = 0;                  // without those by which threads wait for each other
+    long waits = 0;                  // futex calls: a team's, as mutexes are counted apart (call_counter.h)
+    std::map<long, long> by_number;  // number of the call -> how often, waits not included
     bool is_forbidden = false;       // tracing is not allowed here: nothing was counted
     std::string error;               // why the traced program did not come to its end
 };

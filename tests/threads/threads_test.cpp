@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "libmge/base/thread_team.h"
 #include "libmge/base/threads.h"
 #include "libmge/mge.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "libmge/base/error.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/thread_team.h"
 
 namespace mge {
 namespace {
@@ -60,8 +60,10 @@ void pin_threads(std::span<const int> cpus) {
             failed_cpu = cpus[size_t(i)];
         }
     };
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int i = 0; i < threads; ++i) pin(i);
+    run_shares(threads, [&](int share, int) {
+        meet_other_shares();  // each share has a thread of its own now
+        pin(share);
+    });
     if (failure)
         throw DeviceError(
             text("a thread cannot be pinned to CPU ", failed_cpu.load(), ": ", std::strerror(failure)));

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "libmge/base/first_failure.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/thread_team.h"
 
 namespace mge {
 
@@ -14,14 +14,13 @@ namespace mge {
 template <class Fn>
 void par_for(int threads, int64_t n, int64_t grain, Fn&& fn) {
     if (n <= 0) return;
-    // Either all threads of the context or none: a team that changes its size is destroyed and made again.
+    // Either all threads of the context or none: a team that grows is made anew.
     if (threads <= 1 || n < 2 * grain || (threads = team_size(threads)) == 1) return fn(int64_t(0), n);
     FirstFailure failure;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int part = 0; part < threads; ++part) {
-        int64_t begin = n * part / threads, end = n * (part + 1) / threads;
+    run_shares(threads, [&](int share, int shares) {
+        int64_t begin = n * share / shares, end = n * (share + 1) / shares;
         if (begin < end) failure.guard([&] { fn(begin, end); });
-    }
+    });
     failure.rethrow();
 }
 

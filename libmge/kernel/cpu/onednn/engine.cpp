@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/onednn/engine.h"
 
-#include <omp.h>
-
 #include "libmge/base/error.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/openmp_team.h"
+#include "libmge/base/thread_team.h"
 #include "libmge/device/cpu/cpu_device.h"
 
 namespace mge::onednn {
@@ -61,16 +60,23 @@ dnnl_stream_t stream() {
     return stream.get();
 }
 
-ThreadScope::ThreadScope(int threads) : outer_(omp_get_max_threads()) {
+ThreadScope::ThreadScope(int threads) {
     threads = team_size(threads);
+    if (team_kind() == TeamKind::own) {
+        own_.emplace(threads);
+        return;
+    }
     // A primitive made before the fork asks for as many threads as it was made for: there, no region may have
     // more than one.
     if (is_team_lost()) [[unlikely]]
-        omp_set_max_active_levels(0);
-    if (threads != outer_) omp_set_num_threads(threads);
+        forbid_openmp_teams();
+    outer_ = openmp_threads();
+    if (threads != outer_) set_openmp_threads(threads);
 }
 ThreadScope::~ThreadScope() {
-    if (omp_get_max_threads() != outer_) omp_set_num_threads(outer_);
+    if (!own_ && openmp_threads() != outer_) set_openmp_threads(outer_);
 }
+
+int ThreadScope::threads() { return team_kind() == TeamKind::own ? RegionThreads::here() : openmp_threads(); }
 
 }  // namespace mge::onednn

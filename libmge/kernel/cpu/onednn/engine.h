@@ -6,6 +6,9 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include <memory>
+#include <optional>
+
+#include "libmge/base/openmp_imports.h"
 
 namespace mge::onednn {
 
@@ -39,8 +42,11 @@ public:
     ThreadScope(const ThreadScope&) = delete;
     ThreadScope& operator=(const ThreadScope&) = delete;
 
+    static int threads();
+
 private:
-    int outer_;
+    std::optional<RegionThreads> own_;
+    int outer_ = 0;  // OpenMP's
 };
 
 }  // namespace mge::onednn

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/onednn/primitive.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -119,7 +117,7 @@ std::optional<Fingerprint> key_of(const_dnnl_primitive_desc_t desc) {
     key.add(kind);
     key.add_name(implementation_name(desc));
     // For how many threads it divides its work.
-    key.add(omp_get_max_threads());
+    key.add(ThreadScope::threads());
     if (!add_operation(key, desc, kind) || !add_attributes(key, desc)) return std::nullopt;
     add_memory(key, desc);
     return key.fingerprint();

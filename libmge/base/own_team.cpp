@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/own_team.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "libmge/base/start_thread.h"
+#include "libmge/base/team_place.h"
+
+namespace mge {
+namespace {
+
+// In microseconds.
+// Between the regions of a net lie tens of these; waking a thread costs about ten.
+constexpr Ticks awake_for_work = 300;
+constexpr Ticks awake_for_others = 50;
+// Interrupts take less, a time slice takes milliseconds.
+constexpr Ticks gap_of_lost_cpu = 200;
+// A member that is awake begins within one, a woken one within some tens.
+constexpr Ticks late = 150;
+constexpr TeamWidth::Pauses pauses{.shortest = 2'000, .longest = 512'000, .calm = 20'000};
+
+// Signals are for the threads of the program.
+class SignalsBlocked {
+public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+
+private:
+    sigset_t before_;
+};
+
+}  // namespace
+
+OwnTeam::OwnTeam(int threads)
+    : width_policy_(threads, {pauses.shortest * microsecond_, pauses.longest * microsecond_,
+                              pauses.calm * microsecond_}) {
+    for (int i = 0; i < threads; ++i) members_.push_back(std::make_unique<Member>());
+    SignalsBlocked scope;
+    try {
+        for (int i = 1; i < threads; ++i) members_[size_t(i)]->thread = start_thread([this, i] { work(i); });
+    } catch (...) {
+        finish();
+        throw;
+    }
+}
+
+OwnTeam::~OwnTeam() { finish(); }
+
+void OwnTeam::finish() {
+    is_ending_.store(true);
+    for (int i = 1; i < threads(); ++i) {
+        wake_member(i);
+        if (members_[size_t(i)]->thread.joinable()) members_[size_t(i)]->thread.join();
+    }
+}
+
+void OwnTeam::run(int shares, Share fn, void* argument) {
+    Ticks begin = ticks_now();
+    int width = kept_width_ ? kept_width_ : width_policy_.at(begin);
+    fn_ = fn;
+    argument_ = argument;
+    pending_.store(uint32_t(shares), std::memory_order_relaxed);
+    if (width != width_.load(std::memory_order_relaxed)) [[unlikely]]
+        width_.store(width, std::memory_order_relaxed);
+    Region number = (region_.load(std::memory_order_relaxed) >> bits_for_shares) + 1;
+    Region region = number << bits_for_shares | Region(shares);
+    members_[0]->claimed.store(region, std::memory_order_relaxed);
+    // Before any look at who sleeps, while a member says that it will before it looks at the region.
+    region_.store(region, std::memory_order_seq_cst);
+    for (int i = 1; i < std::min(width, shares); ++i)
+        if (members_[size_t(i)]->is_asleep.load(std::memory_order_seq_cst)) wake_member(i);
+    do_share(region, 0);
+    Ticks own_share = ticks_now() - begin;
+    if (pending_.load(std::memory_order_acquire) != 0) {
+        if (width > 1 && is_absent(region, begin)) has_lost_cpu_.store(true, std::memory_order_relaxed);
+        take_shares(region, 1);
+        await_shares(own_share);
+    }
+    if (has_lost_cpu_.load(std::memory_order_relaxed)) [[unlikely]] {
+        has_lost_cpu_.store(false, std::memory_order_relaxed);
+        width_policy_.lose_cpu(ticks_now());
+    }
+}
+
+// Somebody who should have begun has not.
+bool OwnTeam::is_absent(Region region, Ticks begin) const {
+    if (ticks_now() - begin < late * microsecond_) return false;
+    int shares = shares_of(region);
+    for (int i = 1; i < std::min(width_.load(std::memory_order_relaxed), shares); ++i)
+        if (members_[size_t(i)]->claimed.load(std::memory_order_relaxed) != region) return true;
+    return false;
+}
+
+void OwnTeam::await_shares(Ticks own_share) {
+    auto is_done = [&] { return pending_.load(std::memory_order_acquire) == 0; };
+    // Equal shares end together; who waits longer than its own took leaves its CPU to the others.
+    Ticks patience = std::max(own_share, awake_for_others * microsecond_);
+    auto spin = spin_until(is_done, patience, gap_of_lost_cpu * microsecond_);
+    if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
+    if (spin.is_ready) return;
+    Ticks asleep_since = ticks_now();
+    is_caller_asleep_.store(true, std::memory_order_seq_cst);
+    while (uint32_t left = pending_.load(std::memory_order_seq_cst)) sleep_while(pending_, left);
+    is_caller_asleep_.store(false, std::memory_order_relaxed);
+    if (ticks_now() - asleep_since > own_share + gap_of_lost_cpu * microsecond_)
+        has_lost_cpu_.store(true, std::memory_order_relaxed);
+}
+
+void OwnTeam::do_share(Region region, int share) {
+    int shares = shares_of(region);
+    {
+        PlaceInTeam place(this, share, shares);
+        fn_(argument_, share, shares);
+    }
+    if (pending_.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
+        is_caller_asleep_.load(std::memory_order_seq_cst))
+        wake(pending_, 1);
+}
+
+bool OwnTeam::claim(Region region, int share) {
+    auto& claimed = members_[size_t(share)]->claimed;
+    Region last = claimed.load(std::memory_order_relaxed);
+    while (last < region)
+        if (claimed.compare_exchange_weak(last, region, std::memory_order_acq_rel)) return true;
+    return false;
+}
+
+void OwnTeam::take_shares(Region region, int first) {
+    int shares = shares_of(region);
+    for (int i = 0; i < shares; ++i)
+        if (int share = (first + i) % shares; claim(region, share)) do_share(region, share);
+}
+
+bool OwnTeam::has_work(int member, Region seen) const {
+    Region region = region_.load(std::memory_order_seq_cst);
+    if (is_ending_.load(std::memory_order_relaxed)) return true;
+    return region != seen && (member < width_.load(std::memory_order_relaxed) ||
+                              needs_all_.load(std::memory_order_seq_cst) == region);
+}
+
+void OwnTeam::work(int member) {
+    for (Region seen = 0;;) {
+        await_work(member, seen);
+        if (is_ending_.load(std::memory_order_relaxed)) return;
+        seen = region_.load(std::memory_order_acquire);
+        take_shares(seen, member);
+    }
+}
+
+void OwnTeam::await_work(int member, Region seen) {
+    auto is_ready = [&] { return has_work(member, seen); };
+    auto spin = spin_until(is_ready, awake_for_work * microsecond_, gap_of_lost_cpu * microsecond_);
+    if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
+    if (spin.is_ready) return;
+    Member& me = *members_[size_t(member)];
+    me.is_asleep.store(true, std::memory_order_seq_cst);
+    for (;;) {
+        uint32_t wake_ups = me.wake_ups.load(std::memory_order_seq_cst);
+        if (is_ready()) break;
+        sleep_while(me.wake_ups, wake_ups);
+    }
+    me.is_asleep.store(false, std::memory_order_relaxed);
+}
+
+void OwnTeam::wake_member(int member) {
+    Member& other = *members_[size_t(member)];
+    other.wake_ups.fetch_add(1, std::memory_order_seq_cst);
+    wake(other.wake_ups, 1);
+}
+
+void OwnTeam::meet(int shares) {
+    uint32_t meeting = meetings_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == uint32_t(shares)) {
+        arrived_.store(0, std::memory_order_relaxed);
+        meetings_.fetch_add(1, std::memory_order_seq_cst);
+        if (asleep_in_meeting_.load(std::memory_order_seq_cst)) wake(meetings_, shares);
+        return;
+    }
+    // A share that nobody has begun is begun by a member that sleeps or stands aside.
+    Region region = region_.load(std::memory_order_relaxed);
+    if (needs_all_.exchange(region, std::memory_order_seq_cst) != region)
+        for (int i = 1; i < shares; ++i) wake_member(i);
+    auto have_met = [&] { return meetings_.load(std::memory_order_seq_cst) != meeting; };
+    auto spin = spin_until(have_met, awake_for_others * microsecond_, gap_of_lost_cpu * microsecond_);
+    if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
+    if (spin.is_ready) return;
+    asleep_in_meeting_.fetch_add(1, std::memory_order_seq_cst);
+    while (!have_met()) sleep_while(meetings_, meeting);
+    asleep_in_meeting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace mge

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The members of one team and how they hand work to each other; see thread_team.h for what it is for.
+//
+// A region is one round of work: its number and its count of shares stand in one word, so that both are read
+// together. A share is claimed by writing the region's number beside it, which only succeeds over an older
+// one: a member that comes late finds every share of its region claimed. Members other than the caller are
+// not waited for, only shares are.
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "libmge/base/spin.h"
+#include "libmge/base/team_width.h"
+#include "libmge/base/thread_team.h"
+
+namespace mge {
+
+class OwnTeam {
+public:
+    // The caller and threads - 1 more; MemoryError when the system refuses one.
+    explicit OwnTeam(int threads);
+    ~OwnTeam();
+    OwnTeam(const OwnTeam&) = delete;
+    OwnTeam& operator=(const OwnTeam&) = delete;
+
+    int threads() const { return int(members_.size()); }
+    // Of the thread that made the team, outside of any region.
+    void run(int shares, Share fn, void* argument);
+    // In a share of this team.
+    void meet(int shares);
+
+    // For tests: so many take part, whatever happens.
+    void keep_width(int width) { kept_width_ = width; }
+
+private:
+    using Region = uint64_t;  // number, then shares in the lowest bits
+    static constexpr int bits_for_shares = 16;
+    static int shares_of(Region region) { return int(region & ((1 << bits_for_shares) - 1)); }
+
+    // On a cache line of its own.
+    struct alignas(64) Member {
+        std::atomic<Region> claimed{0};     // the last region whose share of this number was claimed
+        std::atomic<uint32_t> wake_ups{0};  // what it sleeps on
+        std::atomic<bool> is_asleep{false};
+        std::thread thread;  // the caller has none
+    };
+
+    void work(int member);
+    bool has_work(int member, Region seen) const;
+    void await_work(int member, Region seen);
+    void take_shares(Region region, int first);
+    bool claim(Region region, int share);
+    void do_share(Region region, int share);
+    void wake_member(int member);
+    void await_shares(Ticks own_share);
+    bool is_absent(Region region, Ticks begin) const;
+    void finish();
+
+    const Ticks microsecond_ = ticks_per_microsecond();
+    std::vector<std::unique_ptr<Member>> members_;
+    TeamWidth width_policy_;
+    int kept_width_ = 0;
+
+    // Written by the caller before a region is told.
+    alignas(64) Share fn_ = nullptr;
+    void* argument_ = nullptr;
+    alignas(64) std::atomic<Region> region_{0};
+    std::atomic<int> width_{1};
+    std::atomic<Region> needs_all_{0};  // the region whose shares meet: each needs a thread
+    std::atomic<bool> is_ending_{false};
+    // Written by all in it.
+    alignas(64) std::atomic<uint32_t> pending_{0};  // shares not done
+    std::atomic<bool> is_caller_asleep_{false};
+    std::atomic<bool> has_lost_cpu_{false};
+    alignas(64) std::atomic<uint32_t> arrived_{0};
+    std::atomic<uint32_t> meetings_{0};
+    std::atomic<int> asleep_in_meeting_{0};
+};
+
+}  // namespace mge

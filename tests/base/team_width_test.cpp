@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/team_width.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace mge {
+namespace {
+
+constexpr TeamWidth::Pauses pauses{.shortest = 10, .longest = 40, .calm = 15};
+
+TEST(TeamWidth, IsAllThreadsUntilOneIsLost) {
+    TeamWidth width(2, pauses);
+    for (int now = 0; now < 1000; ++now) EXPECT_EQ(width.at(now), 2);
+    width.lose_cpu(1000);
+    EXPECT_EQ(width.at(1001), 1);
+    EXPECT_EQ(width.at(1009), 1);
+    EXPECT_EQ(width.at(1010), 2);
+}
+
+TEST(TeamWidth, PausesDoubleWhileItStaysCrowded) {
+    TeamWidth width(2, pauses);
+    TeamWidth::Ticks now = 100;
+    std::vector<TeamWidth::Ticks> lengths;
+    for (int i = 0; i < 5; ++i) {
+        width.lose_cpu(now);
+        auto begin = now;
+        while (width.at(now) == 1) ++now;
+        lengths.push_back(now - begin);
+        now += 14;  // it does not last
+    }
+    EXPECT_EQ(lengths, (std::vector<TeamWidth::Ticks>{10, 20, 40, 40, 40}));
+    now += 1000;  // it lasts: the neighbour has gone
+    width.lose_cpu(now);
+    EXPECT_EQ(width.at(now + 9), 1);
+    EXPECT_EQ(width.at(now + 10), 2);
+}
+
+// 8 shares take 2 rounds with 4 threads and with 7.
+TEST(TeamWidth, OnlyHasWidthsThatSaveARound) {
+    TeamWidth width(8, pauses);
+    std::vector<int> widths{width.at(0)};
+    for (TeamWidth::Ticks now = 1; now < 6; ++now) {
+        width.lose_cpu(now);
+        widths.push_back(width.at(now));
+    }
+    EXPECT_EQ(widths, (std::vector{8, 4, 3, 2, 1, 1}));
+}
+
+TEST(TeamWidth, WidensStepByStep) {
+    TeamWidth width(8, pauses);
+    width.lose_cpu(1);
+    width.lose_cpu(2);
+    EXPECT_EQ(width.at(2), 3);
+    std::vector<int> widths;
+    for (TeamWidth::Ticks now = 3; now < 30; ++now)
+        if (int w = width.at(now); widths.empty() || widths.back() != w) widths.push_back(w);
+    EXPECT_EQ(widths, (std::vector{3, 4, 8}));
+}
+
+TEST(TeamWidth, OfOneThreadIsOne) {
+    TeamWidth width(1, pauses);
+    width.lose_cpu(5);
+    EXPECT_EQ(width.at(6), 1);
+}
+
+}  // namespace
+}  // namespace mge

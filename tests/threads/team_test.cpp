@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Teams of threads: every share once, whoever takes it.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libmge/base/openmp_imports.h"
+#include "libmge/base/own_team.h"
+#include "libmge/base/start_thread.h"
+#include "libmge/base/thread_team.h"
+#include "libmge/kernel/cpu/onednn/engine.h"
+
+namespace mge {
+namespace {
+
+using Work = std::function<void(int, int)>;
+
+void run(OwnTeam& team, int shares, Work work) {
+    team.run(
+        shares, [](void* w, int share, int all) { (*static_cast<Work*>(w))(share, all); }, &work);
+}
+
+// Each share adds what only it may: any share left out, or done twice, shows.
+bool does_each_share_once(OwnTeam& team, int shares) {
+    std::vector<int> done(size_t(shares), 0);
+    run(team, shares, [&](int share, int all) { done[size_t(share)] += all; });
+    return done == std::vector<int>(size_t(shares), shares);
+}
+
+class OfWidth : public testing::TestWithParam<int> {};
+
+TEST_P(OfWidth, DoesEachShareOnce) {
+    OwnTeam team(4);
+    team.keep_width(GetParam());
+    for (int round = 0; round < 5000; ++round)
+        for (int shares : {4, 2, 3, 4}) ASSERT_TRUE(does_each_share_once(team, shares)) << "round " << round;
+}
+
+// A share that waits for the others needs a thread, also one that stands aside.
+TEST_P(OfWidth, SharesMeet) {
+    OwnTeam team(4);
+    team.keep_width(GetParam());
+    for (int round = 0; round < 200; ++round) {
+        std::vector<int> values(4, 0);
+        std::atomic<int> wrong{0};
+        std::set<std::thread::id> threads;
+        std::mutex mutex;
+        run(team, 4, [&](int share, int) {
+            for (int step = 1; step <= 3; ++step) {
+                values[size_t(share)] = step;
+                meet_other_shares();
+                for (int value : values) wrong += value != step;
+                meet_other_shares();
+            }
+            std::lock_guard lock(mutex);
+            threads.insert(std::this_thread::get_id());
+        });
+        ASSERT_EQ(wrong, 0);
+        ASSERT_EQ(threads.size(), 4u);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Team, OfWidth, testing::Values(0, 1, 2, 4));
+
+TEST(OwnTeam, OfOneThreadDoesAllItself) {
+    OwnTeam team(1);
+    EXPECT_TRUE(does_each_share_once(team, 1));
+}
+
+TEST(OwnTeam, NarrowDoesAllSharesOnTheCaller) {
+    OwnTeam team(3);
+    team.keep_width(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the others sleep now
+    std::atomic<int> elsewhere{0};
+    auto self = std::this_thread::get_id();
+    for (int round = 0; round < 100; ++round)
+        run(team, 3, [&](int, int) { elsewhere += std::this_thread::get_id() != self; });
+    EXPECT_EQ(elsewhere, 0);
+}
+
+TEST(OwnTeam, SleepersComeWhenThereIsWork) {
+    OwnTeam team(2);
+    for (int round = 0; round < 20; ++round) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        // The caller's share ends only when another thread has done the other one.
+        std::atomic<bool> other{false};
+        run(team, 2, [&](int share, int) {
+            if (share == 1) other = true;
+            auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+            while (!other && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+        });
+        ASSERT_TRUE(other);
+    }
+}
+
+TEST(OwnTeam, MembersTakeNoSignals) {
+    OwnTeam team(2);
+    sigset_t blocked{};
+    run(team, 2, [&](int share, int) {
+        meet_other_shares();
+        if (share == 1) pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    });
+    EXPECT_TRUE(sigismember(&blocked, SIGINT));
+    sigset_t own{};
+    pthread_sigmask(SIG_BLOCK, nullptr, &own);
+    EXPECT_FALSE(sigismember(&own, SIGINT));
+}
+
+TEST(RunShares, InsideAShareThereIsOne) {
+    std::atomic<int> inner{0}, wrong{0};
+    run_shares(team_size(2), [&](int share, int shares) {
+        Place here = place_in_team();
+        wrong += here.share != share || here.shares != shares;
+        run_shares(2, [&](int inner_share, int inner_shares) {
+            wrong += inner_share != 0 || inner_shares != 1 || place_in_team().shares != 1;
+            run_shares(2, [&](int, int innermost) { wrong += innermost != 1; });
+            ++inner;
+        });
+        wrong += place_in_team().share != share;
+    });
+    EXPECT_EQ(inner, 2);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_FALSE(is_in_share());
+}
+
+TEST(RunShares, ThreadsHaveTeamsOfTheirOwn) {
+    std::atomic<long> sum{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 6; ++caller)
+        callers.push_back(start_thread([&] {
+            for (int round = 0; round < 200; ++round)
+                run_shares(team_size(2 + round % 2), [&](int share, int) { sum += share + 1; });
+        }));
+    for (auto& caller : callers) caller.join();
+    EXPECT_EQ(sum, 6 * (100 * 3 + 100 * 6));
+}
+
+size_t threads_of_process() {
+    size_t count = 0;
+    for ([[maybe_unused]] auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+    return count;
+}
+
+TEST(RunShares, TeamsEndWithTheirThread) {
+    size_t before = threads_of_process();
+    for (int round = 0; round < 10; ++round)
+        start_thread([] { run_shares(team_size(3), [](int, int) {}); }).join();
+    EXPECT_EQ(threads_of_process(), before);
+}
+
+#ifdef _OPENMP
+TEST(OpenMpImports, AreLedToTheTeamInItsScopeOnly) {
+    ASSERT_EQ(team_kind(), TeamKind::own);
+    // What oneDNN itself believes, asked through a primitive that says for how many threads it divides its
+    // work.
+    auto threads_of_onednn = [] {
+        std::vector<float> a(64 * 64, 1), b(64 * 64, 1), c(64 * 64);
+        size_t before = threads_of_process();
+        EXPECT_EQ(dnnl_sgemm('N', 'N', 64, 64, 64, 1, a.data(), 64, b.data(), 64, 0, c.data(), 64),
+                  dnnl_success);
+        EXPECT_EQ(c[17], 64);
+        return threads_of_process() - before;
+    };
+    onednn::engine();
+    run_shares(team_size(3), [](int, int) {});
+    onednn::ThreadScope scope(3);
+    EXPECT_EQ(onednn::ThreadScope::threads(), 3);
+    // OpenMP's threads are not started.
+    EXPECT_EQ(threads_of_onednn(), 0u);
+}
+#endif
+
+// What a child process says about the kind of its teams.
+std::string kind_with(const char* setting) {
+    setenv("MGE_THREAD_TEAM", setting, 1);
+    std::string command = std::filesystem::read_symlink("/proc/self/exe").string() +
+                          " --gtest_filter=RunShares.I*:RunShares.Threads* 2>&1";
+    FILE* child = popen(command.c_str(), "r");
+    std::string said;
+    for (char line[256]; fgets(line, sizeof line, child);) said += line;
+    int status = pclose(child);
+    unsetenv("MGE_THREAD_TEAM");
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "passed" : said;
+}
+
+TEST(TeamKind, OpenMpsThreadsDoTheSame) {
+    if (getenv("MGE_THREAD_TEAM")) GTEST_SKIP() << "this is the child";
+    EXPECT_EQ(kind_with("openmp"), "passed");
+    EXPECT_EQ(kind_with("own"), "passed");
+    EXPECT_NE(kind_with("tbb").find("'tbb' is neither own nor openmp"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mge
