@@ -59,7 +59,15 @@ bool add_seen(const std::string& text) {
     return true;
 }
 
+std::atomic<void (*)()> make_room_for_line{nullptr};
+
+void make_room() {
+    if (auto* f = make_room_for_line.load()) f();
+}
+
 }  // namespace
+
+void before_log_lines(void (*make_room)()) { make_room_for_line = make_room; }
 
 bool log_enabled(LogChannel channel) {
     static const auto on = read_channels();
@@ -68,11 +76,14 @@ bool log_enabled(LogChannel channel) {
 
 void log_line(LogChannel channel, const std::string& line) {
     if (!log_enabled(channel)) return;
+    make_room();
     std::fprintf(stderr, "[%s] %s\n", channel_names[size_t(channel)].data(), line.c_str());
 }
 
 void log_warning(const std::string& line) {
-    if (add_seen(line)) std::fprintf(stderr, "mge: warning: %s\n", line.c_str());
+    if (!add_seen(line)) return;
+    make_room();
+    std::fprintf(stderr, "mge: warning: %s\n", line.c_str());
 }
 
 }  // namespace mge

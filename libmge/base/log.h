@@ -17,4 +17,8 @@ MGE_API void log_line(LogChannel channel, const std::string& line);
 // Something the user should know although the work goes on; always printed, once per process for equal text.
 MGE_API void log_warning(const std::string& line);
 
+// Is called before each line: whoever has something on the terminal that the line would run into takes it
+// away. Null: nobody.
+MGE_API void before_log_lines(void (*make_room)());
+
 }  // namespace mge

@@ -98,7 +98,11 @@ std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule
             auto& step = schedule.steps[i];
             choices.push_back(step.is_dynamic ? Choice{}
                                               : bind(graph, graph.node(step.node), options, options_of(i)));
-            if (is_final) bound(i, choices.back().prepared);
+            if (!is_final) continue;
+            bound(i, choices.back().prepared);
+            if (options.progress)
+                options.progress(
+                    {"choosing algorithms", i + 1, schedule.steps.size(), graph.node(step.node).op->name});
         }
         return choices;
     };

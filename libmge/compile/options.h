@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libmge/base/threads.h"
+#include "libmge/base/work_observer.h"
 #include "libmge/kernel/select.h"
 #include "libmge/passes/graph_optimization.h"
 
@@ -98,6 +99,8 @@ struct CompileOptions {
     // What MGE_LOG shows of a compilation: 0 nothing; 1 a line for each pass that changed the graph and one
     // for the memory plan; 2 each replaced value as well.
     int log_level = 1;
+    // Is told how far the compilation is, which takes long when algorithms are measured; empty: nobody.
+    WorkObserver progress;
 };
 
 // UserError for options that contradict each other or do not exist; Error with code `device` for those that

@@ -44,7 +44,8 @@ PassOptions pass_options(const CompileOptions& options) {
                        .select = options.select,
                        .threads = options.threads,
                        .precision = options.precision,
-                       .log_level = options.log_level};
+                       .log_level = options.log_level,
+                       .progress = options.progress};
     if (options.measure_layouts) {
         result.select.profile = true;
         result.select.heuristic = false;
@@ -163,7 +164,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     make_steps(std::move(choices));
     make_step_reports(sources);
     make_value_reports();
-    // Neither outlives the compilation: the cache belongs to the caller.
+    // None of them outlives the compilation: cache and observer belong to the caller.
+    options_.progress = nullptr;
     options_.select.cache = nullptr;
     options_.select.profile = false;
     checks_first_run_ = options_.var_sanity_check_first_run;

@@ -223,10 +223,27 @@ double estimate(const Graph& graph, const OpInfo& reorder, bool per_item) {
     return total;
 }
 
+// Tells how many nodes of all graphs have been measured.
+class Told {
+public:
+    Told(const std::vector<Graph>& graphs, const WorkObserver& observer) : observer_(observer) {
+        for (auto& graph : graphs) total_ += graph.nodes().size();
+    }
+    void next(std::string_view op) {
+        if (observer_) observer_({"comparing layouts", done_, total_, op});
+        ++done_;
+    }
+
+private:
+    const WorkObserver& observer_;
+    size_t done_ = 0, total_ = 0;
+};
+
 // Sum of the measured times of the nodes that depend on the choice; nullopt when one was not measured.
-std::optional<double> measured(const Graph& graph, const PassOptions& options) {
+std::optional<double> measured(const Graph& graph, const PassOptions& options, Told& told) {
     double total = 0;
     for (auto& node : graph.nodes()) {
+        told.next(node.op->name);
         Operands operands = operands_of(graph, node, packs_weights(options));
         auto all = operands.inputs;
         all.insert(all.end(), operands.outputs.begin(), operands.outputs.end());
@@ -249,9 +266,10 @@ std::vector<double> costs_of(const std::vector<Graph>& graphs, const OpInfo& reo
                              const PassOptions& options) {
     std::vector<double> costs;
     bool per_item = options.select.same_between_batches;  // then not even the layout depends on the batch
+    Told told(graphs, options.progress);
     if (options.select.profile && !per_item)
         for (auto& graph : graphs)
-            if (auto cost = measured(graph, options)) costs.push_back(*cost);
+            if (auto cost = measured(graph, options, told)) costs.push_back(*cost);
     if (costs.size() == graphs.size()) return costs;
     costs.clear();
     for (auto& graph : graphs) costs.push_back(estimate(graph, reorder, per_item));

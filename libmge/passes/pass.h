@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libmge/base/threads.h"
+#include "libmge/base/work_observer.h"
 #include "libmge/graph/graph.h"
 #include "libmge/kernel/select.h"
 #include "libmge/passes/graph_optimization.h"
@@ -34,6 +35,8 @@ struct PassOptions {
     Precision precision = Precision::strict;
     // What MGE_LOG=passes shows: 0 nothing; 1 which passes changed the graph; 2 each value they replaced.
     int log_level = 1;
+    // Is told how far a pass is that takes long; empty: nobody.
+    WorkObserver progress;
 };
 
 // A pass of this level runs only when it is named or its switch is on.
