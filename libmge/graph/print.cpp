@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "libmge/base/number_text.h"
 #include "libmge/graph/graph.h"
 
 namespace mge {
@@ -34,9 +35,7 @@ std::string quoted(std::string_view raw) {
 std::string json_number(double value) {
     // JSON has no infinities and no NaN.
     if (!std::isfinite(value)) return quoted(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.17g", value);
-    return digits;
+    return decimal_text(value, 17);
 }
 
 template <class T, class Fn>

@@ -2,8 +2,9 @@
 #include "libmge/inspect/elements.h"
 
 #include <cmath>
-#include <cstdio>
 #include <limits>
+
+#include "libmge/base/number_text.h"
 
 namespace mge {
 
@@ -20,11 +21,7 @@ double element_at(const Tensor& tensor, int64_t index) {
     return result;
 }
 
-std::string element_text(double value) {
-    char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.9g", value);
-    return buffer;
-}
+std::string element_text(double value) { return decimal_text(value, 9); }
 
 std::string index_text(const Shape& shape, int64_t index) {
     std::string result;

@@ -5,6 +5,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/number_text.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump.h"
 #include "libmge/inspect/io_dump_format.h"
@@ -95,8 +96,9 @@ private:
             double bad = f.not_a_number ? NAN : INFINITY;
             f.mean = f.rms = f.deviation = bad;
         }
-        std::string result = format("min=%.3g max=%.3g mean=%.3g l2=%.3g", f.min, f.max, f.mean, f.rms);
-        return result + (f.count < 2 ? " sd=N/A" : format(" sd=%.3g", f.deviation));
+        auto shown = [](double value) { return decimal_text(value, 3); };
+        return text("min=", shown(f.min), " max=", shown(f.max), " mean=", shown(f.mean),
+                    " l2=", shown(f.rms), " sd=", f.count < 2 ? "N/A" : shown(f.deviation));
     }
 
     std::ostream& stream_;
@@ -141,7 +143,7 @@ std::string dump_head(const Tensor& plain) {
     std::string result = "[";
     int64_t n = plain.spec().numel();
     for (int64_t i = 0; i < std::min(n, shown_elements); ++i)
-        result += (i ? ", " : "") + format("%.4g", element_at(plain, i));
+        result += (i ? ", " : "") + decimal_text(element_at(plain, i), 4);
     return result + (n > shown_elements ? ", ...]" : "]");
 }
 

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/shape/transpose.h"
 
@@ -31,23 +30,21 @@ std::string value_text(const ParamValue& value) {
     }
     auto* d = std::get_if<double>(&value);
     MGE_CHECK(d, "lists of floats are not among the parameters of fusible operators");
-    char buffer[40];
-    std::snprintf(buffer, sizeof buffer, "%a", *d);
-    return buffer;
+    return hexadecimal_text(*d);
 }
 
-template <class Number>
-Number parse_number(std::string_view word, Number (*parse)(const char*, char**)) {
-    std::string text(word);
-    char* end = nullptr;
-    Number number = parse(text.c_str(), &end);
-    if (text.empty() || *end) throw_user(who, mge::text("'", text, "' is not a number"), ErrorClass::value);
-    return number;
+[[noreturn]] void fail_on_number(std::string_view word) {
+    throw_user(who, text("'", word, "' is not a number"), ErrorClass::value);
 }
-double parse_float(std::string_view word) { return parse_number<double>(word, std::strtod); }
+double parse_float(std::string_view word) {
+    if (auto value = parse_number(word)) return *value;
+    fail_on_number(word);
+}
 int64_t parse_int(std::string_view word) {
-    return parse_number<int64_t>(word,
-                                 [](const char* s, char** end) { return int64_t(std::strtoll(s, end, 10)); });
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size()) fail_on_number(word);
+    return value;
 }
 
 // Splits off what stands before `separator`.

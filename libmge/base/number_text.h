@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Numbers as text that is the same wherever a program runs: printf() and strtod() write and read a comma
+// where the program has asked for such a language (setlocale(); Python's locale.setlocale).
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+MGE_API std::string decimal_text(double value, int digits);  // as printf("%.*g")
+MGE_API std::string hexadecimal_text(double value);          // exact, as printf("%a"): "0x1.8p+0"
+// A whole word of either kind; std::nullopt for anything else and what is out of range.
+MGE_API std::optional<double> parse_number(std::string_view word);
+
+}  // namespace mge
