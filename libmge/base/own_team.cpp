@@ -64,7 +64,7 @@ void OwnTeam::finish() {
 
 void OwnTeam::run(int shares, Share fn, void* argument) {
     Ticks begin = ticks_now();
-    int width = kept_width_ ? kept_width_ : width_policy_.at(begin);
+    int width = choose_width(begin);
     fn_ = fn;
     argument_ = argument;
     pending_.store(uint32_t(shares), std::memory_order_relaxed);
@@ -84,10 +84,22 @@ void OwnTeam::run(int shares, Share fn, void* argument) {
         take_shares(region, 1);
         await_shares(own_share);
     }
-    if (has_lost_cpu_.load(std::memory_order_relaxed)) [[unlikely]] {
-        has_lost_cpu_.store(false, std::memory_order_relaxed);
-        width_policy_.lose_cpu(ticks_now());
-    }
+    if (has_lost_cpu_.load(std::memory_order_relaxed)) [[unlikely]]
+        lose_cpu();
+}
+
+int OwnTeam::choose_width(Ticks now) {
+    if (kept_width_) return kept_width_;
+    if (width_policy_.is_narrow()) [[unlikely]]
+        if (auto idle = idle_cpus_.look(now)) width_policy_.find_idle(*idle, now);
+    return width_policy_.at(now);
+}
+
+void OwnTeam::lose_cpu() {
+    has_lost_cpu_.store(false, std::memory_order_relaxed);
+    Ticks now = ticks_now();
+    if (!width_policy_.is_narrow()) idle_cpus_.start(now);
+    width_policy_.lose_cpu(now);
 }
 
 // Somebody who should have begun has not.

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "libmge/base/idle_cpus.h"
 #include "libmge/base/spin.h"
 #include "libmge/base/team_width.h"
 #include "libmge/base/thread_team.h"
@@ -53,6 +54,8 @@ private:
     void await_work(int member, Region seen);
     void take_shares(Region region, int first);
     bool claim(Region region, int share);
+    int choose_width(Ticks now);
+    void lose_cpu();
     void do_share(Region region, int share);
     void wake_member(int member);
     void await_shares(Ticks own_share);
@@ -62,6 +65,7 @@ private:
     const Ticks microsecond_ = ticks_per_microsecond();
     std::vector<std::unique_ptr<Member>> members_;
     TeamWidth width_policy_;
+    IdleCpus idle_cpus_;
     int kept_width_ = 0;
 
     // Written by the caller before a region is told.

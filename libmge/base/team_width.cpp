@@ -23,6 +23,11 @@ void TeamWidth::lose_cpu(Ticks now) {
     ++step_;
 }
 
+void TeamWidth::find_idle(double cpus, Ticks now) {
+    constexpr double tolerance = 0.25;  // the system's figures are rounded
+    if (step_ > 0 && cpus >= widths_[step_ - 1] - widths_[step_] - tolerance) widen(now);
+}
+
 void TeamWidth::widen(Ticks now) {
     widened_ = now;
     narrowed_ = now;

@@ -4,6 +4,7 @@
 // beside busy neighbours. A thread that loses its CPU in the middle of its share makes all others wait for a
 // time slice, some milliseconds, which costs more than doing its share costs. So whenever one was lost the
 // team becomes narrower for a pause; then it tries again, and each time this fails soon the pause doubles.
+// When the system says that enough CPUs are idle the pause ends at once.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,9 @@ public:
             widen(now);
         return widths_[step_];
     }
+    bool is_narrow() const { return step_ > 0; }
+    // So many CPUs have nothing to do, besides those of the team.
+    void find_idle(double cpus, Ticks now);
     // A thread has lost its CPU. What threads notice together counts once.
     void lose_cpu(Ticks now);
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <vector>
+
+#include "libmge/base/idle_cpus.h"
 
 namespace mge {
 namespace {
@@ -57,6 +60,33 @@ TEST(TeamWidth, WidensStepByStep) {
     for (TeamWidth::Ticks now = 3; now < 30; ++now)
         if (int w = width.at(now); widths.empty() || widths.back() != w) widths.push_back(w);
     EXPECT_EQ(widths, (std::vector{3, 4, 8}));
+}
+
+TEST(TeamWidth, IdleProcessorsEndThePause) {
+    TeamWidth width(8, pauses);
+    width.lose_cpu(1);
+    EXPECT_EQ(width.at(2), 4);
+    width.find_idle(3, 3);  // a team of 8 would have to share one
+    EXPECT_EQ(width.at(4), 4);
+    width.find_idle(4, 5);
+    EXPECT_EQ(width.at(6), 8);
+    width.find_idle(8, 7);
+    EXPECT_EQ(width.at(8), 8);
+}
+
+TEST(IdleTime, CountsUsableProcessorsOnly) {
+    const char* stat =
+        "cpu  10 0 10 400 5 0 0 0 0 0\n"
+        "cpu0 5 0 5 100 1 0 0 0 0 0\n"
+        "cpu1 5 0 5 200 2 0 0 0 0 0\n"
+        "cpu2 5 0 5 100 2 0 0 0 0 0\n"
+        "intr 1 2 3\n";
+    bool is_usable[1024] = {true, false, true};
+    EXPECT_EQ(idle_time(stat, is_usable), 203);
+    bool none[1024] = {};
+    EXPECT_EQ(idle_time(stat, none), std::nullopt);
+    EXPECT_EQ(idle_time("", is_usable), std::nullopt);
+    EXPECT_EQ(idle_time("cpu  1 2 3\ncpu0 1 2", is_usable), std::nullopt);
 }
 
 TEST(TeamWidth, OfOneThreadIsOne) {
