@@ -25,7 +25,9 @@ void TeamWidth::lose_cpu(Ticks now) {
 
 void TeamWidth::find_idle(double cpus, Ticks now) {
     constexpr double tolerance = 0.25;  // the system's figures are rounded
-    if (step_ > 0 && cpus >= widths_[step_ - 1] - widths_[step_] - tolerance) widen(now);
+    if (step_ == 0 || cpus < widths_[step_ - 1] - widths_[step_] - tolerance) return;
+    pause_ = pauses_.shortest;
+    widen(now);
 }
 
 void TeamWidth::widen(Ticks now) {

@@ -74,6 +74,23 @@ TEST(TeamWidth, IdleProcessorsEndThePause) {
     EXPECT_EQ(width.at(8), 8);
 }
 
+// Who was disturbed for long is not soon disturbed for long again.
+TEST(TeamWidth, IdleProcessorsMakePausesShortAgain) {
+    TeamWidth width(2, pauses);
+    TeamWidth::Ticks now = 100;
+    for (int i = 0; i < 4; ++i) {
+        width.lose_cpu(now);
+        while (width.at(now) == 1) ++now;
+    }
+    width.lose_cpu(now);
+    width.find_idle(1, now + 1);
+    EXPECT_EQ(width.at(now + 1), 2);
+    now += 17;  // calm enough
+    width.lose_cpu(now);
+    EXPECT_EQ(width.at(now + 9), 1);
+    EXPECT_EQ(width.at(now + 10), 2);
+}
+
 TEST(IdleTime, CountsUsableProcessorsOnly) {
     const char* stat =
         "cpu  10 0 10 400 5 0 0 0 0 0\n"
