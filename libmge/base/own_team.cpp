@@ -2,6 +2,7 @@
 #include "libmge/base/own_team.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -46,10 +47,23 @@ OwnTeam::OwnTeam(int threads)
     SignalsBlocked scope;
     try {
         for (int i = 1; i < threads; ++i) members_[size_t(i)]->thread = start_thread([this, i] { work(i); });
+        name_threads();
     } catch (...) {
         finish();
         throw;
     }
+}
+
+// Waits until each member has told its own name to the system's figures.
+void OwnTeam::name_threads() {
+    std::vector<pid_t> names{::gettid()};
+    for (int i = 1; i < threads(); ++i) {
+        auto& name = members_[size_t(i)]->thread_id;
+        name.wait(0);
+        names.push_back(name);
+    }
+    run_delay_.set_threads(std::move(names));
+    run_delay_.was_long(ticks_now());
 }
 
 OwnTeam::~OwnTeam() { finish(); }
@@ -98,6 +112,7 @@ int OwnTeam::choose_width(Ticks now) {
 void OwnTeam::lose_cpu() {
     has_lost_cpu_.store(false, std::memory_order_relaxed);
     Ticks now = ticks_now();
+    if (!run_delay_.was_long(now)) return;
     if (!width_policy_.is_narrow()) idle_cpus_.start(now);
     width_policy_.lose_cpu(now);
 }
@@ -159,6 +174,8 @@ bool OwnTeam::has_work(int member, Region seen) const {
 }
 
 void OwnTeam::work(int member) {
+    members_[size_t(member)]->thread_id = ::gettid();
+    members_[size_t(member)]->thread_id.notify_one();
     for (Region seen = 0;;) {
         await_work(member, seen);
         if (is_ending_.load(std::memory_order_relaxed)) return;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "libmge/base/idle_cpus.h"
+#include "libmge/base/run_delay.h"
 #include "libmge/base/spin.h"
 #include "libmge/base/team_width.h"
 #include "libmge/base/thread_team.h"
@@ -46,6 +47,7 @@ private:
         std::atomic<Region> claimed{0};     // the last region whose share of this number was claimed
         std::atomic<uint32_t> wake_ups{0};  // what it sleeps on
         std::atomic<bool> is_asleep{false};
+        std::atomic<pid_t> thread_id{0};
         std::thread thread;  // the caller has none
     };
 
@@ -54,6 +56,7 @@ private:
     void await_work(int member, Region seen);
     void take_shares(Region region, int first);
     bool claim(Region region, int share);
+    void name_threads();
     int choose_width(Ticks now);
     void lose_cpu();
     void do_share(Region region, int share);
@@ -66,6 +69,7 @@ private:
     std::vector<std::unique_ptr<Member>> members_;
     TeamWidth width_policy_;
     IdleCpus idle_cpus_;
+    RunDelay run_delay_;
     int kept_width_ = 0;
 
     // Written by the caller before a region is told.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Teams of threads: every share once, whoever takes it.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 
 #include "libmge/base/openmp_imports.h"
 #include "libmge/base/own_team.h"
+#include "libmge/base/run_delay.h"
 #include "libmge/base/start_thread.h"
 #include "libmge/base/thread_team.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
@@ -115,6 +117,36 @@ TEST(OwnTeam, MembersTakeNoSignals) {
     sigset_t own{};
     pthread_sigmask(SIG_BLOCK, nullptr, &own);
     EXPECT_FALSE(sigismember(&own, SIGINT));
+}
+
+// Two threads on one CPU wait for each other.
+TEST(RunDelay, CountsWaitsForACpu) {
+    if (!run_delay(::gettid())) GTEST_SKIP() << "the system does not count how long threads wait for a CPU";
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    std::atomic<bool> stop{false};
+    bool was_long = false;
+    start_thread([&] {
+        sched_setaffinity(0, sizeof one, &one);
+        std::thread neighbour([&] {
+            while (!stop) {
+            }
+        });
+        RunDelay delay;
+        delay.set_threads({::gettid()});
+        delay.was_long(ticks_now());
+        auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!was_long && std::chrono::steady_clock::now() < limit) {
+            Ticks until = ticks_now() + 50'000 * ticks_per_microsecond();
+            while (ticks_now() < until) {
+            }
+            was_long = delay.was_long(ticks_now());
+        }
+        stop = true;
+        neighbour.join();
+    }).join();
+    EXPECT_TRUE(was_long);
 }
 
 TEST(RunShares, InsideAShareThereIsOne) {
