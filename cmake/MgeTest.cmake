@@ -4,7 +4,7 @@ if(MGE_TESTS)
 endif()
 
 # Folders whose tests depend on the instruction set: they run on the best there is and on these older ones.
-set(MGE_ISA_FOLDERS kernel ops)
+set(MGE_ISA_FOLDERS kernel ops passes)
 set(MGE_ISA_TESTED avx2 sse4)
 
 # mge_test(NAME source…): one test program per folder below tests/, CTest label == folder. A large folder may have several,
