@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "libmge/device/cpu/memory_limit.h"
 #include "libmge/inspect/memory.h"
 
 namespace mge {
@@ -68,8 +69,8 @@ TEST_F(Memory, ComesFromTheCacheTheSecondTime) {
     EXPECT_LT(cpu_.memory().reserved, reserved);
 }
 
-// In the heap they would leave stretches that are advised to be huge pages: small allocations would take 2
-// MB.
+// In the heap they would leave stretches that are advised to be huge pages: small allocations would take
+// 2 MB.
 TEST_F(Memory, LargeBlocksLeaveNothingBehind) {
     constexpr size_t large = 5'000'000, small = 3000;
     auto seen = [] { return settled_process_memory(); };
@@ -102,6 +103,18 @@ TEST_F(Memory, LimitIsKeptAndNamed) {
                 HasSubstr("cannot allocate 2000000 bytes"));
     EXPECT_EQ(cpu_.memory().allocated, in_use) << "a refused request leaves nothing behind";
     cpu_.allocate(500'000);
+}
+
+TEST_F(Memory, WhatIsBesideCountsAgainstTheLimit) {
+    auto in_use = ptrdiff_t(cpu_.memory().allocated);
+    set_cpu_memory_limit(1'000'000, -in_use);
+    auto held = cpu_.allocate(500'000);
+    std::string counted = std::to_string(ptrdiff_t(cpu_.memory().allocated) - in_use);
+    EXPECT_THAT(message_of<MemoryError>([&] { cpu_.allocate(600'000); }),
+                HasSubstr(counted + " of the limit of 1000000 bytes are in use"));
+    add_beside_cpu_memory_limit(400'000);
+    EXPECT_THROW(cpu_.allocate(200'000), MemoryError);
+    cpu_.allocate(50'000);
 }
 
 TEST_F(Memory, AbsurdSizesAreRefused) {

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import struct
 import sys
 from pathlib import Path
@@ -459,6 +460,21 @@ class TestMemory:
         assert got.code == MEMORY
         assert "conv2d" in got.err or "mean" in got.err
         assert run("--mem-limit", "1K").code == MEMORY
+
+    def test_limit_that_was_given_is_told(self, run_tool, heavy):
+        """Not what is left of it, nor with the tool's own data added."""
+        needed = self.limited_bytes(run_tool("load_and_run", heavy, *SHORT).result["memory"])
+        seen = set()
+        for eighths in range(1, 9):
+            limit = needed * eighths // 8 - 4096
+            got = run_tool("load_and_run", heavy, *SHORT, "--mem-limit", str(limit))
+            assert got.code == MEMORY
+            (told,) = re.findall(r"limit (of|is) (\d+)", got.err)
+            assert int(told[1]) == limit, got.err
+            seen.add(told[0])
+        assert seen == {"of", "is"}, "both the allocator and the prediction refused"
+
+    def test_limit_that_is_wrong(self, run):
         for wrong in ("0", "x", "5X", "-1"):
             assert run(f"--mem-limit={wrong}").code == USAGE
 

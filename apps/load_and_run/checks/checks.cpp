@@ -8,6 +8,7 @@
 
 #include "apps/cli/array_file.h"
 #include "apps/load_and_run/checks/json.h"
+#include "libmge/device/cpu/memory_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/value_names.h"
 
@@ -27,7 +28,8 @@ void make_folder(const char* option, const std::string& path) {
 // when they are packed. `weights`: those that stay for sure.
 void limit_allocations(const Graph& graph, size_t weights, size_t limit) {
     // What is there already (the tool's own inputs, weights that were converted) does not count twice.
-    if (weights < limit) return device({}).set_memory_limit(device({}).memory().allocated + limit - weights);
+    if (weights < limit)
+        return set_cpu_memory_limit(limit, ptrdiff_t(weights) - ptrdiff_t(device({}).memory().allocated));
     size_t largest = 0;
     ValueId heaviest = no_value;
     for (size_t i = 0; i < graph.values().size(); ++i) {
@@ -112,8 +114,7 @@ void Checks::compiled(const Graph& graph, const TensorSpecs& inputs, const Compi
         MemoryReport m = program.memory();
         size_t unpacked = options.graph_opt.weight_preprocess.value_or(true) ? m.weights_in_file : 0;
         // No allocator of ours gives out what the program itself takes.
-        size_t beside = unpacked + m.program + graph_bytes(graph);
-        device({}).set_memory_limit(device({}).memory().limit - beside);
+        add_beside_cpu_memory_limit(ptrdiff_t(unpacked + m.program + graph_bytes(graph)));
     }
     if (!options_.save_plan.empty()) saved_.add(graph, options, program);
 }

@@ -11,6 +11,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/large_block.h"
+#include "libmge/device/cpu/memory_limit.h"
 
 namespace mge {
 namespace {
@@ -91,6 +92,10 @@ CachingAllocator& cpu_allocator() {
     return allocator;
 }
 
+void set_cpu_memory_limit(size_t bytes, ptrdiff_t beside) { cpu_allocator().set_limit(bytes, beside); }
+
+void add_beside_cpu_memory_limit(ptrdiff_t bytes) { cpu_allocator().add_beside_limit(bytes); }
+
 StorageRef CachingAllocator::allocate(size_t bytes) {
     constexpr size_t largest = size_t(1) << 46;
     if (bytes > largest)
@@ -113,13 +118,20 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
 void CachingAllocator::note_allocated(size_t bytes, size_t requested) {
     size_t now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     size_t limit = limit_.load(std::memory_order_relaxed);
-    if (limit && now > limit) [[unlikely]]
-        // The caller's StorageRef gives the block back and takes `bytes` off again.
-        throw MemoryError(text("cannot allocate ", requested, " bytes: ", now - bytes, " of the limit of ",
-                               limit, " bytes are in use"));
+    if (limit) [[unlikely]]
+        require_room(ptrdiff_t(now), ptrdiff_t(bytes), requested);
     size_t peak = peak_.load(std::memory_order_relaxed);
     while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }
+}
+
+void CachingAllocator::require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const {
+    auto limit = ptrdiff_t(limit_.load(std::memory_order_relaxed));
+    ptrdiff_t counted = now + beside_limit_.load(std::memory_order_relaxed);
+    // The caller's StorageRef gives the block back and takes `bytes` off again.
+    if (counted > limit)
+        throw MemoryError(text("cannot allocate ", requested, " bytes: ", counted - bytes,
+                               " of the limit of ", limit, " bytes are in use"));
 }
 
 Storage*& CachingAllocator::free_list(int size_class, size_t bytes) {

@@ -17,7 +17,11 @@ class CachingAllocator {
 public:
     StorageRef allocate(size_t bytes);
     MemoryStats stats() const;
-    void set_limit(size_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
+    void set_limit(size_t bytes, ptrdiff_t beside = 0) {
+        beside_limit_.store(beside, std::memory_order_relaxed);
+        limit_.store(bytes, std::memory_order_relaxed);
+    }
+    void add_beside_limit(ptrdiff_t bytes) { beside_limit_.fetch_add(bytes, std::memory_order_relaxed); }
     void reset_peak();
     void release_cached();
 
@@ -37,11 +41,13 @@ private:
     void keep_for_all(Storage* block);
     void free_block(Storage* storage);
     void note_allocated(size_t bytes, size_t requested);
+    void require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const;
 
     std::mutex mutex_;
     std::array<Storage*, small_classes> free_{};
     std::map<size_t, Storage*> free_large_;  // by their bytes
     std::atomic<size_t> allocated_{0}, reserved_{0}, in_heap_{0}, peak_{0}, limit_{0};
+    std::atomic<ptrdiff_t> beside_limit_{0};
 };
 
 CachingAllocator& cpu_allocator();
