@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli/numbers.h"
 
-#include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "libmge/base/byte_count.h"
 #include "libmge/base/error.h"
 
 namespace mge::cli {
@@ -34,18 +32,6 @@ bool is_between(const std::string& word, int64_t least, uint64_t most) {
     return value && *value <= most;
 }
 
-// 1024 to the power that a unit stands for; 0 for what is none.
-double factor_of(std::string unit) {
-    std::erase(unit, ' ');
-    std::ranges::transform(unit, unit.begin(), [](char c) { return char(std::toupper(uint8_t(c))); });
-    if (unit.empty() || unit == "B") return 1;
-    constexpr std::string_view prefixes = "KMGT";
-    size_t power = prefixes.find(unit[0]);
-    std::string rest = unit.substr(1);
-    bool is_unit = power != prefixes.npos && (rest.empty() || rest == "B" || rest == "IB");
-    return is_unit ? std::exp2(10 * double(power + 1)) : 0;
-}
-
 }  // namespace
 
 ValueCheck whole_number(int64_t least, uint64_t most) {
@@ -63,15 +49,11 @@ ValueCheck real_number(double least, double most) {
 }
 
 size_t parse_bytes(const char* option, const std::string& given, size_t least) {
-    double number = 0;
-    const char* end = given.data() + given.size();
-    auto [unit, error] = std::from_chars(given.data(), end, number);
-    double bytes = number * factor_of({unit, end});
-    bool is_good = error == std::errc() && factor_of({unit, end}) > 0 && bytes >= double(least);
-    if (!is_good || bytes > 0x1p62)
+    auto bytes = byte_count(given);
+    if (!bytes || *bytes < least)
         throw_user(option, text("'", given, "' is no number of bytes such as 65536, 64K or 1.5GiB"),
                    ErrorClass::value);
-    return size_t(bytes);
+    return size_t(*bytes);
 }
 
 }  // namespace mge::cli

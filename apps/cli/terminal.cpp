@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdint>
-
 #include "libmge/base/env.h"
 
 namespace mge::cli {
@@ -26,22 +24,6 @@ std::string paint(int descriptor, Paint color, const std::string& text) {
     if (!colors_allowed || env_string("NO_COLOR") || env_string("TERM") == "dumb" || !::isatty(descriptor))
         return text;
     return "\033[" + std::to_string(int(color)) + "m" + text + "\033[0m";
-}
-
-std::string printable(const std::string& text) {
-    std::string result;
-    for (char c : text) {
-        bool is_control = uint8_t(c) < 0x20 || c == 0x7f;
-        if (!is_control) {
-            result += c;
-        } else if (c == '\n') {
-            result += "\\n";
-        } else {
-            constexpr char digits[] = "0123456789abcdef";
-            result += {'\\', 'x', digits[uint8_t(c) >> 4], digits[c & 15]};
-        }
-    }
-    return result;
 }
 
 }  // namespace mge::cli

@@ -19,9 +19,16 @@ struct KeygenJob {
     bool force = false;
 };
 
-int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
+// By a file, or by a link that leads nowhere: it would be followed to a place that nobody named.
+bool is_taken(const std::string& path) {
     std::error_code unknown;  // writing tells it better
-    if (!job.force && std::filesystem::is_regular_file(job.out, unknown))
+    auto there = std::filesystem::status(path, unknown);
+    return std::filesystem::is_regular_file(there) ||
+           (!std::filesystem::exists(there) && std::filesystem::is_symlink(path, unknown));
+}
+
+int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
+    if (!job.force && is_taken(job.out))
         throw cli::UsageError(
             text("'", job.out, "' exists; files encrypted by it could never be opened again"),
             "choose another name, or --force");
@@ -29,7 +36,8 @@ int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
     fill_random(key.span());
     SecretBytes digits = format_key(key);
     write_file_atomically(
-        job.out, [&](std::ostream& stream) { stream << text_of(digits); }, FileReaders::owner);
+        job.out, [&](std::ostream& stream) { stream << text_of(digits); }, FileReaders::owner,
+        job.force ? Replace::yes : Replace::no);
     cli::Json result{{"output", job.out}, {"cipher", job.cipher}, {"key_bytes", key.size()}};
     if (job.cipher == container_cipher) result["key_id"] = key_id(key);
     std::cout << "wrote a key for " << job.cipher << " to '" << job.out << "'";

@@ -43,17 +43,6 @@ std::string percent_text(std::optional<double> share) {
     return share ? cli::format_number(100 * *share, 1) + "%" : not_known;
 }
 
-std::string printable(const std::string& name) {
-    std::string result = valid_utf8(name);
-    for (size_t i = 0; i < result.size(); ++i) {
-        auto byte = uint8_t(result[i]);
-        bool is_c1 = byte == 0xC2 && i + 1 < result.size() && uint8_t(result[i + 1]) < 0xA0;
-        if (is_c1) result.erase(i, 1);
-        if (is_c1 || byte < 0x20 || byte == 0x7F) result[i] = '?';
-    }
-    return result;
-}
-
 std::string shortened(const std::string& name) {
     constexpr size_t longest = 100;
     std::string result = printable(name.substr(0, 2 * longest));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "libmge/base/utf8.h"  // printable
 #include "libmge/inspect/profile.h"
 
 namespace mge::profile {
@@ -16,8 +17,7 @@ std::string shapes_text(const std::vector<Extents>& shapes, const char* separato
 std::string time_text(double seconds);  // 12.34 µs, 1.234 ms, 1.234 s
 std::string scaled_text(std::optional<double> value, double base, const char* unit, int decimals = 2);
 std::string percent_text(std::optional<double> share);
-// A name of a stranger as a terminal may have it: no control characters, and in a table not endlessly long.
-std::string printable(const std::string& name);
+// A name of a stranger as a terminal may have it: printable, and in a table not endlessly long.
 std::string shortened(const std::string& name);
 // The layout of a step's first result, empty when it is plain.
 std::string layout_of(const Profile& profile, const ProfileStep& step);

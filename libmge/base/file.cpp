@@ -2,19 +2,27 @@
 #include "libmge/base/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <list>
 #include <map>
 #include <mutex>
+#include <streambuf>
+#include <utility>
+#include <vector>
 
 #include "libmge/base/error.h"
+#include "libmge/base/file_limit.h"
 #include "libmge/base/pages.h"
 #include "libmge/base/per_process.h"
 
@@ -25,11 +33,11 @@ namespace {
     int code = errno;
     std::string message = text("cannot ", action, " '", path, "': ", std::strerror(code));
     if (code == ENOMEM) throw MemoryError(message);
-    throw UserError(message);
+    throw FileError(message, code);
 }
 
 struct Descriptor {
-    int fd;
+    int fd = -1;
     ~Descriptor() {
         if (fd >= 0) ::close(fd);
     }
@@ -47,61 +55,26 @@ std::string behind_links(const std::string& path) {
     return at;
 }
 
-// A new file that gets its name when it is whole. Until then it has none, so that nothing is left of it when
-// the process dies; where the file system has no such files, or /proc is missing, it has another name.
-class NewFile {
-public:
-    NewFile(const std::string& path, FileReaders readers)
-        : path_(path),
-          target_(behind_links(path)),
-          temporary_(text(target_, ".part.", ::getpid())),
-          readers_(readers) {
-        mode_t mode = readers == FileReaders::owner ? S_IRUSR | S_IWUSR : 0666;
-        ::unlink(temporary_.c_str());  // what a killed process of the same number left
-        size_t slash = target_.rfind('/');
-        std::string folder = slash == target_.npos ? "." : target_.substr(0, slash + 1);
-        file_.fd = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
-        if (file_.fd >= 0 && ::access(link().c_str(), W_OK) == 0) return;
-        if (file_.fd >= 0) ::close(file_.fd);
-        file_.fd = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (file_.fd < 0) throw_system(path_, "create");
-        is_named_ = true;
-    }
-    ~NewFile() {
-        if (is_named_) ::unlink(temporary_.c_str());
-    }
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
+std::string folder_of(const std::string& path) {
+    size_t slash = path.rfind('/');
+    return slash == path.npos ? "./" : path.substr(0, slash + 1);
+}
 
-    // Where it can be opened.
-    std::string link() const { return text("/proc/self/fd/", file_.fd); }
-    std::string place() const { return is_named_ ? temporary_ : link(); }
-
-    // On the disk, and under its name.
-    void finish() {
-        if (::fsync(file_.fd) != 0) throw_system(path_, "flush");
-        keep_mode();
-        if (!is_named_ &&
-            ::linkat(AT_FDCWD, link().c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0)
-            throw_system(path_, "name");
-        is_named_ = true;
-        if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_system(path_, "replace");
-        is_named_ = false;
+// A name in the target's folder that nobody can guess.
+std::string unguessable_name(const std::string& target) {
+    std::array<uint8_t, 12> random;
+    for (size_t got = 0; got < random.size();) {
+        ssize_t n = ::getrandom(random.data() + got, random.size() - got, 0);
+        if (n < 0 && errno != EINTR) throw_system(target, "draw a random name for");
+        got += size_t(std::max<ssize_t>(n, 0));
     }
-
-private:
-    // New content is for those that the old was for.
-    void keep_mode() {
-        struct stat old {};
-        if (readers_ == FileReaders::anyone && ::stat(target_.c_str(), &old) == 0)
-            (void)!::fchmod(file_.fd, old.st_mode & 0777);
+    std::string name = folder_of(target) + ".part.";
+    for (uint8_t byte : random) {
+        name += "0123456789abcdef"[byte >> 4];
+        name += "0123456789abcdef"[byte & 15];
     }
-
-    std::string path_, target_, temporary_;
-    FileReaders readers_;
-    Descriptor file_{-1};
-    bool is_named_ = false;
-};
+    return name;
+}
 
 // The files that are mapped now: first byte → end.
 struct Mappings {
@@ -125,14 +98,130 @@ Mappings& mappings() {
     return tables.get();
 }
 
-// `path` is what errors name.
-void write_stream(const std::string& place, const std::string& path,
-                  const std::function<void(std::ostream&)>& write) {
-    std::ofstream stream(place, std::ios::binary | std::ios::trunc);
-    if (!stream) throw_system(path, "create");
-    write(stream);
-    stream.flush();
-    if (!stream) throw_system(path, "write");
+// Writes to a descriptor. What errors name is the path.
+class DescriptorBuffer : public std::streambuf {
+public:
+    explicit DescriptorBuffer(int fd) : fd_(fd) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
+    int code() const { return code_; }  // errno of what failed
+
+protected:
+    int overflow(int c) override {
+        if (!flush()) return traits_type::eof();
+        if (!traits_type::eq_int_type(c, traits_type::eof())) sputc(traits_type::to_char_type(c));
+        return traits_type::not_eof(c);
+    }
+    std::streamsize xsputn(const char* data, std::streamsize n) override {
+        if (n < epptr() - pptr()) return std::streambuf::xsputn(data, n);
+        return flush() && write_all(data, size_t(n)) ? n : 0;
+    }
+    int sync() override { return flush() ? 0 : -1; }
+
+private:
+    bool flush() {
+        bool is_written = write_all(pbase(), size_t(pptr() - pbase()));
+        setp(buffer_.data(), buffer_.data() + buffer_.size());
+        return is_written;
+    }
+    bool write_all(const char* data, size_t n) {
+        while (n > 0) {
+            ssize_t done = ::write(fd_, data, n);
+            if (done < 0 && errno == EINTR) continue;
+            if (done < 0) code_ = errno;
+            if (done <= 0) return false;
+            data += done;
+            n -= size_t(done);
+        }
+        return true;
+    }
+
+    int fd_, code_ = 0;
+    std::array<char, 65536> buffer_;
+};
+
+// Opening a pipe would wait for ever when nobody opens its other end.
+int open_without_waiting(const std::string& path) {
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) throw_system(path, "open");
+    return fd;
+}
+
+// What was read from pipes: a pipe gives its content once, and a file is opened more than once.
+struct KeptPipe {
+    dev_t device = 0;
+    ino_t inode = 0;
+    Descriptor content;
+};
+struct KeptPipes {
+    std::mutex mutex;
+    std::list<KeptPipe> pipes;
+
+    KeptPipe* find(const struct stat& info) {
+        for (auto& pipe : pipes)
+            if (pipe.device == info.st_dev && pipe.inode == info.st_ino) return &pipe;
+        return nullptr;
+    }
+};
+
+KeptPipes& kept_pipes() {
+    static KeptPipes pipes;
+    return pipes;
+}
+
+// Whether somebody writes to a pipe, or has written. Who opens it first may be a moment ahead of the other.
+bool has_writer(int fd, int patience_ms) {
+    pollfd waiting{fd, POLLIN, 0};
+    int ready = 0;
+    do ready = ::poll(&waiting, 1, patience_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+void copy_pipe(int from, int to, const std::string& path) {
+    FileBudget budget(path, 0);
+    std::vector<char> part(size_t(1) << 16);
+    for (;;) {
+        ssize_t n = ::read(from, part.data(), part.size());
+        if (n < 0 && errno == EAGAIN) {
+            has_writer(from, -1);
+            continue;
+        }
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) throw_system(path, "read");
+        if (n == 0) return;
+        budget.take(uint64_t(n));
+        for (ssize_t done = 0; done < n;) {
+            ssize_t written = ::write(to, part.data() + done, size_t(n - done));
+            if (written < 0 && errno == EINTR) continue;
+            if (written < 0) throw_system(path, "keep what came from");
+            done += written;
+        }
+    }
+}
+
+// A descriptor of what a pipe gave: now, or when it was opened before.
+int kept_pipe(int fd, const struct stat& info, const std::string& path) {
+    constexpr int patience_ms = 1000;
+    KeptPipes& kept = kept_pipes();
+    std::lock_guard lock(kept.mutex);
+    KeptPipe* pipe = kept.find(info);
+    if (has_writer(fd, pipe ? 0 : patience_ms)) {
+        Descriptor content{::memfd_create("mge_input", MFD_CLOEXEC)};
+        if (content.fd < 0) throw_system(path, "keep what comes from");
+        copy_pipe(fd, content.fd, path);
+        struct stat copied {};
+        bool is_empty = ::fstat(content.fd, &copied) == 0 && copied.st_size == 0;
+        if (!pipe) {
+            pipe = &kept.pipes.emplace_back();
+            pipe->device = info.st_dev;
+            pipe->inode = info.st_ino;
+        }
+        if (!is_empty || pipe->content.fd < 0) std::swap(pipe->content.fd, content.fd);
+    }
+    if (!pipe) throw UserError(text("cannot read '", path, "': it is a pipe that nobody writes to"));
+    // Opened anew, so that every reader begins at the first byte.
+    int fresh = ::open(text("/proc/self/fd/", pipe->content.fd).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fresh < 0) throw_system(path, "open what came from");
+    return fresh;
 }
 
 // A device or a pipe: there is nothing to keep whole, and renaming would replace it by a file.
@@ -143,12 +232,34 @@ bool is_special(const std::string& path) {
 
 }  // namespace
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
-    Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    if (file.fd < 0) throw_system(path, "open");
+int open_input(const std::string& path) {
+    Descriptor file{open_without_waiting(path)};
     struct stat info {};
     if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
-    if (!S_ISREG(info.st_mode)) throw UserError(text("cannot read '", path, "': it is not a regular file"));
+    if (S_ISREG(info.st_mode)) return std::exchange(file.fd, -1);
+    if (S_ISFIFO(info.st_mode)) return kept_pipe(file.fd, info, path);
+    throw UserError(text("cannot read '", path, "': it is not a regular file or a pipe"));
+}
+
+std::string read_text(const std::string& path) {
+    Descriptor file{open_input(path)};
+    struct stat info {};
+    if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
+    std::string content(size_t(info.st_size), '\0');
+    for (size_t at = 0; at < content.size();) {
+        ssize_t n = ::pread(file.fd, content.data() + at, content.size() - at, off_t(at));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) throw_system(path, "read");
+        if (n == 0) content.resize(at);  // it became shorter meanwhile
+        at += size_t(n);
+    }
+    return content;
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+    Descriptor file{open_input(path)};
+    struct stat info {};
+    if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
     auto size = size_t(info.st_size);
     // First what holds the mapping: it is given back whatever fails.
     std::shared_ptr<MappedFile> mapped(new MappedFile(path));
@@ -196,12 +307,96 @@ bool release_pages(std::span<const std::byte> bytes) {
     return true;
 }
 
+NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace)
+    : path_(path), readers_(readers), replace_(replace), is_special_(is_special(path)) {
+    if (is_special_) {
+        descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        if (descriptor_ < 0) throw_system(path_, "create");
+        return;
+    }
+    target_ = replace == Replace::yes ? behind_links(path) : path;
+    unsigned mode = readers == FileReaders::owner ? S_IRUSR | S_IWUSR : 0666;
+    if (!open_nameless(mode)) open_named(mode);
+}
+
+NewFile::~NewFile() {
+    if (is_named_) ::unlink(temporary_.c_str());
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+// It gets its name through /proc.
+bool NewFile::open_nameless(unsigned mode) {
+    descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+    if (descriptor_ >= 0 && ::access(link().c_str(), W_OK) == 0) return true;
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = -1;
+    return false;
+}
+
+void NewFile::open_named(unsigned mode) {
+    temporary_ = unguessable_name(target_);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (descriptor_ < 0) throw_system(path_, "create");
+    is_named_ = true;
+}
+
+std::string NewFile::link() const { return text("/proc/self/fd/", descriptor_); }
+
+// New content is for those that the old was for.
+void NewFile::keep_mode() {
+    struct stat old {};
+    if (readers_ == FileReaders::anyone && ::stat(target_.c_str(), &old) == 0)
+        (void)!::fchmod(descriptor_, old.st_mode & 0777);
+}
+
+// Where nothing has the name, not even a link that leads nowhere.
+void NewFile::give_new_name() {
+    const char* source = temporary_.c_str();
+    std::string nameless = link();
+    if (!is_named_) {
+        if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+            throw_system(path_, "create");
+        return;
+    }
+    if (::renameat2(AT_FDCWD, source, AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) == 0) {
+        is_named_ = false;
+        return;
+    }
+    // Some file systems know no such renaming; the destructor takes the first name away.
+    if (errno != EINVAL || ::link(source, target_.c_str()) != 0) throw_system(path_, "create");
+}
+
+void NewFile::give_name() {
+    if (!is_named_) {
+        temporary_ = unguessable_name(target_);
+        if (::linkat(AT_FDCWD, link().c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+            throw_system(path_, "name");
+        is_named_ = true;
+    }
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_system(path_, "replace");
+    is_named_ = false;
+}
+
+void NewFile::finish() {
+    if (is_special_) return;
+    if (::fsync(descriptor_) != 0) throw_system(path_, "flush");
+    if (replace_ == Replace::no) return give_new_name();
+    keep_mode();
+    give_name();
+}
+
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
-                           FileReaders readers) {
+                           FileReaders readers, Replace replace) {
     if (path == "-") throw UserError("cannot write to '-': it is no file; one of that name is './-'");
-    if (is_special(path)) return write_stream(path, path, write);
-    NewFile file(path, readers);
-    write_stream(file.place(), path, write);
+    NewFile file(path, readers, replace);
+    DescriptorBuffer buffer(file.descriptor());
+    std::ostream stream(&buffer);
+    write(stream);
+    stream.flush();
+    if (!stream) {
+        errno = buffer.code();
+        throw_system(path, "write");
+    }
     file.finish();
 }
 

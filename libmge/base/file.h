@@ -8,8 +8,26 @@
 #include <string>
 
 #include "libmge/base/api.h"
+#include "libmge/base/error.h"
 
 namespace mge {
+
+// The system refused: with its errno.
+class MGE_API FileError : public UserError {
+public:
+    FileError(const std::string& message, int system_code) : UserError(message), system_code_(system_code) {}
+    int system_code() const { return system_code_; }
+
+private:
+    int system_code_;
+};
+
+// Opens a file to read it; the caller closes the descriptor, which is that of a regular file. What comes from
+// a pipe (`<(…)`) is read to its end first, as far as file_limit() allows, and kept: opened again it has the
+// same content. UserError for anything else, and for a pipe that nobody writes to: nothing waits for ever.
+MGE_API int open_input(const std::string& path);
+
+MGE_API std::string read_text(const std::string& path);
 
 // A whole file mapped read-only. Keep the pointer as long as any byte is used.
 class MGE_API MappedFile {
@@ -41,11 +59,43 @@ MGE_API std::span<std::byte> whole_pages(std::span<const std::byte> bytes);
 // content).
 enum class FileReaders { anyone, owner };
 
-// Writes a file whole or not at all: `write` fills a new file in the folder of `path`, which is flushed and
-// takes its name, and the permissions of a file that has it, only when everything succeeded; a symbolic link
-// stays, what it leads to is written. Throws UserError (cannot create, disk full, …); the old file
-// then still stands. A process that dies leaves nothing, where the file system has files without a name.
+// What a new file may replace.
+enum class Replace { yes, no };
+
+// A file that is written whole or not at all. Until finish() it has no name, so that nothing is left of it
+// when the process dies; where the file system has no such files it has a name that nobody can guess, which
+// is taken by no link and no other file. finish() flushes it to the disk and gives it its name, and the
+// permissions of a file that has it. A symbolic link stays, what it leads to is written; with Replace::no
+// neither a file nor a link may be there. A device or a pipe is written to as it is.
+// Throws UserError (cannot create, disk full, …); the old file then still stands.
+class MGE_API NewFile {
+public:
+    explicit NewFile(const std::string& path, FileReaders readers = FileReaders::anyone,
+                     Replace replace = Replace::yes);
+    ~NewFile();
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    int descriptor() const { return descriptor_; }  // to write to, until finish()
+    void finish();
+
+private:
+    bool open_nameless(unsigned mode);
+    void open_named(unsigned mode);
+    std::string link() const;  // where the nameless file can be reached
+    void keep_mode();
+    void give_new_name();
+    void give_name();
+
+    std::string path_, target_, temporary_;
+    FileReaders readers_;
+    Replace replace_;
+    int descriptor_ = -1;
+    bool is_named_ = false, is_special_ = false;
+};
+
+// A NewFile that `write` fills.
 MGE_API void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
-                                   FileReaders readers = FileReaders::anyone);
+                                   FileReaders readers = FileReaders::anyone, Replace replace = Replace::yes);
 
 }  // namespace mge

@@ -21,9 +21,7 @@
 
 namespace mge {
 
-// The text with replacement characters for what is no UTF-8.
-MGE_API std::string valid_utf8(std::string_view raw);
-
+// Text that is no UTF-8 is written with replacement characters.
 class MGE_API JsonWriter {
 public:
     // With `inside_html` no text can end the <script> element that the document stands in.

@@ -9,6 +9,7 @@
 
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
+#include "libmge/base/utf8.h"
 
 namespace mge {
 namespace {
@@ -83,7 +84,7 @@ void log_line(LogChannel channel, const std::string& line) {
 void log_warning(const std::string& line) {
     if (!add_seen(line)) return;
     make_room();
-    std::fprintf(stderr, "mge: warning: %s\n", line.c_str());
+    std::fprintf(stderr, "mge: warning: %s\n", printable(line).c_str());
 }
 
 }  // namespace mge

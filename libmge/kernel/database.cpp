@@ -6,12 +6,15 @@
 #include <algorithm>
 
 #include "libmge/base/error.h"
+#include "libmge/base/file_limit.h"
 
 namespace mge {
 namespace {
 
 // Longer than any transaction of many writers on a slow disk takes.
 constexpr int busy_timeout_ms = 30'000;
+// Bytes of a text or of a whole row: those that a cache holds are a few thousand long.
+constexpr int longest_value = 1 << 24;
 
 }  // namespace
 
@@ -42,10 +45,15 @@ bool Statement::step() {
     return code == SQLITE_ROW;
 }
 
-void Statement::reset() { sqlite3_reset(get()); }
+void Statement::reset() {
+    sqlite3_reset(get());
+    text_bytes_ = 0;
+}
 
 std::string Statement::text(int column) const {
     auto* bytes = static_cast<const char*>(sqlite3_column_blob(get(), column));
+    text_bytes_ += uint64_t(sqlite3_column_bytes(get(), column));
+    FileBudget(database_->path(), 0).take(text_bytes_);
     return bytes ? std::string(bytes, size_t(sqlite3_column_bytes(get(), column))) : std::string();
 }
 
@@ -56,6 +64,12 @@ Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
     db_.reset(opened);
     if (code != SQLITE_OK) fail();
     sqlite3_busy_timeout(opened, busy_timeout_ms);
+    // Others may have written the file: what stands in it is a table, and nothing that computes.
+    for (int option :
+         {SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_TRUSTED_SCHEMA})
+        sqlite3_db_config(opened, option, 0, nullptr);
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, longest_value);
 }
 
 Database::Database(std::span<const std::byte> file, std::string label) : Database(":memory:", Mode::write) {

@@ -41,6 +41,7 @@ private:
     sqlite3_stmt* get() const { return statement_.get(); }
 
     const Database* database_;
+    mutable uint64_t text_bytes_ = 0;  // read since the statement began
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
@@ -62,6 +63,7 @@ public:
     int changes() const { return sqlite3_changes(db_.get()); }
     sqlite3* handle() const { return db_.get(); }
     [[noreturn]] void fail() const;  // with SQLite's last message
+    const std::string& path() const { return path_; }
 
 private:
     struct Close {

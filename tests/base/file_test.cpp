@@ -11,23 +11,27 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
+#include "libmge/base/byte_count.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
+#include "libmge/base/file_limit.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/threads.h"
+#include "libmge/base/utf8.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class Files : public testing::Test {
 protected:
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("mge_file_" + std::to_string(::getpid()));
-    void SetUp() override { std::filesystem::create_directories(folder_); }
+    std::filesystem::path folder_ = new_folder("mge_file");
     void TearDown() override { std::filesystem::remove_all(folder_); }
     std::string path(const char* name) const { return (folder_ / name).string(); }
     size_t count() const {
@@ -101,6 +105,114 @@ TEST_F(Files, ErrorsNameThePath) {
     EXPECT_THROW(MappedFile::open(folder_.string()), UserError);
     EXPECT_THROW(write_file_atomically("/nonexistent-folder/a", [](std::ostream&) {}), UserError);
     EXPECT_THROW(write_file_atomically("/dev/full", [](std::ostream& s) { s << "x"; }), UserError);
+}
+
+// Whoever can write into the folder plants links by every name that can be guessed.
+TEST_F(Files, LinksThatWerePlantedAreNotFollowed) {
+    std::ofstream(path("victim")) << "precious";
+    for (int near = -5; near < 5; ++near)
+        for (auto* form : {"a.part.", ".a.part.", ".part.", "a.", ".a."})
+            std::filesystem::create_symlink(path("victim"), path(form) + std::to_string(::getpid() + near));
+    write_file_atomically(path("a"), [](std::ostream& s) { s << "new"; });
+    EXPECT_FALSE(std::filesystem::is_symlink(path("a")));
+    EXPECT_EQ(read_text(path("a")), "new");
+    EXPECT_EQ(read_text(path("victim")), "precious");
+}
+
+TEST_F(Files, NothingIsReplacedThatMustNotBe) {
+    auto write = [&](const char* name) {
+        write_file_atomically(
+            path(name), [](std::ostream& s) { s << "new"; }, FileReaders::owner, Replace::no);
+    };
+    write("fresh");
+    EXPECT_EQ(read_text(path("fresh")), "new");
+    EXPECT_THROW(write("fresh"), UserError);
+    std::filesystem::create_symlink(path("nowhere"), path("dangling"));
+    EXPECT_THROW(write("dangling"), UserError);
+    EXPECT_FALSE(std::filesystem::exists(path("nowhere")));
+    EXPECT_EQ(count(), 2u);
+}
+
+TEST_F(Files, LongNamesLeaveRoomForTheTemporaryOne) {
+    std::string name(255, 'n');
+    write_file_atomically(path(name.c_str()), [](std::ostream& s) { s << "x"; });
+    EXPECT_EQ(read_text(path(name.c_str())), "x");
+}
+
+TEST_F(Files, APipeThatNobodyWritesToIsRefused) {
+    ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+    EXPECT_THAT([&] { MappedFile::open(path("pipe")); },
+                testing::ThrowsMessage<UserError>(HasSubstr("a pipe that nobody writes to")));
+    EXPECT_THROW(read_text("/dev/zero"), UserError);
+}
+
+TEST_F(Files, WhatComesFromAPipeIsReadAgainAndAgain) {
+    std::string content(300'000, 'c');
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    std::thread writer([&] {
+        for (size_t at = 0; at < content.size();)
+            at += size_t(::write(ends[1], &content[at], content.size() - at));
+        ::close(ends[1]);
+    });
+    std::string place = text("/dev/fd/", ends[0]);
+    EXPECT_EQ(read_text(place), content);
+    writer.join();
+    auto mapped = MappedFile::open(place);
+    ASSERT_EQ(mapped->bytes().size(), content.size());
+    release_pages(mapped->bytes());
+    EXPECT_EQ(mapped->bytes()[70'000], std::byte{'c'});
+    EXPECT_EQ(read_text(place), content);
+    ::close(ends[0]);
+}
+
+TEST_F(Files, APipeGivesNoMoreThanTheLimit) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], "more than that", 14), 14);
+    ::close(ends[1]);
+    set_file_limit(10);
+    EXPECT_THAT([&] { read_text(text("/dev/fd/", ends[0])); },
+                testing::ThrowsMessage<ModelError>(
+                    AllOf(HasSubstr("asks for 14 B of memory"), HasSubstr("--file-limit"))));
+    set_file_limit(uint64_t(1) << 30);
+    ::close(ends[0]);
+}
+
+TEST(FileBudget, CountsWhatWasTaken) {
+    std::string label = "a";
+    set_file_limit(100);
+    FileBudget small(label, 20), large(label, 1000);
+    small.take(60);
+    EXPECT_THROW(small.take(41), ModelError);
+    small.take(40);
+    large.take(1000);
+    EXPECT_THROW(FileBudget(label, 0).take(uint64_t(1) << 33, uint64_t(1) << 33), ModelError);
+    set_file_limit(uint64_t(1) << 30);
+}
+
+TEST(ByteCount, IsReadAndWritten) {
+    EXPECT_EQ(byte_count("1.5KiB"), 1536u);
+    EXPECT_EQ(byte_count("2 gb"), uint64_t(2) << 30);
+    EXPECT_EQ(byte_count("7"), 7u);
+    for (auto* wrong : {"", "-1", "x", "1X", "nan", "1e300"}) EXPECT_EQ(byte_count(wrong), std::nullopt);
+    EXPECT_EQ(byte_count_text(1536), "1.5 KiB");
+    EXPECT_EQ(byte_count_text(700), "700 B");
+    EXPECT_EQ(byte_count_text(uint64_t(3) << 30), "3 GiB");
+}
+
+TEST(Utf8, StrangersTextBreaksNothing) {
+    EXPECT_EQ(printable("a\x1b[31m\nb\x7f\t"), "a\\x1b[31m\\nb\\x7f\\x09");
+    EXPECT_EQ(printable("\u00e4\u4e16\U0001f600"), "\u00e4\u4e16\U0001f600");
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "31m"),
+              "\\u009b31m");
+    EXPECT_EQ(printable("\u202eabc\u2028"), "\\u202eabc\\u2028");
+    EXPECT_EQ(printable("\xff\xfe"), "\\xff\\xfe");
+    EXPECT_EQ(with_escaped_bytes("\xff\u00e4\n"), "\\xff\u00e4\n");
+    EXPECT_EQ(valid_utf8("\xff"), "\xef\xbf\xbd");
+    EXPECT_TRUE(is_utf8("\u00e4\U0001f600"));
+    EXPECT_FALSE(is_utf8("\xed\xa0\x80"));
 }
 
 TEST_F(Files, ADeviceIsWrittenToAndStaysOne) {

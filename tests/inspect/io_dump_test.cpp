@@ -17,6 +17,7 @@
 #include "libmge/inspect/io_dump_run.h"
 #include "libmge/mge.h"
 #include "tests/harness/expect_error.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -28,10 +29,7 @@ const std::string recorded = MGE_TEST_DATA "/oracle/io_dump";
 
 class IoDumpFiles : public testing::Test {
 protected:
-    void SetUp() override {
-        folder_ = std::filesystem::temp_directory_path() / ("mge_io_dump_" + std::to_string(::getpid()));
-        std::filesystem::create_directories(folder_);
-    }
+    void SetUp() override { folder_ = new_folder("mge_io_dump"); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     std::string path(const std::string& name) const { return (folder_ / name).string(); }
     std::filesystem::path folder_;

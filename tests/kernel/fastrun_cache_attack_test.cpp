@@ -20,6 +20,7 @@
 #include "tests/harness/nightly.h"
 #include "tests/kernel/failing_disk.h"
 #include "tests/kernel/sample_problem.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -29,10 +30,8 @@ using Sample = SampleProblem;
 
 class CacheUnderAttack : public testing::Test {
 protected:
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("mge_attack_" + std::to_string(::getpid()));
+    std::filesystem::path folder_ = new_folder("mge_attack");
     std::string path_ = (folder_ / "cache.sqlite").string();
-    void SetUp() override { std::filesystem::create_directories(folder_); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     void start_afresh() {
         for (auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);

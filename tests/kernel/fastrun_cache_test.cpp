@@ -13,6 +13,7 @@
 #include "libmge/kernel/explain_miss.h"
 #include "libmge/kernel/problem_text.h"
 #include "tests/kernel/sample_problem.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -26,10 +27,8 @@ using Sample = SampleProblem;
 
 class CacheFile : public testing::Test {
 protected:
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("mge_cache_" + std::to_string(::getpid()));
+    std::filesystem::path folder_ = new_folder("mge_cache");
     std::string path_ = (folder_ / "cache.sqlite").string();
-    void SetUp() override { std::filesystem::create_directories(folder_); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 
     // As another program, or a faulty disk, might change it.

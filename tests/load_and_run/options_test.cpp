@@ -17,6 +17,7 @@
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/affinity.h"
 #include "tests/model/sample_models.h"
+#include "tests/new_folder.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -26,9 +27,7 @@ using testing::HasSubstr;
 
 class Folder {
 public:
-    Folder() : path_(std::filesystem::temp_directory_path() / ("mge_options_" + std::to_string(::getpid()))) {
-        std::filesystem::create_directories(path_);
-    }
+    Folder() : path_(new_folder("mge_options")) {}
     ~Folder() { std::filesystem::remove_all(path_); }
     std::string write(const std::string& name, const std::string& text) const {
         std::filesystem::create_directories((path_ / name).parent_path());

@@ -15,6 +15,7 @@
 #include "libmge/device/device.h"
 #include "libmge/model/model.h"
 #include "tests/model/sample_models.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -30,8 +31,7 @@ struct Ran {
 class LoadAndRun : public testing::Test {
 protected:
     void SetUp() override {
-        folder_ = std::filesystem::temp_directory_path() / ("mge_load_and_run_" + std::to_string(::getpid()));
-        std::filesystem::create_directories(folder_);
+        folder_ = new_folder("mge_load_and_run");
         write_model(path("sum.mge"), sample_models()[1]);
         write_model(path("join.mge"), sample_models()[0]);
     }

@@ -21,6 +21,7 @@
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
 #include "tests/harness/nightly.h"
+#include "tests/new_folder.h"
 #include "tests/out_of_memory/failing_allocations.h"
 
 namespace mge::test {
@@ -177,8 +178,7 @@ protected:
         EXPECT_GT(failed, tries / 4);
     }
     Report* report_ = nullptr;
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("mge_memory_" + std::to_string(::getpid()));
+    std::filesystem::path folder_ = new_folder("mge_memory");
 };
 
 class EveryAllocation : public InChildren, public testing::WithParamInterface<const char*> {};

@@ -15,6 +15,7 @@
 #include "libmge/eager/tape.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -76,10 +77,7 @@ bool child_succeeds(Fn&& fn) {
 
 class Fork : public testing::Test {
 protected:
-    void SetUp() override {
-        folder_ = std::filesystem::temp_directory_path() / ("mge_fork_" + std::to_string(getpid()));
-        std::filesystem::create_directories(folder_);
-    }
+    void SetUp() override { folder_ = new_folder("mge_fork"); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     std::filesystem::path folder_;
 };

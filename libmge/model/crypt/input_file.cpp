@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/crypt/input_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "libmge/base/error.h"
+#include "libmge/base/file.h"
 
 namespace mge {
 namespace {
@@ -17,19 +17,15 @@ std::string reason(int code) { return std::strerror(code); }
 
 }  // namespace
 
-InputFile::InputFile(std::string path) : path_(std::move(path)) {
-    // Opening a pipe that nobody writes to would wait for ever.
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd_ < 0) throw UserError(text("cannot open '", path_, "': ", reason(errno)));
+InputFile::InputFile(std::string path) : path_(std::move(path)), fd_(open_input(path_)) {
     struct stat info {};
-    bool known = ::fstat(fd_, &info) == 0;
-    int code = errno;
-    if (known && S_ISREG(info.st_mode)) {
+    if (::fstat(fd_, &info) == 0) {
         bytes_ = uint64_t(info.st_size);
         return;
     }
+    int code = errno;
     ::close(fd_);
-    throw UserError(text("cannot read '", path_, "': ", known ? "it is not a regular file" : reason(code)));
+    throw UserError(text("cannot read '", path_, "': ", reason(code)));
 }
 
 InputFile::~InputFile() { ::close(fd_); }

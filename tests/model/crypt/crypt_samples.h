@@ -15,6 +15,7 @@
 #include "libmge/model/crypt/hex.h"
 #include "libmge/model/crypt/key.h"
 #include "libmge/model/crypt/secret_bytes.h"
+#include "tests/new_folder.h"
 
 namespace mge::test {
 
@@ -63,14 +64,12 @@ inline void write_file(const std::string& path, std::span<const std::byte> conte
 
 class InFolder : public testing::Test {
 protected:
-    void SetUp() override { std::filesystem::create_directories(folder_); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     std::string path(const std::string& name) const { return (folder_ / name).string(); }
     size_t file_count() const {
         return size_t(std::distance(std::filesystem::directory_iterator(folder_), {}));
     }
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("mge_crypt_" + std::to_string(::getpid()));
+    std::filesystem::path folder_ = new_folder("mge_crypt");
 };
 
 // The message of the CryptoError that fn throws, "" when it throws nothing; any other error passes through.
