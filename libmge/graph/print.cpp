@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/utf8.h"
 #include "libmge/graph/graph.h"
 
 namespace mge {
@@ -12,12 +13,12 @@ std::string value_name(const Graph& graph, ValueId id) {
     if (id == no_value) return "-";
     auto& value = graph.value(id);
     std::string name = text(value.is_constant() ? "c" : value.is_input ? "in" : "v", id);
-    return value.name.empty() ? name : name + ":" + value.name;
+    return value.name.empty() ? name : name + ":" + printable(value.name);
 }
 
 std::string quoted(std::string_view raw) {
     std::string result = "\"";
-    for (unsigned char c : raw) {
+    for (unsigned char c : valid_utf8(raw)) {
         if (c == '"' || c == '\\') {
             result += '\\';
             result += char(c);

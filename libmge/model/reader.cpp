@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "libmge/base/file.h"
+#include "libmge/base/file_limit.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/utf8.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
 #include "mge_generated.h"
@@ -18,6 +20,7 @@ namespace {
 
 // What flatbuffers' verifier may spend on a file: nesting and number of tables.
 constexpr size_t max_depth = 64, max_tables = 4'000'000;
+constexpr size_t longest_shown = 60;  // of a text in an error
 
 template <class T>
 using Vector = flatbuffers::Vector<T>;
@@ -25,7 +28,7 @@ using Vector = flatbuffers::Vector<T>;
 class Reader {
 public:
     Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::string& label)
-        : bytes_(bytes), owner_(std::move(owner)), label_(label) {}
+        : bytes_(bytes), owner_(std::move(owner)), label_(label), budget_(label, bytes.size()) {}
 
     Model read() {
         read_header();
@@ -46,7 +49,15 @@ private:
     [[noreturn]] void fail(const Args&... what) const {
         throw ModelError(text("'", label_, "' is not a valid model: ", what...));
     }
-    static std::string string(const flatbuffers::String* s) { return s ? s->str() : std::string(); }
+    // Tables of a flatbuffer may share their parts: a small file could ask for copies of a long text over and
+    // over.
+    std::string string(const flatbuffers::String* s) const {
+        if (!s) return {};
+        budget_.take(s->size());
+        std::string_view text(s->c_str(), s->size());
+        if (!is_utf8(text)) fail("a text is no UTF-8: '", printable(text.substr(0, longest_shown)), "'");
+        return std::string(text);
+    }
 
     // Iterates over a vector that may be missing.
     template <class T>
@@ -64,6 +75,7 @@ private:
         if (vector && vector->size() &&
             reinterpret_cast<uintptr_t>(vector->Data()) % flatbuffers::AlignOf<T>())
             fail("a list of the graph is not aligned");
+        if (vector) budget_.take(vector->size(), sizeof(uint64_t));
         return {vector};
     }
 
@@ -116,8 +128,18 @@ private:
         return result;
     }
 
+    // What lies between the parts of a file means nothing, and is zero: nothing can hide there, and damage
+    // shows.
+    void check_padding(size_t begin, size_t end) const {
+        end = std::min(end, bytes_.size());
+        for (size_t at = begin; at < end; ++at)
+            if (bytes_[at] != std::byte{0}) fail("byte ", at, ", between its parts, is not zero");
+    }
+
     void read_tensors() {
-        size_t available = bytes_.size() - std::min<size_t>(header_.data_offset, bytes_.size());
+        size_t start = std::min<size_t>(header_.data_offset, bytes_.size());
+        size_t available = bytes_.size() - start;
+        check_padding(header_.graph_offset + header_.graph_bytes, start);
         size_t index = 0, end = 0;
         for (auto* t : list(table_->tensors())) {
             std::string where = text("tensor ", index++);
@@ -128,12 +150,14 @@ private:
                 fail(where, ": lies outside of the file");
             // In order and apart: a small file cannot ask for its bytes to be read over and over.
             if (t->offset() < end) fail(where, ": overlaps the tensor before it");
+            check_padding(start + end, start + t->offset());
             end = t->offset() + t->bytes();
             const std::byte* data = bytes_.data() + header_.data_offset + t->offset();
             if (checksum(data, t->bytes()) != t->checksum())
                 fail(where, " (", spec, ") is damaged (checksum)");
             tensors_.emplace_back(spec, borrow_storage(data, t->bytes(), owner_));
         }
+        check_padding(start + end, bytes_.size());
     }
 
     const Tensor& tensor(int index, const std::string& where) const {
@@ -312,6 +336,7 @@ private:
     std::span<const std::byte> bytes_;
     std::shared_ptr<const void> owner_;
     const std::string& label_;
+    mutable FileBudget budget_;
     ModelHeader header_;
     const file::Model* table_ = nullptr;
     Tensors tensors_;

@@ -3,6 +3,7 @@
 
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/utf8.h"
 #include "libmge/base/version.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
@@ -16,6 +17,14 @@ template <class T>
 using Offset = flatbuffers::Offset<T>;
 template <class T>
 using Offsets = std::vector<Offset<T>>;
+
+// A reader refuses other text.
+Offset<flatbuffers::String> utf8(Builder& b, const std::string& text) {
+    if (!is_utf8(text))
+        throw_user("write_model", mge::text("the text '", printable(text), "' is no UTF-8"),
+                   ErrorClass::value);
+    return b.CreateString(text);
+}
 
 // Places tensors in the data section, one behind the other.
 class DataSection {
@@ -70,8 +79,7 @@ struct AttributeWriter {
         return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::number, 0, v);
     }
     Offset<file::Attribute> operator()(const std::string& v) const {
-        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::text, 0, 0,
-                                     b.CreateString(v));
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::text, 0, 0, utf8(b, v));
     }
     Offset<file::Attribute> operator()(const IntList& v) const {
         return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::integers, 0, 0, 0,
@@ -85,8 +93,7 @@ struct AttributeWriter {
 
 Offset<file::Value> describe(Builder& b, const Value& value, DataSection& data) {
     auto dims = value.spec.shape.dims();
-    return file::CreateValue(b, b.CreateString(value.name),
-                             b.CreateString(std::string(name_of(value.spec.dtype))),
+    return file::CreateValue(b, utf8(b, value.name), b.CreateString(std::string(name_of(value.spec.dtype))),
                              b.CreateVector(dims.data(), dims.size()), value.spec.shape.is_known(),
                              value.is_constant() ? data.add(value.constant) : -1);
 }
@@ -97,14 +104,14 @@ Offset<file::Node> describe(Builder& b, const Node& node) {
         attributes.push_back(std::visit(AttributeWriter{b, name}, value));
     return file::CreateNode(b, b.CreateString(std::string(node.op->name)), uint32_t(node.op->version),
                             b.CreateVector(attributes), b.CreateVector(node.inputs),
-                            b.CreateVector(node.outputs), b.CreateString(node.name));
+                            b.CreateVector(node.outputs), utf8(b, node.name));
 }
 
 Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& data) {
     std::vector<int> inputs, outputs;
     for (auto& t : test.inputs) inputs.push_back(data.add(t));
     for (auto& t : test.outputs) outputs.push_back(data.add(t));
-    return file::CreateTestCase(b, b.CreateString(test.name), b.CreateVector(inputs), b.CreateVector(outputs),
+    return file::CreateTestCase(b, utf8(b, test.name), b.CreateVector(inputs), b.CreateVector(outputs),
                                 test.max_error.value_or(-1));
 }
 
@@ -117,7 +124,7 @@ void build_graph(Builder& b, const Model& model, DataSection& data) {
     for (auto& test : model.test_cases) tests.push_back(describe(b, test, data));
     Offsets<file::Entry> metadata;
     for (auto& [key, value] : model.metadata)
-        metadata.push_back(file::CreateEntry(b, b.CreateString(key), b.CreateString(value)));
+        metadata.push_back(file::CreateEntry(b, utf8(b, key), utf8(b, value)));
     b.Finish(file::CreateModel(b, b.CreateString(text("mge ", version)), b.CreateVector(values),
                                b.CreateVector(nodes), b.CreateVector(model.graph.inputs()),
                                b.CreateVector(model.graph.outputs()), b.CreateVector(data.describe(b)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/model.h"
 
+#include <flatbuffers/flatbuffers.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +16,14 @@
 #include "libmge/device/device.h"
 #include "libmge/model/container.h"
 #include "libmge/ops/all.h"
+#include "mge_generated.h"
 #include "tests/model/sample_models.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 // Bytes at an aligned address, as a mapped file has them.
@@ -61,6 +65,19 @@ void reseal(std::span<std::byte> bytes) {
     std::memcpy(bytes.data(), &header, sizeof header);
 }
 
+// The file around a graph without tensors.
+std::string around(const flatbuffers::FlatBufferBuilder& graph) {
+    ModelHeader header;
+    header.graph_offset = sizeof header;
+    header.graph_bytes = graph.GetSize();
+    header.data_offset = align_model_offset(sizeof header + graph.GetSize());
+    std::string bytes(header.data_offset, '\0');
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + sizeof header, graph.GetBufferPointer(), graph.GetSize());
+    reseal(std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+}
+
 TEST(Model, ComesBackAsItWasWritten) {
     Model model = sample_models()[0];
     Image image(written(model));
@@ -88,10 +105,10 @@ TEST(Model, UsesWeightsInPlace) {
 }
 
 TEST(Model, WrittenToAFileIsWholeOrNotThere) {
-    auto path = std::filesystem::temp_directory_path() / "mge_model_test.mge";
+    auto path = new_folder("mge_model") / "a.mge";
     write_model(path.string(), sample_models()[0]);
     EXPECT_EQ(read_model(path.string()).metadata.at("author"), "test");
-    std::filesystem::remove(path);
+    std::filesystem::remove_all(path.parent_path());
     EXPECT_THROW(write_model("/nonexistent-folder/x.mge", sample_models()[0]), UserError);
 }
 
@@ -189,6 +206,71 @@ TEST(Model, TensorsThatOverlapAreRefused) {
     ASSERT_EQ(patched, 1);
     reseal(bytes);
     EXPECT_THAT(message_of(image), HasSubstr("overlaps the tensor before it"));
+}
+
+TEST(Model, WhatLiesBetweenItsPartsIsZero) {
+    std::string good = written(sample_models()[0]);
+    ModelHeader header;
+    std::memcpy(&header, good.data(), sizeof header);
+    int refused = 0;
+    for (size_t at = sizeof header; at < good.size(); ++at) {
+        std::string bytes = good;
+        bytes[at] ^= 1;
+        Image image(bytes);
+        std::string message = message_of(image);
+        EXPECT_NE(message, "no error") << "byte " << at;
+        refused += message.find(text("byte ", at, ", between its parts, is not zero")) != message.npos;
+    }
+    EXPECT_GT(refused, 0);
+    Image longer(good + std::string("\0\0x", 3));
+    reseal(longer.bytes());
+    EXPECT_THAT(message_of(longer), HasSubstr("between its parts"));
+}
+
+TEST(Model, TextIsUtf8) {
+    Model model = sample_models()[0];
+    std::string name = "w\u00e4chter\u4e16";
+    model.graph.value(model.graph.inputs()[0]).name = name;
+    std::string good = written(model);
+    Model again = Image(good).read();
+    EXPECT_EQ(again.graph.value(again.graph.inputs()[0]).name, name);
+    for (auto& bad : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80"}) {
+        std::string bytes = good;
+        size_t at = bytes.find(name);
+        ASSERT_NE(at, bytes.npos);
+        bytes.replace(at, std::strlen(bad), bad);
+        Image image(bytes);
+        reseal(image.bytes());
+        EXPECT_THAT(message_of(image), HasSubstr("is no UTF-8: '\\x"));
+        model.graph.value(model.graph.inputs()[0]).name = bad;
+        EXPECT_THROW(written(model), UserError);
+    }
+}
+
+// Every node by the same long name, which the file holds once.
+TEST(Model, NamesThatNodesShareAreCounted) {
+    constexpr int nodes = 20'000;
+    constexpr size_t name_bytes = 200'000;
+    namespace fb = flatbuffers;
+    fb::FlatBufferBuilder b;
+    auto name = b.CreateString(std::string(name_bytes, 'x'));
+    auto dtype = b.CreateString("float32");
+    std::vector<int64_t> dims{1};
+    std::vector<fb::Offset<file::Value>> values;
+    auto shape = b.CreateVector(dims);
+    for (int i = 0; i <= nodes; ++i) values.push_back(file::CreateValue(b, name, dtype, shape, true, -1));
+    std::vector<fb::Offset<file::Node>> list;
+    auto copy = b.CreateString("copy");
+    for (int i = 0; i < nodes; ++i)
+        list.push_back(file::CreateNode(b, copy, 1, 0, b.CreateVector(std::vector<int>{i}),
+                                        b.CreateVector(std::vector<int>{i + 1}), name));
+    b.Finish(file::CreateModel(b, 0, b.CreateVector(values), b.CreateVector(list),
+                               b.CreateVector(std::vector<int>{0}), b.CreateVector(std::vector<int>{nodes})));
+    std::string bytes = around(b);
+    ASSERT_LT(bytes.size(), size_t(8) << 20);
+    Image image(bytes);
+    EXPECT_THAT(message_of(image), AllOf(HasSubstr("'test.mge' asks for 1 GiB of memory"),
+                                         HasSubstr("--file-limit (MGE_FILE_LIMIT) raises that")));
 }
 
 // 20,000 truncations, flips and splices of small models: a typed error or a model, never anything else.

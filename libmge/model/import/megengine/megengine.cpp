@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libmge/base/utf8.h"
 #include "libmge/model/import/megengine/build_graph.h"
 #include "libmge/model/import/megengine/decode.h"
 #include "libmge/model/import/megengine/families.h"
@@ -79,11 +80,21 @@ TestCase make_test_case(const BuiltGraph& built, const Tensors& values, const st
     return test;
 }
 
+// Names may be in any encoding: what is no UTF-8 in them is escaped.
+void escape_names(Model& model) {
+    for (ValueId id = 0; id < ValueId(model.graph.values().size()); ++id)
+        if (auto& name = model.graph.value(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
+    for (NodeId id = 0; id < NodeId(model.graph.nodes().size()); ++id)
+        if (auto& name = model.graph.node(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
+    for (auto& [key, value] : model.metadata) value = with_escaped_bytes(value);
+}
+
 Model to_model(ModelRecord record, BuiltGraph built) {
     Model model;
     model.graph = std::move(built.graph);
     model.format = std::move(record.format);
     model.metadata = std::move(record.metadata);
+    escape_names(model);
     return model;
 }
 
