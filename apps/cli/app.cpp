@@ -11,8 +11,10 @@
 #include "apps/cli/arguments.h"
 #include "apps/cli/completion.h"
 #include "apps/cli/man_page.h"
+#include "apps/cli/numbers.h"
 #include "apps/cli/terminal.h"
 #include "libmge/base/error.h"
+#include "libmge/base/file_limit.h"
 #include "libmge/base/version.h"
 
 namespace mge::cli {
@@ -86,6 +88,12 @@ void App::add_global_flags() {
     // For the help only: rewrite_arguments has read the files before CLI11 sees the arguments.
     app.add_option("--flagfile", flag_file_, "Read flags from a file, one per line; # starts a comment")
         ->type_name("FILE")
+        ->group(group);
+    auto limit_files = [](const std::string& size) { set_file_limit(parse_bytes("--file-limit", size)); };
+    app.add_option_function<std::string>("--file-limit", limit_files,
+                                         "How much memory one file may ask for, if it is not as large itself")
+        ->default_str("1GiB")
+        ->type_name("SIZE")
         ->group(group);
     app.set_version_flag("--version", invocation_.tool + ' ' + version)->group(group);
     app.add_flag("--print-man", wants_man_)->group("");

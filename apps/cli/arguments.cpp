@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "apps/cli/tool.h"
 #include "libmge/base/error.h"
+#include "libmge/base/file.h"
+#include "libmge/base/file_limit.h"
 
 namespace mge::cli {
 namespace {
@@ -69,14 +71,24 @@ private:
         std::string file = std::filesystem::weakly_canonical(path, error).string();
         if (std::ranges::find(open_, file) != open_.end())
             throw UsageError(text("--flagfile: '", path, "' reads itself"), "take that line out of the file");
-        std::ifstream stream(path);
-        if (!stream || std::filesystem::is_directory(path, error))
-            throw UsageError(text("--flagfile: '", path, "' cannot be read"),
-                             "give the path of a text file with one flag per line");
+        std::istringstream stream(content_of(path));
         open_.push_back(file);
         Strings flags = expand(parse(stream, path));
         open_.pop_back();
         return flags;
+    }
+
+    // Files that name others again and again could grow without end.
+    std::string content_of(const std::string& path) {
+        std::string content;
+        try {
+            content = read_text(path);
+        } catch (const UserError& e) {
+            throw UsageError(text("--flagfile: ", e.what()),
+                             "give the path of a text file with one flag per line");
+        }
+        budget_.take(content.size() + sizeof(std::string), memory_per_byte_of_text);
+        return content;
     }
 
     static Strings parse(std::istream& stream, const std::string& path) {
@@ -97,6 +109,8 @@ private:
     }
 
     Strings open_;  // the files being read, outermost first
+    const std::string label_ = "--flagfile";
+    FileBudget budget_{label_, 0};
 };
 
 }  // namespace

@@ -17,6 +17,12 @@ namespace mge::cli {
 // does. ModelError (exit code 5) names the file and what is wrong with it.
 Tensor read_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& label);
+// How large the whole of an array has to be, header and data, that starts with these bytes: as many of them
+// as there are up to npy_header_bytes.
+inline constexpr size_t npy_header_bytes = size_t(1) << 16;
+size_t npy_size(std::span<const std::byte> start, const std::string& label);
+// What an entry says of its size is compared with its header, and with what a file may ask for
+// (libmge/base/file_limit.h), before it is unpacked.
 std::map<std::string, Tensor> read_npz(const std::string& path);
 // One by one, for archives that are larger than memory should be: the names of the arrays, and one of them
 // (UserError when there is none of that name).

@@ -12,22 +12,27 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/file_limit.h"
 #include "libmge/device/device.h"
 
 namespace mge::cli {
 namespace {
-
-// Headers may claim any size: no more memory than this is taken for an image.
-constexpr int64_t most_pixels = int64_t(1) << 28;
 
 template <class... Args>
 [[noreturn]] void fail(const std::string& label, const Args&... what) {
     throw ModelError(text("'", label, "' is not a readable image: ", what...));
 }
 
-Tensor new_image(const std::string& label, int64_t height, int64_t width, int channels) {
-    if (height < 1 || width < 1 || height > most_pixels / width)
-        fail(label, "it is ", width, " x ", height, " pixels; 1 to ", most_pixels, " in all are read");
+// Headers may claim any size.
+void check_size(const std::string& label, size_t file_bytes, int64_t height, int64_t width,
+                uint64_t bytes_per_pixel) {
+    if (height < 1 || width < 1) fail(label, "it is ", width, " x ", height, " pixels");
+    int64_t pixels = 0;
+    if (__builtin_mul_overflow(height, width, &pixels)) pixels = INT64_MAX;
+    FileBudget(label, file_bytes).take(uint64_t(pixels), bytes_per_pixel);
+}
+
+Tensor new_image(int64_t height, int64_t width, int channels) {
     return empty_tensor({DType::u8, {1, height, width, channels}, {}});
 }
 
@@ -41,12 +46,13 @@ Tensor decode_png(std::span<const std::byte> bytes, const std::string& label) {
     if (!png_image_begin_read_from_memory(&image, bytes.data(), bytes.size())) fail(label, image.message);
     image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16-bit values are scaled to 8 bits, not given another gamma
     bool is_color = image.format & PNG_FORMAT_FLAG_COLOR;
-    Tensor with_alpha = new_image(label, image.height, image.width, is_color ? 4 : 2);
+    check_size(label, bytes.size(), image.height, image.width, is_color ? 4 + 3 : 2 + 1);
+    Tensor with_alpha = new_image(image.height, image.width, is_color ? 4 : 2);
     image.format = is_color ? PNG_FORMAT_RGBA : PNG_FORMAT_GA;
     if (!png_image_finish_read(&image, nullptr, with_alpha.data(), 0, nullptr)) fail(label, image.message);
 
     int channels = is_color ? 3 : 1;
-    Tensor result = new_image(label, image.height, image.width, channels);
+    Tensor result = new_image(image.height, image.width, channels);
     const auto* from = with_alpha.data<uint8_t>();
     auto* to = result.data<uint8_t>();
     for (int64_t i = 0, n = int64_t(image.height) * image.width; i < n; ++i, from += channels + 1)
@@ -68,7 +74,10 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& label) {
     check(
         tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &color_space));
     bool is_grey = color_space == TJCS_GRAY;
-    Tensor result = new_image(label, height, width, is_grey ? 1 : 3);
+    // A progressive one keeps all coefficients, of two bytes, beside the image.
+    int channels = is_grey ? 1 : 3;
+    check_size(label, bytes.size(), height, width, uint64_t(channels) * 3);
+    Tensor result = new_image(height, width, channels);
     check(tjDecompress2(decoder.get(), data, bytes.size(), result.data<uint8_t>(), width, 0, height,
                         is_grey ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING));
     return result;
@@ -87,10 +96,11 @@ public:
             fail(label_, "its largest value is ", largest, ", 1 to 255 are read");
         if (at_ >= text_.size()) fail(label_, "its pixels are missing");
         ++at_;
-        Tensor result = new_image(label_, height, width, channels);
-        size_t size = result.spec().bytes();
+        check_size(label_, text_.size(), height, width, uint64_t(channels));
+        size_t size = size_t(height) * size_t(width) * size_t(channels);
         if (text_.size() - at_ < size)
             fail(label_, "its pixels need ", size, " bytes, there are ", text_.size() - at_);
+        Tensor result = new_image(height, width, channels);
         std::memcpy(result.data(), text_.data() + at_, size);
         return result;
     }

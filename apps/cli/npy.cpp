@@ -27,18 +27,35 @@ public:
     NpyParser(std::span<const std::byte> bytes, const std::string& label) : bytes_(bytes), label_(label) {}
 
     Tensor parse() {
+        Description array = describe();
+        size_t needed = array.count * array.type.bytes;
+        if (data_.size() != needed)
+            fail("shape ", array.shape, " needs ", needed, " bytes of data, there are ", data_.size());
+        return copy(array.type, array.shape, array.count);
+    }
+
+    // Of header and data, by the header alone.
+    size_t size() {
+        Description array = describe();
+        return (bytes_.size() - data_.size()) + array.count * array.type.bytes;
+    }
+
+private:
+    struct Description {
+        ElementType type;
+        Shape shape;
+        size_t count;
+    };
+
+    Description describe() {
         read_header();
         ElementType type = element_type(value_of("'descr'"));
         if (value_of("'fortran_order'").substr(0, 4) == "True")
             fail("it is in Fortran order; save it with numpy.ascontiguousarray");
         Shape shape = parse_shape(value_of("'shape'"));
-        auto count = size_t(checked_numel(label_, shape));
-        if (data_.size() != count * type.bytes)
-            fail("shape ", shape, " needs ", count * type.bytes, " bytes of data, there are ", data_.size());
-        return copy(type, shape, count);
+        return {type, shape, size_t(checked_numel(label_, shape))};
     }
 
-private:
     template <class... Args>
     [[noreturn]] void fail(const Args&... what) const {
         throw ModelError(text("'", label_, "' is not a readable .npy array: ", what...));
@@ -120,16 +137,25 @@ private:
     std::string_view header_;
 };
 
-}  // namespace
-
-Tensor parse_npy(std::span<const std::byte> bytes, const std::string& label) {
+template <class Fn>
+auto with_model_errors(const std::string& label, const Fn& read) {
     try {
-        return NpyParser(bytes, label).parse();
+        return read();
     } catch (const ModelError&) {
         throw;
     } catch (const UserError& e) {  // a shape too large to exist
         throw ModelError(text("'", label, "' is not a readable .npy array: ", e.what()));
     }
+}
+
+}  // namespace
+
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& label) {
+    return with_model_errors(label, [&] { return NpyParser(bytes, label).parse(); });
+}
+
+size_t npy_size(std::span<const std::byte> start, const std::string& label) {
+    return with_model_errors(label, [&] { return NpyParser(start, label).size(); });
 }
 
 Tensor read_npy(const std::string& path) { return parse_npy(MappedFile::open(path)->bytes(), path); }

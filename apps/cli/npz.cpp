@@ -2,12 +2,14 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "apps/cli/array_file.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/file_limit.h"
 
 namespace mge::cli {
 namespace {
@@ -80,21 +82,69 @@ std::string npy_bytes(const Tensor& tensor) {
     return result;
 }
 
-Tensor read_entry(zip_t* archive, zip_uint64_t index, const std::string& path, std::string& name) {
-    zip_stat_t info;
-    if (zip_stat_index(archive, index, 0, &info) != 0 || !info.name)
-        throw ModelError(text("'", path, "': entry ", index, " is damaged"));
-    name = info.name;
-    std::string label = path + ":" + name;
-    if (info.size / largest_expansion > info.comp_size + 1)
-        throw ModelError(
-            text("'", label, "' claims ", info.size, " bytes from ", info.comp_size, " compressed ones"));
-    std::unique_ptr<zip_file_t, CloseEntry> file(zip_fopen_index(archive, index, 0));
-    std::vector<std::byte> bytes(info.size);
-    if (!file || zip_fread(file.get(), bytes.data(), bytes.size()) != zip_int64_t(bytes.size()))
-        throw ModelError(text("'", label, "' cannot be unpacked: ", zip_strerror(archive)));
+// An archive and what its entries may ask for together.
+struct Source {
+    Archive archive;
+    std::string label;
+    FileBudget budget;
+
+    Source(Archive opened, std::string name, uint64_t file_bytes)
+        : archive(std::move(opened)), label(std::move(name)), budget(label, file_bytes) {}
+    Source(const Source&) = delete;
+};
+
+// One entry of an archive, unpacked only as far as its own header says it is long.
+class Entry {
+public:
+    Entry(Source& source, zip_uint64_t index) : source_(source) {
+        if (zip_stat_index(archive(), index, 0, &info_) != 0 || !info_.name)
+            throw ModelError(text("'", source.label, "': entry ", index, " is damaged"));
+        name_ = info_.name;
+        label_ = source.label + ":" + name_;
+        if (info_.size / largest_expansion > info_.comp_size + 1)
+            throw ModelError(text("'", label_, "' claims ", info_.size, " bytes from ", info_.comp_size,
+                                  " compressed ones"));
+        file_.reset(zip_fopen_index(archive(), index, 0));
+        if (!file_) fail();
+    }
+    const std::string& name() const { return name_; }
+
+    Tensor read() {
+        std::vector<std::byte> bytes(std::min<uint64_t>(info_.size, npy_header_bytes));
+        unpack(bytes);
+        size_t needed = npy_size(bytes, label_);
+        if (info_.size != needed)
+            throw ModelError(text("'", label_, "' is not a readable .npy array: it has ", info_.size,
+                                  " bytes, its header asks for ", needed));
+        // The bytes, and the tensor that is made of them.
+        source_.budget.take(needed, 2);
+        size_t start = bytes.size();
+        bytes.resize(needed);
+        unpack(std::span(bytes).subspan(start));
+        return parse_npy(bytes, label_);
+    }
+
+private:
+    zip_t* archive() const { return source_.archive.get(); }
+    [[noreturn]] void fail() const {
+        throw ModelError(text("'", label_, "' cannot be unpacked: ", zip_strerror(archive())));
+    }
+    void unpack(std::span<std::byte> bytes) {
+        if (zip_fread(file_.get(), bytes.data(), bytes.size()) != zip_int64_t(bytes.size())) fail();
+    }
+
+    Source& source_;
+    zip_stat_t info_{};
+    std::string name_, label_;
+    std::unique_ptr<zip_file_t, CloseEntry> file_;
+};
+
+Tensor read_entry(Source& source, zip_uint64_t index, std::string& name) {
+    Entry entry(source, index);
+    name = entry.name();
+    Tensor result = entry.read();
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    return parse_npy(bytes, label);
+    return result;
 }
 
 bool is_special(const std::string& path) {
@@ -136,16 +186,7 @@ void write_archive(Archive archive, const std::string& path,
     archive.release();  // zip_close freed it
 }
 
-Archive open_archive(const std::string& path) {
-    int code = 0;
-    Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
-    if (!archive && code == ZIP_ER_NOENT)
-        throw UserError(text("cannot open '", path, "': No such file or directory"));
-    if (!archive) throw ModelError(text("'", path, "' is not a readable .npz archive: ", message(code)));
-    return archive;
-}
-
-Archive open_archive(std::span<const std::byte> bytes, const std::string& label) {
+Source open_archive(std::span<const std::byte> bytes, const std::string& label) {
     zip_error_t error;
     zip_error_init(&error);
     zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
@@ -154,10 +195,11 @@ Archive open_archive(std::span<const std::byte> bytes, const std::string& label)
     std::string why = archive ? "" : zip_error_strerror(&error);
     zip_error_fini(&error);
     if (!archive) throw ModelError(text("'", label, "' is not a readable .npz archive: ", why));
-    return archive;
+    return {std::move(archive), label, bytes.size()};
 }
 
-std::vector<std::string> names_in(zip_t* archive) {
+std::vector<std::string> names_in(const Source& source) {
+    zip_t* archive = source.archive.get();
     std::vector<std::string> names;
     for (zip_int64_t i = 0, n = zip_get_num_entries(archive, 0); i < n; ++i) {
         const char* entry = zip_get_name(archive, zip_uint64_t(i), 0);
@@ -168,34 +210,38 @@ std::vector<std::string> names_in(zip_t* archive) {
     return names;
 }
 
-Tensor read_array(zip_t* archive, const std::string& label, const std::string& name) {
+Tensor read_array(Source source, const std::string& name) {
+    zip_t* archive = source.archive.get();
     zip_int64_t at = zip_name_locate(archive, (name + ".npy").c_str(), 0);
     if (at < 0) at = zip_name_locate(archive, name.c_str(), 0);
-    if (at < 0) throw UserError(text("'", label, "' has no array '", name, "'"));
+    if (at < 0) throw UserError(text("'", source.label, "' has no array '", name, "'"));
     std::string entry;
-    return read_entry(archive, zip_uint64_t(at), label, entry);
+    return read_entry(source, zip_uint64_t(at), entry);
 }
 
 }  // namespace
 
-std::vector<std::string> npz_names(const std::string& path) { return names_in(open_archive(path).get()); }
+std::vector<std::string> npz_names(const std::string& path) {
+    return npz_names(MappedFile::open(path)->bytes(), path);
+}
 std::vector<std::string> npz_names(std::span<const std::byte> archive, const std::string& label) {
-    return names_in(open_archive(archive, label).get());
+    return names_in(open_archive(archive, label));
 }
 
 Tensor read_npz_array(const std::string& path, const std::string& name) {
-    return read_array(open_archive(path).get(), path, name);
+    return read_npz_array(MappedFile::open(path)->bytes(), path, name);
 }
 Tensor read_npz_array(std::span<const std::byte> archive, const std::string& label, const std::string& name) {
-    return read_array(open_archive(archive, label).get(), label, name);
+    return read_array(open_archive(archive, label), name);
 }
 
 std::map<std::string, Tensor> read_npz(const std::string& path) {
-    Archive archive = open_archive(path);
+    auto file = MappedFile::open(path);
+    Source source = open_archive(file->bytes(), path);
     std::map<std::string, Tensor> result;
-    for (zip_int64_t i = 0, n = zip_get_num_entries(archive.get(), 0); i < n; ++i) {
+    for (zip_int64_t i = 0, n = zip_get_num_entries(source.archive.get(), 0); i < n; ++i) {
         std::string name;
-        Tensor tensor = read_entry(archive.get(), zip_uint64_t(i), path, name);
+        Tensor tensor = read_entry(source, zip_uint64_t(i), name);
         result[name] = tensor;
     }
     return result;

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/arguments.h"
+#include "apps/cli/safe_text.h"
 #include "apps/cli/terminal.h"
 #include "libmge/base/file.h"
 #include "libmge/base/threads.h"
@@ -50,6 +51,22 @@ struct TextGuard {
     }
 };
 
+// What is printed goes through the door, whatever stands in front of it.
+struct DoorGuard {
+    std::streambuf *output = std::cout.rdbuf(), *errors = std::cerr.rdbuf();
+    SafeText output_door{output}, error_door{errors};
+    DoorGuard() {
+        std::cout.rdbuf(&output_door);
+        std::cerr.rdbuf(&error_door);
+    }
+    ~DoorGuard() {
+        std::cout.rdbuf(output);
+        std::cerr.rdbuf(errors);
+    }
+    DoorGuard(const DoorGuard&) = delete;
+    DoorGuard& operator=(const DoorGuard&) = delete;
+};
+
 void print_error(const Invocation& invocation, const std::string& message) {
     std::fprintf(stderr, "%s: %s %s\n", invocation.tool.c_str(), paint(2, Paint::red, "error:").c_str(),
                  printable(message).c_str());
@@ -82,6 +99,7 @@ bool reader_may_leave() {
 }
 
 void write_stdout(const std::string& data) {
+    std::cout.flush();
     bool is_written = std::fwrite(data.data(), 1, data.size(), stdout) == data.size();
     if ((!is_written || std::fflush(stdout) != 0) && !reader_may_leave())
         throw UserError(text("stdout cannot be written: ", std::strerror(errno)));
@@ -127,6 +145,7 @@ int run_tool(const char* tool, int argc, const char* const* argv,
     open_standard_descriptors();
     // Writing fails instead: the work goes on, and its report is written.
     ::signal(SIGPIPE, SIG_IGN);
+    DoorGuard door;
     TextGuard guard;
     Invocation invocation{tool, normalize_arguments(argc, argv), {}};
     // An error of the command line is reported too.

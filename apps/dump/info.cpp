@@ -2,7 +2,6 @@
 #include "apps/dump/info.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
 #include "apps/dump/commands.h"
+#include "libmge/base/file.h"
 
 namespace mge::dump {
 namespace {
@@ -29,7 +29,7 @@ int run(Options options, const cli::Invocation& invocation) {
     }
     if (options.all) options.tables = {true, true, true, options.tables.bar_length};
     ModelFigures figures = figures_of(model.graph);
-    auto bytes = std::filesystem::file_size(options.input.path);
+    auto bytes = MappedFile::open(options.input.path)->bytes().size();
     print_info(model, figures, options.tables);
     cli::Json result{{"input", options.input.path}, {"bytes", bytes}};
     if (!invocation.json.empty()) result.update(info_json(model, figures));

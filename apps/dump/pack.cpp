@@ -29,18 +29,13 @@ std::vector<std::string> ciphers() {
     return names;
 }
 
-std::string contents(const std::string& path) {
-    auto bytes = MappedFile::open(path);
-    return {reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()};
-}
-
 void warn_of_weakness(const std::string& cipher) {
     if (cipher == no_cipher) return;
     if (auto& weakness = find_cipher(cipher)->weakness; !weakness.empty()) log_warning(weakness);
 }
 
 int run(Options options, const cli::Invocation& invocation) {
-    if (!options.info_file.empty()) options.pack.info = contents(options.info_file);
+    if (!options.info_file.empty()) options.pack.info = read_text(options.info_file);
     auto& pack = options.pack;
     if (pack.model_cipher != no_cipher || pack.info_cipher != no_cipher)
         pack.key = cli::key_provider(options.key);

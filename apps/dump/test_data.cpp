@@ -5,11 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
+#include <sstream>
 
 #include "apps/cli/array_file.h"
 #include "apps/cli/fit_numbers.h"
 #include "apps/cli/image_file.h"
+#include "apps/cli/text_file.h"
 #include "apps/dump/input_transform.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
@@ -204,8 +205,7 @@ std::vector<std::string> expand_lists(const std::vector<std::string>& specificat
             result.push_back(specification);
             continue;
         }
-        std::ifstream file(specification.substr(1));
-        if (!file) fail("'", specification.substr(1), "' cannot be read");
+        std::istringstream file(cli::read_text_for_objects(specification.substr(1)));
         for (std::string line; std::getline(file, line);)
             if (line = trimmed(line); !line.empty()) result.push_back(line);
     }

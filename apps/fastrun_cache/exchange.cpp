@@ -7,6 +7,7 @@
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/megengine_cache.h"
 #include "libmge/base/file.h"
+#include "libmge/base/file_limit.h"
 
 namespace mge::fastrun_cache {
 namespace {
@@ -72,6 +73,7 @@ bool is_possible(const CacheRow& row) {
 std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& path) {
     std::vector<CacheRow> rows;
     try {
+        FileBudget(path, bytes.size()).take(bytes.size(), memory_per_byte_of_text);
         auto file = cli::Json::parse(bytes, nullptr, false);
         if (file.is_discarded()) fail(path, "it is no JSON");
         if (file.at("format") != "mge-fastrun-cache") fail(path, "its format is another");

@@ -2,10 +2,10 @@
 #include "apps/load_and_run/input_json.h"
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/fit_numbers.h"
+#include "apps/cli/text_file.h"
 #include "libmge/base/error.h"
 #include "libmge/device/device.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -94,9 +94,7 @@ private:
 }  // namespace
 
 std::map<std::string, Tensor> read_json_inputs(const std::string& path) {
-    std::ifstream file(path);
-    if (!file) throw_user("--input", text("'", path, "' cannot be read"), ErrorClass::value);
-    Json all = Json::parse(file, nullptr, false);
+    Json all = Json::parse(cli::read_text_for_objects(path), nullptr, false);
     if (!all.is_object()) throw ModelError(text("'", path, "' is no JSON object of inputs by name"));
     std::map<std::string, Tensor> result;
     for (auto& [name, input] : all.items()) result[name] = InputReader(path, name).read(input);

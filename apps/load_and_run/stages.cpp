@@ -2,8 +2,6 @@
 #include "apps/load_and_run/stages.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,6 +9,7 @@
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/inputs.h"
 #include "apps/load_and_run/report.h"
+#include "libmge/base/file.h"
 #include "libmge/base/log.h"
 #include "libmge/model/pack.h"
 
@@ -59,17 +58,11 @@ void write_with_options(Job& job, const std::string& path) {
     write_model(path, model);
 }
 
-std::string read_text(const char* option, const std::string& path) {
-    std::ifstream file(path);
-    if (!file) throw_user(option, text("'", path, "' cannot be read"), ErrorClass::value);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // The file as it came, whatever was done to the graph since.
 void write_packed(Job& job) {
     auto& o = job.options.output;
     PackOptions pack;
-    if (!o.pack_info_json.empty()) pack.info = read_text("--pack-info-json", o.pack_info_json);
+    if (!o.pack_info_json.empty()) pack.info = read_text(o.pack_info_json);
     pack.cache = o.pack_cache.empty() ? job.session->cache_path() : o.pack_cache;
     pack.info_cipher = o.pack_info_cryption;
     pack.model_cipher = o.pack_model_cryption;

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <set>
 
 #include "apps/cli/table.h"
+#include "apps/cli/text_file.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/report.h"
 #include "apps/load_and_run/rounds.h"
@@ -106,9 +106,7 @@ struct Baseline {
 };
 
 Baseline read_baseline(const std::string& path) {
-    std::ifstream file(path);
-    if (!file) throw_user("--baseline", text("'", path, "' cannot be read"), ErrorClass::value);
-    Json report = Json::parse(file, nullptr, false);
+    Json report = Json::parse(cli::read_text_for_objects(path), nullptr, false);
     auto bad = [&](const char* what) {
         return ModelError(text("'", path, "' is no baseline: ", what, "; make one with --json FILE"));
     };

@@ -9,7 +9,9 @@
 namespace mge::profile {
 namespace {
 
-std::string field(const std::string& raw) {
+// Without what a terminal or a spreadsheet would take for more than text.
+std::string field(const std::string& name) {
+    std::string raw = printable(name);
     if (raw.find_first_of(",\"\r\n") == std::string::npos) return raw;
     std::string result = "\"";
     for (char c : raw) result += c == '"' ? "\"\"" : std::string(1, c);

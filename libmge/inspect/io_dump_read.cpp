@@ -10,6 +10,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/file_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/io_dump.h"
 #include "libmge/inspect/io_dump_format.h"
@@ -77,7 +78,8 @@ void read_owner(std::string_view owner, DumpRecord& record) {
 
 class TextReader {
 public:
-    TextReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+    TextReader(std::string_view text, const std::string& path)
+        : text_(text), path_(path), budget_(path, text.size()) {}
 
     std::vector<DumpRecord> read() {
         while (!text_.empty()) {
@@ -121,6 +123,8 @@ private:
             fail("a layout is damaged");
         size_t start = owner + 11;
         read_owner(line.substr(start, opr > start ? opr - start : std::string_view::npos), record);
+        budget_.take(sizeof record + record.name.size() + record.owner_name.size() +
+                     record.owner_type.size());
         records_.push_back(std::move(record));
     }
 
@@ -141,6 +145,7 @@ private:
         while (!head.empty()) {
             size_t comma = head.find(',');
             std::string_view element = head.substr(0, comma);
+            budget_.take(2 * sizeof(double));
             if (element.find("...") == std::string_view::npos) record.head.push_back(real_number(element));
             head = comma == std::string_view::npos ? std::string_view() : head.substr(comma + 1);
         }
@@ -158,6 +163,7 @@ private:
 
     std::string_view text_;
     const std::string& path_;
+    FileBudget budget_;
     size_t line_ = 0;
     std::vector<DumpRecord> records_;
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/error.h"
+#include "libmge/base/file_limit.h"
 
 namespace mge {
 
@@ -16,10 +17,17 @@ struct TapeBuilder {
     using Kind = JsonValue::Kind;
     JsonDocument& document;
     int max_depth;
+    FileBudget budget;
     std::vector<size_t> open;
 
     bool add(Kind kind, uint64_t payload) {
+        budget.take(sizeof(Kind) + sizeof payload);
         document.push(kind, payload);
+        return true;
+    }
+    bool add_text(Kind kind, const std::string& value) {
+        budget.take(sizeof(Kind) + sizeof(uint64_t) + sizeof(uint32_t) + value.size());
+        document.push_text(kind, value);
         return true;
     }
     bool null() { return add(Kind::null, 0); }
@@ -32,14 +40,8 @@ struct TapeBuilder {
     bool number_float(double value, const std::string&) {
         return add(Kind::number, std::bit_cast<uint64_t>(value));
     }
-    bool string(std::string& value) {
-        document.push_text(Kind::string, value);
-        return true;
-    }
-    bool key(std::string& value) {
-        document.push_text(Kind::key, value);
-        return true;
-    }
+    bool string(std::string& value) { return add_text(Kind::string, value); }
+    bool key(std::string& value) { return add_text(Kind::key, value); }
     bool binary(Json::binary_t&) { return false; }
     bool start(Kind kind) {
         if (int(open.size()) >= max_depth)
@@ -68,7 +70,7 @@ struct TapeBuilder {
 JsonDocument JsonDocument::parse(std::span<const std::byte> bytes, std::string label, int max_depth) {
     JsonDocument document;
     document.label_ = std::move(label);
-    TapeBuilder builder{document, max_depth, {}};
+    TapeBuilder builder{document, max_depth, FileBudget(document.label_, bytes.size()), {}};
     auto* begin = reinterpret_cast<const char*>(bytes.data());
     nlohmann::json::sax_parse(begin, begin + bytes.size(), &builder);
     return document;

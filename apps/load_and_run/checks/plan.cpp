@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/checks/plan.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/text_file.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
@@ -99,10 +99,8 @@ struct PlanReader::Entry {
 PlanReader::~PlanReader() = default;
 
 PlanReader::PlanReader(const std::string& path) : path_(path) {
-    std::ifstream file(path);
-    if (!file) throw UserError(text("cannot open plan '", path, "'"));
     try {
-        Json plan = Json::parse(file);
+        Json plan = Json::parse(cli::read_text_for_objects(path));
         if (plan.at("kind") != kind || plan.at("schema_version") != version)
             throw ModelError(text("'", path, "' is no plan of version ", version));
         for (auto& p : plan.at("programs")) {

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+namespace mge::cli {
+
+// The content of a file of flags, a list or JSON. Its objects take more memory than its text: ModelError when
+// that could be more than a file may ask for (libmge/base/file_limit.h), UserError when it cannot be read.
+std::string read_text_for_objects(const std::string& path);
+
+}  // namespace mge::cli
