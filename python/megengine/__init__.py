@@ -26,7 +26,7 @@ from . import (
     random,
     utils,
 )
-from .core.not_available import NotAvailableError, not_available
+from .core.not_available import NotAvailableError, watch
 from .device import (
     get_default_device,
     get_device_count,
@@ -76,24 +76,10 @@ __all__ = [
     "tensor",
     "utils",
 ]
-_NOT_AVAILABLE = (
-    "amp",
-    "cgtools",
-    "distributed",
-    "distributions",
-    "dtr",
-    "experimental",
-    "hub",
-    "quantization",
-    "tools",
-    "traced_module",
-    "xla",
-)
 
 
 def _full_sync() -> None:
     """Wait until all devices have done their work: operators run when they are called."""
 
 
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)
+watch(__name__)

@@ -7,18 +7,7 @@ Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``.
 import os
 
 from . import _mge
-from .core.not_available import not_available
 
-_NOT_AVAILABLE = (
-    "get_cuda_compute_capability",
-    "get_cuda_device_property",
-    "get_cuda_version",
-    "get_cudnn_version",
-    "get_tensorrt_version",
-    "get_cuda_driver_version",
-    "set_prealloc_config",
-    "DeviceType",
-)
 _KINDS = ("cpu", "gpu", "cuda", "rocm", "cambricon", "atlas", "multithread", "xpu")
 
 
@@ -117,7 +106,3 @@ def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
 def coalesce_free_memory() -> None:
     """Give unused memory back to the system."""
     _mge.release_cached_memory(None)
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,25 +1,126 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clear error for the names of the interface that this version does not have."""
+"""A clear error for the modules and names of the interface that this version does not have.
 
-from collections.abc import Iterable
-from typing import NoReturn
+They follow from ``interface``, the table of all names, and from what there is: no module lists what
+it lacks. ``hasattr`` is False for them, and ``try: import …`` with ``except ImportError`` works.
+"""
+
+import functools
+import sys
+from types import ModuleType
+
+# What functional.nn has besides its own: the contents of these.
+_ALSO_IN = {
+    "megengine.functional.nn": (
+        "megengine.functional.loss",
+        "megengine.functional.metric",
+        "megengine.functional.quantized",
+        "megengine.functional.vision",
+    ),
+}
 
 
 class NotAvailableError(NotImplementedError):
-    """The name belongs to the interface but is not in this version."""
+    """What was asked for belongs to the interface but is not in this version."""
 
 
-def not_available(module: str, name: str, names: Iterable[str]) -> NoReturn:
-    """Raise for a module attribute that is missing: the body of a module's ``__getattr__``.
+class NotAvailableNameError(NotAvailableError, AttributeError):
+    """An attribute of a module or a class."""
+
+
+class NotAvailableModuleError(NotAvailableError, ModuleNotFoundError):
+    """A module, or a name that was imported from one."""
+
+
+def _message(name: str) -> str:
+    return f"{name} is not available in this version of megengine"
+
+
+@functools.cache
+def _interface() -> dict[str, frozenset[str]]:
+    from .interface import INTERFACE
+
+    return INTERFACE
+
+
+@functools.cache
+def _modules() -> frozenset[str]:
+    """The modules of the interface with the packages that they lie in."""
+    parts = (name.split(".") for name in _interface())
+    return frozenset(".".join(p[:n]) for p in parts for n in range(1, len(p) + 1))
+
+
+def _homes(module: str):
+    """Where a name of a module may be defined: in it, and, for a package, in what lies below."""
+    yield module
+    yield from _ALSO_IN.get(module, ())
+    if module != "megengine":
+        yield from (name for name in _interface() if name.startswith(module + "."))
+
+
+def _belongs(module: str, name: str) -> bool:
+    """Whether the interface has a name in a module and this version has it nowhere."""
+    if f"{module}.{name}" in _modules():
+        return True
+    homes = [home for home in _homes(module) if name in _interface().get(home, ())]
+    others = (sys.modules[home] for home in homes if home != module and home in sys.modules)
+    return bool(homes) and not any(name in vars(other) for other in others)
+
+
+def _missing(module: str, name: str):
+    """The ``__getattr__`` of a module."""
+    if _belongs(module, name):
+        raise NotAvailableNameError(_message(f"{module}.{name}"))
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+
+class _MissingModules:
+    """The finder behind all others: what nobody has found, but should be there."""
+
+    @staticmethod
+    def find_spec(name: str, path=None, target=None):
+        module, _, last = name.rpartition(".")
+        if module.partition(".")[0] != "megengine" or not _belongs(module, last):
+            return None
+        # importlib.util.find_spec only asks; its answer is None.
+        if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
+            return None
+        # Without the module's name in the error: `from package import module` would hide it.
+        raise NotAvailableModuleError(_message(name))
+
+
+class _MissingMember:
+    """In the place of a method or property that a class lacks."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._message = _message(f"{owner.__module__}.{owner.__qualname__}.{name}")
+
+    def __get__(self, instance, owner=None):
+        raise NotAvailableNameError(self._message)
+
+
+def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
+    for name in names:
+        owner, dot, member = name.partition(".")
+        found = vars(module).get(owner)
+        if dot and isinstance(found, type) and not hasattr(found, member):
+            missing = _MissingMember()
+            setattr(found, member, missing)
+            missing.__set_name__(found, member)
+
+
+def watch(package: str) -> None:
+    """Make every module of a package, once they are imported, tell what it lacks.
 
     Args:
-        module: name of the module.
-        name: the attribute that was asked for.
-        names: attributes of the interface that this version lacks.
-    Raises:
-        NotAvailableError: ``name`` is one of ``names``.
-        AttributeError: it is not.
+        package: ``"megengine"``.
     """
-    if name in names:
-        raise NotAvailableError(f"{module}.{name} is not available in this version of megengine")
-    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    sys.meta_path.append(_MissingModules)
+    for name, module in list(sys.modules.items()):
+        if name != package and not name.startswith(package + "."):
+            continue
+        if name in _modules() and "__getattr__" not in vars(module):
+            module.__getattr__ = functools.partial(_missing, name)
+            # With a path, be it empty, `from module import name` asks the finders.
+            vars(module).setdefault("__path__", [])
+        _mark_members(module, _interface().get(name, frozenset()))

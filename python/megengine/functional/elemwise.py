@@ -8,7 +8,6 @@ default device is used. Which dtype two operands meet in is the rule of ``Tensor
 import numpy as np
 
 from .. import _mge
-from ..core.not_available import not_available
 from ..core.operands import Operand
 from ..tensor import Tensor
 from .logic import (
@@ -491,4 +490,4 @@ def __getattr__(name: str):
         from . import nn  # their old home was here
 
         return getattr(nn, name)
-    return not_available(__name__, name, ())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

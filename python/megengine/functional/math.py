@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.not_available import not_available
 from ..core.operands import Operand
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.shape_arguments import as_int, axis_list, normal_axis
@@ -43,7 +42,6 @@ __all__ = [
 ]
 
 Axis = int | Sequence[int] | None
-_NOT_AVAILABLE = ("svd",)
 
 
 def isnan(inp: Operand) -> Tensor:
@@ -461,7 +459,3 @@ def matinv(inp: Tensor) -> Tensor:
          [0.   0.25]], device=xpux:0)
     """
     return _mge.ops.matinv(inp)
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

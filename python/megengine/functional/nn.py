@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.not_available import not_available
 from ..core.tensor.dtype import is_integer
 from ..tensor import Tensor
 from .activation import (  # noqa: F401
@@ -120,15 +119,6 @@ __all__ = [
     "warp_affine",
     "warp_perspective",
 ]
-
-NOT_AVAILABLE = (
-    "deformable_psroi_pooling",
-    "multi_head_attention",
-    "conv_bias_activation",
-    "nvof",
-    "resize",
-    "rotate",
-)
 
 
 def linear(
@@ -316,7 +306,3 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
     pattern = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
     out = _mge.ops.transpose(_mge.ops.reshape(inp, shape=shape), pattern=pattern)
     return _mge.ops.reshape(out, shape=[*batch, channels // (r * r), height * r, width * r])
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, NOT_AVAILABLE)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.not_available import not_available
 from ..core.operands import Operand, Shape
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic, normal_axis
 from ..tensor import Tensor
@@ -64,7 +63,6 @@ __all__ = [
 ]
 
 _AXES = list(range(8))
-_NOT_AVAILABLE = ("polar", "complex", "real", "imag")
 
 
 def _tensor(value: Operand) -> Tensor:
@@ -515,7 +513,3 @@ def copy(inp: Tensor, device=None) -> Tensor:
     if device is None or inp.device == device:
         return _mge.ops.copy(inp)
     return Tensor(inp.numpy(), dtype=inp.dtype, device=device)
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

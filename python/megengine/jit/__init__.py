@@ -2,7 +2,6 @@
 """Functions recorded as graphs: compiled, checked on every call, and dumped to files."""
 
 from .._mge import TraceError
-from ..core.not_available import not_available
 from .dtr_config import DTRConfig
 from .graph_opt_config import GraphOptimizationConfig
 from .sublinear_memory_config import SublinearMemoryConfig
@@ -17,8 +16,3 @@ __all__ = [
     "is_tracing",
     "trace",
 ]
-_NOT_AVAILABLE = ("partial_trace", "xla_trace")
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of networks with their parameters."""
 
-from ..core.not_available import not_available
 from . import init  # noqa: F401
 from .activation import GELU, LeakyReLU, PReLU, ReLU, Sigmoid, SiLU, Softmax
 from .adaptive_pooling import AdaptiveAvgPool2d, AdaptiveMaxPool2d
@@ -96,15 +95,3 @@ __all__ = [
     "Softmax",
     "SyncBatchNorm",
 ]
-_NOT_AVAILABLE = (
-    "DeformablePSROIPooling",
-    "MultiHeadAttention",
-    "external",
-    "qat",
-    "quantized",
-    "vision",
-)
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

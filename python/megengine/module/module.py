@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..core.not_available import NotAvailableError
 from ..core.tracing_state import state as tracing
 from ..logger import get_logger
 from ..tensor import Parameter, Tensor
@@ -252,10 +251,6 @@ class Module:
     def disable_quantize(self, value: bool = True) -> None:
         """Leave the module and its sub-modules out of quantisation."""
         self.apply(lambda module: setattr(module, "quantize_disabled", value))
-
-    def replace_param(self, params: dict, start_pos: int, seen: set | None = None):
-        """Not available (deprecated)."""
-        raise NotAvailableError("Module.replace_param is not available in this version")
 
     def state_dict(self, rst=None, prefix: str = "", keep_var: bool = False) -> OrderedDict:
         """All parameters and buffers by name.

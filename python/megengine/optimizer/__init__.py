@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers and learning rate schedulers."""
 
-from ..core.not_available import not_available
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam
@@ -24,8 +23,3 @@ __all__ = [
     "clip_grad_norm",
     "clip_grad_value",
 ]
-_NOT_AVAILABLE = ("LAMB", "LAMBFp16")
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers. The functions draw from one stream that ``seed`` sets."""
 
-from ..core.not_available import not_available
 from .rng import RNG, default_rng, seed
 
 __all__ = ["RNG", "normal", "permutation", "seed", "shuffle", "uniform", "exponential"]
@@ -11,9 +10,3 @@ normal = default_rng.normal
 permutation = default_rng.permutation
 shuffle = default_rng.shuffle
 exponential = default_rng.exponential
-
-_NOT_AVAILABLE = ("gamma", "beta", "poisson", "multinomial")
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -10,7 +10,6 @@ import time
 import numpy as np
 
 from .. import _mge
-from ..core.not_available import NotAvailableError
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
@@ -151,22 +150,6 @@ class RNG:
         )
         # The numbers are in [0, 1): one minus them is never zero.
         return _mge.ops.div(_mge.ops.neg(_mge.ops.log(_mge.ops.sub(1.0, drawn))), rate)
-
-    def gamma(self, shape, scale=1, size=None):
-        """Not available."""
-        raise NotAvailableError("random.gamma is not available in this version of megengine")
-
-    def beta(self, alpha, beta, size=None):
-        """Not available."""
-        raise NotAvailableError("random.beta is not available in this version of megengine")
-
-    def poisson(self, lam, size=None):
-        """Not available."""
-        raise NotAvailableError("random.poisson is not available in this version of megengine")
-
-    def multinomial(self, input, num_samples, replacement: bool = False):
-        """Not available."""
-        raise NotAvailableError("random.multinomial is not available in this version of megengine")
 
 
 def _shape(size, who: str) -> list[int]:

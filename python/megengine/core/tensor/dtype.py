@@ -4,40 +4,10 @@
 import numpy as np
 
 from ... import _mge
-from ..not_available import not_available
 
 bfloat16 = _mge.bfloat16
 
 _BITS = {"bfloat16": 16}
-_NOT_AVAILABLE = (
-    "is_lowbit",
-    "QuantDtypeMeta",
-    "create_quantized_dtype",
-    "quint8",
-    "qint8",
-    "qint32",
-    "quint4",
-    "qint4",
-    "qint1",
-    "convert_to_quint8",
-    "convert_from_quint8",
-    "convert_to_qint8",
-    "convert_from_qint8",
-    "convert_to_qint32",
-    "convert_from_qint32",
-    "convert_to_quint4",
-    "convert_from_quint4",
-    "convert_to_qint4",
-    "convert_from_qint4",
-    "convert_to_qint1",
-    "convert_from_qint1",
-    "intb1",
-    "intb2",
-    "intb4",
-    "get_scale",
-    "get_zero_point",
-    "is_quantize",
-)
 
 
 _NAMES = ("bool", "uint8", "int8", "uint16", "int16", "int32", "float16", "float32")
@@ -124,7 +94,3 @@ def is_dtype_equal(dtype1, dtype2) -> bool:
     return is_bfloat16(dtype1) == is_bfloat16(dtype2) and (
         is_bfloat16(dtype1) or np.dtype(dtype1) == np.dtype(dtype2)
     )
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done to samples."""
 
-from ...core.not_available import not_available
 from .meta_transform import PseudoTransform, Transform
 from .vision import (
     CenterCrop,
@@ -30,21 +29,3 @@ __all__ = [
     "Transform",
     "VisionTransform",
 ]
-_NOT_AVAILABLE = (
-    "BrightnessTransform",
-    "ColorJitter",
-    "ContrastTransform",
-    "CudaTransform",
-    "HueTransform",
-    "Lighting",
-    "RandomResize",
-    "RandomResizedCrop",
-    "Resize",
-    "SaturationTransform",
-    "ShortestEdgeResize",
-    "TorchTransformCompose",
-)
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

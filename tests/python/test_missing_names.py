@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the interface has and this version lacks says so, and does not pretend to be there."""
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+from megengine.core.interface import INTERFACE
+
+MODULES = (
+    "amp",
+    "amp.autocast",
+    "cgtools",
+    "distributed",
+    "hub",
+    "lite",
+    "module.qat",
+    "quantization",
+    "quantization.qconfig",
+    "traced_module",
+    "utils.network",
+    "utils.profiler",
+)
+NAMES = (
+    (F, "svd"),
+    (F, "external"),
+    (F.math, "svd"),
+    (F.nn, "conv_bias_activation"),
+    (F.vision, "nvof"),
+    (mge, "quantization"),
+    (mge.data.transform, "ColorJitter"),
+    (mge.device, "get_cuda_version"),
+    (mge.jit, "partial_trace"),
+    (mge.module, "MultiHeadAttention"),
+    (mge.optimizer, "LAMB"),
+    (mge.random, "gamma"),
+    (mge.random.RNG, "gamma"),
+    (mge.core.tensor.dtype, "quint8"),
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_missing_modules(name):
+    parent, _, last = f"megengine.{name}".rpartition(".")
+    for statement in (f"import megengine.{name}", f"from {parent} import {last}"):
+        with pytest.raises(
+            mge.NotAvailableError, match="is not available in this version"
+        ) as found:
+            exec(statement)
+        assert isinstance(found.value, ModuleNotFoundError)
+    assert f"megengine.{name}" not in sys.modules
+
+
+@pytest.mark.parametrize("owner, name", NAMES, ids=lambda value: getattr(value, "__name__", value))
+def test_missing_names(owner, name):
+    assert not hasattr(owner, name) and getattr(owner, name, 5) == 5
+    with pytest.raises(mge.NotAvailableError, match=f"{name} is not available") as found:
+        getattr(owner, name)
+    assert isinstance(found.value, AttributeError)
+    if not isinstance(owner, type):
+        with pytest.raises(mge.NotAvailableError, match=name) as found:
+            exec(f"from {owner.__name__} import {name}")
+        assert isinstance(found.value, ImportError)
+
+
+def test_whether_a_module_exists_can_be_asked():
+    assert importlib.util.find_spec("megengine.quantization") is None
+    assert importlib.util.find_spec("megengine.functional") is not None
+
+
+def test_names_that_were_never_there_are_ordinary_errors():
+    for owner, name in ((mge, "nosuch"), (F, "nosuch"), (F, "cross_entropy"), (F.math, "conv2d")):
+        with pytest.raises(AttributeError) as found:
+            getattr(owner, name)
+        assert not isinstance(found.value, mge.NotAvailableError)
+    with pytest.raises(ModuleNotFoundError) as found:
+        importlib.import_module("megengine.nosuch")
+    assert not isinstance(found.value, mge.NotAvailableError)
+    with pytest.raises(ImportError, match="cannot import name 'nosuch'"):
+        exec("from megengine.functional.math import nosuch")
+
+
+def test_every_name_of_the_interface_is_there_or_says_so():
+    for module, names in INTERFACE.items():
+        if module not in sys.modules:
+            with pytest.raises(mge.NotAvailableError):
+                importlib.import_module(module)
+            continue
+        for name in names:
+            owner = sys.modules[module]
+            try:
+                for part in name.split("."):
+                    owner = getattr(owner, part)
+            except mge.NotAvailableError:
+                continue
+
+
+def test_a_guarded_import_takes_the_other_way():
+    code = """
+try:
+    import megengine.quantization as Q
+except ImportError:
+    Q = None
+try:
+    from megengine.distributed import launcher
+except ModuleNotFoundError:
+    launcher = None
+assert Q is None and launcher is None
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
