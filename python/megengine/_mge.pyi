@@ -59,6 +59,15 @@ class Model:
     def write(self, path: str) -> None:
         """Write the file whole or not at all."""
 
+class NewFile:
+    """A file that gets its name when it is whole; until then it has none."""
+    def __init__(self, path: bytes) -> None:
+        ...
+    @property
+    def descriptor(self) -> Any: ...
+    def finish(self) -> None:
+        """Flush it to the disk and give it its name."""
+
 class Tape:
     """Remembers what is applied to tensors, then computes gradients."""
     def __init__(self) -> None:
@@ -99,6 +108,9 @@ class TraceError(RuntimeError):
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
     """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
 
+def file_limit() -> int:
+    """Bytes of memory that one file may ask for (MGE_FILE_LIMIT)."""
+
 def get_default_device() -> str:
     ...
 
@@ -109,10 +121,13 @@ def is_recorded(arg: Any, /) -> bool:
     """Whether an active tape follows the value."""
 
 def load(path: str) -> megengine._mge.Model:
-    """Read a .mge file."""
+    """Read a model file of any kind: .mge, MegEngine's, packed."""
 
 def memory_stats(device: Any | None = None) -> dict:
     """Bytes allocated, reserved, peak, and the limit (0: none)."""
+
+def open_input(path: bytes) -> int:
+    """A descriptor of a regular file, or of what a pipe gives."""
 
 def pause_trace() -> Any:
     """The running trace steps aside; give what this returns to resume_trace."""

@@ -125,6 +125,22 @@ Reference to_array(PyObject* data) {
     return array;
 }
 
+// What is neither a number nor a Tensor among the elements of an array of objects; NumPy takes None for NaN.
+void refuse_objects(const Reference& array, PyObject* data) {
+    Reference elements(PyObject_GetAttrString(array.get(), "flat"));
+    if (!elements) throw PythonError{};
+    while (Reference element{PyIter_Next(elements.get())}) {
+        PyObject* object = element.get();
+        bool is_number = PyNumber_Check(object) || PyObject_HasAttrString(object, "__array__");
+        if (object != Py_None && is_number) continue;
+        bool is_whole = object == data;
+        throw UserError(text("[tensor] no Tensor can be made of ", is_whole ? "a " : "a list with a ",
+                             Py_TYPE(object)->tp_name, is_whole ? "" : " in it"),
+                        ErrorClass::type);
+    }
+    if (PyErr_Occurred()) throw PythonError{};
+}
+
 // The array with elements of a type, dense, in native byte order.
 Reference cast_array(const Reference& array, int type_number) {
     PyArray_Descr* descr = PyArray_DescrFromType(type_number);
@@ -284,6 +300,7 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
     bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
     if (descr->type_num == NPY_OBJECT && PyArray_SIZE(as_array(array)) > 0) {
         // Tensors and integers inside lists arrive as objects.
+        refuse_objects(array, data);
         array = cast_array(array, dtype != DType::none && !is_float(dtype) ? NPY_LONG : NPY_DOUBLE);
         descr = PyArray_DESCR(as_array(array));
         is_number = true;

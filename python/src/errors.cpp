@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/errors.h"
 
+#include <cstring>
 #include <new>
 
 #include "python/src/reference.h"
@@ -40,6 +41,12 @@ PyObject* add_class(PyObject* module, const char* name, PyObject* base, const ch
     return made.release();
 }
 
+// Messages may quote what is no UTF-8.
+void set_error(PyObject* exception_class, const char* message) {
+    Reference decoded(PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "backslashreplace"));
+    if (decoded) PyErr_SetObject(exception_class, decoded.get());
+}
+
 }  // namespace
 
 void set_python_error() noexcept {
@@ -47,11 +54,11 @@ void set_python_error() noexcept {
         throw;
     } catch (const PythonError&) {
     } catch (const Error& error) {
-        PyErr_SetString(class_of(error), error.what());
+        set_error(class_of(error), error.what());
     } catch (const std::bad_alloc&) {
         PyErr_SetString(PyExc_MemoryError, "the system has no memory left");
     } catch (const std::exception& error) {
-        PyErr_SetString(internal_error, error.what());
+        set_error(internal_error, error.what());
     } catch (...) {
         PyErr_SetString(internal_error, "an unknown C++ exception");
     }
@@ -67,7 +74,7 @@ void add_exceptions(PyObject* module) {
 PyObject* trace_error_class() { return trace_error; }
 
 void throw_python(PyObject* exception_class, const std::string& message) {
-    PyErr_SetString(exception_class, message.c_str());
+    set_error(exception_class, message.c_str());
     throw PythonError{};
 }
 

@@ -9,12 +9,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
 #include "libmge/base/hash.h"
 #include "libmge/eager/trace.h"
 #include "libmge/model/model.h"
+#include "libmge/model/open.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
 #include "python/src/errors.h"
@@ -82,15 +84,24 @@ void separate_outputs(Graph& graph) {
 }
 
 // The name that an output has when nobody gives one: that of its operator.
-std::vector<std::string> default_output_names(const Graph& graph) {
+std::vector<std::string> default_output_names(const Graph& graph,
+                                              const std::vector<std::string>& input_names) {
     std::vector<std::string> names;
     std::map<std::string, int> used;
+    for (auto& name : input_names) used[name] = 1;
     for (ValueId output : graph.outputs()) {
         std::string name(graph.node(graph.value(output).producer).op->name);
         int count = used[name]++;
         names.push_back(count ? text(name, '[', count, ']') : name);
     }
     return names;
+}
+
+void refuse_shared_names(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+    for (auto& name : outputs)
+        if (std::ranges::find(inputs, name) != inputs.end())
+            throw_user("dump", text("'", name, "' names an input and an output; each needs its own"),
+                       ErrorClass::value);
 }
 
 // Batch norms go into convolutions first, while their scales are still exact.
@@ -109,11 +120,11 @@ std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std:
         throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
     refuse_training(model.graph);
     separate_outputs(model.graph);
-    auto default_names = default_output_names(model.graph);
+    auto names = output_names.empty() ? default_output_names(model.graph, input_names) : output_names;
+    refuse_shared_names(input_names, names);
     if (store_as_f16) model.graph = with_halves(std::move(model.graph));
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
-    name_values(model.graph, model.graph.outputs(), output_names.empty() ? default_names : output_names,
-                "outputs");
+    name_values(model.graph, model.graph.outputs(), names, "outputs");
     model.metadata = metadata;
     return std::make_shared<LoadedModel>(std::move(model));
 }
@@ -209,8 +220,8 @@ void add_model(nb::module_& module) {
         .def_prop_ro("operators", &operators)
         .def_prop_ro("dtypes", &dtypes);
     module.def(
-        "load", [](const std::string& path) { return std::make_shared<LoadedModel>(read_model(path)); },
-        nb::arg("path"), "Read a .mge file.");
+        "load", [](const std::string& path) { return std::make_shared<LoadedModel>(open_model(path)); },
+        nb::arg("path"), "Read a model file of any kind: .mge, MegEngine's, packed.");
 }
 
 }  // namespace
@@ -249,7 +260,12 @@ void add_trace(PyObject* module_object) {
     module.def(
         "resume_trace",
         [](nb::handle trace) {
-            if (!trace.is_none()) Trace::resume(nb::cast<Trace*>(trace));
+            if (trace.is_none()) return;
+            if (!nb::isinstance<Trace>(trace))
+                throw_user("resume_trace",
+                           text("needs what pause_trace returned, got ", Py_TYPE(trace.ptr())->tp_name),
+                           ErrorClass::type);
+            Trace::resume(nb::cast<Trace*>(trace));
         },
         nb::arg("trace").none());
 }

@@ -36,6 +36,22 @@ def triple(value: Triple, who: str, argument: str) -> tuple[int, int, int]:
     return _several(value, 3, "three", who, argument)
 
 
+def at_least(who: str, least: int, **sizes) -> None:
+    """Check sizes, each an integer or several of them.
+
+    Args:
+        who: in front of the message.
+        least: the smallest that is allowed.
+        sizes: by their names.
+    Raises:
+        ValueError: one is smaller.
+    """
+    for name, value in sizes.items():
+        for number in value if isinstance(value, (tuple, list)) else (value,):
+            if number < least:
+                raise ValueError(f"[{who}] {name} must be at least {least}, got {value!r}")
+
+
 def _several(value, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
     if isinstance(value, (int, np.integer)):
         return (int(value),) * count

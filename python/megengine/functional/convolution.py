@@ -5,7 +5,7 @@ Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NC
 """
 
 from .. import _mge
-from ..core.operands import Pair, pair
+from ..core.operands import Pair, at_least, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..tensor import Tensor
 
@@ -26,6 +26,7 @@ def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
 
 
 def _check_groups(weight: Tensor, rank: int, groups: int, who: str) -> None:
+    at_least(who, 1, groups=groups)
     wanted = rank + (groups != 1)
     if weight.ndim not in (rank, rank + 1) or weight.ndim < wanted:
         raise RuntimeError(
@@ -60,6 +61,7 @@ def conv2d(
         (N, OC, OH, OW), OH = (H + 2 * padding - dilation * (KH - 1) - 1) // stride + 1.
     Raises:
         AttributeError: ``conv_mode`` is another one.
+        ValueError: ``groups`` is below 1.
         RuntimeError: the shapes do not fit, or ``weight`` has the wrong rank for ``groups``.
     Example:
         >>> F.conv2d(F.ones((1, 1, 3, 3)), F.ones((1, 1, 2, 2)))
@@ -235,6 +237,7 @@ def sliding_window(
     Returns:
         (N, C, OH, OW, KH, KW).
     Raises:
+        ValueError: the window, its step or ``dilation`` is below 1.
         RuntimeError: the window is larger than the image.
     Example:
         >>> F.sliding_window(F.ones((1, 1, 3, 3)), 2).shape
@@ -243,6 +246,7 @@ def sliding_window(
     who = "sliding_window"
     kernel, stride = pair(kernel_size, who, "kernel_size"), pair(stride, who, "stride")
     padding, dilation = pair(padding, who, "padding"), pair(dilation, who, "dilation")
+    at_least(who, 1, kernel_size=kernel, stride=stride, dilation=dilation)
     sizes = _window_sizes(inp._tuple_shape[2:], kernel, padding, stride, dilation)
     if min(sizes) < 1:
         raise RuntimeError(f"[{who}] the window {kernel} is larger than {inp._tuple_shape[2:]}")
@@ -277,6 +281,7 @@ def sliding_window_transpose(
     Returns:
         (N, C, *output_size).
     Raises:
+        ValueError: the window, its step or ``dilation`` is below 1.
         RuntimeError: the number of windows does not fit the image.
     Example:
         >>> F.sliding_window_transpose(F.ones((1, 1, 2, 2, 2, 2)), 3, 2)
@@ -288,6 +293,7 @@ def sliding_window_transpose(
     size, kernel = pair(output_size, who, "output_size"), pair(kernel_size, who, "kernel_size")
     padding, stride = pair(padding, who, "padding"), pair(stride, who, "stride")
     dilation = pair(dilation, who, "dilation")
+    at_least(who, 1, kernel_size=kernel, stride=stride, dilation=dilation)
     n, c, *sizes = inp._tuple_shape[:4]
     if _window_sizes(size, kernel, padding, stride, dilation) != sizes:
         raise RuntimeError(f"[{who}] {sizes} windows do not fit an image of {size}")

@@ -4,7 +4,7 @@
 import numpy as np
 
 from .. import _mge
-from ..core.operands import Pair, pair
+from ..core.operands import Pair, at_least, pair
 from ..tensor import Tensor
 from .pooling import avg_pool2d, max_pool2d
 
@@ -95,6 +95,7 @@ def roi_align(
         (R, C, *output_shape).
     Raises:
         AssertionError: ``mode`` is another one.
+        ValueError: the result or the samples have no rows or columns.
         RuntimeError: the shapes do not fit.
     Example:
         >>> F.vision.roi_align(F.ones((1, 1, 4, 4)), Tensor([[0.0, 1.0, 1.0, 3.0, 3.0]]), 1)
@@ -106,6 +107,7 @@ def roi_align(
         pair(output_shape, who, "output_shape"),
         pair(sample_points, who, "sample_points"),
     )
+    at_least(who, 1, output_shape=cells, sample_points=samples)
     if rois.ndim != 2 or rois._tuple_shape[1] != 5:
         raise RuntimeError(f"[{who}] rois must have shape (R, 5), got {rois._tuple_shape}")
     rois = rois.detach().astype("float32")

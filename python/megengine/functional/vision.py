@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.not_available import not_available
+from ..core.operands import at_least
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 from .color import cvt_color  # noqa: F401
@@ -14,11 +14,6 @@ from .detection import nms, roi_align, roi_pooling  # noqa: F401
 from .warping import remap, warp_affine, warp_perspective  # noqa: F401
 from .window_convolution import correlation  # noqa: F401
 
-_NOT_AVAILABLE = (
-    "nvof",
-    "rotate",
-    "resize",
-)
 _RANKS = {"linear": 3, "trilinear": 5, "bilinear": 4, "bicubic": 4, "nearest": 4}
 _CUBIC = -0.75  # Keys' parameter, as OpenCV and others choose it
 
@@ -83,7 +78,7 @@ def interpolate(
         Tensor of the dtype of ``inp``, bytes rounded; float16 and larger integers become float32.
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
-            or ``align_corners`` is given for another mode.
+            ``align_corners`` is given for another mode, or a size is below 1.
         RuntimeError: the number of sizes is not that of the axes.
         AssertionError: the rank does not fit the mode.
     Example:
@@ -99,6 +94,7 @@ def interpolate(
         f"[interpolate] mode {mode!r} wants rank {_RANKS[mode]}, got {inp.ndim}"
     )
     sizes = _result_sizes(inp._tuple_shape[2:], size, scale_factor)
+    at_least("interpolate", 1, size=sizes, **{"each axis of the input": inp._tuple_shape[2:]})
     result = inp.astype("float32") if inp.dtype == np.float16 else inp
     for axis, wanted in enumerate(sizes, 2):
         have = inp._tuple_shape[axis]
@@ -127,6 +123,9 @@ def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
         )
         if len(factors) != len(have):
             raise ValueError(f"[interpolate] {len(factors)} factors for {len(have)} axes")
+        for factor in factors:
+            if not 0.0 < factor < float("inf"):
+                raise ValueError(f"[interpolate] scale_factor must be positive, got {scale_factor}")
         return [int(np.floor(n * f)) for n, f in zip(have, factors, strict=True)]
     if isinstance(size, (int, np.integer)):
         return [int(size)] + [1] * (len(have) - 1)
@@ -171,7 +170,3 @@ def _resample(x: Tensor, axis: int, places: np.ndarray, weights) -> Tensor:
             part = part * Tensor(weights[k].astype(np.float32).reshape(shape))
         total = part if total is None else total + part
     return total
-
-
-def __getattr__(name: str):
-    return not_available(__name__, name, _NOT_AVAILABLE)

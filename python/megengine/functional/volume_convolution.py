@@ -4,12 +4,13 @@ weight are channels of one image.
 """
 
 from .. import _mge
-from ..core.operands import Triple, triple
+from ..core.operands import Triple, at_least, triple
 from ..tensor import Tensor
 from .convolution import check_modes, conv2d, conv_transpose2d
 
 
 def _check_ranks(inp: Tensor, weight: Tensor, groups: int, who: str) -> None:
+    at_least(who, 1, groups=groups)
     wanted = 5 + (groups != 1)
     if inp.ndim != 5:
         raise RuntimeError(f"[{who}] the input must have rank 5, got {inp.ndim}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
+from ..core.operands import at_least
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 
@@ -68,6 +69,7 @@ def _size(out_shape, who: str) -> tuple[int, int]:
     if isinstance(out_shape, (int, np.integer)):
         out_shape = (out_shape, out_shape)
     height, width = (as_int(n, who, "out_shape") for n in out_shape)
+    at_least(who, 1, out_shape=(height, width))
     return height, width
 
 

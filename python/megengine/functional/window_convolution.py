@@ -4,7 +4,7 @@
 import numpy as np
 
 from .. import _mge
-from ..core.operands import Pair, pair
+from ..core.operands import Pair, at_least, pair
 from ..tensor import Tensor
 from .convolution import check_modes, sliding_window
 from .pooling import avg_pool2d
@@ -53,6 +53,7 @@ def deformable_conv2d(
         (N, OC, OH, OW).
     Raises:
         AttributeError: ``conv_mode`` is another one.
+        ValueError: ``groups``, ``stride`` or ``dilation`` is below 1.
         RuntimeError: the shapes do not fit.
     Example:
         >>> zeros = F.zeros((1, 8, 2, 2))
@@ -64,6 +65,7 @@ def deformable_conv2d(
     check_modes(conv_mode, compute_mode, who)
     stride, padding = pair(stride, who, "stride"), pair(padding, who, "padding")
     dilation, kernel = pair(dilation, who, "dilation"), weight._tuple_shape[-2:]
+    at_least(who, 1, groups=groups, stride=stride, dilation=dilation, kernel_size=kernel)
     taps, channels = kernel[0] * kernel[1], inp._tuple_shape[1]
     height, width = _result_size(inp._tuple_shape[2:], kernel, stride, padding, dilation)
     parts = mask._tuple_shape[1] // taps
@@ -213,11 +215,14 @@ def correlation(
     Returns:
         (N, displacements, OH, OW), the displacements row by row.
     Raises:
+        ValueError: a size or step is too small.
         RuntimeError: the images are too small.
     Example:
         >>> F.vision.correlation(F.ones((1, 1, 3, 3)), F.ones((1, 1, 3, 3))).shape
         (1, 9, 1, 1)
     """
+    at_least("correlation", 1, kernel_size=kernel_size, stride1=stride1, stride2=stride2)
+    at_least("correlation", 0, max_displacement=max_displacement, pad_size=pad_size)
     margins = [0, 0, pad_size, pad_size]
     first = _mge.ops.pad(data1, before=margins, after=margins)
     second = _mge.ops.pad(data2, before=margins, after=margins)

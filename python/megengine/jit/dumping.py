@@ -4,11 +4,11 @@
 import base64
 import hashlib
 import json
-import os
 import pickle
 from collections import namedtuple
 from pathlib import Path
 
+from ..core.files import written_whole
 from ..logger import get_logger
 from ..tensor import Tensor
 from .test_cases import read_test_cases
@@ -185,17 +185,8 @@ def _write(file, data: bytes) -> None:
     if hasattr(file, "write"):
         file.write(data)
         return
-    path = Path(file)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with written_whole(file) as out:
+        out.write(data)
 
 
 def _write_strip_info(path, model, append: bool, data: bytes) -> None:
@@ -209,4 +200,5 @@ def _write_strip_info(path, model, append: bool, data: bytes) -> None:
     if append and Path(path).exists():
         old = json.loads(Path(path).read_text())
         infos = old if isinstance(old, list) else [old]
-    Path(path).write_text(json.dumps([*infos, info] if append else info))
+    with written_whole(path) as out:
+        out.write(json.dumps([*infos, info] if append else info).encode())

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batched matrix products as a module."""
 
-import math
-
 import numpy as np
 
 from .. import functional as F
+from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -43,6 +42,8 @@ class BatchMatMulActivation(Module):
                 "[BatchMatMulActivation] nonlinear_mode is 'identity' or 'relu',"
                 f" got {nonlinear_mode!r}"
             )
+        sizes = {"batch": batch, "in_features": in_features, "out_features": out_features}
+        at_least("BatchMatMulActivation", 0, **sizes)
         self.batch = batch
         self.in_features = in_features
         self.out_features = out_features
@@ -53,7 +54,7 @@ class BatchMatMulActivation(Module):
 
     def reset_parameters(self) -> None:
         """Draw the weight again and set the bias to zero."""
-        init.normal_(self.weight, 0.0, math.sqrt(1.0 / self.in_features))
+        init.normal_(self.weight, 0.0, init.root_of_ratio(1.0, self.in_features))
         if self.bias is not None:
             init.zeros_(self.bias)
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
+from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from .init import ones_, zeros_
 from .module import Module
@@ -25,6 +26,7 @@ class _BatchNorm(Module):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        at_least(type(self).__name__, 0, num_features=num_features)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
-from ..core.operands import Pair
+from ..core.operands import Pair, at_least
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -30,6 +30,10 @@ class _ConvNd(Module):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        who = type(self).__name__
+        at_least(who, 0, in_channels=in_channels, out_channels=out_channels)
+        at_least(who, 1, kernel_size=kernel_size, groups=groups)
+        at_least(who, 1, stride=stride, dilation=dilation)
         if in_channels % groups != 0:
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups != 0:
@@ -62,7 +66,7 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw the weight again and set the bias to zero."""
-        init.normal_(self.weight, 0.0, math.sqrt(1.0 / self._get_fanin()))
+        init.normal_(self.weight, 0.0, init.root_of_ratio(1.0, self._get_fanin()))
         if self.bias is not None:
             init.zeros_(self.bias)
 

@@ -4,6 +4,7 @@
 import numpy as np
 
 from .. import functional as F
+from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -19,7 +20,8 @@ class Embedding(Module):
         initial_weight: start value of the table.
         freeze: leave the table as it is when learning.
     Raises:
-        ValueError: one of the three is given, or ``initial_weight`` has another shape.
+        ValueError: one of the three is given, a size is negative, or ``initial_weight`` has
+            another shape.
     Example:
         >>> M.Embedding(5, 3)(Tensor([0, 4])).shape
         (2, 3)
@@ -41,6 +43,8 @@ class Embedding(Module):
         for key, value in given.items():
             if value is not None:
                 raise ValueError(f"[Embedding] {key} is not supported, got {value!r}")
+        sizes = {"num_embeddings": num_embeddings, "embedding_dim": embedding_dim}
+        at_least("Embedding", 0, **sizes)
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim

@@ -42,6 +42,8 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> None:
         a: lower bound.
         b: upper bound.
     """
+    if not tensor.size:
+        return
     drawn = random.uniform(low=a, high=b, size=tensor._tuple_shape)
     tensor._reset(_like(drawn, tensor))
 
@@ -61,6 +63,16 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> None:
 def _like(drawn: Tensor, tensor: Tensor) -> Tensor:
     drawn = drawn if is_dtype_equal(drawn.dtype, tensor.dtype) else drawn.astype(tensor.dtype)
     return drawn if drawn.device == tensor.device else drawn.to(tensor.device)
+
+
+def root_of_ratio(variance: float, fan: float) -> float:
+    """sqrt(variance / fan); 0 for a fan of 0, whose weight has no elements to draw.
+
+    Example:
+        >>> init.root_of_ratio(1.0, 4), init.root_of_ratio(1.0, 0)
+        (0.5, 0.0)
+    """
+    return math.sqrt(variance / fan) if fan else 0.0
 
 
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d")
@@ -145,13 +157,13 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> None:
         tensor: weight to change.
         gain: factor, see ``calculate_gain``.
     """
-    bound = gain * math.sqrt(6.0 / sum(calculate_fan_in_and_fan_out(tensor)))
+    bound = gain * root_of_ratio(6.0, sum(calculate_fan_in_and_fan_out(tensor)))
     uniform_(tensor, -bound, bound)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> None:
     """Normal values with the variance of Glorot and Bengio (2010); see ``xavier_uniform_``."""
-    normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(calculate_fan_in_and_fan_out(tensor))))
+    normal_(tensor, 0.0, gain * root_of_ratio(2.0, sum(calculate_fan_in_and_fan_out(tensor))))
 
 
 def msra_uniform_(
@@ -178,4 +190,5 @@ def msra_normal_(
 
 def _msra_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     fan = calculate_correct_fan(tensor, mode)
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    gain = calculate_gain(nonlinearity, a)
+    return gain / math.sqrt(fan) if fan else 0.0

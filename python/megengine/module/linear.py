@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear maps as modules."""
 
-import math
-
 import numpy as np
 
 from .. import functional as F
+from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -34,6 +33,7 @@ class Linear(Module):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        at_least(type(self).__name__, 0, in_features=in_features, out_features=out_features)
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(np.zeros((out_features, in_features), np.float32))
@@ -43,7 +43,7 @@ class Linear(Module):
 
     def reset_parameters(self) -> None:
         """Draw the weight again and set the bias to zero."""
-        init.normal_(self.weight, 0.0, math.sqrt(1.0 / self.in_features))
+        init.normal_(self.weight, 0.0, init.root_of_ratio(1.0, self.in_features))
         if self.bias is not None:
             init.zeros_(self.bias)
 

@@ -4,6 +4,7 @@
 import numpy as np
 
 from .. import functional as F
+from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from .init import ones_, zeros_
 from .module import Module
@@ -33,6 +34,7 @@ class GroupNorm(_Norm):
         eps: added to the variance.
         affine: learn a weight and a bias.
     Raises:
+        ValueError: ``num_groups`` is below 1.
         AssertionError: ``num_groups`` does not divide ``num_channels``.
     Example:
         >>> M.GroupNorm(2, 4)(F.ones((1, 4, 2, 2))).shape
@@ -43,6 +45,8 @@ class GroupNorm(_Norm):
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, **kwargs
     ):
         super().__init__(**kwargs)
+        at_least("GroupNorm", 1, num_groups=num_groups)
+        at_least("GroupNorm", 0, num_channels=num_channels)
         assert num_channels % num_groups == 0, (
             f"[GroupNorm] {num_channels} channels do not divide into {num_groups} groups"
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import functional as F
 from ..core.not_available import NotAvailableError
+from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -25,6 +26,8 @@ class RNNCellBase(Module):
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int):
         super().__init__()
+        at_least(type(self).__name__, 0, input_size=input_size)
+        at_least(type(self).__name__, 1, hidden_size=hidden_size)
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
@@ -128,7 +131,8 @@ class RNNBase(Module):
         bidirectional: read the sequence also from its end.
         proj_size: must be 0.
     Raises:
-        ValueError: ``dropout`` is outside of [0, 1], or ``proj_size`` of [0, hidden_size).
+        ValueError: a size or ``num_layers`` is too small, ``dropout`` is outside of [0, 1], or
+            ``proj_size`` of [0, hidden_size).
         NotAvailableError: ``proj_size`` is not 0.
     """
 
@@ -145,6 +149,8 @@ class RNNBase(Module):
     ):
         super().__init__()
         who = type(self).__name__
+        at_least(who, 0, input_size=input_size)
+        at_least(who, 1, hidden_size=hidden_size, num_layers=num_layers)
         if isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ValueError(f"[{who}] dropout must be in [0, 1], got {dropout!r}")
         if not 0 <= proj_size < hidden_size:

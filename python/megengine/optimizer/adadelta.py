@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adadelta."""
 
+import math
 from collections.abc import Iterable
 
 from ..functional import sqrt
 from ..tensor import Parameter, Tensor
-from .optimizer import Optimizer
+from .optimizer import Optimizer, is_not_negative
 
 
 class Adadelta(Optimizer):
@@ -32,11 +33,18 @@ class Adadelta(Optimizer):
         eps: float = 1e-6,
         weight_decay: float = 0.0,
     ):
-        assert lr >= 0.0, f"Invalid learning rate: {lr}"
-        assert 0.0 <= rho <= 1.0, f"Invalid rho value: {rho}"
-        assert eps >= 0.0, f"Invalid epsilon value: {eps}"
-        assert weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}"
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
+        options = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay}
+        self._check_options(options)
+        super().__init__(params, options)
+
+    def _check_options(self, options: dict) -> None:
+        for name, called, most in (
+            ("lr", "learning rate", math.inf),
+            ("rho", "rho value", 1.0),
+            ("eps", "epsilon value", math.inf),
+            ("weight_decay", "weight_decay value", math.inf),
+        ):
+            assert is_not_negative(options[name], most), f"Invalid {called}: {options[name]}"
 
     def _create_state(self, param_group: dict) -> None:
         for param in param_group["params"]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from ..functional import sqrt
 from ..tensor import Parameter, Tensor
-from .optimizer import Optimizer
+from .optimizer import Optimizer, is_not_negative
 
 
 class Adagrad(Optimizer):
@@ -20,7 +20,7 @@ class Adagrad(Optimizer):
         eps: added under the root.
         weight_decay: L2 penalty.
     Raises:
-        AssertionError: an option is negative.
+        AssertionError: an option is negative or not finite.
     """
 
     def __init__(
@@ -31,13 +31,18 @@ class Adagrad(Optimizer):
         eps: float = 1e-10,
         weight_decay: float = 0.0,
     ):
-        assert lr >= 0.0, f"Invalid learning rate: {lr}"
-        assert lr_decay >= 0, f"Invalid learning rate decay: {lr_decay}"
-        assert eps >= 0.0, f"Invalid epsilon value: {eps}"
-        assert weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}"
-        super().__init__(
-            params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
-        )
+        options = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
+        self._check_options(options)
+        super().__init__(params, options)
+
+    def _check_options(self, options: dict) -> None:
+        for name, called in (
+            ("lr", "learning rate"),
+            ("lr_decay", "learning rate decay"),
+            ("eps", "epsilon value"),
+            ("weight_decay", "weight_decay value"),
+        ):
+            assert is_not_negative(options[name]), f"Invalid {called}: {options[name]}"
 
     def _create_state(self, param_group: dict) -> None:
         for param in param_group["params"]:

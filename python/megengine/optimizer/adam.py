@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from .. import _mge
 from ..tensor import Parameter, Tensor
-from .optimizer import Optimizer, check_not_negative
+from .optimizer import Optimizer, check_not_negative, is_finite
 
 
 class Adam(Optimizer):
@@ -37,14 +37,21 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ):
-        check_not_negative(lr, "Invalid learning rate")
-        check_not_negative(weight_decay, "Invalid weight_decay value")
+        options = {"lr": lr, "weight_decay": weight_decay, "betas": betas, "eps": eps}
+        self._check_options(options)
+        super().__init__(params, options)
+
+    def _check_options(self, options: dict) -> None:
+        check_not_negative(options["lr"], "Invalid learning rate")
+        check_not_negative(options["weight_decay"], "Invalid weight_decay value")
+        if not is_finite(options["eps"]):
+            raise ValueError(f"Invalid epsilon value: {options['eps']}")
+        betas = options["betas"]
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise ValueError(f"Invalid betas: {betas}, expected two numbers")
         for k, beta in enumerate(betas):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
-        super().__init__(
-            params, {"lr": lr, "weight_decay": weight_decay, "betas": betas, "eps": eps}
-        )
 
     def _create_state(self, param_group: dict) -> None:
         for param in param_group["params"]:

@@ -22,12 +22,16 @@ def clip_grad_norm(tensors: Tensor | Iterable[Tensor], max_norm: float, ord: flo
         ord: which norm; may be infinity.
     Returns:
         Norm before, a Tensor of rank 0.
+    Raises:
+        ValueError: ``max_norm`` is negative or NaN.
     Example:
         >>> p = Parameter([1.0])
         >>> p.grad = Tensor([2.0])
         >>> float(clip_grad_norm(p, 1.0))
         2.0
     """
+    if not max_norm >= 0.0:
+        raise ValueError(f"[clip_grad_norm] max_norm must not be negative, got {max_norm}")
     found = _with_grad(tensors)
     if not found:
         return Tensor(0.0)
@@ -49,6 +53,10 @@ def clip_grad_value(tensors: Tensor | Iterable[Tensor], lower: float, upper: flo
         tensors: whose gradients to limit; those without one are left out.
         lower: smallest value.
         upper: largest value.
+    Raises:
+        ValueError: a bound is NaN.
     """
+    if lower != lower or upper != upper:
+        raise ValueError(f"[clip_grad_value] the bounds must be numbers, got {lower}, {upper}")
     for t in _with_grad(tensors):
         t.grad._reset(clip(t.grad, lower, upper))

@@ -4,8 +4,10 @@
 from bisect import bisect_right
 from collections.abc import Iterable
 
+import numpy as np
+
 from .lr_scheduler import LRScheduler
-from .optimizer import Optimizer
+from .optimizer import Optimizer, check_not_negative
 
 
 class MultiStepLR(LRScheduler):
@@ -17,7 +19,7 @@ class MultiStepLR(LRScheduler):
         gamma: the factor.
         current_epoch: as in ``LRScheduler``.
     Raises:
-        ValueError: the milestones fall.
+        ValueError: the milestones fall or are no integers, or ``gamma`` is no factor.
     Example:
         >>> opt = SGD([Parameter([1.0])], lr=1.0)
         >>> scheduler = MultiStepLR(opt, [1])
@@ -34,10 +36,12 @@ class MultiStepLR(LRScheduler):
         current_epoch: int = -1,
     ):
         milestones = list(milestones)
-        if milestones != sorted(milestones):
+        is_whole = all(isinstance(m, (int, np.integer)) for m in milestones)
+        if not is_whole or milestones != sorted(milestones):
             raise ValueError(
                 f"Milestones should be a list of increasing integers. Got {milestones}"
             )
+        check_not_negative(gamma, "Invalid gamma")
         self.milestones = milestones
         self.gamma = gamma
         super().__init__(optimizer, current_epoch)

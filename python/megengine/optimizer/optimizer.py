@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all optimizers share: parameter groups, state, and its saving and loading."""
 
+import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterable
 
@@ -80,6 +81,7 @@ class Optimizer(metaclass=ABCMeta):
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of option {name}")
             param_group.setdefault(name, default)
+        self._check_options(param_group)
         known = {id(p) for group in self.param_groups for p in group["params"]}
         ids = [id(p) for p in params]
         assert known.isdisjoint(ids) and len(set(ids)) == len(ids), (
@@ -95,6 +97,9 @@ class Optimizer(metaclass=ABCMeta):
         value = np.asarray(initializer, np.float32)
         states = self._state.setdefault(param, {})
         states[state_name] = Tensor(value, no_cache=True, device=param.device)
+
+    def _check_options(self, options: dict) -> None:  # noqa: B027 - not all have some
+        """Raise for options of a group that are out of their range."""
 
     @abstractmethod
     def _create_state(self, param_group: dict) -> None:
@@ -197,7 +202,25 @@ class Optimizer(metaclass=ABCMeta):
         raise NotImplementedError("use distributed.bcast_list_ instead of Optimizer.bcast_param")
 
 
+def is_finite(value) -> bool:
+    """Whether an option is a number, neither infinite nor NaN."""
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def is_not_negative(value, most: float = math.inf) -> bool:
+    """Whether an option is a finite number that is not negative.
+
+    Args:
+        value: of the option.
+        most: the largest that is allowed.
+    """
+    return is_finite(value) and 0.0 <= float(value) <= most
+
+
 def check_not_negative(value: float, text: str) -> None:
-    """Raise ValueError with a text for a negative number."""
-    if value < 0.0:
+    """Raise ValueError with a text for what is no number, negative, infinite or NaN."""
+    if not is_not_negative(value):
         raise ValueError(f"{text}: {value}")

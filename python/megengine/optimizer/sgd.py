@@ -20,7 +20,7 @@ class SGD(Optimizer):
         nesterov: Nesterov's variant (Sutskever et al., 2013).
         weight_decay: L2 penalty.
     Raises:
-        ValueError: ``lr``, ``momentum`` or ``weight_decay`` is negative.
+        ValueError: ``lr``, ``momentum`` or ``weight_decay`` is negative or not finite.
         AssertionError: ``nesterov`` without momentum.
     Example:
         >>> p = Parameter([1.0])
@@ -38,12 +38,18 @@ class SGD(Optimizer):
         nesterov: bool = False,
         weight_decay: float = 0.0,
     ):
-        check_not_negative(lr, "Invalid learning rate")
-        check_not_negative(momentum, "Invalid momentum value")
-        check_not_negative(weight_decay, "Invalid weight_decay value")
-        assert not nesterov or momentum > 0.0, "Nesterov momentum requires a momentum"
         self.nesterov = nesterov
-        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        options = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}
+        self._check_options(options)
+        super().__init__(params, options)
+
+    def _check_options(self, options: dict) -> None:
+        check_not_negative(options["lr"], "Invalid learning rate")
+        check_not_negative(options["momentum"], "Invalid momentum value")
+        check_not_negative(options["weight_decay"], "Invalid weight_decay value")
+        assert not self.nesterov or options["momentum"] > 0.0, (
+            "Nesterov momentum requires a momentum"
+        )
 
     def _create_state(self, param_group: dict) -> None:
         if param_group["momentum"] != 0.0:

@@ -29,29 +29,33 @@ class _Plan:
     array_axes: list[int] = field(default_factory=list)
 
 
+class OutOfRangeError(IndexError, RuntimeError):
+    """An index beyond the end of its axis: Python's and NumPy's class, and MegEngine's."""
+
+
 def getitem(x, key):
     """The value of ``x[key]``.
 
     Raises:
         IndexError: the key has more than one Ellipsis, more indices than ``x`` has axes, a bool
             array of another shape, or an entry that is not an index.
-        RuntimeError: an integer is out of range.
+        OutOfRangeError: an integer is out of range.
     """
     items = _plain_items(x, key)
     if items:
         try:
             return _mge.ops.slice(x, items=items)
         except IndexError as error:
-            raise RuntimeError(str(error)) from None
+            raise OutOfRangeError(str(error)) from None
     if _is_full_mask(x, key):
         return _mge.ops.cond_take(x, key)[0]
     plan = _make_plan(x, key)
     try:
         y = _select_basic(x, plan)
+        if plan.arrays:
+            y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
     except IndexError as error:
-        raise RuntimeError(str(error)) from None
-    if plan.arrays:
-        y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
+        raise OutOfRangeError(str(error)) from None
     return _mge.ops.copy(y) if y is x else y
 
 
@@ -83,6 +87,7 @@ def setitem(x, key, value) -> None:
 
     Raises:
         IndexError: as in ``getitem``.
+        OutOfRangeError: an integer is out of range.
         ValueError: ``value`` does not broadcast to the shape of ``x[key]``.
     """
     is_whole = key is Ellipsis and isinstance(value, _mge.Tensor)
@@ -97,7 +102,7 @@ def setitem(x, key, value) -> None:
     try:
         x._reset(_assigned(x, plan, value))
     except IndexError as error:
-        raise RuntimeError(str(error)) from None
+        raise OutOfRangeError(str(error)) from None
 
 
 def _assigned(x, plan, value):

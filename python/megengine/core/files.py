@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How this package writes and opens files."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from .. import _mge
+
+
+@contextlib.contextmanager
+def written_whole(path) -> Iterator[BinaryIO]:
+    """A file that is written whole or not at all: it gets its name when the block ends well.
+
+    Until then it has none, or one that nobody can guess and that no link stands in for. A symbolic
+    link at ``path`` stays, what it leads to is written; permissions of an old file are kept.
+
+    Args:
+        path: where it goes.
+    Raises:
+        OSError: it cannot be written; the old file is as it was.
+    """
+    new = _mge.NewFile(os.fsencode(path))
+    with open(new.descriptor, "wb", closefd=False) as stream:
+        yield stream
+    new.finish()
+
+
+def open_input(path) -> BinaryIO:
+    """A file to read: a regular one, or all that comes out of a pipe; nothing waits for ever.
+
+    Args:
+        path: of the file.
+    Raises:
+        OSError: it cannot be opened.
+        RuntimeError: it is neither a file nor a pipe, or too much comes out of a pipe.
+    """
+    return open(_mge.open_input(os.fsencode(path)), "rb")

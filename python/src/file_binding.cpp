@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/file_binding.h"
+
+#include <nanobind/nanobind.h>
+
+#include <cerrno>
+
+#include "libmge/base/file.h"
+#include "libmge/base/file_limit.h"
+
+namespace nb = nanobind;
+
+namespace mge::python {
+namespace {
+
+std::string text_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
+// What the system refuses is an OSError, as with Python's own files.
+template <class Fn>
+auto with_system_errors(const nb::bytes& path, const Fn& work) {
+    try {
+        return work();
+    } catch (const FileError& error) {
+        errno = error.system_code();
+        PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path.ptr());
+        throw nb::python_error();
+    }
+}
+
+// Keeps the path for errors.
+struct NewFileObject {
+    nb::bytes path;
+    NewFile file;
+};
+
+}  // namespace
+
+void add_files(PyObject* module_object) {
+    nb::module_ module = nb::borrow<nb::module_>(module_object);
+    nb::class_<NewFileObject>(module, "NewFile",
+                              "A file that gets its name when it is whole; until then it has none.")
+        .def(
+            "__init__",
+            [](NewFileObject* self, nb::bytes path) {
+                with_system_errors(path, [&] { new (self) NewFileObject{path, NewFile(text_of(path))}; });
+            },
+            nb::arg("path"))
+        .def_prop_ro("descriptor", [](const NewFileObject& self) { return self.file.descriptor(); })
+        .def(
+            "finish",
+            [](NewFileObject& self) {
+                with_system_errors(self.path, [&] {
+                    nb::gil_scoped_release released;
+                    self.file.finish();
+                });
+            },
+            "Flush it to the disk and give it its name.");
+    module.def("file_limit", &file_limit, "Bytes of memory that one file may ask for (MGE_FILE_LIMIT).");
+    module.def(
+        "open_input",
+        [](nb::bytes path) { return with_system_errors(path, [&] { return open_input(text_of(path)); }); },
+        nb::arg("path"), "A descriptor of a regular file, or of what a pipe gives.");
+}
+
+}  // namespace mge::python

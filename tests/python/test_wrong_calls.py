@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong calls end in errors that say who complains, what was given and what is allowed."""
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+import megengine.optimizer as O
+from megengine import Parameter, Tensor, _mge
+
+NAN, INF = float("nan"), float("inf")
+
+
+def ones(*shape):
+    return Tensor(np.ones(shape, np.float32))
+
+
+def image():
+    return ones(1, 4, 4, 4)
+
+
+def parameters():
+    return [Parameter([1.0])]
+
+
+@pytest.mark.parametrize(
+    "make, shape",
+    [
+        (lambda: M.Linear(0, 3), (2, 0)),
+        (lambda: M.Linear(0, 0), (2, 0)),
+        (lambda: M.Linear(3, 0), (2, 3)),
+        (lambda: M.GroupNorm(2, 0), None),
+        (lambda: M.Conv2d(0, 4, 3), None),
+        (lambda: M.Conv1d(0, 4, 3), None),
+        (lambda: M.Conv3d(0, 4, 3), None),
+        (lambda: M.Conv2d(4, 0, 3), None),
+        (lambda: M.ConvTranspose2d(0, 4, 3), None),
+        (lambda: M.BatchMatMulActivation(0, 0, 0), None),
+        (lambda: M.RNNCell(0, 4), (2, 0)),
+        (lambda: M.LSTM(0, 4), None),
+    ],
+)
+def test_modules_without_elements_can_be_made(make, shape):
+    module = make()
+    module.reset_parameters()
+    if shape:
+        assert module(ones(*shape)).shape[0] == 2
+    assert all(np.isfinite(p.numpy()).all() for p in module.parameters())
+
+
+def test_weights_without_elements_can_be_drawn():
+    for draw in (
+        M.init.msra_uniform_,
+        M.init.msra_normal_,
+        M.init.xavier_uniform_,
+        M.init.xavier_normal_,
+    ):
+        draw(ones(0, 0))
+        draw(ones(0, 3))
+
+
+CONVOLUTIONS = (
+    M.Conv1d,
+    M.Conv2d,
+    M.Conv3d,
+    M.ConvTranspose2d,
+    M.ConvTranspose3d,
+    M.DeformableConv2d,
+    M.ConvRelu2d,
+    M.ConvBn2d,
+)
+
+
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+def test_convolutions_name_what_is_too_small(kind):
+    for name, changed in {
+        "groups": {"groups": 0},
+        "stride": {"stride": 0},
+        "dilation": {"dilation": 0},
+        "kernel_size": {"kernel_size": 0},
+        "in_channels": {"in_channels": -4},
+    }.items():
+        arguments = {"in_channels": 4, "out_channels": 4, "kernel_size": 3, **changed}
+        with pytest.raises(ValueError, match=f"{name} must be at least [01], got"):
+            kind(**arguments)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: M.Linear(-1, 3), r"\[Linear\] in_features must be at least 0, got -1"),
+        (lambda: M.GroupNorm(0, 4), r"\[GroupNorm\] num_groups must be at least 1, got 0"),
+        (lambda: M.BatchNorm2d(-1), r"\[BatchNorm2d\] num_features"),
+        (lambda: M.Embedding(-4, 4), r"\[Embedding\] num_embeddings"),
+        (lambda: M.LSTM(4, 0), r"\[LSTM\] hidden_size must be at least 1, got 0"),
+        (lambda: M.RNN(4, 0), r"\[RNN\] hidden_size"),
+        (lambda: M.LSTM(4, 4, num_layers=0), r"\[LSTM\] num_layers"),
+        (lambda: M.RNNCell(0, 0), r"\[RNNCell\] hidden_size"),
+        (lambda: M.LSTMCell(4, 0), r"\[LSTMCell\] hidden_size"),
+        (lambda: M.RegionRestrictedConv(4, 4, 3, groups=0), r"groups must be at least 1"),
+        (lambda: M.SlidingWindow(0)(image()), r"\[sliding_window\] kernel_size must be at least 1"),
+        (lambda: F.sliding_window(image(), 2, stride=0), r"\[sliding_window\] stride"),
+        (lambda: F.sliding_window(image(), 2, dilation=0), r"\[sliding_window\] dilation"),
+        (
+            lambda: F.sliding_window_transpose(ones(1, 1, 3, 3, 2, 2), (4, 4), 2, stride=0),
+            r"\[sliding_window_transpose\] stride",
+        ),
+        (lambda: F.vision.interpolate(image(), (0, 0)), r"\[interpolate\] size must be at least 1"),
+        (lambda: F.vision.interpolate(image(), 0), r"\[interpolate\] size"),
+        (lambda: F.vision.interpolate(image(), scale_factor=0), r"scale_factor must be positive"),
+        (lambda: F.vision.interpolate(image(), scale_factor=-1), r"scale_factor"),
+        (lambda: F.vision.interpolate(image(), scale_factor=NAN), r"scale_factor"),
+        (lambda: F.vision.interpolate(image(), scale_factor=INF), r"scale_factor"),
+        (lambda: F.vision.interpolate(image(), scale_factor=0.1), r"\[interpolate\] size"),
+        (lambda: F.vision.interpolate(ones(1, 4, 0, 4), (2, 2)), r"axis of the input"),
+        (
+            lambda: F.conv2d(image(), ones(4, 4, 3, 3), groups=0),
+            r"\[conv2d\] groups must be at least",
+        ),
+        (lambda: F.conv2d(image(), ones(4, 4, 3, 3), groups=-1), r"\[conv2d\] groups"),
+        (lambda: F.conv1d(ones(1, 4, 4), ones(4, 4, 3), groups=0), r"\[conv1d\] groups"),
+        (
+            lambda: F.conv3d(ones(1, 4, 4, 4, 4), ones(4, 4, 3, 3, 3), groups=0),
+            r"\[conv3d\] groups",
+        ),
+        (lambda: F.conv_transpose2d(image(), ones(4, 4, 3, 3), groups=0), r"groups"),
+        (lambda: F.conv_transpose3d(ones(1, 4, 4, 4, 4), ones(4, 4, 3, 3, 3), groups=0), r"groups"),
+        (
+            lambda: F.deformable_conv2d(
+                image(), ones(4, 4, 3, 3), ones(1, 18, 2, 2), ones(1, 9, 2, 2), groups=0
+            ),
+            r"\[deformable_conv2d\] groups",
+        ),
+        (lambda: F.local_conv2d(image(), ones(1, 2, 2, 4, 3, 3, 4), stride=0), r"stride"),
+        (
+            lambda: F.vision.correlation(image(), image(), kernel_size=0),
+            r"\[correlation\] kernel_size must be at least 1, got 0",
+        ),
+        (lambda: F.vision.correlation(image(), image(), stride1=0), r"\[correlation\] stride1"),
+        (lambda: F.vision.correlation(image(), image(), stride2=0), r"\[correlation\] stride2"),
+        (
+            lambda: F.vision.correlation(image(), image(), max_displacement=-1),
+            r"\[correlation\] max_displacement",
+        ),
+        (lambda: F.vision.correlation(image(), image(), pad_size=-1), r"\[correlation\] pad_size"),
+        (lambda: F.vision.roi_align(image(), ones(1, 5), (0, 0)), r"\[roi_align\] output_shape"),
+        (
+            lambda: F.vision.roi_align(image(), ones(1, 5), (1, 1), sample_points=0),
+            r"\[roi_align\] sample_points",
+        ),
+        (
+            lambda: F.vision.warp_affine(image(), ones(1, 2, 3), (0, 0)),
+            r"\[warp_affine\] out_shape",
+        ),
+        (lambda: F.vision.warp_perspective(image(), ones(1, 3, 3), (0, 1)), r"out_shape"),
+    ],
+)
+def test_sizes_that_are_too_small_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("key", [5, -4, [9], Tensor(9), Tensor([0, 9]), (None, 5)])
+def test_an_index_beyond_the_end_is_one_error(key):
+    """Python's IndexError, and MegEngine's RuntimeError."""
+    for error in (IndexError, RuntimeError):
+        with pytest.raises(
+            error, match="index [59-] ?4? ?is out of range|index -4 is out of range"
+        ):
+            Tensor([1, 2, 3])[key]
+        with pytest.raises(error, match="is out of range for axis"):
+            Tensor([1, 2, 3])[key] = 1
+
+
+OPTIMIZERS = {
+    O.SGD: (ValueError, ("lr", "momentum", "weight_decay")),
+    O.Adam: (ValueError, ("lr", "eps", "weight_decay")),
+    O.AdamW: (ValueError, ("lr", "eps", "weight_decay")),
+    O.Adagrad: (AssertionError, ("lr", "lr_decay", "eps", "weight_decay")),
+    O.Adadelta: (AssertionError, ("lr", "rho", "eps", "weight_decay")),
+}
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@pytest.mark.parametrize("value", [NAN, INF, -1.0, "a", None])
+def test_options_of_optimizers_are_finite_numbers(kind, value):
+    error, names = OPTIMIZERS[kind]
+    for name in names:
+        if name == "eps" and value == -1.0 and issubclass(kind, O.Adam):
+            continue  # MegEngine takes it
+        with pytest.raises(error, match=f"Invalid .*: {value}"):
+            kind(parameters(), **{"lr": 0.1, name: value})
+        with pytest.raises(error, match=f"Invalid .*: {value}"):
+            kind([{"params": parameters(), name: value}], lr=0.1)
+
+
+def test_betas_are_two_numbers_below_one():
+    for betas in ((0.9,), 0.9, (0.9, 0.9, 0.9), (NAN, 0.9), (0.9, 1.0), (-0.1, 0.9)):
+        for kind in (O.Adam, O.AdamW):
+            with pytest.raises(ValueError, match="Invalid beta"):
+                kind(parameters(), lr=0.1, betas=betas)
+
+
+def test_schedules_and_clipping_are_checked():
+    optimizer = O.SGD(parameters(), lr=0.1)
+    for milestones in ([2, 1], ["a"], [0.5]):
+        with pytest.raises(ValueError, match="increasing integers"):
+            O.MultiStepLR(optimizer, milestones)
+    with pytest.raises(ValueError, match="Invalid gamma: nan"):
+        O.MultiStepLR(optimizer, [1], gamma=NAN)
+    for max_norm in (NAN, -1):
+        with pytest.raises(ValueError, match="max_norm"):
+            O.clip_grad_norm(parameters(), max_norm)
+    for lower, upper in ((1, NAN), (NAN, 1)):
+        with pytest.raises(ValueError, match="bounds must be numbers"):
+            O.clip_grad_value(parameters(), lower, upper)
+
+
+@pytest.mark.parametrize(
+    "data", [object(), {}, [None], [1.0, None], [[1], [None]], [{}], ["a", None]]
+)
+def test_no_tensor_is_made_of_other_objects(data):
+    with pytest.raises((TypeError, RuntimeError), match=r"\[tensor\] "):
+        Tensor(data)
+
+
+def test_none_makes_the_empty_tensor_of_megengine():
+    assert Tensor(None).shape == (0,) and Tensor([]).shape == (0,)
+
+
+def test_resume_trace_takes_what_pause_trace_gave():
+    for wrong in (5, "x", object()):
+        with pytest.raises(TypeError, match="what pause_trace returned"):
+            _mge.resume_trace(wrong)
+    _mge.resume_trace(_mge.pause_trace())
+
+
+def test_an_input_and_an_output_have_names_of_their_own(tmp_path):
+    traced = mge.jit.trace(capture_as_const=True)(lambda x: x + 1)
+    traced(Tensor([1.0]))
+    with pytest.raises(ValueError, match="'x' names an input and an output"):
+        traced.dump(tmp_path / "o.mge", arg_names=["x"], output_names=["x"])
+    assert not list(tmp_path.iterdir())
+    info = traced.dump(tmp_path / "o.mge", arg_names=["add"])
+    assert info.inputs == ["add"] and info.outputs != info.inputs
+
+
+def test_models_of_every_kind_are_loaded(tmp_path):
+    from pathlib import Path
+
+    data = Path(__file__).parents[1] / "data"
+    model = _mge.load(str(data / "megengine" / "dynamic.v2.mge"))
+    assert model.input_names and model.output_names and model.text
+    (tmp_path / "none").write_bytes(b"\xff\xfenothing")
+    with pytest.raises(RuntimeError, match="not a model this program knows"):
+        _mge.load(str(tmp_path / "none"))
