@@ -87,7 +87,7 @@ def test_flags_behind_a_flagfile_win(run_tool, small_model, tmp_path):
     [
         ("--iter=3\nresnet.mge\n", "line 2 of"),
         ("--flagfile=FILE", "reads itself"),
-        ("--flagfile=/nonexistent", "cannot be read"),
+        ("--flagfile=/nonexistent", "cannot open"),
         ("--no-such-flag", "no-such-flag"),
     ],
 )
