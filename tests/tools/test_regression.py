@@ -2,6 +2,7 @@
 """scripts/regression finds a slow, a wrong and a broken model among good ones."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -101,6 +102,8 @@ def test_a_missing_baseline_is_usage(regression):
         ("[[defaults]]\n", "write [defaults]"),
         ("[[model]]\nname = ''\npath = 'p'\n", "is empty"),
         ('[[model]]\nname = "a\\u0000"\npath = "p"\n', "NUL"),
+        ("x = " + "[" * 100_000, "cannot be read"),
+        ("# " + "x" * (4 << 20), "more than 4 MiB"),
     ],
 )
 def test_files_that_are_wrong(content, what, tmp_path):
@@ -115,3 +118,10 @@ def test_files_that_are_wrong(content, what, tmp_path):
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and what in done.stderr, done.stderr
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    command = [sys.executable, SCRIPT, "run", tmp_path / "pipe", "--baseline", tmp_path / "b"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 2 and "not a regular file" in done.stderr
