@@ -149,11 +149,13 @@ def test_killed_worker_is_noticed():
 
 
 def test_timeout():
-    loader = DataLoader(Calls(lambda k: time.sleep(60)), num_workers=1, timeout=0.2)
+    loader = DataLoader(Calls(lambda k: time.sleep(3600)), num_workers=1, timeout=0.2)
     start = time.monotonic()
     with pytest.raises(RuntimeError, match="timeout"):
         next(iter(loader))
-    assert time.monotonic() - start < 10
+    assert (
+        time.monotonic() - start < 1800
+    )  # it does not wait for the worker, however busy it is here
 
 
 def test_no_worker_stays_when_iteration_is_left():

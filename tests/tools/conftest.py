@@ -13,6 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs/schemas"
 
+# Seconds after which a tool hangs. Beside other work, one that does not may take many times as long
+# as alone: only the waiting for a failure gets longer.
+TIMEOUT = 600
+
 
 @dataclass
 class Result:
@@ -53,13 +57,13 @@ def tool_path(build_dir):
 
 @pytest.fixture
 def run_tool(tool_path, tmp_path):
-    """run_tool(name, *args, stdin=None, env=None, cwd=None, json=True, timeout=60) → Result.
+    """run_tool(name, *args, stdin=None, env=None, cwd=None, json=True, timeout=TIMEOUT) → Result.
 
     Each call asks for a report, in a file unless the arguments say where, and checks it; without
     one (`json=False`, --help …) Result.report is None. stdout and stderr are text.
     """
 
-    def run(name, *args, stdin=None, env=None, cwd=None, json=True, timeout=60):
+    def run(name, *args, stdin=None, env=None, cwd=None, json=True, timeout=TIMEOUT):
         args = [str(a) for a in args]
         file = tmp_path / "report.json"
         file.unlink(missing_ok=True)

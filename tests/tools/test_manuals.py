@@ -60,7 +60,7 @@ def type_into(command, setup, line, expected, env=None):
     shown = b""
     try:
         os.write(terminal, f"{setup}; echo rea''dy\n".encode())
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 600
         sent = False
         while time.monotonic() < deadline and expected.encode() not in shown:
             if select.select([terminal], [], [], 0.2)[0]:
