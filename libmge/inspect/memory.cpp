@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -85,14 +86,41 @@ std::string escaped(std::string_view name) {
     return result;
 }
 
-std::string in_mebibytes(size_t bytes) {
+// Of KiB, MiB and GiB the largest that is not larger than so many bytes.
+struct ByteUnit {
+    double bytes;
+    const char* name;
+};
+ByteUnit unit_for(size_t bytes) {
+    if (bytes >= size_t(1) << 30) return {double(1 << 30), " GiB"};
+    return bytes >= size_t(1) << 20 ? ByteUnit{double(1 << 20), " MiB"} : ByteUnit{1024, " KiB"};
+}
+
+std::string size_text(size_t bytes) {
     TextStream stream;
     stream.precision(3);
-    if (bytes >= size_t(1) << 20)
-        stream << double(bytes) / double(1 << 20) << " MiB";
-    else
-        stream << double(bytes) / 1024 << " KiB";
+    auto unit = unit_for(bytes);
+    stream << double(bytes) / unit.bytes << unit.name;
     return stream.str();
+}
+
+// 1, 2 or 5 times a power of ten, so that the range has at most so many ticks.
+double tick_distance(double range, double most) {
+    double power = std::pow(10.0, std::floor(std::log10(std::max(range / most, 1e-9))));
+    for (double factor : {1.0, 2.0, 5.0})
+        if (range / (factor * power) <= most) return factor * power;
+    return 10 * power;
+}
+
+// What fits into so many pixels of a drawing's text; nothing when that would say nothing.
+std::string fitting(const std::string& name, double pixels) {
+    constexpr double pixels_of_letter = 6.2;
+    auto letters = size_t(std::max(0.0, pixels / pixels_of_letter));
+    if (name.size() <= letters) return name;
+    if (letters < 4) return {};
+    size_t end = letters - 1;
+    while (end > 0 && (uint8_t(name[end]) & 0xc0) == 0x80) --end;
+    return name.substr(0, end) + "…";
 }
 
 // Places of the drawing, in pixels.
@@ -123,20 +151,33 @@ void draw_axes(std::ostream& svg, const Frame& f) {
             << escaped(content) << "</text>\n";
     };
     words(f.left, f.curve_top - 12, "start", "bytes in use at each step");
-    words(f.left, f.map_top - 12, "start",
-          "place in the arena (address upwards, steps to the right; orange: workspaces)");
-    constexpr int ticks = 4;
-    for (int i = 0; i <= ticks; ++i) {
-        double bytes = double(f.bytes) * i / ticks;
+    words(f.left, f.map_top - 12, "start", "place in the arena (address upwards, steps to the right)");
+    auto unit = unit_for(f.bytes);
+    double range = double(f.bytes) / unit.bytes, distance = tick_distance(range, 5);
+    for (int i = 0; i * distance <= range; ++i) {
+        double bytes = i * distance * unit.bytes;
         for (double y : {f.curve_y(bytes), f.map_y(bytes)}) {
             line(f.left, y, f.left + f.width, y, "stroke:#ddd");
-            words(f.left - 8, y + 4, "end", in_mebibytes(size_t(bytes)));
+            words(f.left - 8, y + 4, "end", text(i * distance, unit.name));
         }
     }
-    size_t every = std::max<size_t>(1, (f.steps + 9) / 10);
+    auto every = size_t(std::max(1.0, tick_distance(double(f.steps), 12)));
     for (size_t step = 0; step < f.steps; step += every)
         words(f.x(double(step) + 0.5), f.map_top + f.map_height + 18, "middle", std::to_string(step));
     words(f.left + f.width / 2, f.map_top + f.map_height + 40, "middle", "step");
+}
+
+// Swatches are paths: a rectangle is a block.
+void draw_legend(std::ostream& svg, const Frame& f) {
+    double x = f.left + 360, y = f.map_top - 12;
+    auto swatch = [&](const char* style, const char* meaning, double pixels) {
+        svg << "<path d=\"M" << x << ' ' << y - 4 << "h14\" style=\"" << style << "\"/>\n<text x=\"" << x + 20
+            << "\" y=\"" << y << "\">" << meaning << "</text>\n";
+        x += pixels;
+    };
+    swatch("stroke:#4c78a8;stroke-width:10;stroke-opacity:.8", "values (colours tell neighbours apart)", 260);
+    swatch("stroke:#e8963c;stroke-width:10;stroke-opacity:.8", "workspaces of kernels", 170);
+    swatch("stroke:#c33;stroke-dasharray:4 3", "the step of the peak", 150);
 }
 
 void draw_curve(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
@@ -145,6 +186,27 @@ void draw_curve(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
         for (size_t side : {i, i + 1})
             svg << " L" << f.x(double(side)) << ' ' << f.curve_y(double(t.live[i]));
     svg << " L" << f.x(double(t.live.size())) << ' ' << f.curve_y(0) << " Z\"/>\n";
+}
+
+// The name, and below it the size, in boxes that have room for them.
+void draw_label(std::ostream& svg, const Frame& f, const MemoryBlockUse& b) {
+    constexpr double line = 13, margin = 4;
+    double x = f.x(b.first) + margin, y = f.map_y(double(b.offset + b.bytes));
+    double width = f.x(b.last + 1) - x - margin, height = f.map_y(double(b.offset)) - y;
+    std::string size = size_text(b.bytes);
+    // Of a workspace the place says whose it is.
+    bool is_workspace = b.kind == "workspace";
+    std::string name = fitting(is_workspace ? size : b.name, width);
+    if (height < line + 2 || name.empty()) return;
+    bool has_two_lines = !is_workspace && height >= 2 * line + 4 && fitting(size, width) == size;
+    double first = y + height / 2 + (has_two_lines ? -2 : 4);
+    auto words = [&](double at, const std::string& content) {
+        svg << "<text x=\"" << x << "\" y=\"" << at
+            << "\" font-size=\"11\" fill=\"#102030\" pointer-events=\"none\">" << escaped(content)
+            << "</text>\n";
+    };
+    words(first, name);
+    if (has_two_lines) words(first + line, size);
 }
 
 void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
@@ -156,9 +218,10 @@ void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
             << "\" style=\"fill:" << colour(b, i) << ";fill-opacity:.8;stroke:#fff;stroke-width:.5\"><title>"
             << escaped(b.name) << "\n"
             << b.kind << " of " << escaped(b.owner) << "\n"
-            << in_mebibytes(b.bytes) << " at " << b.offset << ", steps " << b.first << " to " << b.last
+            << size_text(b.bytes) << " at " << b.offset << ", steps " << b.first << " to " << b.last
             << "</title></rect>\n";
     }
+    for (auto& b : t.blocks) draw_label(svg, f, b);
 }
 
 void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const Program& program) {
@@ -167,7 +230,7 @@ void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const
     svg << "<line x1=\"" << x << "\" y1=\"" << f.curve_top << "\" x2=\"" << x << "\" y2=\""
         << f.map_top + f.map_height << "\" style=\"stroke:#c33;stroke-dasharray:4 3\"/>\n<text x=\""
         << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">peak "
-        << in_mebibytes(t.peak) << " at step " << t.peak_step << ", "
+        << size_text(t.peak) << " at step " << t.peak_step << ", "
         << escaped(owner_of(program.steps()[size_t(t.peak_step)]).substr(0, 60)) << "</text>\n";
 }
 
@@ -263,10 +326,11 @@ std::string to_svg(const MemoryTimeline& t, const Program& program) {
         << f.total_height << "\" viewBox=\"0 0 " << f.total_width << ' ' << f.total_height
         << "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
            "fill=\"#fff\"/>\n<text x=\""
-        << f.left << "\" y=\"24\" font-size=\"15\">Memory over the steps: arena " << in_mebibytes(t.arena)
-        << ", weights " << in_mebibytes(t.weights) << ", packed weights " << in_mebibytes(t.packed_weights)
-        << ", inputs and outputs " << in_mebibytes(t.inputs_outputs) << "</text>\n";
+        << f.left << "\" y=\"24\" font-size=\"15\">Memory over the steps: arena " << size_text(t.arena)
+        << ", weights " << size_text(t.weights) << ", packed weights " << size_text(t.packed_weights)
+        << ", inputs and outputs " << size_text(t.inputs_outputs) << "</text>\n";
     draw_axes(svg, f);
+    draw_legend(svg, f);
     draw_curve(svg, f, t);
     draw_blocks(svg, f, t);
     draw_peak(svg, f, t, program);
