@@ -149,8 +149,13 @@ private:
             json_.member("live", live_);
             json_.member("plan", profile_.memory ? std::optional(profile_.memory->plan) : std::nullopt);
             json_.member("weights", profile_.memory ? std::optional(profile_.memory->weights) : std::nullopt);
+            json_.member("packed_weights",
+                         profile_.memory ? std::optional(profile_.memory->packed_weights) : std::nullopt);
             json_.key("boxes");
-            json_.list_of([&] { write_boxes(live_.size()); });
+            json_.list_of([&] {
+                write_boxes(live_.size());
+                write_workspaces(live_.size());
+            });
         });
     }
 
@@ -167,15 +172,31 @@ private:
                 size_t(value.last_step) >= positions || value.bytes == 0)
                 continue;
             ++boxes;
-            json_.element_begins();
-            json_.object([&] {
-                json_.member("name", value.name.empty() ? "value " + value.id : value.name);
-                json_.member("step", maker[i]);
-                json_.member("first", value.first_step);
-                json_.member("last", value.last_step);
-                json_.member("offset", value.offset);
-                json_.member("bytes", value.bytes);
-            });
+            write_box(value.name.empty() ? "value " + value.id : value.name, maker[i], false,
+                      value.first_step, value.last_step, value.offset, value.bytes);
+        }
+    }
+
+    void write_box(const std::string& name, int step, bool is_workspace, int first, int last, int64_t offset,
+                   int64_t bytes) {
+        json_.element_begins();
+        json_.object([&] {
+            json_.member("name", name);
+            json_.member("step", step);
+            json_.member("workspace", is_workspace);
+            json_.member("first", first);
+            json_.member("last", last);
+            json_.member("offset", offset);
+            json_.member("bytes", bytes);
+        });
+    }
+
+    void write_workspaces(size_t positions) {
+        for (size_t i = 0; i < std::min(positions, profile_.order.size()); ++i) {
+            auto& step = profile_.steps[size_t(profile_.order[i])];
+            if (step.workspace > 0 && step.workspace_offset >= 0)
+                write_box("workspace of " + step.name, place_[size_t(profile_.order[i])], true, int(i),
+                          int(i), step.workspace_offset, step.workspace);
         }
     }
 

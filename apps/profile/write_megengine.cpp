@@ -177,8 +177,8 @@ private:
                 if (times[i].empty()) continue;
                 json_.line();
                 json_.object_member(step_ids_[i], [&] {
-                    for (auto& [place, span] : times[i])
-                        json_.object_member(place, [&] {
+                    for (auto& [place, measured] : times[i])
+                        json_.object_member(place, [&, &span = measured] {
                             json_.member("start", span.start);
                             json_.member("kern", span.kern);
                             json_.member("end", span.end);

@@ -34,7 +34,7 @@ struct ProfileStep {
     std::vector<std::string> sources;  // nodes of the model that the step computes
     std::vector<int> inputs, outputs;  // indices into Profile::values; -1: an absent optional input
     std::optional<double> operations, bytes;
-    int64_t workspace = 0;
+    int64_t workspace = 0, workspace_offset = -1;  // bytes, and where they lie in the arena; -1: not told
     // As the file tells them; else those of the values.
     std::optional<std::vector<Extents>> in_shapes, out_shapes, in_strides;
 };

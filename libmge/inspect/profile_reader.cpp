@@ -101,6 +101,9 @@ private:
         step.bytes = count(json.at("bytes"), "steps.bytes");
         step.workspace =
             in_range(json.at("workspace"), "steps.workspace", 0, std::numeric_limits<int64_t>::max());
+        if (auto offset = json.find("workspace_offset"))
+            step.workspace_offset = in_range(*offset, "steps.workspace_offset", 0,
+                                             std::numeric_limits<int64_t>::max() - step.workspace);
         profile_.order.push_back(int(profile_.steps.size()));
         profile_.steps.push_back(std::move(step));
     }

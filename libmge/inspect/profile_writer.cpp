@@ -22,6 +22,7 @@ void write_step(JsonWriter& json, const ProfileStep& step) {
         json.member("operations", step.operations);
         json.member("bytes", step.bytes);
         json.member("workspace", step.workspace);
+        if (step.workspace_offset >= 0) json.member("workspace_offset", step.workspace_offset);
     });
 }
 

@@ -82,6 +82,7 @@ ProfileStep step_of(const StepReport& report, size_t index) {
     step.operations = report.footprint.operations;
     step.bytes = report.footprint.bytes;
     step.workspace = int64_t(report.workspace);
+    if (report.workspace) step.workspace_offset = int64_t(report.workspace_offset);
     return step;
 }
 
@@ -121,8 +122,8 @@ Profile make_profile(const Program& program, const std::string& model,
     profile.threads = default_threads();
     auto memory = program.memory();
     profile.memory =
-        ProfileMemory{int64_t(memory.weights), int64_t(memory.packed_weights), int64_t(memory.plan),
-                      int64_t(memory.plan_lower_bound), int64_t(memory.inputs_outputs)};
+        ProfileMemory{int64_t(memory.weights + memory.made_weights), int64_t(memory.packed_weights),
+                      int64_t(memory.plan), int64_t(memory.plan_lower_bound), int64_t(memory.inputs_outputs)};
     for (auto& report : program.steps()) {
         profile.order.push_back(int(profile.steps.size()));
         profile.steps.push_back(step_of(report, profile.steps.size()));

@@ -7,7 +7,7 @@ const steps = data.steps;
 const byId = (id) => document.getElementById(id);
 
 function element(tag, attributes = {}, text = null, parent = null) {
-  const svg = ["svg", "g", "rect", "line", "path", "text", "circle", "clipPath", "title"].includes(tag);
+  const svg = ["svg", "g", "rect", "line", "path", "text", "circle", "clipPath", "pattern", "title"].includes(tag);
   const e = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
   if (text !== null) e.textContent = text;
@@ -23,8 +23,10 @@ function scaled(value, base, units) {
 }
 const none = "–";
 const asTime = (s) => s === null ? none : s < 1e-3 ? (s * 1e6).toFixed(2) + " µs" : s < 1 ? (s * 1e3).toFixed(3) + " ms" : s.toFixed(3) + " s";
+// On an axis: no more digits than the number has.
+const round = (text) => text.replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
 const asBytes = (b) => b === null ? none : scaled(b, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
-const asCount = (n, unit) => n === null ? none : scaled(n, 1000, ["", "K", "M", "G", "T", "P"].map((p) => p + unit));
+const asCount = (n, unit) => n === null ? none : scaled(n, 1000, ["", "k", "M", "G", "T", "P"].map((p) => p + unit));
 const asShare = (x) => x === null ? none : (100 * x).toFixed(1) + " %";
 
 const total = steps.reduce((sum, s) => sum + s.time, 0);
@@ -65,7 +67,7 @@ function withTip(e, text) {
 }
 function describe(s) {
   const lines = [s.name || s.type, `${s.type} · ${s.algorithm || "no algorithm named"}`, asTime(s.time) + ", " + asShare(s.share)];
-  if (s.operations !== null) lines.push(asCount(s.operations, "FLO") + ", " + asCount(s.rate, "FLOP/s"));
+  if (s.operations !== null) lines.push(asCount(s.operations, "FLOP") + ", " + asCount(s.rate, "FLOP/s"));
   if (s.bytes !== null) lines.push(asBytes(s.bytes) + ", " + asBytes(s.bandwidth) + "/s");
   if (s.of_roof !== null) lines.push(asShare(s.of_roof) + " of what the machine allows");
   if (s.inputs || s.outputs) lines.push(`${s.inputs} → ${s.outputs}`);
@@ -90,6 +92,12 @@ function niceTicks(from, to, count) {
 }
 const shorten = (text, pixels) => text.length * 6.2 <= pixels ? text : pixels < 26 ? "" : text.slice(0, Math.floor(pixels / 6.2) - 1) + "…";
 
+// A label in the middle of its place, or beside it where it would leave the drawing.
+function label(svg, x, y, text, width) {
+  const half = text.length * 3.1, anchor = x + half > width - 2 ? "end" : x - half < 2 ? "start" : "middle";
+  element("text", { x: anchor === "end" ? Math.min(x, width - 2) : anchor === "start" ? Math.max(x, 2) : x, y, "text-anchor": anchor }, text, svg);
+}
+
 // --- timeline --------------------------------------------------------------------------------------------
 const spans = data.spans;  // sorted by start; microseconds
 const timeline = { left: 130, row: 26, top: 24 };
@@ -104,9 +112,11 @@ function drawTimeline() {
   const x = (t) => timeline.left + (t - view[0]) / (view[1] - view[0]) * (width - timeline.left - 8);
   const micros = (t) => asTime(t * 1e-6);
   const origin = everything[0];
-  for (const t of niceTicks(view[0] - origin, view[1] - origin, Math.max(2, width / 130))) {
+  const timeTicks = niceTicks(view[0] - origin, view[1] - origin, Math.max(2, width / 130));
+  const [size, unit] = [[1e6, " s"], [1e3, " ms"], [1, " µs"]].find(([s]) => Math.max(...timeTicks) >= s) || [1, " µs"];
+  for (const t of timeTicks) {
     element("line", { x1: x(t + origin), x2: x(t + origin), y1: 18, y2: height, class: "grid" }, null, svg);
-    element("text", { x: x(t + origin) + 3, y: 13 }, micros(t), svg);
+    label(svg, x(t + origin), 13, +(t / size).toPrecision(6) + unit, width);
   }
   data.tracks.forEach((name, i) =>
     element("text", { x: 8, y: timeline.top + i * timeline.row + 16 }, shorten(name, timeline.left - 12), svg));
@@ -127,8 +137,8 @@ function drawTimeline() {
     }, null, plot);
     withTip(box, () => describe(s) + `\nhere ${micros(span.duration)} at ${micros(span.start - everything[0])}, run ${span.run}`);
     box.addEventListener("click", () => choose(span.step));
-    const label = shorten(s.name || s.type, right - left - 8);
-    if (label) element("text", { class: "on", x: Math.max(left, timeline.left) + 4, y: timeline.top + span.track * timeline.row + 14 }, label, plot);
+    const from = Math.max(left, timeline.left), words = shorten(s.name || s.type, Math.min(right, width) - from - 10);
+    if (words) element("text", { class: "on", x: from + 4, y: timeline.top + span.track * timeline.row + 14 }, words, plot);
   }
   attachZoom(svg, width);
 }
@@ -167,7 +177,8 @@ function drawMemory() {
   const memory = data.memory, live = memory.live, n = live.length;
   byId("memory-hint").textContent = n
     ? `Largest: ${asBytes(Math.max(...live))} live at once` + (memory.plan ? `, in an arena of ${asBytes(memory.plan)}. ` : ". ")
-      + (memory.boxes.length ? "Boxes are values at their place in the arena; the line is their sum with workspaces." : "")
+      + (memory.boxes.length ? "Boxes lie at their place in the arena: values in the colour of the operator that makes them, "
+        + "workspaces of kernels hatched grey. The line is the sum of what is live." : "")
     : "This profile does not say when values live.";
   const { svg, width, height } = canvas(byId("memory"), 260);
   if (!n) return;
@@ -177,28 +188,33 @@ function drawMemory() {
   const unit = 1024 ** Math.floor(Math.log(largest) / Math.log(1024));
   for (const b of niceTicks(0, largest / unit, 5).map((t) => t * unit)) {
     element("line", { x1: left, x2: width - 8, y1: y(b), y2: y(b), class: "grid" }, null, svg);
-    element("text", { x: 6, y: y(b) + 4 }, asBytes(b), svg);
+    element("text", { x: left - 8, y: y(b) + 4, "text-anchor": "end" }, round(asBytes(b)), svg);
   }
-  for (const i of niceTicks(0, n, 10).filter(Number.isInteger)) element("text", { x: x(i), y: height - 8 }, String(i), svg);
+  for (const i of niceTicks(0, n - 1, Math.min(n, 12)).filter(Number.isInteger)) label(svg, (x(i) + x(i + 1)) / 2, height - 8, String(i), width);
+  label(svg, 30, height - 8, "step", width);
   for (const box of memory.boxes) {
     const rect = element("rect", {
       class: "step", x: x(box.first), y: y(box.offset + box.bytes), width: Math.max(0.5, x(box.last + 1) - x(box.first) - 0.5),
       height: Math.max(0.5, y(box.offset) - y(box.offset + box.bytes) - 0.5),
-      fill: box.step < 0 ? "#8a94a3" : colour(steps[box.step].type), "fill-opacity": 0.55,
+      ...(box.workspace ? { class: "step workspace" } : { fill: box.step < 0 ? "#8a94a3" : colour(steps[box.step].type), "fill-opacity": 0.55 }),
     }, null, svg);
-    withTip(rect, `${box.name}\n${asBytes(box.bytes)} at ${box.offset}\nsteps ${box.first} to ${box.last}`);
+    withTip(rect, `${box.name}\n${asBytes(box.bytes)} at ${box.offset}\n` + (box.first === box.last ? `step ${box.first}` : `steps ${box.first} to ${box.last}`));
     if (box.step >= 0) rect.addEventListener("click", () => choose(box.step));
   }
   const path = live.map((b, i) => `${i ? "L" : "M"}${x(i)} ${y(b)}H${x(i + 1)}`).join("");
   element("path", { d: path, class: "total" }, null, svg);
+  const stripes = element("pattern", { id: "stripes", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, null, svg);
+  element("line", { x1: 0, x2: 0, y1: 0, y2: 6, class: "stripe" }, null, stripes);
 }
 
 // --- roofline --------------------------------------------------------------------------------------------
 function drawRoofline() {
   const points = steps.filter((s) => s.rate > 0 && s.bytes > 0);
   const peak = data.peak;
+  const above = points.filter((s) => s.of_roof > 1).length;
   byId("roofline-hint").textContent = peak
     ? `Measured peak: ${asCount(peak.operations_per_s, "FLOP/s")}, ${asBytes(peak.bytes_per_s)}/s. Area is time.`
+      + (above ? ` ${above} of ${points.length} operators ${above === 1 ? "lies" : "lie"} above the roof: data that is still in the caches moves faster than memory, and some algorithms (Winograd's) need fewer operations than are counted.` : "")
     : "The peak of the machine was not measured; area is time.";
   const { svg, width, height } = canvas(byId("roofline"), 340);
   if (!points.length) return;
@@ -211,13 +227,13 @@ function drawRoofline() {
   const x = (v) => left + (log(v) - x0) / (x1 - x0) * (width - left - 14), y = (v) => bottom - (log(v) - y0) / (y1 - y0) * (bottom - 12);
   for (let e = x0; e <= x1; e++) {
     element("line", { x1: x(10 ** e), x2: x(10 ** e), y1: 12, y2: bottom, class: "grid" }, null, svg);
-    element("text", { x: x(10 ** e) - 8, y: bottom + 14 }, String(10 ** e >= 0.01 ? +(10 ** e).toPrecision(2) : `1e${e}`), svg);
+    label(svg, x(10 ** e), bottom + 14, String(10 ** e >= 0.01 ? +(10 ** e).toPrecision(2) : `1e${e}`), width);
   }
   for (let e = y0; e <= y1; e++) {
     element("line", { x1: left, x2: width - 14, y1: y(10 ** e), y2: y(10 ** e), class: "grid" }, null, svg);
-    element("text", { x: 6, y: y(10 ** e) + 4 }, asCount(10 ** e, "FLOP/s"), svg);
+    element("text", { x: left - 8, y: y(10 ** e) + 4, "text-anchor": "end" }, round(asCount(10 ** e, "FLOP/s")), svg);
   }
-  element("text", { x: width / 2 - 60, y: height - 6 }, "operations per byte", svg);
+  label(svg, (left + width) / 2, height - 6, "operations per byte", width);
   if (peak) {
     const start = 10 ** x0, top = peak.operations_per_s;
     const lowest = Math.max(start, 10 ** y0 / peak.bytes_per_s);
@@ -247,7 +263,7 @@ function table(holder, columns, rows, onRow) {
       const line = element("tr");
       for (const c of columns) {
         const cell = element("td", { class: (c.number ? "number " : "") + (c.long ? "long" : "") }, null, line);
-        if (c.bar) element("span", { class: "bar", style: `width:${Math.max(0, 120 * c.value(row))}px` }, "", cell);
+        if (c.bar) element("span", { class: "bar", style: `width:${Math.max(0, 60 * c.value(row))}px` }, "", cell);
         cell.append(c.bar ? " " + c.text(row) : c.text(row));
         if (c.long) cell.title = c.text(row);
       }
@@ -279,18 +295,19 @@ table(byId("types"), [
 ], sortedTypes);
 
 const lines = new Map();
+// What is looked at first stands where no scrolling is needed; long words come last.
 const stepColumns = [
   amount("#", (s) => s.index, String),
   plain("name", (s) => s.name, { long: true }),
   plain("type", (s) => s.type),
-  plain("algorithm", (s) => s.algorithm, { long: true }),
   amount("time", (s) => s.time, asTime, { first: true }),
   { title: "share", value: (s) => s.share, text: (s) => asShare(s.share), bar: true },
-  amount("work", (s) => s.operations, (v) => asCount(v, "FLO")),
   amount("FLOP/s", (s) => s.rate, (v) => asCount(v, "FLOP/s")),
-  amount("moved", (s) => s.bytes, asBytes),
   amount("bandwidth", (s) => s.bandwidth, (v) => v === null ? none : asBytes(v) + "/s"),
   amount("of the roof", (s) => s.of_roof, asShare),
+  plain("algorithm", (s) => s.algorithm, { long: true }),
+  amount("work", (s) => s.operations, (v) => asCount(v, "FLOP")),
+  amount("moved", (s) => s.bytes, asBytes),
   plain("layout", (s) => s.layout),
   plain("inputs", (s) => s.inputs, { long: true }),
   plain("outputs", (s) => s.outputs, { long: true }),
@@ -318,17 +335,19 @@ function choose(index) {
 }
 
 // --- the page --------------------------------------------------------------------------------------------
-byId("title").textContent = data.model || "Profile";
-document.title = (data.model || "Profile") + " – mge-profile";
+const file = (data.model || "Profile").split("/").pop() || data.model;
+byId("title").textContent = file;
+document.title = file + " – mge-profile";
 byId("subtitle").textContent = data.subtitle;
+if (data.model && data.model !== file) element("p", { class: "hint" }, data.model, byId("subtitle").parentElement).after(byId("summary"));
 for (const [name, value] of [
   ["operators", String(steps.length)],
   ["time of a run", asTime(total)],
-  ["work", asCount(steps.reduce((n, s) => n + (s.operations || 0), 0), "FLO")],
+  ["work", asCount(steps.reduce((n, s) => n + (s.operations || 0), 0), "FLOP")],
   ["achieved", asCount(rate(total, steps.reduce((n, s) => n + (s.operations || 0), 0)), "FLOP/s")],
   ["moved", asBytes(steps.reduce((n, s) => n + (s.bytes || 0), 0))],
   ["runs", String(data.runs_total)],
-  ...(data.memory.weights === null ? [] : [["weights", asBytes(data.memory.weights)]]),
+  ...(data.memory.weights === null ? [] : [["weights", asBytes(data.memory.weights + data.memory.packed_weights)]]),
   ...(data.notes.map((note) => ["note", note])),
 ]) {
   const card = element("div", {}, null, byId("summary"));
