@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators and reductions on f32 of 1 MB and 64 MB, and how long a 4 x 4 addition takes inside
 // the kernel. Prints one line per case: name, bytes, microseconds of CPU time (the least of several rounds,
-// so that other work on the machine disturbs little), gigabytes per second counted as input plus output. Then
+// so that other work on the machine disturbs little), GiB per second counted as input plus output. Then
 // what fused regions take over what their parts take one after the other: both in turns, 1 is equal.
 // Usage: benchmark_elementwise [THREADS]; elementwise_and_reduce.py prints the same for NumPy and PyTorch.
 #include <algorithm>
@@ -89,8 +89,8 @@ private:
 void report(const std::string& name, const OpInfo& op, const void* params, Tensors inputs) {
     Kernel kernel(op, params, std::move(inputs));
     double us = least_us([&] { kernel.run(); });
-    std::printf("%-22s %10zu B %10.2f us %8.1f GB/s\n", name.c_str(), kernel.bytes(), us,
-                double(kernel.bytes()) / us / 1e3);
+    std::printf("%-22s %10zu B %10.2f us %8.1f GiB/s\n", name.c_str(), kernel.bytes(), us,
+                double(kernel.bytes()) / us * 1e6 / double(1 << 30));
 }
 
 void report_size(int64_t rows, int64_t columns) {

@@ -29,7 +29,7 @@ def least_us(run):
 
 def report(who, name, size, run):
     us = least_us(run)
-    print(f"{who:8} {name:14} {size:10} B {us:10.2f} us {size / us / 1e3:8.1f} GB/s")
+    print(f"{who:8} {name:14} {size:10} B {us:10.2f} us {size / us * 1e6 / 2**30:8.1f} GiB/s")
 
 
 def numpy_cases(x, y, row, column, out):
