@@ -12,6 +12,8 @@
 #include "apps/cli/completion.h"
 #include "apps/cli/man_page.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
+#include "apps/cli/progress.h"
 #include "apps/cli/terminal.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
@@ -64,9 +66,12 @@ std::string on_one_line(std::string message) {
 
 }  // namespace
 
-App::App(Invocation& invocation, const std::string& description, const std::string& footer)
-    : invocation_(invocation), root_(std::make_unique<CLI::App>(description, invocation.tool)) {
-    root_->footer(footer);
+App::App(Invocation& invocation, Manual manual)
+    : invocation_(invocation),
+      manual_(std::move(manual)),
+      root_(std::make_unique<CLI::App>(manual_.description, invocation.tool)) {
+    std::string examples = examples_text(manual_);
+    root_->footer(manual_.footer + (manual_.footer.empty() || examples.empty() ? "" : "\n\n") + examples);
     // As in MegEngine's tools the last of several values counts. Inherited by commands and their options.
     root_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     add_global_flags();
@@ -78,12 +83,15 @@ void App::add_global_flags() {
     constexpr auto group = "Global options";
     auto& app = *root_;
     app.set_help_flag("-h,--help", "Print this help and exit")->group(group);
-    app.add_option("--json", invocation_.json, "Write the report as JSON to a file, or to stdout with -")
+    written(
+        app.add_option("--json", invocation_.json, "Write the report as JSON to a file, or to stdout with -"))
         ->type_name("FILE|-")
         ->group(group);
     app.add_flag("--quiet", invocation_.quiet, "Print errors only")->group(group);
     app.add_flag("--verbose", invocation_.verbose, "Print more about what is done")->group(group);
     app.add_flag("--no-color", invocation_.no_color, "No colours (as with the environment variable NO_COLOR)")
+        ->group(group);
+    app.add_flag("--wide", invocation_.wide, "Tables with all their columns, however narrow the terminal is")
         ->group(group);
     // For the help only: rewrite_arguments has read the files before CLI11 sees the arguments.
     app.add_option("--flagfile", flag_file_, "Read flags from a file, one per line; # starts a comment")
@@ -172,7 +180,19 @@ void App::parse_arguments() {
     }
 }
 
-// A report that cannot be written is told before the work, which may take long.
+// What cannot be written is told before the work, which may take long.
+void App::check_output_places() {
+    std::vector<const CLI::App*> apps{root_.get()};
+    for (auto* command : root_->get_subcommands()) apps.push_back(command);
+    try {
+        refuse_same_outputs(apps);
+    } catch (const UsageError&) {
+        invocation_.json.clear();  // the report would be one of them
+        throw;
+    }
+    check_report_place();
+}
+
 void App::check_report_place() {
     namespace fs = std::filesystem;
     fs::path folder = fs::path(invocation_.json).parent_path();
@@ -185,7 +205,7 @@ void App::check_report_place() {
 
 void App::print_on_request() {
     if (wants_man_)
-        std::cout << man_page(*root_);
+        std::cout << man_page(*root_, manual_);
     else if (completion_for_ == "bash")
         std::cout << bash_completion(*root_);
     else if (completion_for_ == "zsh")
@@ -200,14 +220,17 @@ void App::parse() {
     parse_arguments();
     allow_terminal(!invocation_.quiet, !invocation_.no_color);
     print_on_request();
-    check_report_place();
+    check_output_places();
     direct_text(invocation_);
 }
 
 int App::run() {
     parse();
     for (auto& command : commands_)
-        if (command.app->parsed()) return command.body();
+        if (command.app->parsed()) {
+            Activity activity(invocation_.tool + ' ' + command.app->get_name());
+            return command.body();
+        }
     throw InternalError("no command was parsed");
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/manual.h"
 #include "apps/cli/tool.h"
 
 namespace CLI {
@@ -18,8 +19,7 @@ namespace mge::cli {
 
 class App {
 public:
-    // `footer` is text below the options, shown as it is.
-    App(Invocation& invocation, const std::string& description, const std::string& footer = {});
+    App(Invocation& invocation, Manual manual);
     ~App();
     App(const App&) = delete;
     App& operator=(const App&) = delete;
@@ -46,11 +46,13 @@ private:
     void rewrite_arguments();
     void parse_arguments();
     void print_on_request();
+    void check_output_places();
     void check_report_place();
     [[noreturn]] void fail_on_unknown();
     [[noreturn]] void fail_without_command();
 
     Invocation& invocation_;
+    Manual manual_;
     std::unique_ptr<CLI::App> root_;
     std::vector<Command> commands_;
     bool wants_man_ = false;

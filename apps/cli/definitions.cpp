@@ -2,18 +2,29 @@
 #include "apps/cli/definitions.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <sstream>
 
 namespace mge::cli {
 namespace {
 
-// CLI11 writes the values of IsMember as "TEXT:{a,b}".
+std::vector<std::string> split(const std::string& list, char separator) {
+    std::vector<std::string> words;
+    std::istringstream stream(list);
+    for (std::string word; std::getline(stream, word, separator);) words.push_back(word);
+    return words;
+}
+
+// CLI11 writes the values of IsMember as "TEXT:{a,b}"; ours that are checked elsewhere are "a|b". What is
+// meant as it stands is in small letters.
 std::vector<std::string> choices_in(const std::string& type) {
     size_t begin = type.find(":{"), end = type.rfind('}');
-    std::vector<std::string> choices;
-    if (begin == type.npos || end == type.npos) return choices;
-    std::istringstream list(type.substr(begin + 2, end - begin - 2));
-    for (std::string choice; std::getline(list, choice, ',');) choices.push_back(choice);
-    return choices;
+    if (begin != type.npos && end != type.npos) return split(type.substr(begin + 2, end - begin - 2), ',');
+    bool is_list = type.find('|') != type.npos && std::ranges::none_of(type, [](char c) {
+                       return std::isupper(uint8_t(c)) || c == '.' || c == '[';
+                   });
+    return is_list ? split(type, '|') : std::vector<std::string>();
 }
 
 // "N:INT in [1 - 10]" → "N": what validators say stands behind a colon, which names may have themselves.

@@ -59,9 +59,13 @@ KeySource read_source(const KeyOptions& options, const KeyRequest& request) {
     }
     std::string id = request.key_id.empty() ? "" : text(" (key id ", request.key_id, ')');
     auto typed = ask_secret(text("Key for '", request.file, "'", id, ", hexadecimal: "));
+    // Of a file that is there the key's id is known; else it may be one that is about to be written.
+    std::string missing =
+        request.key_id.empty()
+            ? text("no key was given for ", request.cipher, ", to read or write '", request.file, "'")
+            : text("'", request.file, "' needs a key for ", request.cipher, id);
     if (!typed)
-        throw CryptoError(text("'", request.file, "' needs a key for ", request.cipher, id,
-                               "; give it with --", options.prefix, "key-file, --", options.prefix,
+        throw CryptoError(text(missing, "; give it with --", options.prefix, "key-file, --", options.prefix,
                                "key-env or --", options.prefix, "key-fd"));
     return {std::move(*typed), "what was typed"};
 }
@@ -75,6 +79,7 @@ struct KeyOptions::Kept {
 
 void add_key_options(CLI::App& command, KeyOptions& options, const std::string& what,
                      const std::string& prefix) {
+    MGE_CHECK(what.starts_with("the "), "'", what, "' stands within a sentence");
     options.prefix = prefix;
     options.kept = std::make_shared<KeyOptions::Kept>();
     auto name = [&](const char* end) { return "--" + prefix + "key-" + end; };

@@ -5,6 +5,7 @@
 
 #include "apps/cli/definitions.h"
 #include "apps/cli/tool.h"
+#include "libmge/base/error.h"
 #include "libmge/base/version.h"
 
 namespace mge::cli {
@@ -72,6 +73,28 @@ std::string exit_status() {
     return result;
 }
 
+std::string section(const char* title, std::span<const Entry> entries) {
+    if (entries.empty()) return {};
+    std::string result = text(".SH ", title, "\n");
+    for (auto& entry : entries) result += ".TP\n" + bold(entry.name) + "\n" + escaped(entry.meaning) + ".\n";
+    return result;
+}
+
+std::string examples(const Manual& manual) {
+    if (manual.examples.empty()) return {};
+    std::string result = ".SH EXAMPLES\n";
+    for (auto& example : manual.examples)
+        result += ".TP\n" + bold(example.command) + "\n" + escaped(example.does) + ".\n";
+    return result;
+}
+
+std::string see_also(const std::string& tool) {
+    std::string others;
+    for (auto& name : tool_names())
+        if (name != tool) others += (others.empty() ? "" : ", ") + bold(name) + "(1)";
+    return ".SH SEE ALSO\n" + others + "\n";
+}
+
 std::string upper(std::string name) {
     for (auto& c : name) c = char(std::toupper(uint8_t(c)));
     return name;
@@ -79,7 +102,7 @@ std::string upper(std::string name) {
 
 }  // namespace
 
-std::string man_page(const CLI::App& app) {
+std::string man_page(const CLI::App& app, const Manual& manual) {
     std::string name = app.get_name(), description = app.get_description();
     std::string summary = description.substr(0, description.find('.'));
     // No date: the page of the same source is always the same.
@@ -91,13 +114,15 @@ std::string man_page(const CLI::App& app) {
         page += synopsis(name + " " + command->get_name(), *command) +
                 (command == commands.back() ? "" : ".br\n");
     page += ".SH DESCRIPTION\n" + escaped(description) + "\n";
-    if (!app.get_footer().empty()) page += as_it_is(app.get_footer());
+    if (!manual.footer.empty()) page += as_it_is(manual.footer);
     if (!commands.empty()) page += ".SH COMMANDS\n";
     for (auto* command : commands)
         page += ".SS " + escaped(command->get_name()) + "\n" + escaped(command->get_description()) + "\n" +
                 entries(*command);
     page += (commands.empty() ? ".SH OPTIONS\n" : ".SH GLOBAL OPTIONS\n") + entries(app);
-    return page + exit_status();
+    page += exit_status();
+    page += section("ENVIRONMENT", environment()) + section("FILES", manual.files) + examples(manual);
+    return page + see_also(name);
 }
 
 }  // namespace mge::cli

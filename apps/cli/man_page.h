@@ -2,6 +2,8 @@
 #pragma once
 #include <string>
 
+#include "apps/cli/manual.h"
+
 namespace CLI {
 class App;
 }
@@ -9,6 +11,6 @@ class App;
 namespace mge::cli {
 
 // The manual page of a tool, in roff.
-std::string man_page(const CLI::App& app);
+std::string man_page(const CLI::App& app, const Manual& manual);
 
 }  // namespace mge::cli

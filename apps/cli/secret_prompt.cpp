@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "apps/cli/progress.h"
 #include "apps/cli/tool.h"
 #include "libmge/model/crypt/crypto_error.h"
 
@@ -55,6 +56,7 @@ private:
 std::optional<SecretBytes> ask_secret(const std::string& prompt) {
     int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) return std::nullopt;
+    Silence silence;
     QuietTerminal terminal(fd);
     terminal.say(prompt);
     SecretBytes line(longest_line);

@@ -7,8 +7,18 @@
 
 namespace mge::cli {
 
-// Rows of text in aligned columns, two spaces apart; the first row is the heading.
-void print_table(std::ostream& stream, const std::vector<std::vector<std::string>>& rows);
+// Rows of text in aligned columns, two spaces apart; the first row is the heading. Where lines are limited
+// (text_width) columns are left out in the order of `left_out_first`, headings, until the rest fits with its
+// long cells broken into several lines, and a last line says which. Elsewhere, and with --wide, each row is
+// one line, however long.
+void print_table(std::ostream& stream, const std::vector<std::vector<std::string>>& rows,
+                 const std::vector<std::string>& left_out_first = {});
+
+// Words broken into lines of so many characters, behind blanks and punctuation where there are any.
+std::vector<std::string> wrapped(const std::string& text, size_t width);
+
+// "1 run", "3 runs"; `many` where an s is not enough.
+std::string counted(size_t count, const std::string& one, const std::string& many = {});
 
 std::string format_number(double value, int decimals);
 std::string format_bytes(double bytes);  // 1.50 MiB

@@ -19,6 +19,7 @@
 #include "apps/cli/safe_text.h"
 #include "apps/cli/terminal.h"
 #include "libmge/base/file.h"
+#include "libmge/base/log.h"
 #include "libmge/base/threads.h"
 #include "libmge/base/version.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -42,12 +43,21 @@ class NullBuffer : public std::streambuf {
     std::streamsize xsputn(const char*, std::streamsize n) override { return n; }
 };
 
-// While a tool works std::cout may point elsewhere; the guard of run_tool puts it back.
+// While a tool works std::cout may point elsewhere, and both streams make room for what they print where
+// there is a terminal; the guard of run_tool puts them back.
 struct TextGuard {
-    std::streambuf* original = std::cout.rdbuf();
+    std::streambuf *output = std::cout.rdbuf(), *errors = std::cerr.rdbuf();
+    TextLines output_lines{output}, error_lines{errors};
+    TextGuard() {
+        if (::isatty(STDERR_FILENO)) std::cerr.rdbuf(&error_lines);
+        if (::isatty(STDERR_FILENO) && ::isatty(STDOUT_FILENO)) std::cout.rdbuf(&output_lines);
+        before_log_lines(erase_line);
+    }
     ~TextGuard() {
         std::cout.flush();
-        std::cout.rdbuf(original);
+        std::cout.rdbuf(output);
+        std::cerr.rdbuf(errors);
+        before_log_lines(nullptr);
     }
 };
 
@@ -68,6 +78,7 @@ struct DoorGuard {
 };
 
 void print_error(const Invocation& invocation, const std::string& message) {
+    erase_line();
     std::fprintf(stderr, "%s: %s %s\n", invocation.tool.c_str(), paint(2, Paint::red, "error:").c_str(),
                  printable(message).c_str());
 }
@@ -78,19 +89,35 @@ Json error_json(ErrorCode code, const std::string& message, const std::string& h
     return error;
 }
 
-int report_error(const Invocation& invocation, ErrorCode code, const std::string& message,
-                 const std::string& hint = {}) {
-    print_error(invocation, hint.empty() ? message : message + "; " + hint);
-    if (invocation.json.empty()) return int(code);
-    try {
-        Json report = make_report(invocation);
-        report["error"] = error_json(code, message, hint);
-        write_report(invocation, report);
-    } catch (const std::exception& e) {
-        print_error(invocation, std::string("the report cannot be written: ") + e.what());
+// What went wrong and, when not even the report can be written, that too: one line.
+template <class MakeReport>
+int tell(const Invocation& invocation, ErrorCode code, const std::string& message, MakeReport report) {
+    std::string line = message;
+    if (!invocation.json.empty()) {
+        try {
+            write_report(invocation, report());
+        } catch (const std::exception& e) {
+            line += text("; the report cannot be written either: ", e.what());
+        }
     }
+    print_error(invocation, line);
     return int(code);
 }
+
+int report_error(const Invocation& invocation, ErrorCode code, const std::string& message,
+                 const std::string& hint = {}) {
+    return tell(invocation, code, hint.empty() ? message : message + "; " + hint, [&] {
+        Json report = make_report(invocation);
+        report["error"] = error_json(code, message, hint);
+        return report;
+    });
+}
+
+// The report itself cannot be written: that is told, and not in the report.
+class ReportError : public Error {
+public:
+    explicit ReportError(const Error& e) : Error(e.code(), e.error_class(), e.what()) {}
+};
 
 // Whoever reads stdout may have read enough (`| head`). That is no error, unlike a full disk.
 bool reader_may_leave() {
@@ -98,15 +125,22 @@ bool reader_may_leave() {
     return ::fstat(STDOUT_FILENO, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
 }
 
+// Nobody has given the tool a stdout.
+bool is_stdout_closed = false;
+
 void write_stdout(const std::string& data) {
     std::cout.flush();
+    erase_line();
+    require_stdout();
     bool is_written = std::fwrite(data.data(), 1, data.size(), stdout) == data.size();
     if ((!is_written || std::fflush(stdout) != 0) && !reader_may_leave())
         throw UserError(text("stdout cannot be written: ", std::strerror(errno)));
 }
 
-// A file that is opened while one of them is closed would take its number, and get what is printed.
+// A file that is opened while one of them is closed would take its number, and get what is printed. Text for
+// people goes nowhere then; data that was asked for may not.
 void open_standard_descriptors() {
+    is_stdout_closed = ::fcntl(STDOUT_FILENO, F_GETFD) < 0 && errno == EBADF;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
         if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDWR);
 }
@@ -116,6 +150,9 @@ int run_guarded(Invocation& invocation, const std::function<int(Invocation&)>& b
         return body(invocation);
     } catch (const Exit& exit) {
         return exit.code;
+    } catch (const ReportError& e) {
+        print_error(invocation, e.what());
+        return int(e.code());
     } catch (const UsageError& e) {
         return report_error(invocation, e.code(), e.what(), e.hint());
     } catch (const Error& e) {
@@ -159,6 +196,8 @@ int run_tool(const char* tool, int argc, const char* const* argv,
 
 void direct_text(const Invocation& invocation) {
     static NullBuffer nowhere;
+    int where = invocation.json == "-" ? STDERR_FILENO : STDOUT_FILENO;
+    limit_text_width(invocation.wide ? SIZE_MAX : terminal_width(where, SIZE_MAX));
     if (invocation.quiet)
         std::cout.rdbuf(&nowhere);
     else if (invocation.json == "-")
@@ -175,13 +214,21 @@ Json make_report(const Invocation& invocation) {
     return report;
 }
 
+void require_stdout() {
+    if (is_stdout_closed) throw UserError("stdout is closed, and what was asked for goes there");
+}
+
 void write_report(const Invocation& invocation, const Json& report) {
     // Names from a hostile model may not be UTF-8: shown with replacement characters, never an exception.
     std::string data = report.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-    if (invocation.json == "-")
-        write_stdout(data);
-    else
-        write_file_atomically(invocation.json, [&](std::ostream& stream) { stream << data; });
+    try {
+        if (invocation.json == "-")
+            write_stdout(data);
+        else
+            write_file_atomically(invocation.json, [&](std::ostream& stream) { stream << data; });
+    } catch (const Error& e) {
+        throw ReportError(e);
+    }
 }
 
 int finish(const Invocation& invocation, const Json& result) {
@@ -200,11 +247,10 @@ int finish(const Invocation& invocation, const Json& result, ErrorCode code, con
 
 int finish_report(const Invocation& invocation, Json report, ErrorCode code, const std::string& message) {
     std::cout.flush();
-    print_error(invocation, message);
-    if (invocation.json.empty()) return int(code);
-    report["error"] = error_json(code, message);
-    write_report(invocation, report);
-    return int(code);
+    return tell(invocation, code, message, [&] {
+        report["error"] = error_json(code, message);
+        return std::move(report);
+    });
 }
 
 void write_output(const Invocation& invocation, const std::string& path,

@@ -44,7 +44,7 @@ struct Invocation {
     std::string tool;
     std::vector<std::string> arguments;  // normalised, flag files expanded
     std::string json;                    // where the report goes: empty, a path, or "-" for stdout
-    bool quiet = false, verbose = false, no_color = false;
+    bool quiet = false, verbose = false, no_color = false, wide = false;
 };
 
 // Runs `body`, which returns an exit code. An error becomes one line on stderr, the exit code of its kind,
@@ -68,6 +68,10 @@ int finish(const Invocation& invocation, const Json& result);
 int finish(const Invocation& invocation, const Json& result, ErrorCode code, const std::string& message);
 // The same for a report made already.
 int finish_report(const Invocation& invocation, Json report, ErrorCode code, const std::string& message);
+
+// UserError when the tool was started with stdout closed: for those who are about to print data that was
+// asked for. Text for people goes nowhere then.
+void require_stdout();
 
 // Writes data that was asked for to a file, whole or not at all, or to stdout for "-", even with --quiet.
 void write_output(const Invocation& invocation, const std::string& path,

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "libmge/base/log.h"
 #include "libmge/model/crypt/hex.h"
@@ -14,7 +15,7 @@ namespace mge::crypt {
 
 void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key) {
     command.add_option("in", job.in, "File to read")->required()->type_name("FILE");
-    command.add_option("out", job.out, "File to write, whole or not at all; may be the same")
+    cli::written(command.add_option("out", job.out, "File to write, whole or not at all; may be the same"))
         ->required()
         ->type_name("FILE");
     command.add_option("--cipher", job.cipher, "Cipher or format: aes-256-gcm, or one of MegEngine's")
@@ -56,8 +57,8 @@ cli::Json report_job(const FileJob& job, const char* done, const EncryptedFileIn
                      {"authenticated", sealed.header.has_value()},
                      {"warnings", warnings}};
     if (sealed.header) result["key_id"] = hex_of(sealed.header->key_id);
-    std::cout << done << " '" << job.in << "' to '" << job.out << "' (" << sealed.cipher << ", " << out_bytes
-              << " bytes)\n";
+    std::cout << done << " '" << job.in << "' to '" << job.out << "' (" << sealed.cipher << ", "
+              << cli::counted(out_bytes, "byte") << ")\n";
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_option.h"
 #include "apps/crypt/commands.h"
 #include "libmge/base/file.h"
 #include "libmge/model/crypt/cipher.h"
@@ -53,7 +54,7 @@ void add_keygen(cli::App& app) {
     auto& invocation = app.invocation();
     auto& command = app.command("keygen", "Make a random key; only its owner may read the file",
                                 [=, &invocation] { return keygen(invocation, *job); });
-    command.add_option("out", job->out, "File to write, as hexadecimal digits")
+    cli::written(command.add_option("out", job->out, "File to write, as hexadecimal digits"))
         ->required()
         ->type_name("FILE");
     command.add_option("--cipher", job->cipher, "What the key is for")

@@ -7,11 +7,21 @@
 namespace mge::crypt {
 namespace {
 
-constexpr const char* description = "Encrypts and decrypts models, caches and any other file.";
-constexpr const char* footer =
-    "Short form: mge-crypt --aes IN OUT --key-file FILE encrypts by aes-256-gcm.\n"
-    "Keys come from a file, an environment variable, a file descriptor or the terminal; never from the "
-    "command line.";
+cli::Manual manual() {
+    return {
+        .description = "Encrypts and decrypts models, caches and any other file.",
+        .footer =
+            "Short form: mge-crypt --aes IN OUT --key-file FILE encrypts by aes-256-gcm.\n"
+            "Keys come from a file, an environment variable, a file descriptor or the terminal; never from "
+            "the command line.",
+        .examples = {{"mge-crypt keygen key", "A new key, for its owner's eyes only"},
+                     {"mge-crypt encrypt model.mge secret.mge --key-file key", "By aes-256-gcm"},
+                     {"mge-crypt info secret.mge --key-file key", "By what, and whether the key fits"},
+                     {"load_and_run secret.mge --key-file key", "Runs it; no plain content reaches a disk"},
+                     {"mge-crypt decrypt secret.mge plain.mge --key-file key", "The model as it was"}},
+        .files = {},
+    };
+}
 
 constexpr void (*commands[])(cli::App&) = {add_encrypt, add_decrypt, add_info, add_rekey, add_keygen};
 
@@ -26,7 +36,7 @@ void expand_short_form(std::vector<std::string>& arguments) {
 
 int run(cli::Invocation& invocation) {
     expand_short_form(invocation.arguments);
-    cli::App app(invocation, description, footer);
+    cli::App app(invocation, manual());
     for (auto add : commands) add(app);
     // For help and completion; expand_short_form has replaced it.
     bool is_short = false;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/model_file.h"
+#include "apps/cli/output_option.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 
@@ -29,7 +30,9 @@ void add_convert(cli::App& app) {
     auto& command = app.command("convert", "Writes any model that can be read as a .mge file",
                                 [options, &app] { return convert(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    command.add_option("output", options->output, "The .mge file to write")->required()->type_name("FILE");
+    cli::written(command.add_option("output", options->output, "The .mge file to write"))
+        ->required()
+        ->type_name("FILE");
     command.add_flag("--no-testcases", options->no_test_cases, "Leave the test cases out");
 }
 

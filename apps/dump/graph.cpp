@@ -7,6 +7,8 @@
 
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
+#include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/graph_picture.h"
 #include "apps/dump/written.h"
@@ -38,13 +40,22 @@ std::string render(const Graph& graph, const std::string& format, const PictureO
     return format == "svg" ? svg_from_dot(dot) : dot;
 }
 
-int run(const Options& options, const cli::Invocation& invocation) {
+// The file, and how much of it is drawn.
+std::string title(const Options& options, const Graph& graph) {
+    std::string file = std::filesystem::path(options.input.path).filename().string();
+    auto& around = options.picture.around;
+    if (!around.empty()) return text(file, ": near '", around, "'");
+    return text(file, ": ", cli::counted(graph.nodes().size(), "operator"));
+}
+
+int run(Options options, const cli::Invocation& invocation) {
     Model model = options.input.read();
+    options.picture.title = title(options, model.graph);
     std::string format = format_of(options), data = render(model.graph, format, options.picture);
     cli::write_output(invocation, options.output, [&](std::ostream& stream) { stream << data; });
     if (options.output != "-")
-        std::cout << "wrote " << model.graph.nodes().size() << " operators as " << format << " to '"
-                  << options.output << "'\n";
+        std::cout << "wrote " << cli::counted(model.graph.nodes().size(), "operator") << " as " << format
+                  << " to '" << options.output << "'\n";
     return cli::finish(invocation, {{"input", options.input.path},
                                     {"output", options.output},
                                     {"format", format},
@@ -59,7 +70,7 @@ void add_graph(cli::App& app) {
     auto& command = app.command("graph", "Draws the graph as DOT or SVG, or prints it as text or JSON",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    command.add_option("output", options->output, "The file to write, - for stdout")
+    cli::written(command.add_option("output", options->output, "The file to write, - for stdout"))
         ->type_name("FILE")
         ->capture_default_str();
     command

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -22,23 +23,40 @@ namespace mge::dump {
 namespace {
 
 struct Kind {
-    std::string_view fill;
-    std::initializer_list<std::string_view> words;  // in the operator's name
+    std::string_view fill, meaning;
+    std::array<std::string_view, 9> words;  // in the operator's name
 };
-// Light fills, so that black text stays readable.
+// Light fills, so that black text stays readable. The last is for all others.
 const std::array kinds{
-    Kind{"#cfe2ff", {"conv", "matmul", "linear"}},
-    Kind{"#d8f3dc", {"norm", "softmax"}},
-    Kind{"#ffe5b4", {"pool", "reduce", "mean", "sum", "max", "min", "arg"}},
-    Kind{"#eee4f7", {"reshape", "transpose", "concat", "split", "slice", "flatten", "broadcast", "reorder"}},
-    Kind{"#fde2e4", {"relu", "sigmoid", "tanh", "gelu", "elementwise", "add", "mul", "sub", "div"}},
+    Kind{"#cfe2ff", "convolutions, products", {"conv", "matmul", "linear"}},
+    Kind{"#d8f3dc", "normalisation", {"norm", "softmax"}},
+    Kind{"#ffe5b4", "pooling, reductions", {"pool", "reduce", "mean", "sum", "max", "min", "arg"}},
+    Kind{"#eee4f7",
+         "moving data",
+         {"reshape", "transpose", "concat", "split", "slice", "flatten", "broadcast", "reorder"}},
+    Kind{"#fde2e4",
+         "element by element",
+         {"relu", "sigmoid", "tanh", "gelu", "elementwise", "add", "mul", "sub", "div"}},
+    Kind{"#f2f2f2", "others", {}},
 };
 
-std::string_view fill_of(std::string_view op) {
+const Kind& kind_of(std::string_view op) {
     for (auto& kind : kinds)
         for (auto& word : kind.words)
-            if (op.find(word) != op.npos) return kind.fill;
-    return "#f2f2f2";
+            if (!word.empty() && op.find(word) != op.npos) return kind;
+    return kinds.back();
+}
+
+// For labels in HTML.
+std::string html(std::string_view text) {
+    std::string result;
+    for (char c : text) {
+        if (c == '<' || c == '>' || c == '&')
+            result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
+        else
+            result += uint8_t(c) < 0x20 ? ' ' : c;
+    }
+    return result;
 }
 
 // Labels break lines with \n; quotes and backslashes are escaped.
@@ -69,12 +87,31 @@ public:
         for (NodeId id : nodes_) draw_node(id);
         for (NodeId id : nodes_)
             for (ValueId input : graph_.node(id).inputs)
-                if (input != no_value) draw_edge(input, text("n", id));
+                if (input != no_value && !draw_constant(input, id)) draw_edge(input, text("n", id));
         for (size_t i = 0; i < graph_.outputs().size(); ++i) draw_output(i);
-        return text_ + "}\n";
+        for (auto& [node, constants] : constants_of_)
+            text_ += text("  { rank=same;", constants, " n", node, "; }\n");
+        return text_ + title() + "}\n";
     }
 
 private:
+    // Above the graph what it is, and which colour means what.
+    std::string title() const {
+        std::string cells;
+        for (auto& kind : kinds)
+            if (kinds_.contains(kind.fill))
+                cells += text("<TD BGCOLOR=\"", kind.fill, "\"><FONT POINT-SIZE=\"10\">", kind.meaning,
+                              "</FONT></TD>");
+        std::string legend =
+            cells.empty() ? ""
+                          : "<TABLE BORDER=\"0\" CELLBORDER=\"1\" COLOR=\"#a0a0a0\" CELLSPACING=\"4\"><TR>" +
+                                cells + "</TR></TABLE>";
+        return text(
+            "  labelloc=t;\n  fontname=\"Helvetica\";\n  label=<<TABLE BORDER=\"0\"><TR><TD><FONT "
+            "POINT-SIZE=\"15\">",
+            html(options_.title), "</FONT></TD></TR><TR><TD>", legend, "</TD></TR></TABLE>>;\n");
+    }
+
     void choose_nodes() {
         if (options_.around.empty()) {
             for (size_t i = 0; i < graph_.nodes().size(); ++i) nodes_.insert(NodeId(i));
@@ -115,8 +152,9 @@ private:
         if (options_.params)
             if (std::string params = params_text(node.op->fields, node.params.get()); !params.empty())
                 label += "\n" + params;
-        text_ +=
-            text("  n", id, " [label=", quoted(label), ", fillcolor=\"", fill_of(node.op->name), "\"];\n");
+        auto& kind = kind_of(node.op->name);
+        kinds_.insert(kind.fill);
+        text_ += text("  n", id, " [label=", quoted(label), ", fillcolor=\"", kind.fill, "\"];\n");
     }
     // Values that no drawn node makes are drawn themselves, once.
     std::string source(ValueId id) {
@@ -132,12 +170,26 @@ private:
         }
         return name;
     }
+    // Beside the operator that reads it, each time it is read, rather than above among all others.
+    bool draw_constant(ValueId id, NodeId reader) {
+        auto& value = graph_.value(id);
+        if (!value.is_constant()) return false;
+        if (!options_.constants) return true;
+        std::string name = text("v", id, "_", reader);
+        if (!drawn_constants_.insert(name).second) return true;
+        std::string label = text(value.name.empty() ? text("v", id) : value.name, "\n", value.spec);
+        text_ += text("  ", name, " [label=", quoted(label),
+                      ", shape=note, fillcolor=\"#ffffff\", fontsize=9];\n  ", name, " -> n", reader,
+                      " [arrowsize=0.6];\n");
+        constants_of_[reader] += " " + name + ";";
+        return true;
+    }
     void draw_edge(ValueId id, const std::string& target) {
         auto& value = graph_.value(id);
         if (value.is_constant() && !options_.constants) return;
         std::string from = source(id);
         std::string label = value.producer >= 0 ? text(" ", value.spec) : "";
-        text_ += text("  ", from, " -> ", target, " [label=", quoted(label), "];\n");
+        text_ += text("  ", from, " -> ", target, " [label=", quoted(label), ", weight=4];\n");
     }
     void draw_output(size_t i) {
         ValueId id = graph_.outputs()[i];
@@ -152,6 +204,9 @@ private:
     const PictureOptions& options_;
     std::set<NodeId> nodes_;
     std::set<ValueId> drawn_;
+    std::set<std::string> drawn_constants_;
+    std::map<NodeId, std::string> constants_of_;  // names in the picture
+    std::set<std::string_view> kinds_;            // fills of those that are drawn
     std::string text_;
 };
 

@@ -10,9 +10,11 @@ struct PictureOptions {
     bool constants = false, params = false;
     std::string around;  // the name of an operator or value; empty: everything is drawn
     int depth = 3;
+    std::string title;
 };
 
-// The graph in Graphviz's language: a box per operator, coloured by its kind, arrows with dtype and shape.
+// The graph in Graphviz's language: a box per operator, coloured by its kind, arrows with dtype and shape,
+// a title and what the colours mean. Weights stand beside the operator that reads them.
 // UserError when nothing is called `around`.
 std::string dot_text(const Graph& graph, const PictureOptions& options);
 

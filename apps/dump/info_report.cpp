@@ -63,7 +63,7 @@ void print_weights(const ModelFigures& figures, int bar_length) {
         shares.add(rows.back(), double(w.spec.bytes()));
     }
     std::cout << "\nWeights\n";
-    cli::print_table(std::cout, rows);
+    cli::print_table(std::cout, rows, {"", "so far", "bits", "std", "mean", "elements", "share"});
 }
 
 void print_operators(const ModelFigures& figures, int bar_length) {
@@ -76,7 +76,7 @@ void print_operators(const ModelFigures& figures, int bar_length) {
         if (!row.flops) rows.back()[4] = "?";
     }
     std::cout << "\nOperators\n";
-    cli::print_table(std::cout, rows);
+    cli::print_table(std::cout, rows, {"", "so far", "inputs", "share", "outputs"});
 }
 
 void print_activations(const ModelFigures& figures, int bar_length) {
@@ -92,7 +92,7 @@ void print_activations(const ModelFigures& figures, int bar_length) {
         shares.add(rows.back(), double(known_bytes(row.spec)));
     }
     std::cout << "\nActivations\n";
-    cli::print_table(std::cout, rows);
+    cli::print_table(std::cout, rows, {"", "so far", "bits", "elements", "share"});
 }
 
 struct TypeRow {
@@ -151,11 +151,15 @@ void print_summary(const ModelFigures& figures) {
         std::cout,
         {{"operators", std::to_string(figures.operators.size())},
          {"weights", text(figures.weights.size(), ", ", format_count(double(figures.weight_elements)),
-                          " parameters, ", format_bytes(double(figures.weight_bytes)))},
-         {"FLOPs", format_count(figures.flops) + (figures.operators_without_flops
-                                                      ? text(", without ", figures.operators_without_flops,
-                                                             " operators that have no rule")
-                                                      : "")},
+                          figures.weight_elements == 1 ? " parameter, " : " parameters, ",
+                          format_bytes(double(figures.weight_bytes)))},
+         {"FLOPs",
+          format_count(figures.flops) + (figures.operators_without_flops
+                                             ? text(", without ",
+                                                    cli::counted(figures.operators_without_flops,
+                                                                 "operator that has", "operators that have"),
+                                                    " no rule")
+                                             : "")},
          {"activations", text(format_count(double(figures.activation_elements)), " elements, ",
                               format_bytes(double(figures.activation_bytes)))},
          {"FLOPs per byte of weights", format_number(per_byte, 2)}});

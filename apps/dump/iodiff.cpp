@@ -9,6 +9,7 @@
 
 #include "apps/cli/numbers.h"
 #include "apps/cli/progress.h"
+#include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "libmge/inspect/compare.h"
 #include "libmge/inspect/io_dump.h"
@@ -152,7 +153,8 @@ void print(const Matched& matched, const std::vector<Difference>& differences) {
     for (auto& key : matched.only_in_b) std::cout << "only in the second: " << key << '\n';
     for (auto& difference : differences)
         std::cout << label(*difference.record) << ": " << difference.what << '\n';
-    std::cout << matched.pairs.size() << " values compared, " << differences.size() << " differ\n";
+    std::cout << cli::counted(matched.pairs.size(), "value") << " compared, " << differences.size()
+              << " differ\n";
     if (differences.empty()) return;
     std::cout << "Root operators, whose inputs agree:\n";
     for (auto& difference : differences)
@@ -204,9 +206,10 @@ int run(const Options& options, const cli::Invocation& invocation) {
     print(matched, differences);
     cli::Json result = to_json(matched, differences);
     if (differences.empty()) return cli::finish(invocation, result);
-    return cli::finish(invocation, result, ErrorCode::accuracy,
-                       text(differences.size(), " of ", matched.pairs.size(), " values differ by more than ",
-                            options.max_error));
+    return cli::finish(
+        invocation, result, ErrorCode::accuracy,
+        text(differences.size(), " of ", cli::counted(matched.pairs.size(), "value"),
+             differences.size() == 1 ? " differs" : " differ", " by more than ", options.max_error));
 }
 
 }  // namespace

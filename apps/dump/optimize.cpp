@@ -7,6 +7,7 @@
 #include "apps/cli/layout_options.h"
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "apps/cli/stored_options.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
@@ -103,7 +104,9 @@ void add_optimize(cli::App& app) {
     auto& command = app.command("optimize", "Runs the graph optimisations now instead of at each load",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    command.add_option("output", options->output, "The .mge file to write")->required()->type_name("FILE");
+    cli::written(command.add_option("output", options->output, "The .mge file to write"))
+        ->required()
+        ->type_name("FILE");
     command
         .add_option("--level", options->level,
                     "0 only dead operators; 1 algebra and constants too; 2 fusions as well")

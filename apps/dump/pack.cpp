@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/key_options.h"
+#include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "libmge/base/file.h"
@@ -69,7 +70,9 @@ void add_pack(cli::App& app) {
     command.add_option("model", options->model, "Model file; goes into the packed file as it is")
         ->required()
         ->type_name("FILE");
-    command.add_option("output", options->output, "The packed file to write")->required()->type_name("FILE");
+    cli::written(command.add_option("output", options->output, "The packed file to write"))
+        ->required()
+        ->type_name("FILE");
     command
         .add_option("--info", options->info_file, "JSON about the model: inputs, outputs, device, options")
         ->type_name("FILE");
@@ -87,7 +90,7 @@ void add_pack(cli::App& app) {
         ->check(known)
         ->type_name("NAME")
         ->capture_default_str();
-    cli::add_key_options(command, options->key, "The key to encrypt with");
+    cli::add_key_options(command, options->key, "the key to encrypt with");
 }
 
 }  // namespace mge::dump

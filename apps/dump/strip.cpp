@@ -5,6 +5,7 @@
 
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 
@@ -80,7 +81,9 @@ void add_strip(cli::App& app) {
     auto& command = app.command("strip", "Writes the model again with names removed or kept",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    command.add_option("output", options->output, "The .mge file to write")->required()->type_name("FILE");
+    cli::written(command.add_option("output", options->output, "The .mge file to write"))
+        ->required()
+        ->type_name("FILE");
     command
         .add_option("--keep-var-name", options->keep_value_names,
                     "Names of values to keep: 0 none, 1 those of outputs, 2 all")

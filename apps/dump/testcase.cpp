@@ -8,6 +8,7 @@
 
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "apps/cli/progress.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/test_data.h"
@@ -88,7 +89,9 @@ void add_testcase(cli::App& app) {
         app.command("testcase", "Writes the model with test cases: inputs, and the outputs they give",
                     [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    command.add_option("output", options->output, "The .mge file to write")->required()->type_name("FILE");
+    cli::written(command.add_option("output", options->output, "The .mge file to write"))
+        ->required()
+        ->type_name("FILE");
     command.add_option("--data", options->data, "The data of a test case, see below; may be repeated")
         ->required()
         ->expected(1)

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/key_options.h"
+#include "apps/cli/output_option.h"
 #include "apps/dump/commands.h"
 #include "libmge/model/pack.h"
 
@@ -43,10 +44,13 @@ void add_unpack(cli::App& app) {
     auto& command = app.command("unpack", "Takes a packed Lite model apart",
                                 [options, &app] { return run(*options, app.invocation()); });
     command.add_option("packed", options->packed, "The packed file")->required()->type_name("FILE");
-    command.add_option("output", options->paths.model, "Where the model goes, decrypted")->type_name("FILE");
-    command.add_option("--info", options->paths.info, "Where the JSON about it goes")->type_name("FILE");
-    command.add_option("--cache", options->paths.cache, "Where the fast-run cache goes")->type_name("FILE");
-    cli::add_key_options(command, options->key, "The key of encrypted parts");
+    cli::written(command.add_option("output", options->paths.model, "Where the model goes, decrypted"))
+        ->type_name("FILE");
+    cli::written(command.add_option("--info", options->paths.info, "Where the JSON about it goes"))
+        ->type_name("FILE");
+    cli::written(command.add_option("--cache", options->paths.cache, "Where the fast-run cache goes"))
+        ->type_name("FILE");
+    cli::add_key_options(command, options->key, "the key of encrypted parts");
 }
 
 }  // namespace mge::dump

@@ -6,6 +6,7 @@
 
 #include "apps/cli/array_file.h"
 #include "apps/cli/model_file.h"
+#include "apps/cli/output_option.h"
 #include "apps/cli/safetensors.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
@@ -52,8 +53,8 @@ int run(const Options& options, const cli::Invocation& invocation) {
         weights.push_back(
             {{"name", name}, {"dtype", name_of(tensor.dtype())}, {"shape", tensor.shape().dims()}});
     }
-    std::cout << "wrote " << arrays.size() << " weights, " << cli::format_bytes(double(bytes)) << ", to '"
-              << options.output << "'\n";
+    std::cout << "wrote " << cli::counted(arrays.size(), "weight") << ", " << cli::format_bytes(double(bytes))
+              << ", to '" << options.output << "'\n";
     return cli::finish(
         invocation,
         {{"input", options.input.path}, {"output", options.output}, {"bytes", bytes}, {"weights", weights}});
@@ -66,7 +67,7 @@ void add_weights(cli::App& app) {
     auto& command = app.command("weights", "Writes the weights to a .npz or .safetensors file",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    command.add_option("output", options->output, "The file to write, .npz or .safetensors")
+    cli::written(command.add_option("output", options->output, "The file to write, .npz or .safetensors"))
         ->required()
         ->type_name("FILE");
     command

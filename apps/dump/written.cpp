@@ -44,8 +44,9 @@ cli::Json write_and_describe(const std::string& path, const Model& model) {
                      {"operators", model.graph.nodes().size()},
                      {"constants", constants_of(model.graph)},
                      {"test_cases", model.test_cases.size()}};
-    std::cout << "wrote '" << path << "': " << model.graph.nodes().size() << " operators, "
-              << constants_of(model.graph) << " constants, " << model.test_cases.size() << " test cases, "
+    std::cout << "wrote '" << path << "': " << cli::counted(model.graph.nodes().size(), "operator") << ", "
+              << cli::counted(constants_of(model.graph), "constant") << ", "
+              << cli::counted(model.test_cases.size(), "test case") << ", "
               << cli::format_bytes(double(bytes)) << '\n';
     return result;
 }

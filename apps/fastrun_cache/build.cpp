@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -30,13 +31,13 @@ cli::Json tally(const Program& program) {
     return {{"steps", program.steps().size()}, {"measured", measured}, {"from_cache", known}};
 }
 
-cli::Json build_one(const Model& model, const Variant& variant, FastrunCache& cache) {
+cli::Json build_one(const Model& model, const Variant& variant, FastrunCache& cache, WorkObserver progress) {
     auto start = std::chrono::steady_clock::now();
     SelectOptions select;
     select.profile = select.optimized = true;
     select.heuristic = false;
     select.cache = &cache;
-    cli::Json result = tally(*compile_variant(model, variant, select));
+    cli::Json result = tally(*compile_variant(model, variant, select, std::move(progress)));
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     result["seconds"] = seconds.count();
     return result;
@@ -52,20 +53,27 @@ void print(const cli::Json& runs) {
     cli::print_table(std::cout, rows);
 }
 
-int build(const cli::Invocation& invocation, const BuildJob& job) {
-    auto cache = job.cache.open_to_write();
+cli::Json build_all(const BuildJob& job, FastrunCache& cache) {
     auto variants = all_variants(job.variants);
-    cli::Progress progress("measuring", job.models.size() * variants.size());
+    cli::Progress progress("measuring", 0);
+    size_t programs = job.models.size() * variants.size();
     cli::Json runs = cli::Json::array();
     for (auto& path : job.models) {
         Model model = cli::ModelFile{path, job.model_keys}.read(&job.cache.key);
         for (auto& variant : variants) {
             cli::Json run{{"model", path}, {"batch", variant.batch}, {"threads", variant.threads}};
-            run.update(build_one(model, variant, *cache));
+            std::string label = std::filesystem::path(path).filename().string();
+            if (programs > 1) label += text(" (", runs.size() + 1, " of ", programs, ")");
+            run.update(build_one(model, variant, cache, progress.observer(label)));
             runs.push_back(std::move(run));
-            progress.advance(1, path);
         }
     }
+    return runs;
+}
+
+int build(const cli::Invocation& invocation, const BuildJob& job) {
+    auto cache = job.cache.open_to_write();
+    cli::Json runs = build_all(job, *cache);
     print(runs);
     return cli::finish(invocation,
                        {{"cache", job.cache.path}, {"runs", runs}, {"rows", cache->rows().size()}});

@@ -31,7 +31,7 @@ std::vector<Variant> all_variants(const Variants& variants) {
 }
 
 std::shared_ptr<const Program> compile_variant(const Model& model, const Variant& variant,
-                                               SelectOptions select) {
+                                               SelectOptions select, WorkObserver progress) {
     TensorSpecs specs;
     if (variant.batch)
         specs = cli::with_batch(model.graph, variant.batch, "--batch");
@@ -40,6 +40,7 @@ std::shared_ptr<const Program> compile_variant(const Model& model, const Variant
     CompileOptions options;
     options.threads = variant.threads;
     options.select = std::move(select);
+    options.progress = std::move(progress);
     set_default_threads(variant.threads);
     return Program::compile(infer_shapes(model.graph, specs), options);
 }

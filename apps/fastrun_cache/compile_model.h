@@ -27,8 +27,8 @@ struct Variant {
 std::vector<Variant> all_variants(const Variants& variants);
 
 // Compiles for a variant with the given ways of choosing algorithms. UserError when the model does not take
-// the batch.
+// the batch. The observer is told how far it is.
 std::shared_ptr<const Program> compile_variant(const Model& model, const Variant& variant,
-                                               SelectOptions select);
+                                               SelectOptions select, WorkObserver progress = {});
 
 }  // namespace mge::fastrun_cache

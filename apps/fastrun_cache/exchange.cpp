@@ -4,6 +4,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_option.h"
+#include "apps/cli/table.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/megengine_cache.h"
 #include "libmge/base/file.h"
@@ -32,7 +34,7 @@ int export_rows(const cli::Invocation& invocation, const ExportJob& job) {
     cli::write_output(invocation, job.out, [&](std::ostream& stream) {
         stream << file.dump(1, ' ', false, cli::Json::error_handler_t::replace) << '\n';
     });
-    if (job.out != "-") std::cout << job.out << ": " << rows.size() << " rows\n";
+    if (job.out != "-") std::cout << job.out << ": " << cli::counted(rows.size(), "row") << '\n';
     return cli::finish(invocation, {{"cache", job.cache.path}, {"out", job.out}, {"rows", rows.size()}});
 }
 
@@ -109,7 +111,8 @@ int import_rows(const cli::Invocation& invocation, const ImportJob& job) {
     }
     auto cache = job.cache.open_to_write();
     size_t changed = cache->merge(rows);
-    std::cout << job.cache.path << ": " << rows.size() << " rows read, " << changed << " added or renewed\n";
+    std::cout << job.cache.path << ": " << cli::counted(rows.size(), "row") << " read, " << changed
+              << " added or renewed\n";
     return cli::finish(invocation, {{"cache", job.cache.path},
                                     {"read", rows.size()},
                                     {"changed", changed},
@@ -123,7 +126,9 @@ void add_export(cli::App& app) {
     auto& command = app.command("export", "Write rows as JSON",
                                 [=, &app] { return export_rows(app.invocation(), *job); });
     add_cache(command, job->cache);
-    command.add_option("out", job->out, "The file, or - for stdout")->required()->type_name("FILE");
+    cli::written(command.add_option("out", job->out, "The file, or - for stdout"))
+        ->required()
+        ->type_name("FILE");
     add_filter(command, job->filter);
 }
 

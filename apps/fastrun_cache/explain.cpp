@@ -7,6 +7,8 @@
 
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/table.h"
+#include "apps/cli/terminal.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
 #include "libmge/kernel/explain_miss.h"
@@ -42,21 +44,37 @@ cli::Json misses_of(const Program& program, const std::vector<CacheRow>& rows, c
     return misses;
 }
 
-void print(const cli::Json& run) {
+void print_indented(const std::string& line) {
+    constexpr size_t indent = 4;
+    size_t width = cli::text_width();
+    for (auto& part : cli::wrapped(printable(line), width > 2 * indent ? width - indent : width))
+        std::cout << std::string(indent, ' ') << part << '\n';
+}
+
+// What differs from the nearest entry says all that is known of both; the whole problems are for who asks.
+void print(const cli::Json& miss, bool verbose) {
+    std::string name = miss["name"], detail = miss["detail"];
+    std::cout << "  step " << miss["step"] << ", " << miss["op"].get<std::string>()
+              << (name.empty() ? "" : printable(" '" + name + "'")) << ": "
+              << miss["reason"].get<std::string>() << '\n';
+    print_indented(detail);
+    if (!verbose) return;
+    print_indented("here: " + miss["problem"].get<std::string>());
+    if (auto& nearest = miss["nearest"]; !nearest.is_null())
+        print_indented(text("nearest: ", nearest["problem"].get<std::string>(), " on ",
+                            nearest["machine"].get<std::string>()));
+}
+
+void print_run(const cli::Json& run, bool verbose) {
     auto& misses = run["misses"];
+    size_t lookups = run["lookups"];
     std::cout << "batch " << (run["batch"] == 0 ? "of the model" : run["batch"].dump()) << ", "
-              << run["threads"] << " threads: " << run["hits"] << " of " << run["lookups"]
-              << " steps are known\n";
+              << cli::counted(run["threads"], "thread") << ": " << run["hits"] << " of "
+              << cli::counted(lookups, "step") << (lookups == 1 ? " is" : " are") << " known\n";
     std::map<std::string, int> reasons;
     for (auto& miss : misses) ++reasons[miss["reason"]];
     for (auto& [reason, count] : reasons) std::cout << "  " << count << " x " << reason << '\n';
-    for (auto& miss : misses) {
-        std::cout << "  step " << miss["step"] << ' ' << miss["problem"].get<std::string>() << "\n    "
-                  << miss["reason"].get<std::string>() << ": " << miss["detail"].get<std::string>() << '\n';
-        if (!miss["nearest"].is_null())
-            std::cout << "    nearest: " << miss["nearest"]["problem"].get<std::string>() << " on "
-                      << miss["nearest"]["machine"].get<std::string>() << '\n';
-    }
+    for (auto& miss : misses) print(miss, verbose);
 }
 
 int explain(const cli::Invocation& invocation, const ExplainJob& job) {
@@ -77,7 +95,7 @@ int explain(const cli::Invocation& invocation, const ExplainJob& job) {
                         {"lookups", lookups},
                         {"hits", hits},
                         {"misses", std::move(misses)}});
-        print(runs.back());
+        print_run(runs.back(), invocation.verbose);
     }
     return cli::finish(invocation, {{"cache", job.cache.path},
                                     {"model", job.model.path},

@@ -56,8 +56,9 @@ int list(const cli::Invocation& invocation, const ListJob& job) {
                             {"algorithms", group.size()},
                             {"measured_at", best.measured_at}});
     }
-    if (!groups.empty()) cli::print_table(std::cout, table);
-    std::cout << groups.size() << " problems, " << rows << " rows in " << job.cache.path << '\n';
+    if (!groups.empty()) cli::print_table(std::cout, table, {"measured", "algorithms", "machine"});
+    std::cout << cli::counted(groups.size(), "problem") << ", " << cli::counted(rows, "row") << " in "
+              << job.cache.path << '\n';
     return cli::finish(invocation, {{"cache", job.cache.path}, {"problems", problems}, {"rows", rows}});
 }
 
@@ -73,7 +74,7 @@ int show(const cli::Invocation& invocation, const ListJob& job) {
                              cli::format_bytes(double(row.measured.workspace)), date_of(row.measured_at),
                              row.is_intact ? "" : "damaged"});
         }
-        cli::print_table(std::cout, table);
+        cli::print_table(std::cout, table, {"measured", "workspace"});
         std::cout << '\n';
     }
     if (groups.empty()) std::cout << "nothing matches\n";

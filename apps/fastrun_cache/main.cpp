@@ -4,17 +4,30 @@
 namespace mge::fastrun_cache {
 namespace {
 
-constexpr const char* description = "Fills, reads, checks and joins caches of measured algorithms.";
-constexpr const char* footer =
-    "A cache holds one row per machine, problem and algorithm: how long it took and what it needs. It is "
-    "data, "
-    "never code.\nload_and_run --fast-run uses $XDG_CACHE_HOME/mge/fastrun.sqlite unless it is told another.";
+cli::Manual manual() {
+    return {
+        .description = "Fills, reads, checks and joins caches of measured algorithms.",
+        .footer =
+            "A cache holds one row per machine, problem and algorithm: how long it took and what it needs. "
+            "It is data, never code.\n"
+            "load_and_run --fast-run uses $XDG_CACHE_HOME/mge/fastrun.sqlite unless it is told another.",
+        .examples = {{"mge-fastrun-cache build cache.sqlite model.mge",
+                      "Measures all algorithms of the model's steps"},
+                     {"mge-fastrun-cache list cache.sqlite", "Problems, each with its fastest algorithm"},
+                     {"mge-fastrun-cache explain cache.sqlite model.mge --threads 1",
+                      "Why a run with one thread would find no answer"},
+                     {"load_and_run model.mge --fast-run-algo-policy cache.sqlite",
+                      "Runs with what is known"},
+                     {"mge-fastrun-cache prune cache.sqlite --other-machines", "Keeps what is of use here"}},
+        .files = {{"$XDG_CACHE_HOME/mge/fastrun.sqlite", "The cache that load_and_run uses by default"}},
+    };
+}
 
 constexpr void (*commands[])(cli::App&) = {add_build, add_list,  add_show,   add_explain, add_verify,
                                            add_merge, add_prune, add_export, add_import};
 
 int run(cli::Invocation& invocation) {
-    cli::App app(invocation, description, footer);
+    cli::App app(invocation, manual());
     for (auto add : commands) add(app);
     return app.run();
 }

@@ -22,9 +22,9 @@ int verify(const cli::Invocation& invocation, const CacheArgument& argument) {
     if (!faults.empty())
         return cli::finish(
             invocation, result, ErrorCode::model,
-            text("fast-run cache '", path, "' is damaged (", faults.size(),
-                 " faults); mge-fastrun-cache prune --damaged removes the rows that are not intact"));
-    std::cout << path << ": " << rows << " rows, all as they were written\n";
+            text("fast-run cache '", path, "' is damaged (", cli::counted(faults.size(), "fault"),
+                 "); mge-fastrun-cache prune --damaged removes the rows that are not intact"));
+    std::cout << path << ": " << cli::counted(rows, "row") << ", all as they were written\n";
     return cli::finish(invocation, result);
 }
 
@@ -44,8 +44,9 @@ int merge(const cli::Invocation& invocation, const MergeJob& job) {
     auto damaged = std::ranges::count_if(rows, [](auto& row) { return !row.is_intact; });
     auto cache = job.out.open_to_write();
     size_t changed = cache->merge(rows), total = cache->rows().size();
-    std::cout << job.out.path << ": " << changed << " rows added or renewed, " << total << " in all";
-    if (damaged) std::cout << "; " << damaged << " damaged ones left out";
+    std::cout << job.out.path << ": " << cli::counted(changed, "row") << " added or renewed, " << total
+              << " in all";
+    if (damaged) std::cout << "; " << cli::counted(size_t(damaged), "damaged one") << " left out";
     std::cout << '\n';
     return cli::finish(
         invocation,
@@ -96,7 +97,7 @@ int prune(const cli::Invocation& invocation, const PruneJob& job) {
     auto cache = job.cache.open_to_write();
     auto rows = rows_to_prune(job, *cache);
     if (!job.dry_run && cache->remove(rows)) cache->compact();
-    std::cout << rows.size() << (job.dry_run ? " rows would be removed" : " rows removed") << '\n';
+    std::cout << cli::counted(rows.size(), "row") << (job.dry_run ? " would be removed" : " removed") << '\n';
     cli::Json removed = cli::Json::array();
     for (auto& row : rows) removed.push_back(to_json(row));
     return cli::finish(invocation, {{"cache", job.cache.path},

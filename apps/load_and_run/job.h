@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/progress.h"
 #include "apps/cli/statistics.h"
 #include "apps/cli/tool.h"
 #include "apps/load_and_run/checks/checks.h"
@@ -51,6 +52,7 @@ struct Job {
     bool is_done = false;                             // nothing is left to do
     std::shared_ptr<Profiler> profiler{};             // of the test that is being timed
     std::unique_ptr<StepObserver> profiled_guards{};  // it and the guards, when there are any
+    cli::Activity activity{"load_and_run"};
 
     // The first failure is the one that is told.
     void fail(ErrorCode code, std::string message) {

@@ -39,7 +39,10 @@ constexpr std::array test_stages{
 
 void run_tests(Job& job) {
     for (auto& test : job.tests) {
-        for (auto& stage : test_stages) guarded(job, test, stage.run);
+        for (auto& stage : test_stages) {
+            job.activity.now(stage.name);
+            guarded(job, test, stage.run);
+        }
         // The next test has guards of its own.
         if (test.context) test.context->observe(nullptr);
         // The first one stays for the stages to come, and all when they will be timed again.
@@ -77,8 +80,10 @@ int run(cli::Invocation& invocation) {
     Options options = parse_options(invocation);
     cli::Json result = cli::Json::object();
     Job job{invocation, options, result};
-    for (auto& stage : stages)
+    for (auto& stage : stages) {
+        job.activity.now(stage.name);
         if (!job.is_done) stage.run(job);
+    }
     return write_report(job);
 }
 

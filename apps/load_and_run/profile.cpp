@@ -7,6 +7,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/output_option.h"
+#include "apps/cli/table.h"
 #include "apps/load_and_run/job.h"
 #include "libmge/base/threads.h"
 #include "libmge/compile/both_observers.h"
@@ -36,11 +38,11 @@ void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
 }  // namespace
 
 void add(CLI::App& app, ProfileOptions& o) {
-    app.add_option("--profile", o.file,
-                   "Write when each step of the timed runs began and ended, for mge-profile")
+    cli::written(app.add_option("--profile", o.file,
+                                "Write when each step of the timed runs began and ended, for mge-profile"))
         ->type_name("FILE.json");
-    app.add_option("--profile-host", o.host_file,
-                   "The same, and how long the host takes between kernels; overrides --profile")
+    cli::written(app.add_option("--profile-host", o.host_file,
+                                "The same, and how long the host takes between kernels; overrides --profile"))
         ->type_name("FILE.json");
 }
 
@@ -76,7 +78,7 @@ void end_profile(Job& job, Test& test) {
     profile.peak = measure_peak(default_threads());
     std::string path = path_for(o.path(), test.index);
     write_profile(path, profile);
-    std::cout << "profile of " << profile.runs.size() << " runs: " << path << '\n';
+    std::cout << "profile of " << cli::counted(profile.runs.size(), "run") << ": " << path << '\n';
     if (test.index == 0)
         job.report["profile"] = {{"file", path},
                                  {"runs", profile.runs.size()},

@@ -58,7 +58,7 @@ void print_algorithms(const Program& program) {
                         step.milliseconds > 0 ? format_number(step.milliseconds, 4) : "-",
                         format_bytes(double(step.workspace))});
     std::cout << "\nAlgorithms\n";
-    cli::print_table(std::cout, rows);
+    cli::print_table(std::cout, rows, {"workspace", "source", "measured ms", "operator"});
 }
 
 void print_test_cases(const std::vector<TestCaseResult>& results) {
@@ -82,7 +82,7 @@ void print_test_cases(const std::vector<TestCaseResult>& results) {
 
 void print_start(const Job& job, const Test& test) {
     std::cout << "\nPerformance summary (" << cpu_model() << ", " << name_of(cpu_isa()) << ", "
-              << default_threads() << " threads)\n";
+              << cli::counted(size_t(default_threads()), "thread") << ")\n";
     auto ms = [](double value) { return format_number(value, 3) + " ms"; };
     double load = job.session->load_ms, read = job.session->read_ms;
     if (job.options.run.startup)
@@ -123,8 +123,9 @@ void print_times(const Job& job, const Test& test) {
     if (r.measured.times.empty()) return;  // a check ended the runs before
     if (job.tests.size() > 1)
         std::cout << "test #" << test.index << (test.name.empty() ? "" : " (" + test.name + ")") << ": ";
-    std::cout << "latency of " << r.measured.times.size() << " runs, ms: min = " << format_number(l.min, 4)
-              << ", mean = " << format_number(l.mean, 4) << ", median = " << format_number(l.p50, 4);
+    std::cout << "latency of " << cli::counted(r.measured.times.size(), "run")
+              << ", ms: min = " << format_number(l.min, 4) << ", mean = " << format_number(l.mean, 4)
+              << ", median = " << format_number(l.p50, 4);
     auto sorted = r.measured.times;
     std::ranges::sort(sorted);
     for (double percent : job.options.run.percentiles)

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/cache_file.h"
+#include "apps/cli/progress.h"
 #include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/base/file.h"
@@ -139,6 +140,8 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
         is_stored ? cli::with_stored(compile_options_, *stored_, inputs) : compile_options_;
     if (checks_) checks_->before_compile(model_.graph, inputs, options);
     std::shared_ptr<const Program> program;
+    cli::Progress progress("compiling", 0);
+    options.progress = progress.observer();
     try {
         program = Program::compile(graph, options);
     } catch (const MemoryError&) {
@@ -150,6 +153,7 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
         options.algorithms.clear();
         program = Program::compile(graph, options);
     }
+    options.progress = nullptr;
     if (checks_) checks_->compiled(model_.graph, inputs, options, *program);
     return program;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/stages.h"
 
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "apps/cli/array_file.h"
+#include "apps/cli/terminal.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/inputs.h"
 #include "apps/load_and_run/report.h"
@@ -31,10 +33,12 @@ std::vector<std::pair<std::string, Tensor>> collect_outputs(const Test& test) {
 
 // Scripts written for MegEngine's tool look for this line on stderr.
 void print_finished(size_t index, const cli::Statistics& s, size_t runs) {
-    std::fprintf(stderr,
-                 "=== finished test #%zu: time=%.3fms avg_time=%.3fms standard_deviation=%.3fms min=%.3fms "
-                 "max=%.3fms\n",
-                 index, s.mean * double(runs), s.mean, s.deviation, s.min, s.max);
+    std::array<char, 320> line;
+    std::snprintf(line.data(), line.size(),
+                  "=== finished test #%zu: time=%.3fms avg_time=%.3fms standard_deviation=%.3fms min=%.3fms "
+                  "max=%.3fms",
+                  index, s.mean * double(runs), s.mean, s.deviation, s.min, s.max);
+    cli::print_note(line.data());
 }
 
 double samples_per_run(const Tensors& inputs) {
@@ -46,7 +50,7 @@ void judge(Job& job, const TestCaseResult& result) {
     std::string message = text("test case '", result.name, "' of '", job.options.run.model.path,
                                "' differs from its stored outputs");
     if (job.options.output.disable_assert_throw)
-        std::fprintf(stderr, "load_and_run: %s\n", message.c_str());
+        cli::print_note("load_and_run: " + message);
     else
         job.fail(ErrorCode::accuracy, message);
 }
@@ -117,7 +121,7 @@ void time_runs(Job& job, Test& test) {
         result.throughput_per_s = samples * 1000 / result.latency.mean;
     else if (result.measured.seconds > 0)
         result.throughput_per_s = samples * double(times.size()) / result.measured.seconds;
-    print_finished(test.index, result.latency, times.size());
+    if (!job.invocation.quiet) print_finished(test.index, result.latency, times.size());
 }
 
 // With inputs of one's own the model's test cases were not among the tests.

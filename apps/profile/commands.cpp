@@ -2,12 +2,14 @@
 #include "apps/profile/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/profile/diff.h"
 #include "apps/profile/files.h"
@@ -81,6 +83,24 @@ void check_selection(const RowSelection& s) {
         throw cli::UsageError("--min-time is larger than --max-time", "nothing could be shown");
 }
 
+// A type or dtype that no operator has is a slip of the pen rather than a question.
+void check_filters(const RowSelection& s, std::initializer_list<const Profile*> profiles) {
+    std::set<std::string> types, dtypes;
+    for (auto* profile : profiles)
+        for (auto& step : profile->steps) {
+            types.insert(step.type);
+            for (int id : step.inputs)
+                if (id >= 0) dtypes.insert(profile->values[size_t(id)].dtype);
+        }
+    auto require_one = [](const char* option, const Names& wanted, const std::set<std::string>& known) {
+        if (wanted.empty() || std::ranges::any_of(wanted, [&](auto& w) { return known.contains(w); })) return;
+        throw cli::UsageError(text(option, ": no operator has '", printable(wanted.front()), "'"),
+                              "there are " + printable(cli::joined({known.begin(), known.end()}, ", ")));
+    };
+    require_one("--type", s.types, types);
+    require_one("--input-dtype", s.input_dtype ? Names{*s.input_dtype} : Names(), dtypes);
+}
+
 struct ShowArguments {
     std::string file;
     ShowOptions options;
@@ -103,6 +123,8 @@ int show(const cli::Invocation& invocation, ShowArguments& a) {
                     : a.options.style == ShowOptions::Style::grid ? rows_of_grid
                                                                   : rows_of_table;
     Profile profile = open(a.file, a.wants_peak);
+    // MegEngine's tool shows an empty table.
+    if (a.options.style != ShowOptions::Style::grid) check_filters(selection, {&profile});
     Shown shown = select(profile, a.options);
     print(std::cout, profile, shown, a.options);
     cli::Json result = invocation.json.empty() ? cli::Json() : to_json(profile, shown);
@@ -121,7 +143,9 @@ struct DiffArguments {
 int diff(const cli::Invocation& invocation, DiffArguments& a) {
     check_selection(a.selection);
     a.selection.top = a.top >= 0 ? size_t(a.top) : rows_of_table;
-    auto comparison = compare(read_profile(a.before), read_profile(a.after), a.selection);
+    Profile before = read_profile(a.before), after = read_profile(a.after);
+    check_filters(a.selection, {&before, &after});
+    auto comparison = compare(before, after, a.selection);
     print(std::cout, comparison);
     return cli::finish(invocation, to_json(comparison));
 }
@@ -242,7 +266,8 @@ void add_export(cli::App& app) {
                                 [a, &app] { return export_files(app.invocation(), *a); });
     command.add_option("FILE", a->file, "Profile of ours or MegEngine's graph profile")->required();
     for (auto& format : export_formats())
-        command.add_option(text("--", format.name), a->outputs[std::string(format.name)], format.description)
+        cli::written(command.add_option(text("--", format.name), a->outputs[std::string(format.name)],
+                                        format.description))
             ->type_name("OUT");
     add_statistic(command, a->statistic);
     command.add_flag("--peak", a->wants_peak, "Measure what this machine can do at best, for the roofline");

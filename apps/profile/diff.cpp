@@ -78,7 +78,7 @@ void print(std::ostream& stream, const Comparison& comparison) {
                          ratio_text(c), shortened(c.name), shortened(c.type), std::to_string(c.count),
                          shortened(algorithm)});
     }
-    cli::print_table(stream, table);
+    cli::print_table(stream, table, {"count", "ratio", "type", "before"});
     Change total;
     total.time_before = comparison.total_before;
     total.time_after = comparison.total_after;

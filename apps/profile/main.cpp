@@ -4,13 +4,24 @@
 namespace mge::profile {
 namespace {
 
-constexpr const char* description =
-    "Reads what load_and_run --profile recorded, and MegEngine's graph profiles.";
+cli::Manual manual() {
+    return {
+        .description = "Reads what load_and_run --profile recorded, and MegEngine's graph profiles.",
+        .footer = {},
+        .examples = {{"load_and_run model.mge --profile run.json", "Records a profile"},
+                     {"mge-profile show run.json --top 20", "The operators that take longest"},
+                     {"mge-profile show run.json --aggregate sum --aggregate-by type", "One row per type"},
+                     {"mge-profile export run.json --html run.html",
+                      "One page with timeline, memory, roofline and tables"},
+                     {"mge-profile diff run.json run.json", "What takes longer and what shorter"}},
+        .files = {},
+    };
+}
 
 constexpr void (*commands[])(cli::App&) = {add_show, add_diff, add_export, add_check};
 
 int run(cli::Invocation& invocation) {
-    cli::App app(invocation, description);
+    cli::App app(invocation, manual());
     for (auto add : commands) add(app);
     return app.run();
 }

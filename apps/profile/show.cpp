@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/profile/show.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/table.h"
@@ -80,7 +81,7 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
         stream << row.name << ": " << row.value << (row.value == "N/A" ? "" : " s") << '\n';
     if (profile.peak)
         stream << "measured peak: " << scaled_text(profile.peak->operations_per_s, 1000, "FLOP/s") << ", "
-               << scaled_text(profile.peak->bytes_per_s, 1000, "B/s") << '\n';
+               << scaled_text(profile.peak->bytes_per_s, 1024, "B/s") << '\n';
 }
 
 // Which of the optional columns have something in them.
@@ -126,7 +127,7 @@ Table table_of(const Profile& profile, const std::vector<ProfileRow>& rows, doub
             cells.insert(cells.end(), {shortened(row.name), shortened(row.type), shortened(row.id)});
         cells.insert(
             cells.end(),
-            {scaled_text(row.operations, 1000, "FLO"), scaled_text(row.operations_per_s(), 1000, "FLOP/s"),
+            {scaled_text(row.operations, 1000, "FLOP"), scaled_text(row.operations_per_s(), 1000, "FLOP/s"),
              scaled_text(row.bytes, 1024, "B"), scaled_text(row.bytes_per_s(), 1024, "B/s")});
         if (has.roof) cells.push_back(percent_text(share_of_roof(profile, row)));
         if (!is_aggregate) {
@@ -149,6 +150,18 @@ void print_confluence(std::ostream& stream, const Table& table) {
     }
 }
 
+void print_rows(std::ostream& stream, const Profile& profile, const std::vector<ProfileRow>& rows,
+                const Table& table) {
+    cli::print_table(stream, table,
+                     {"computes", "inputs", "layout", "id", "cumulative", "bandwidth", "memory", "outputs",
+                      "algorithm", "work", "of roof", "#", "FLOP/s"});
+    bool is_above =
+        std::ranges::any_of(rows, [&](auto& row) { return share_of_roof(profile, row).value_or(0) > 1; });
+    if (is_above)
+        stream << "above 100% of roof: data lay in caches, or the algorithm needs fewer operations than are "
+                  "counted\n";
+}
+
 void print_side(std::ostream& stream, const Profile& profile, ProfileSide side,
                 const std::vector<ProfileRow>& rows, std::optional<double> total,
                 const ShowOptions& options) {
@@ -167,10 +180,13 @@ void print_side(std::ostream& stream, const Profile& profile, ProfileSide side,
     auto table = table_of(profile, rows, total.value_or(0), options.selection.aggregate != Aggregate::none);
     if (options.style == Style::confluence) return print_confluence(stream, table);
     stream << name_of(side) << " time\n";
-    if (rows.empty())
+    if (rows.empty() && !profile.has_side(side))
+        stream << (side == ProfileSide::host ? "not recorded; load_and_run --profile-host FILE records it\n"
+                                             : "not recorded\n");
+    else if (rows.empty())
         stream << "no operator is selected\n";
     else
-        cli::print_table(stream, table);
+        print_rows(stream, profile, rows, table);
 }
 
 template <class T>

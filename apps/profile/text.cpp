@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/profile/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -30,13 +31,14 @@ std::string time_text(double seconds) {
 
 std::string scaled_text(std::optional<double> value, double base, const char* unit, int decimals) {
     if (!value) return not_known;
-    constexpr const char* prefixes[] = {"", "K", "M", "G", "T", "P"};
+    bool is_binary = base == 1024;
+    const char* const prefixes[] = {"", is_binary ? "K" : "k", "M", "G", "T", "P"};
     size_t prefix = 0;
     double scaled = *value;
     while (std::isfinite(scaled) && std::abs(scaled) >= base && prefix + 1 < std::size(prefixes))
         scaled /= base, ++prefix;
-    return text(cli::format_number(scaled, decimals), ' ', prefixes[prefix],
-                base == 1024 && prefix ? "i" : "", unit);
+    return text(cli::format_number(scaled, decimals), ' ', prefixes[prefix], is_binary && prefix ? "i" : "",
+                unit);
 }
 
 std::string percent_text(std::optional<double> share) {
@@ -59,10 +61,12 @@ std::string layout_of(const Profile& profile, const ProfileStep& step) {
 
 std::string origin_text(const Profile& profile) {
     if (profile.format == Profile::Format::megengine)
-        return text("MegEngine's profile of ", profile.order.size(), " operators");
-    return text(profile.steps.size(), " steps, ", profile.runs.size(),
-                profile.runs_total > int64_t(profile.runs.size()) ? text(" of ", profile.runs_total) : "",
-                " runs, ", profile.cpu, ", ", profile.isa, ", ", profile.threads, " threads");
+        return "MegEngine's profile of " + cli::counted(profile.order.size(), "operator");
+    size_t kept = profile.runs.size(),
+           total = std::max(kept, size_t(std::max<int64_t>(profile.runs_total, 0)));
+    return text(cli::counted(profile.steps.size(), "step"), ", ", kept < total ? text(kept, " of ") : "",
+                cli::counted(total, "run"), ", ", profile.cpu, ", ", profile.isa, ", ",
+                cli::counted(size_t(profile.threads), "thread"));
 }
 
 }  // namespace mge::profile

@@ -15,6 +15,7 @@ namespace mge::profile {
 std::string shape_text(const Extents& extents);
 std::string shapes_text(const std::vector<Extents>& shapes, const char* separator);
 std::string time_text(double seconds);  // 12.34 µs, 1.234 ms, 1.234 s
+// With prefixes of 1000 (operations: kFLOP, GFLOP/s) or 1024 (bytes: KiB, GiB/s).
 std::string scaled_text(std::optional<double> value, double base, const char* unit, int decimals = 2);
 std::string percent_text(std::optional<double> share);
 // A name of a stranger as a terminal may have it: printable, and in a table not endlessly long.

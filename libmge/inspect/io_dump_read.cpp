@@ -208,7 +208,8 @@ DumpRecord parse_binary(std::span<const std::byte> bytes, const std::string& pat
         throw ModelError(text("'", path, "' is not a readable tensor dump: ", what));
     };
     if (bytes.size() < dump_header_bytes) fail("its header is cut off");
-    if (word(bytes, 2) != dump_rank) fail(text("it is of rank ", word(bytes, 2), ", not ", dump_rank));
+    if (word(bytes, 2) != dump_rank)
+        fail("it does not start like one; load_and_run --bin-io-dump writes such files, --io-dump texts");
     auto dtype = dump_dtype(word(bytes, 1));
     if (!dtype) fail(text("dtype number ", word(bytes, 1), " is not supported"));
     size_t name_bytes = word(bytes, 0);

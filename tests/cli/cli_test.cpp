@@ -7,6 +7,7 @@
 #include "apps/cli/arguments.h"
 #include "apps/cli/statistics.h"
 #include "apps/cli/table.h"
+#include "apps/cli/terminal.h"
 
 namespace mge::cli {
 namespace {
@@ -52,8 +53,65 @@ TEST(Table, LinesEndWithoutBlanks) {
     EXPECT_EQ(stream.str(), "a  b  c\nd\n");
 }
 
+// What print_table makes of rows where lines have so many characters.
+std::string printed(size_t width, const std::vector<std::vector<std::string>>& rows,
+                    const std::vector<std::string>& left_out_first = {}) {
+    std::ostringstream stream;
+    limit_text_width(width);
+    print_table(stream, rows, left_out_first);
+    limit_text_width(SIZE_MAX);
+    return stream.str();
+}
+
+const std::vector<std::vector<std::string>> wide{{"name", "time", "inputs", "algorithm"},
+                                                 {"conv", "1 ms", "{1,3,224,224} {64,3,7,7}", "a"}};
+
+TEST(Table, LeavesOutColumnsUntilTheRestFits) {
+    EXPECT_EQ(printed(28, wide, {"inputs", "algorithm"}),
+              "name  time  algorithm\nconv  1 ms  a\n(left out: inputs; --wide shows all)\n");
+    EXPECT_EQ(printed(12, wide, {"inputs", "algorithm"}),
+              "name  time\nconv  1 ms\n(left out: inputs, algorithm; --wide shows all)\n");
+}
+
+TEST(Table, BreaksLongCells) {
+    EXPECT_EQ(printed(44, wide, {"inputs"}),
+              "name  time  inputs                 algorithm\n"
+              "conv  1 ms  {1,3,224,224}          a\n"
+              "            {64,3,7,7}\n");
+}
+
+TEST(Table, IsAsWideAsItsCellsWhereNothingLimitsIt) {
+    EXPECT_EQ(printed(SIZE_MAX, wide, {"inputs"}),
+              "name  time  inputs                    algorithm\nconv  1 ms  {1,3,224,224} {64,3,7,7}  a\n");
+}
+
+TEST(Table, LinesFitWhateverTheWidth) {
+    for (size_t width = 30; width < 60; ++width) {
+        std::istringstream lines(printed(width, wide, {"inputs", "algorithm"}));
+        for (std::string line; std::getline(lines, line);) {
+            bool is_note = line.starts_with('(');
+            EXPECT_TRUE(is_note || line.size() <= width) << line;
+        }
+    }
+}
+
+TEST(Table, BrokenWordsAreWhole) {
+    for (size_t width = 1; width < 12; ++width) {
+        std::string all;
+        for (auto& line : wrapped("größer, als_es war", width)) all += line;
+        EXPECT_EQ(all, "größer, als_es war") << width;
+    }
+}
+
+TEST(Table, CountsOneAndMany) {
+    EXPECT_EQ(counted(1, "run"), "1 run");
+    EXPECT_EQ(counted(0, "run"), "0 runs");
+    EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
+}
+
 TEST(Table, FormatsCounts) {
     EXPECT_EQ(format_count(999), "999");
+    EXPECT_EQ(format_count(61'700), "61.700 k");
     EXPECT_EQ(format_count(4134567890), "4.135 G");
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -64,6 +65,62 @@ TEST(Progress, IsNotShownInAFile) {
     testing::internal::CaptureStderr();
     work_for(1100ms);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Progress, IsCutToTheWidthOfTheTerminal) {
+    std::string shown = shown_on_terminal([] {
+        winsize narrow{.ws_row = 24, .ws_col = 20, .ws_xpixel = 0, .ws_ypixel = 0};
+        ::ioctl(2, TIOCSWINSZ, &narrow);
+        work_for(1100ms);
+    });
+    EXPECT_THAT(shown, testing::StartsWith("\rparts 20/40 (50 %, \033[K"));
+}
+
+TEST(Progress, ShowsWhatTheLibraryTells) {
+    std::string shown = shown_on_terminal([] {
+        Progress progress("measuring", 0);
+        auto observer = progress.observer("net.mge");
+        observer({"comparing layouts", 0, 10, "conv2d"});
+        std::this_thread::sleep_for(1100ms);
+        observer({"comparing layouts", 5, 10, "matmul"});
+    });
+    EXPECT_THAT(shown, testing::HasSubstr("net.mge: comparing layouts 5/10 (50 %, 1 s left) matmul"));
+}
+
+TEST(Progress, GivesWayToOtherLines) {
+    std::string shown = shown_on_terminal([] {
+        Progress progress("parts", 4);
+        std::this_thread::sleep_for(1100ms);
+        progress.advance();
+        print_note("a note");
+    });
+    EXPECT_THAT(shown, testing::HasSubstr("\r\033[Ka note"));
+}
+
+TEST(Activity, TellsWhatIsDoneAndForHowLong) {
+    std::string shown = shown_on_terminal([] {
+        Activity activity("reading");
+        std::this_thread::sleep_for(1500ms);
+    });
+    EXPECT_THAT(shown, testing::HasSubstr("reading, 1 s"));
+    EXPECT_TRUE(shown.ends_with("\r\033[K")) << shown;
+}
+
+TEST(Activity, IsSilentBesideProgressAndForShortWork) {
+    EXPECT_EQ(shown_on_terminal([] {
+                  Activity activity("reading");
+                  Progress progress("parts", 4);
+                  std::this_thread::sleep_for(1500ms);
+              }),
+              "");
+    EXPECT_EQ(shown_on_terminal([] {
+                  Activity activity("reading");
+                  for (int i = 0; i < 4; ++i) {
+                      std::this_thread::sleep_for(400ms);
+                      activity.now("something else");
+                  }
+              }),
+              "");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ def test_a_plan_is_for_its_threads(run_tool, small_model, tmp_path):
     assert run_tool(*run, "--threads", 1, "--replay-plan", plan).code == 0
     assert run_tool(*run, "--replay-plan", plan).code == 0
     ran = run_tool(*run, "--threads", 2, "--replay-plan", plan)
-    assert ran.code == USAGE and "is a plan for 1 threads, asked for are 2" in ran.err
+    assert ran.code == USAGE and "is a plan for 1 thread, asked for: 2" in ran.err
 
 
 def test_a_plan_overrides_measuring(run_tool, small_model, tmp_path):

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """mge-fastrun-cache, end to end."""
 
+import fcntl
 import json
+import os
+import pty
+import re
 import shutil
 import signal
 import sqlite3
 import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -110,6 +115,62 @@ def rewritten(run_tool, cache, tmp_path, change_row):
     done = run_tool(TOOL, "import", path, exported)
     assert done.code == 0 and done.result["changed"] == len(content["rows"])
     return path
+
+
+def test_explain_tells_each_fact_once(run_tool, small_model, cache):
+    arguments = (TOOL, "explain", cache, small_model, "--batch", "3", "--threads", "1")
+    done = run_tool(*arguments)
+    assert done.out.startswith("batch 3, 1 thread: 0 of ")
+    miss = done.result["runs"][0]["misses"][0]
+    assert miss["detail"] in done.out
+    assert miss["problem"] not in done.out and miss["nearest"]["problem"] not in done.out
+    told = run_tool(*arguments, "--verbose").out
+    assert miss["problem"] in told and miss["nearest"]["problem"] in told
+
+
+def test_build_shows_its_progress_on_a_terminal(tool_path, small_model, tmp_path):
+    """Before its end, and with the table on lines of its own."""
+    batches = ",".join(str(n) for n in range(1, 1500))
+    options = ["--threads=1", "--batch", batches]
+    command = [tool_path(TOOL), "build", tmp_path / "c.sqlite", small_model, *options]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(command[0], command)
+    shown, drawn = b"", re.compile(rb"\(\d+ of 1499\): choosing algorithms \d+/")
+    deadline = time.monotonic() + 60
+    try:
+        while not drawn.search(shown) and time.monotonic() < deadline:
+            try:
+                shown += os.read(terminal, 10000)
+            except OSError:  # it has ended
+                break
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    assert drawn.search(shown), shown[-300:]
+
+
+def test_tables_fit_the_terminal(tool_path, cache):
+    def shown(*arguments):
+        primary, secondary = pty.openpty()
+        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        running = subprocess.Popen([tool_path(TOOL), "list", cache, *arguments], stdout=secondary)
+        os.close(secondary)
+        text = b""
+        while True:
+            try:
+                text += os.read(primary, 10000)
+            except OSError:
+                break
+        os.close(primary)
+        assert running.wait() == 0
+        return text.decode().replace("\r\n", "\n").splitlines()
+
+    *table, summary = shown()
+    assert max(map(len, table)) <= 60
+    assert table[-1].startswith("(left out: ") and "problem" in summary
+    assert max(map(len, shown("--wide"))) > 60
 
 
 def test_explain_names_other_machines(run_tool, small_model, cache, tmp_path):

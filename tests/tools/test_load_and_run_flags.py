@@ -60,7 +60,7 @@ def fill_in(tmp_path, run_tool, small_model):
 def test_the_page_has_every_flag(run_tool):
     shown = run_tool("load_and_run", "--help", json=False).out
     flags = set(re.findall(r"^ +--([a-z0-9-]+)", shown, re.M))
-    shared = {"json", "quiet", "verbose", "no-color", "flagfile", "version", "help"}
+    shared = {"json", "quiet", "verbose", "no-color", "wide", "flagfile", "version", "help"}
     documented = {flag for flag, _, _ in rows()}
     assert flags - shared <= documented, sorted(flags - shared - documented)
 
@@ -175,6 +175,8 @@ def test_several_tests_in_one_run(run_tool, small_model):
     ]
     for i in range(4):
         assert f"=== finished test #{i}: time=" in done.err
+    quiet = run_tool("load_and_run", small_model, *flags, "--iter=2", "--quiet")
+    assert quiet.code == 0 and quiet.err == "" and quiet.out == ""
 
 
 def test_streams_loads_and_rate(run_tool, small_model):

@@ -8,6 +8,7 @@ import select
 import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,10 @@ TOOLS = [
     "load_and_run",
     "mge-crypt",
     "mge-dump",
+    "mge-fastrun-cache",
     "mge-profile",
 ]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -30,8 +33,48 @@ def test_manual_page_has_no_warning(tool, build_dir):
         env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "LD_PRELOAD": ""},
     )
     assert ran.returncode == 0 and ran.stderr == ""
-    for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS"):
-        assert section in ran.stdout
+    sections = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS"]
+    sections += ["ENVIRONMENT", "EXAMPLES", "SEE ALSO"]
+    if tool in ("load_and_run", "mge-fastrun-cache"):
+        sections.append("FILES")
+    for section in sections:
+        assert section in ran.stdout.splitlines()
+    for other in TOOLS:
+        assert (f"{other}(1)" in ran.stdout.split("SEE ALSO")[1]) == (other != tool)
+
+
+def roff_section(build_dir, tool, title):
+    """The entries of a section: their terms, in plain text."""
+    page = (build_dir / f"share/man/man1/{tool}.1").read_text().replace("\\-", "-")
+    section = page.split(f".SH {title}\n")[1].split("\n.SH ")[0]
+    return re.findall(r"^\.TP\n\\fB(.*)\\fR$", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_examples_of_the_manual_work(tool, build_dir, tool_path, small_model, tmp_path):
+    """One after the other, in a folder that holds model.mge."""
+    shutil.copy(small_model, tmp_path / "model.mge")
+    examples = roff_section(build_dir, tool, "EXAMPLES")
+    assert len(examples) >= 4
+    shown = subprocess.run([tool_path(tool), "--help"], capture_output=True, text=True).stdout
+    for command in examples:
+        assert command in shown
+        path = f"{build_dir / 'bin'}:{os.environ['PATH']}"
+        ran = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        )
+        # A machine may have become slower meanwhile: that is what the example is about.
+        assert ran.returncode == 0 or (ran.returncode == 3 and "--fail-if" in command), ran.stderr
+
+
+def test_environment_is_that_of_the_page(build_dir):
+    known = re.findall(r"^\| `(\w+)`", (ROOT / "docs/environment.md").read_text(), re.MULTILINE)
+    told = roff_section(build_dir, "mge-dump", "ENVIRONMENT")
+    assert set(told) == set(known) - {"MEGENGINE_LOGGING_LEVEL"}  # of Python
 
 
 def long_options(tool_path, tool, *command):
@@ -116,6 +159,21 @@ def test_bash_candidates(build_dir, tmp_path, monkeypatch):
     assert complete_in_bash(build_dir, "load_and_run", ["load_and_run", "b"]) == ["b.mge"]
     words = ["load_and_run", "--json", "=", "b"]
     assert complete_in_bash(build_dir, "load_and_run", words) == ["b.mge"]
+
+
+@pytest.mark.parametrize(
+    "tool, words, expected",
+    [
+        ("load_and_run", ["x.mge", "--metric", "max"], {"max-abs", "max-rel"}),
+        ("load_and_run", ["x.mge", "--metric", "=", "cos"], {"cosine"}),
+        ("load_and_run", ["x.mge", "--layout-transform", "c"], {"cpu", "cuda"}),
+        ("mge-dump", ["optimize", "a", "b", "--layout-transform", "cp"], {"cpu"}),
+        ("mge-profile", ["show", "f", "--style", "g"], {"grid"}),
+        ("mge-profile", ["show", "f", "--aggregate", "m"], {"max", "min", "mean"}),
+    ],
+)
+def test_bash_completes_values_that_are_few(build_dir, tool, words, expected):
+    assert set(complete_in_bash(build_dir, tool, [tool, *words])) == expected
 
 
 @pytest.mark.parametrize(

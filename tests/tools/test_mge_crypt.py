@@ -104,6 +104,19 @@ def test_without_a_key(files, tool_path, sealed):
     assert "needs a key for aes-256-gcm (key id" in done.stderr and "--key-file" in done.stderr
 
 
+def test_a_missing_key_is_not_the_outputs_fault(files, tool_path):
+    done = subprocess.run(
+        [tool_path("mge-crypt"), "encrypt", "plain", "sealed"],
+        cwd=files,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+    )
+    assert done.returncode == 6 and not (files / "sealed").exists()
+    assert "no key was given for aes-256-gcm" in done.stderr and "--key-file" in done.stderr
+    assert "'sealed' needs" not in done.stderr
+
+
 def test_info_tells_what_it_may(crypt, files, sealed):
     without = crypt("info", "sealed")
     assert without.result["chunk_bytes"] == 1 << 20 and without.result["content_bytes"] == len(DATA)

@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -105,6 +106,34 @@ def test_show_reports_what_it_prints(run_tool):
     assert rows[0]["in_shapes"] == [[4, 12], [24, 12]]
     for row in rows:
         assert row["name"] in done.out
+
+
+@pytest.mark.parametrize(
+    "filters, named",
+    [
+        (["--type", "nosuch"], "--type: no operator has 'nosuch'; there are "),
+        (["--type", "nosuch", "--type", "neither"], "--type: no operator has 'nosuch'"),
+        (["--input-dtype", "Float31"], "no operator has 'Float31'; there are Float32"),
+    ],
+)
+@pytest.mark.parametrize("command", ["show", "diff"])
+def test_filters_that_nothing_can_pass(run_tool, command, filters, named):
+    files = [PROFILES / "mlp.profile.json"] * (1 + (command == "diff"))
+    done = run_tool("mge-profile", command, *files, *filters)
+    assert done.code == USAGE and named in done.err
+
+
+def test_host_times_that_were_not_recorded(run_tool, profile):
+    done = run_tool("mge-profile", "show", profile[0], "--show-host")
+    assert done.code == 0 and "load_and_run --profile-host" in done.out
+    assert "no operator is selected" not in done.out
+
+
+def test_units_are_of_one_kind(run_tool, profile):
+    """Bytes by 1024, operations by 1000."""
+    out = run_tool("mge-profile", "show", profile[0], "--top", "0", "--peak").out
+    assert re.search(r"measured peak: [\d.]+ [GT]FLOP/s, [\d.]+ [MG]iB/s", out)
+    assert not re.search(r"\d [KMGT](B|FLO)\b", out)
 
 
 def test_show_sorts_by_every_column(run_tool):

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "apps/cli/array_file.h"
+#include "apps/cli/table.h"
 #include "apps/load_and_run/checks/json.h"
 #include "libmge/device/cpu/memory_limit.h"
 #include "libmge/device/device.h"
@@ -130,7 +131,10 @@ void Checks::open_dumps(const std::shared_ptr<const Program>& program) {
             throw_user("--io-dump", text("cannot create '", options_.io_dump, "'"), ErrorClass::value);
         sinks_.push_back(text_dump(*text_file_));
     }
-    if (options_.io_dump_stdout) sinks_.push_back(text_dump(std::cout));
+    if (options_.io_dump_stdout) {
+        cli::require_stdout();
+        sinks_.push_back(text_dump(std::cout));
+    }
     if (options_.io_dump_stderr) sinks_.push_back(text_dump(std::cerr));
     if (!options_.bin_io_dump.empty()) sinks_.push_back(binary_dump(options_.bin_io_dump));
     for (auto& sink : sinks_) {
@@ -217,8 +221,8 @@ void Checks::print() const {
     if (compared_) load_and_run::print(*compared_);
     if (walked_) load_and_run::print(*walked_);
     if (reproducibility_ && !reproducibility_->difference)
-        std::cout << "\nreproducible: " << reproducibility_->values << " values of "
-                  << reproducibility_->steps << " steps are equal in " << reproducibility_->runs
+        std::cout << "\nreproducible: " << cli::counted(reproducibility_->values, "value") << " of "
+                  << cli::counted(reproducibility_->steps, "step") << " agree in " << reproducibility_->runs
                   << " fresh contexts\n";
 }
 

@@ -95,8 +95,8 @@ void print(const ComparedRun& run) {
 
 void print(const WalkedDifference& walked) {
     auto& r = walked.result;
-    std::cout << "\nWalked with " << walked.reference << ": " << r.steps << " steps, " << r.compared
-              << " values compared\n";
+    std::cout << "\nWalked with " << walked.reference << ": " << cli::counted(r.steps, "step") << ", "
+              << cli::counted(r.compared, "value") << " compared\n";
     if (!r.first) {
         std::cout << "no operator differs\n";
         return;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -30,8 +31,10 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
     app.add_option("--rtol", o.rtol, "Allowed error relative to the size of the values (default 1e-4)")
         ->check(cli::real_number());
     app.add_option("--atol", o.atol, "Allowed absolute error, added to it")->check(cli::real_number());
-    app.add_option("--metric", o.metric,
-                   "How errors are measured: max-abs, max-rel, l1, l2, rms, cosine, megengine, assert-equal")
+    std::string metrics;
+    for (auto name : metric_names()) metrics += text(metrics.empty() ? "" : "|", name);
+    app.add_option("--metric", o.metric, "How errors are measured")
+        ->type_name(metrics)
         ->capture_default_str();
     app.add_flag("--first-diff", o.first_diff,
                  "Walk through the model layer by layer and name the first operator that differs");
@@ -47,7 +50,7 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
 void add_determinism(CLI::App& app, CheckOptions& o) {
     app.add_flag("--reproducible", o.reproducible,
                  "Only reproducible algorithms; two fresh contexts have to agree in every step, bit by bit");
-    app.add_option("--save-plan", o.save_plan, "Record which algorithm computes each step")
+    cli::written(app.add_option("--save-plan", o.save_plan, "Record which algorithm computes each step"))
         ->type_name("FILE");
     app.add_option("--replay-plan", o.replay_plan, "Run exactly the algorithms of a recorded plan")
         ->type_name("FILE");
@@ -56,20 +59,24 @@ void add_determinism(CLI::App& app, CheckOptions& o) {
 }
 
 void add_inspection(CLI::App& app, CheckOptions& o) {
-    app.add_option("--io-dump", o.io_dump, "Dump the values of the first run as text, or by name as .npz")
+    cli::written(app.add_option("--io-dump", o.io_dump,
+                                "Dump the values of the first run as text, or by name as .npz"))
         ->type_name("FILE");
     app.add_flag("--io-dump-stdout", o.io_dump_stdout, "The text, on stdout");
     app.add_flag("--io-dump-stderr", o.io_dump_stderr, "The text, on stderr");
-    app.add_option("--bin-io-dump", o.bin_io_dump, "Dump the values of the first run, one file for each")
+    cli::written(
+        app.add_option("--bin-io-dump", o.bin_io_dump, "Dump the values of the first run, one file for each"))
         ->type_name("DIR");
-    app.add_option("--bin-out-dump", o.bin_out_dump, "Dump the outputs of every run, warm-up included")
+    cli::written(
+        app.add_option("--bin-out-dump", o.bin_out_dump, "Dump the outputs of every run, warm-up included"))
         ->type_name("DIR");
     app.add_option("--mem-limit", o.mem_limit, "Never take more memory for the model than this: 64MiB, 1G")
         ->type_name("BYTES");
-    app.add_option("--memory-timeline", o.memory_timeline, "Write which value lies where and when")
+    cli::written(
+        app.add_option("--memory-timeline", o.memory_timeline, "Write which value lies where and when"))
         ->type_name("FILE.json|.svg");
-    app.add_option("--get-static-mem-info", o.static_memory_info,
-                   "Write graph.json and StaticMemoryInfo.json as MegEngine does")
+    cli::written(app.add_option("--get-static-mem-info", o.static_memory_info,
+                                "Write graph.json and StaticMemoryInfo.json as MegEngine does"))
         ->type_name("DIR");
 }
 

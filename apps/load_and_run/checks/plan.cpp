@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/table.h"
 #include "apps/cli/text_file.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
@@ -133,6 +134,7 @@ const PlanReader::Entry& PlanReader::find(const TensorSpecs& inputs) const {
     for (auto& spec : inputs) wanted += text(spec, ' ');
     for (auto& entry : entries_)
         if (entry.inputs == wanted) return entry;
+    wanted.resize(wanted.size() - !wanted.empty());
     throw DeviceError(text("[--replay-plan] '", path_, "' has no program for the inputs ", wanted,
                            "; save a plan with them"));
 }
@@ -144,7 +146,8 @@ void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, int thread
         throw_user("--replay-plan", text("'", path_, "' is the plan of another model"), ErrorClass::value);
     if (threads > 0 && threads != entry.threads)
         throw_user("--replay-plan",
-                   text("'", path_, "' is a plan for ", entry.threads, " threads, asked for are ", threads),
+                   text("'", path_, "' is a plan for ", cli::counted(size_t(entry.threads), "thread"),
+                        ", asked for: ", threads),
                    ErrorClass::value);
     options.passes = entry.passes;
     options.level = entry.level;

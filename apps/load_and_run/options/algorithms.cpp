@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -18,11 +19,12 @@ void add(CLI::App& app, AlgorithmOptions& o) {
     app.add_option("--fast-run-shared-batch-size", o.shared_batch_size,
                    "Measure with this batch size whatever the inputs' is; 0: with the inputs'")
         ->check(cli::whole_number(0, 1u << 31));
-    app.add_option(
-           "--fast-run-algo-policy", o.cache,
-           "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
-           "--fast-run or --full-run an existing cache is read and nothing is measured. An encrypted one "
-           "stays so")
+    cli::written(
+        app.add_option(
+            "--fast-run-algo-policy", o.cache,
+            "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
+            "--fast-run or --full-run an existing cache is read and nothing is measured. An encrypted one "
+            "stays so"))
         ->type_name("FILE");
     cli::add_key_options(app, o.cache_key, "the key of an encrypted cache (default: the model's)", "cache-");
     app.add_option_function<std::string>(

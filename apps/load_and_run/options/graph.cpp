@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -17,8 +18,8 @@ void add_switch(CLI::App& app, const char* name, std::optional<bool>& value, con
 
 void add_layouts(CLI::App& app, GraphOptions& o) {
     cli::add_layout_options(app, o.layout);
-    app.add_option("--layout-transform-dump", o.layout_transform_dump,
-                   "With --layout-transform: write the transformed model")
+    cli::written(app.add_option("--layout-transform-dump", o.layout_transform_dump,
+                                "With --layout-transform: write the transformed model"))
         ->type_name("FILE.mge");
     app.add_flag("--enable-ioc16", o.enable_ioc16,
                  "Store weights and values between steps as float16, compute in it where the device can");

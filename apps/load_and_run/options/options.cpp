@@ -6,16 +6,32 @@
 namespace mge::load_and_run {
 namespace {
 
-constexpr const char* description =
-    "Runs a model on this machine, checks its test cases, and says how fast it is and what it needs.";
-
-constexpr const char* footer = R"(Inputs (--input "name:value;name:value"; without a name: the only input):
+cli::Manual manual() {
+    return {
+        .description =
+            "Runs a model on this machine, checks its test cases, and says how fast it is and what it needs.",
+        .footer = R"(Inputs (--input "name:value;name:value"; without a name: the only input):
   file.npy            one array           file.npz            arrays by input name
   [[1,2],[3,4]]       literal numbers     {1,3,224,224}       a shape, every byte 1
   #rand(min,max,shape...)                 random numbers; without a shape: the model's
 Option names may be written with underscores, as in --fast_run.
 Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 device, 5 bad model or data file, 6 crypto,
-7 a result differs, 8 memory.)";
+7 a result differs, 8 memory.)",
+        .examples =
+            {{"load_and_run model.mge", "Runs its test cases, or random inputs, and times them"},
+             {"load_and_run model.mge --fast-run --duration 3",
+              "Measures which algorithms are fastest, keeps that in the cache, and times three seconds"},
+             {"load_and_run model.mge --compare-with reference --first-diff",
+              "Names the first operator that differs from the reference kernels"},
+             {"load_and_run model.mge --json before.json", "Keeps the times as a baseline"},
+             {"load_and_run model.mge --baseline before.json --fail-if 'p50>+50%'",
+              "Ends with 3 when the median has surely risen by more than that"},
+             {"load_and_run model.mge --profile run.json",
+              "Records when each step began and ended, for mge-profile"}},
+        .files = {{"$XDG_CACHE_HOME/mge/fastrun.sqlite",
+                   "The fast-run cache that --fast-run fills and reads"}},
+    };
+}
 
 // Every group of options: the command line is their sum.
 void for_each_group(Options& options, auto visit) {
@@ -33,7 +49,7 @@ void for_each_group(Options& options, auto visit) {
 
 Options parse_options(cli::Invocation& invocation) {
     Options options;
-    cli::App app(invocation, description, footer);
+    cli::App app(invocation, manual());
     for_each_group(options, [&](auto& group) { add(app.root(), group); });
     app.parse();
     for_each_group(options, [](auto& group) { check(group); });

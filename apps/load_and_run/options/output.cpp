@@ -3,15 +3,18 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/cli/output_option.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
 namespace {
 
 void add_packing(CLI::App& app, OutputOptions& o) {
-    app.add_option("--model-dump", o.model_dump, "Write the model as it is after the passes that ran on it")
+    cli::written(app.add_option("--model-dump", o.model_dump,
+                                "Write the model as it is after the passes that ran on it"))
         ->type_name("FILE.mge");
-    app.add_option("--packed-model-dump", o.packed_model_dump, "Write a packed Lite model of the file")
+    cli::written(
+        app.add_option("--packed-model-dump", o.packed_model_dump, "Write a packed Lite model of the file"))
         ->type_name("FILE.lite");
     app.add_option("--pack-info-json", o.pack_info_json, "Information to pack with it")->type_name("FILE");
     app.add_option("--pack-cache", o.pack_cache, "Algorithm cache to pack with it (default: this run's)")
@@ -37,7 +40,8 @@ void add(CLI::App& app, OutputOptions& o) {
     app.add_flag("--model-info", o.model_info, "Print the table of inputs and outputs");
     app.add_flag("--disable-assert-throw", o.disable_assert_throw,
                  "A test case that differs is printed, but is no failure");
-    app.add_option("--dump-outputs", o.dump_outputs, "Write the outputs of the first test, by name")
+    cli::written(
+        app.add_option("--dump-outputs", o.dump_outputs, "Write the outputs of the first test, by name"))
         ->type_name("FILE.npz");
     add_packing(app, o);
     add_operator_library(app, o);

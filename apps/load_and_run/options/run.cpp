@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/output_option.h"
 #include "apps/load_and_run/verdict.h"
 #include "libmge/base/error.h"
 
@@ -63,8 +64,10 @@ void add_verdict(CLI::App& app, RunOptions& o) {
         ->group("");
     app.add_flag("--fitting", o.fitting,
                  "Try every set of options that can be right here and name the fastest");
-    app.add_option("--dump-fitting-model", o.dump_fitting_model,
-                   "With --fitting: write the model with the winner's options, which it then uses by itself")
+    cli::written(
+        app.add_option(
+            "--dump-fitting-model", o.dump_fitting_model,
+            "With --fitting: write the model with the winner's options, which it then uses by itself"))
         ->type_name("FILE.mge");
 }
 
