@@ -307,8 +307,12 @@ bool release_pages(std::span<const std::byte> bytes) {
     return true;
 }
 
+NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace, Unopened)
+    : path_(path), readers_(readers), replace_(replace), is_special_(is_special(path)) {}
+
+// What fails from here on leaves no descriptor: the object is complete, and is destroyed.
 NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace)
-    : path_(path), readers_(readers), replace_(replace), is_special_(is_special(path)) {
+    : NewFile(path, readers, replace, Unopened{}) {
     if (is_special_) {
         descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
         if (descriptor_ < 0) throw_system(path_, "create");

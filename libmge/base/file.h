@@ -80,6 +80,8 @@ public:
     void finish();
 
 private:
+    struct Unopened {};
+    NewFile(const std::string& path, FileReaders readers, Replace replace, Unopened);
     bool open_nameless(unsigned mode);
     void open_named(unsigned mode);
     std::string link() const;  // where the nameless file can be reached
