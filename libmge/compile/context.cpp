@@ -135,7 +135,7 @@ void CompiledContext::make_instructions() {
         if (step.is_dynamic) {
             bool may_view = !step.inputs.empty() && step.inputs[0].kind == Location::Kind::dynamic;
             dynamic_steps_.push_back(std::make_unique<DynamicStep>(
-                program_->graph().node(step.node), options, may_view,
+                program_->graph(), program_->graph().node(step.node), options, may_view,
                 [this](ValueId id) { return tensor_at(id); },
                 [this](ValueId id, Tensor value) { dynamic_values_[size_t(id)] = std::move(value); }));
             dynamic_steps_.back()->release_after(released[instructions_.size()]);

@@ -22,9 +22,10 @@ size_t count_of_plain_inputs(const Node& node) {
 
 }  // namespace
 
-DynamicStep::DynamicStep(const Node& node, const CompileOptions& options, bool may_view,
+DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
                          std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write)
-    : node_(node),
+    : graph_(graph),
+      node_(node),
       options_(options),
       is_view_(node.op->traits.view && may_view),
       read_(std::move(read)),
@@ -86,6 +87,7 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     Plan plan{std::move(params), {}, {}, {}};
     for (auto& input : inputs) plan.inputs.push_back(input ? input.spec() : TensorSpec{});
     plan.outputs = node_.op->infer(plan.params.get(), plan.inputs);
+    check_outputs(plan.outputs);
     for (auto& spec : plan.outputs)
         if (spec.shape.is_known()) checked_numel(node_.op->name, spec.shape);
     if (is_view_) return plan;
@@ -94,6 +96,18 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
                     device,         options_.threads,  options_.precision};
     plan.choice = select(find_kernels(*node_.op, device), problem, {}, options_.select);
     return plan;
+}
+
+void DynamicStep::check_outputs(const TensorSpecs& inferred) const {
+    auto fail = [&](const std::string& what) {
+        throw ModelError(text("[", node_.op->name, "] '", node_.name, "': ", what));
+    };
+    if (inferred.size() != node_.outputs.size())
+        fail(text("the model says that it has ", node_.outputs.size(), " outputs, the operator gives ",
+                  inferred.size()));
+    for (size_t i = 0; i < inferred.size(); ++i)
+        if (auto& said = graph_.value(node_.outputs[i]).spec; said.dtype != inferred[i].dtype)
+            fail(text("output ", i, " is said to be ", said, ", it is ", inferred[i].dtype));
 }
 
 void DynamicStep::launch(const Plan& plan, std::span<const Tensor> inputs) {

@@ -16,7 +16,7 @@ class DynamicStep final : public OutputAllocator {
 public:
     // `read` gives the tensor of an input value, `write` takes that of an output. `may_view`: the memory of
     // input 0 is not part of the plan, so an output may go on using it.
-    DynamicStep(const Node& node, const CompileOptions& options, bool may_view,
+    DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
                 std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write);
 
     void run();
@@ -38,10 +38,14 @@ private:
     void compute();
     Plan& find_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs);
     Plan make_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs) const;
+    // What the graph says of the outputs could not be compared with anything before. ModelError when it is
+    // not so.
+    void check_outputs(const TensorSpecs& inferred) const;
     void launch(const Plan& plan, std::span<const Tensor> inputs);
 
     static constexpr size_t kept_plans = 8;
 
+    const Graph& graph_;
     const Node& node_;
     const CompileOptions& options_;
     bool is_view_;

@@ -120,7 +120,7 @@ Tensors LayerWalk::compute_dynamic(const Node& node, const Tensors& inputs) {
         auto at = std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin();
         if (size_t(at) < outputs.size()) outputs[size_t(at)] = std::move(value);
     };
-    DynamicStep(node, options_, true, read, write).run();
+    DynamicStep(graph_, node, options_, true, read, write).run();
     return outputs;
 }
 

@@ -252,6 +252,10 @@ private:
             inputs.push_back(id == no_value ? no_value : ids_[size_t(id)]);
         }
         check_arity(*op, inputs, where);
+        check_promotion(graph, *op, inputs, where);
+        if (size_t count = list(node.outputs()).size();
+            count != op->outputs.size() && !op->traits.variadic_outputs)
+            fail(where, ": ", count, " outputs, the operator has ", op->outputs.size());
         TensorSpecs specs;
         for (int id : list(node.outputs())) specs.push_back(spec_of(*file_value(id, where), where));
         NodeId made =
@@ -273,6 +277,21 @@ private:
                 fail(where, ": input '", op.inputs[i].name, "' is missing");
         for (size_t i = op.inputs.size(); i < inputs.size(); ++i)
             if (inputs[i] == no_value) fail(where, ": input ", i, " of the list is missing");
+    }
+
+    // Where a graph is built, inputs are brought to one dtype (op/apply.h). A kernel reads all of them by it.
+    void check_promotion(const Graph& graph, const OpInfo& op, const std::vector<ValueId>& inputs,
+                         const std::string& where) const {
+        if (op.traits.promotion == Promotion::none) return;
+        DType first = DType::none;
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            if (inputs[i] == no_value || !input_info(op, i).promoted) continue;
+            DType dtype = graph.value(inputs[i]).spec.dtype;
+            if (first == DType::none) first = dtype;
+            if (dtype != first)
+                fail(where, ": input '", input_info(op, i).name, "' is ", dtype, ", those before it are ",
+                     first);
+        }
     }
 
     // The specs of the file against what the operator infers; where inference needs values only a run has,

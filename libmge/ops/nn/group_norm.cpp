@@ -20,6 +20,7 @@ namespace {
 
 // Checks x against the groups; returns the shape of the statistics.
 Shape statistics_shape(std::string_view who, const TensorSpec& x, int64_t groups) {
+    if (!is_float(x.dtype)) throw_user(who, text("x has to be floating, got ", x.dtype), ErrorClass::type);
     if (x.shape.rank() < 2)
         throw_user(who, text("x must have at least 2 axes, got shape ", x.shape), ErrorClass::value);
     if (groups < 1 || x.shape[1] % groups != 0)

@@ -33,8 +33,8 @@ Tensors AdaptiveMaxPool2d::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs AdaptiveMaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape y = geometry_of<AdaptiveMaxPool2dBackward>(p, in).y_shape();
-    check_pool_input(name, "y", in[1], y);
-    check_pool_input(name, "dy", in[2], y);
+    check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
+    check_pool_input(name, "dy", in[2], {in[0].dtype, y, {}});
     return {{in[0].dtype, in[0].shape, {}}};
 }
 
@@ -47,8 +47,8 @@ Tensors AdaptiveMaxPool2dBackward::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs AdaptiveMaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape y = geometry_of<AdaptiveMaxPool2dSelect>(p, in).y_shape();
-    check_pool_input(name, "y", in[1], y);
-    check_pool_input(name, "v", in[2], in[0].shape);
+    check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
+    check_pool_input(name, "v", in[2], {in[0].dtype, in[0].shape, {}});
     return {{in[2].dtype, y, {}}};
 }
 
@@ -69,7 +69,8 @@ Tensors AdaptiveAvgPool2d::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs AdaptiveAvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    check_pool_input(name, "dy", in[1], geometry_of<AdaptiveAvgPool2dBackward>(p, in).y_shape());
+    check_pool_input(name, "dy", in[1],
+                     {in[0].dtype, geometry_of<AdaptiveAvgPool2dBackward>(p, in).y_shape(), {}});
     return {{in[1].dtype, in[0].shape, {}}};
 }
 

@@ -54,9 +54,12 @@ PoolGeometry adaptive_pool_geometry(std::string_view who, const Shape& x, Pair o
 }
 
 void check_pool_input(std::string_view who, std::string_view input, const TensorSpec& spec,
-                      const Shape& expected) {
-    if (spec.shape != expected)
-        throw_user(who, text(input, " must have shape ", expected, ", got ", spec.shape));
+                      const TensorSpec& expected) {
+    if (spec.shape != expected.shape)
+        throw_user(who, text(input, " must have shape ", expected.shape, ", got ", spec.shape));
+    if (spec.dtype != expected.dtype)
+        throw_user(who, text(input, " must be ", expected.dtype, " as x, got ", spec.dtype),
+                   ErrorClass::type);
 }
 
 void check_pool_dtype(std::string_view who, const TensorSpec& x) {

@@ -28,7 +28,7 @@ PoolGeometry adaptive_pool_geometry(std::string_view who, const Shape& x, Pair o
 
 // UserError unless the input of this name has the shape that is expected.
 void check_pool_input(std::string_view who, std::string_view input, const TensorSpec& spec,
-                      const Shape& expected);
+                      const TensorSpec& expected);
 // UserError unless x is floating.
 void check_pool_dtype(std::string_view who, const TensorSpec& x);
 

@@ -34,8 +34,8 @@ Tensors MaxPool2d::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs MaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape y = geometry_of<MaxPool2dBackward>(p, in).y_shape();
-    check_pool_input(name, "y", in[1], y);
-    check_pool_input(name, "dy", in[2], y);
+    check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
+    check_pool_input(name, "dy", in[2], {in[0].dtype, y, {}});
     return {{in[0].dtype, in[0].shape, {}}};
 }
 
@@ -49,8 +49,8 @@ Tensors MaxPool2dBackward::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs MaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape y = geometry_of<MaxPool2dSelect>(p, in).y_shape();
-    check_pool_input(name, "y", in[1], y);
-    check_pool_input(name, "v", in[2], in[0].shape);
+    check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
+    check_pool_input(name, "v", in[2], {in[0].dtype, in[0].shape, {}});
     return {{in[2].dtype, y, {}}};
 }
 
@@ -76,7 +76,7 @@ Tensors AvgPool2d::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs AvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    check_pool_input(name, "dy", in[1], geometry_of<AvgPool2dBackward>(p, in).y_shape());
+    check_pool_input(name, "dy", in[1], {in[0].dtype, geometry_of<AvgPool2dBackward>(p, in).y_shape(), {}});
     return {{in[1].dtype, in[0].shape, {}}};
 }
 
