@@ -13,6 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* metadata_key = "load_and_run.options";
+constexpr const char* const_shape_key = "load_and_run.const_shape";
 constexpr int version = 1;
 
 struct Switch {
@@ -90,6 +91,10 @@ bool uses_layout(const Program& program, const std::string& name) {
     auto layout = Layout::named(name);
     return std::ranges::any_of(program.values(), [&](auto& value) { return value.spec.layout == layout; });
 }
+
+void store_const_shape(Model& model) { model.metadata[const_shape_key] = "true"; }
+
+bool has_const_shape(const Model& model) { return model.metadata.contains(const_shape_key); }
 
 std::optional<StoredOptions> stored_options(const Model& model) {
     auto it = model.metadata.find(metadata_key);

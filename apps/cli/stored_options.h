@@ -29,6 +29,10 @@ void store_layout(Model& model, const std::string& layout);
 // Whether some value of the program lies in it.
 bool uses_layout(const Program& program, const std::string& layout);
 
+// A model that was optimised for the shapes that its inputs have: it runs at no others.
+void store_const_shape(Model& model);
+bool has_const_shape(const Model& model);
+
 // ModelError when the model has options that cannot be read; nullopt when it has none.
 std::optional<StoredOptions> stored_options(const Model& model);
 

@@ -24,6 +24,7 @@ struct Options {
     std::string output;
     int level = 2;
     std::vector<std::string> only, without;
+    bool const_shape = false;
     cli::LayoutOptions layout;
 };
 
@@ -72,24 +73,42 @@ LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options) {
     return choice;
 }
 
+// A test case of other shapes could not be run any more.
+void check_test_cases(const Model& model) {
+    for (auto& test : model.test_cases)
+        for (size_t i = 0; i < test.inputs.size(); ++i) {
+            auto& own = model.graph.value(model.graph.inputs()[i]);
+            if (!(test.inputs[i].spec() == own.spec))
+                throw cli::UsageError(
+                    text("--const-shape fixes input '", own.name, "' as ", own.spec, ", but the test case '",
+                         test.name, "' of the model gives ", test.inputs[i].spec()),
+                    "leave --const-shape out, or remove the test cases with mge-dump strip --drop-testcases");
+        }
+}
+
 int run(const Options& options, const cli::Invocation& invocation) {
     check(options.layout);
     Model model = options.input.read();
+    if (options.const_shape) check_test_cases(model);
+    PassOptions how{.fixed_shapes = options.const_shape, .verify = true};
+    for (auto& pass : pipeline()) how.passes[std::string(pass.name)] = is_wanted(pass, options);
+    size_t before = model.graph.nodes().size();
+    std::vector<PassStage> stages;
+    model.graph = run_passes(std::move(model.graph), how, &stages);
+    if (options.const_shape) cli::store_const_shape(model);
     cli::Json passes = cli::Json::array();
     std::vector<std::vector<std::string>> rows{{"pass", "operators before", "after"}};
-    for (auto& pass : pipeline()) {
-        if (!is_wanted(pass, options)) continue;
-        size_t before = model.graph.nodes().size();
-        model.graph = pass.run(std::move(model.graph), {});
-        verify(model.graph);
-        size_t after = model.graph.nodes().size();
-        rows.push_back({std::string(pass.name), std::to_string(before), std::to_string(after)});
-        passes.push_back({{"name", pass.name}, {"operators_before", before}, {"operators_after", after}});
+    for (auto& stage : stages) {
+        size_t after = stage.graph.nodes().size();
+        rows.push_back({stage.pass, std::to_string(before), std::to_string(after)});
+        passes.push_back({{"name", stage.pass}, {"operators_before", before}, {"operators_after", after}});
+        before = after;
     }
     cli::print_table(std::cout, rows);
     auto choice = choose_layout(model, options.layout);
     if (!choice.layout.empty()) std::cout << "layout for load_and_run: " << choice.layout << '\n';
     cli::Json result{{"input", options.input.path},
+                     {"const_shape", options.const_shape},
                      {"passes", passes},
                      {"output", write_and_describe(options.output, model)},
                      {"options_without_effect", choice.without_effect}};
@@ -117,6 +136,9 @@ void add_optimize(cli::App& app) {
         ->delimiter(',')
         ->check(names);
     command.add_option("--without", options->without, "Leave these out")->delimiter(',')->check(names);
+    command.add_flag("--const-shape", options->const_shape,
+                     "Fix the shapes of the inputs as they are in the model: what follows from them is "
+                     "computed now, and the model runs at no others (default: at all that it runs at now)");
     cli::add_layout_options(command, options->layout);
 }
 

@@ -81,12 +81,15 @@ void Session::optimize() {
     auto& o = compile_options_;
     PassOptions options = pass_options(o);
     options.passes["choose_layout"] = false;
+    // Tests come in other shapes than the model was written with.
+    options.fixed_shapes = o.const_shape;
     check(o);
     optimized.nodes_before = model_.graph.nodes().size();
     auto weights = constant_pieces(model_.graph, true);
     auto start = Clock::now();
     model_.graph = run_passes(std::move(model_.graph), options);
     optimized.milliseconds = milliseconds_since(start);
+    if (o.const_shape) cli::store_const_shape(model_);
     optimized.nodes_after = model_.graph.nodes().size();
     // Those that are still needed come back when they are read.
     for (auto piece : weights) release_pages(piece);
@@ -107,13 +110,15 @@ void Session::use(const CompileOptions& options, std::shared_ptr<const Program> 
 void Session::require_known_shapes(const TensorSpecs& inputs) const {
     auto& graph = model_.graph;
     bool is_recorded = compile_options_.comp_node_seq_record_level == 2;
+    bool is_constant = compile_options_.const_shape || cli::has_const_shape(model_);
     for (size_t i = 0; i < inputs.size(); ++i) {
         auto& own = graph.value(graph.inputs()[i]);
-        if (compile_options_.const_shape && !(own.spec == inputs[i]))
-            throw_user(
-                "--const-shape",
-                text("input '", own.name, "' is ", own.spec, ", a constant, and was given as ", inputs[i]),
-                ErrorClass::value);
+        if (is_constant && !(own.spec == inputs[i]))
+            throw_user("--const-shape",
+                       text("input '", own.name, "' is ", own.spec, ", a constant",
+                            compile_options_.const_shape ? "" : " (the model was optimised for it)",
+                            ", and was given as ", inputs[i]),
+                       ErrorClass::value);
         if (is_recorded && program_ && !(program_->inputs()[i].spec == inputs[i]))
             throw_user("--record-comp-seq2",
                        text("the shapes are fixed: input '", own.name, "' was recorded as ",

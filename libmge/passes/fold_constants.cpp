@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes what does not depend on the graph's inputs now instead of in every run: nodes whose inputs are all
-// constants, and small results that follow from shapes alone. A result that would be much larger than what it
-// is made of (a broadcast, a filled tensor) is left to the run: memory costs more than filling it again.
+// constants, and small results that follow from shapes alone when those are fixed. A result that would be
+// much larger than what it is made of (a broadcast, a filled tensor) is left to the run: memory costs more
+// than filling it again.
 
 #include <algorithm>
 
@@ -16,7 +17,8 @@ constexpr size_t growth_limit = size_t(1) << 18;  // bytes that a result may be 
 
 class Folder {
 public:
-    explicit Folder(const Graph& graph) : graph_(graph), rewrite_(graph), values_(graph.values().size()) {}
+    Folder(const Graph& graph, bool fixed_shapes)
+        : graph_(graph), rewrite_(graph), values_(graph.values().size()), fixed_shapes_(fixed_shapes) {}
 
     Graph run() && {
         for (size_t i = 0; i < graph_.nodes().size(); ++i)
@@ -37,7 +39,8 @@ private:
             Tensor input = id == no_value ? Tensor{} : value(id);
             if (id != no_value && !input) {
                 auto& spec = graph_.value(id).spec;
-                if (!node.op->traits.reads_only_specs || !spec.shape.is_known()) return false;
+                if (!fixed_shapes_ || !node.op->traits.reads_only_specs || !spec.shape.is_known())
+                    return false;
                 input = Tensor({spec.dtype, spec.shape, {}}, borrow_storage(nullptr, 0, nullptr));
             } else if (input) {
                 input_bytes += input.spec().bytes();
@@ -61,13 +64,14 @@ private:
     const Graph& graph_;
     Rewrite rewrite_;
     Tensors values_;  // by value of the source
+    bool fixed_shapes_;
 };
 
 }  // namespace
 
 Graph fold_constants(Graph graph, const PassOptions& options) {
     // What was folded leaves constants behind that nobody reads.
-    return remove_dead_nodes(Folder(graph).run(), options);
+    return remove_dead_nodes(Folder(graph, options.fixed_shapes).run(), options);
 }
 
 }  // namespace mge

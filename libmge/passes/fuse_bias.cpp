@@ -5,6 +5,7 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/passes/epilogue.h"
+#include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -16,6 +17,14 @@ int constant_side(const Graph& graph, const Node& node) {
     for (int side : {1, 0})
         if (constant_of(graph, node.inputs[size_t(side)])) return side;
     return -1;
+}
+
+// With one channel at another shape the constant would be what is not broadcast.
+bool has_fixed_channels(const Graph& graph, const Node& producer, const OtherShapes& shapes) {
+    ValueId result = producer.outputs[0];
+    int axis = normalize_axis("bias", find_epilogue_op(producer)->channel_axis,
+                              graph.value(result).spec.shape.rank());
+    return shapes.is_fixed(result, axis);
 }
 
 Tensor combined_bias(const Graph& graph, const Node& add, int side, const Node& producer) {
@@ -32,6 +41,7 @@ Tensor combined_bias(const Graph& graph, const Node& add, int side, const Node& 
 
 Graph fuse_bias(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
+    OtherShapes shapes(graph, options);
     auto producer_of = [&](const Node& node) -> NodeId {
         int side = constant_side(graph, node);
         if (side < 0) return -1;
@@ -40,7 +50,9 @@ Graph fuse_bias(Graph graph, const PassOptions& options) {
         if (id < 0 ||
             !may_fuse(graph.node(id), options.graph_opt.fuse_conv_bias_nonlinearity, "fuse_bias", options))
             return -1;
-        return combined_bias(graph, node, side, graph.node(id)) ? id : -1;
+        auto& producer = graph.node(id);
+        return combined_bias(graph, node, side, producer) && has_fixed_channels(graph, producer, shapes) ? id
+                                                                                                         : -1;
     };
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
         Tensor bias = combined_bias(graph, node, constant_side(graph, node), producer);

@@ -17,6 +17,7 @@
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/node_problem.h"
+#include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
@@ -43,27 +44,29 @@ struct Reduction {
     ops::ReduceParams params;
 };
 
-// A sum down to a shape keeps the rank, or drops leading axes and keeps all others whole.
-std::optional<Reduction> reduction_to_shape(const Shape& from, const Shape& to) {
+// A sum down to a shape keeps the rank, or drops leading axes and keeps all others whole. What has an extent
+// of 1 may have more at another shape: it is summed as well, which changes nothing here.
+std::optional<Reduction> reduction_to_shape(const Shape& from, const Shape& to, bool fixed_shapes) {
     Reduction sum{ops::Sum::name, {{}, from.rank() == to.rank()}};
     int dropped = from.rank() - to.rank();
     for (int axis = 0; axis < from.rank(); ++axis) {
-        if (axis >= dropped && to[axis - dropped] == from[axis]) continue;
+        bool is_whole = axis >= dropped && to[axis - dropped] == from[axis];
+        if (is_whole && (fixed_shapes || from[axis] != 1)) continue;
         if (axis >= dropped && dropped > 0) return std::nullopt;
         sum.params.axes.push_back(axis);
     }
     return sum.params.axes.empty() ? std::nullopt : std::optional(sum);
 }
 
-std::optional<Reduction> reduction_in(const Graph& graph, const Node& node) {
+std::optional<Reduction> reduction_in(const Graph& graph, const Node& node, bool fixed_shapes) {
     if (node.inputs.empty() || !graph.value(node.inputs[0]).spec.shape.is_known() ||
         !graph.value(node.outputs[0]).spec.shape.is_known())
         return std::nullopt;
     if (ops::is_fusible_reduction(*node.op)) return Reduction{node.op->name, node.as<ops::ReduceParams>()};
     bool has_like = node.inputs.size() > 1 && node.inputs[1] != no_value;
     if (node.op != &ops::ReduceToShape::info || has_like) return std::nullopt;
-    return reduction_to_shape(graph.value(node.inputs[0]).spec.shape,
-                              graph.value(node.outputs[0]).spec.shape);
+    return reduction_to_shape(graph.value(node.inputs[0]).spec.shape, graph.value(node.outputs[0]).spec.shape,
+                              fixed_shapes);
 }
 
 // Numbers that the program holds itself.
@@ -77,14 +80,7 @@ double number_in(const Tensor& scalar) {
 
 class Fuser {
 public:
-    Fuser(const Graph& graph, const GraphOptimization& o)
-        : graph_(graph),
-          uses_(graph.use_counts()),
-          rewrite_(graph),
-          transposes_(wish_of(o.jit_config.fuse_dimshuffle, o.jit, 1)),
-          reductions_(wish_of(o.jit_config.fuse_reduce, o.jit, 2)),
-          has_convolution_(std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                       [](auto& node) { return node.op->name == "conv2d"; })) {}
+    Fuser(const Graph& graph, const PassOptions& options) : Fuser(graph, options, options.graph_opt) {}
 
     Graph run() && {
         grow_groups();
@@ -99,6 +95,17 @@ public:
     }
 
 private:
+    Fuser(const Graph& graph, const PassOptions& options, const GraphOptimization& o)
+        : graph_(graph),
+          shapes_(graph, options),
+          fixed_shapes_(options.fixed_shapes),
+          uses_(graph.use_counts()),
+          rewrite_(graph),
+          transposes_(wish_of(o.jit_config.fuse_dimshuffle, o.jit, 1)),
+          reductions_(wish_of(o.jit_config.fuse_reduce, o.jit, 2)),
+          has_convolution_(std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                                       [](auto& node) { return node.op->name == "conv2d"; })) {}
+
     const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
 
     bool is_elementwise(const Node& node) const {
@@ -124,7 +131,7 @@ private:
         return row >= least_row_bytes && !may_be_laid_out(node.inputs[0]);
     }
     bool is_wanted_reduction(const Node& node) const {
-        if (reductions_ == Wish::never || !reduction_in(graph_, node)) return false;
+        if (reductions_ == Wish::never || !reduction_in(graph_, node, fixed_shapes_)) return false;
         return reductions_ == Wish::wherever_legal || !may_be_laid_out(node.inputs[0]);
     }
 
@@ -177,7 +184,7 @@ private:
         auto& from = graph_.node(producer);
         if (!is_elementwise(from) && !is_wanted_transpose(from)) return;
         if (uses_[size_t(value)] != std::count(node.inputs.begin(), node.inputs.end(), value)) return;
-        if (node.op->traits.elementwise && !(source.spec.shape == spec(node.outputs[0]).shape)) return;
+        if (node.op->traits.elementwise && !shapes_.is_same_shape(value, node.outputs[0])) return;
         auto group = members_[size_t(producer)];
         if (node.op != &ops::Transpose::info && !node.op->traits.elementwise && !computes(group)) return;
         group.insert(group.end(), members_[size_t(id)].begin(), members_[size_t(id)].end());
@@ -214,7 +221,7 @@ private:
     };
     Fused fused(NodeId last, const std::vector<ValueId>& inputs) const {
         auto steps = members_[size_t(last)];
-        auto reduction = reduction_in(graph_, graph_.node(last));
+        auto reduction = reduction_in(graph_, graph_.node(last), fixed_shapes_);
         if (reduction) steps.pop_back();
         auto program = program_of(steps, inputs);
         if (!reduction && !program.moves_elements())
@@ -247,6 +254,8 @@ private:
     }
 
     const Graph& graph_;
+    OtherShapes shapes_;
+    bool fixed_shapes_;
     std::vector<int> uses_;
     Rewrite rewrite_;
     Wish transposes_, reductions_;
@@ -269,7 +278,7 @@ bool can_fuse() {
 }  // namespace
 
 Graph fuse_elementwise(Graph graph, const PassOptions& options) {
-    if (can_fuse()) return Fuser(graph, options.graph_opt).run();
+    if (can_fuse()) return Fuser(graph, options).run();
     log_warning(text("graph_opt.jit: ", physical_name(default_device()),
                      " has no kernels for fused operators; nothing is fused"));
     return graph;

@@ -20,6 +20,7 @@
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/vision/preprocess.h"
+#include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
@@ -94,7 +95,8 @@ bool combine(const OpInfo* op, bool constant_is_right, double k, Affine& x) {
 
 class Matcher {
 public:
-    explicit Matcher(const Graph& graph) : graph_(graph), uses_(graph.use_counts()) {}
+    Matcher(const Graph& graph, const PassOptions& options)
+        : graph_(graph), shapes_(graph, options), uses_(graph.use_counts()) {}
 
     // The longest chain behind the input that is one preprocess.
     std::optional<Prefix> match(ValueId input, bool channels_last,
@@ -103,8 +105,9 @@ public:
         if (!spec.shape.is_known() || spec.shape.rank() != image_rank || spec.dtype == DType::boolean)
             return std::nullopt;
         Prefix prefix{.channels_last = channels_last};
-        prefix.input_channels = size_t(spec.shape[channels_last ? 3 : channel_axis]);
-        if (prefix.input_channels == 0) return std::nullopt;
+        int channels_at = channels_last ? 3 : channel_axis;
+        prefix.input_channels = size_t(spec.shape[channels_at]);
+        if (prefix.input_channels == 0 || !shapes_.is_fixed(input, channels_at)) return std::nullopt;
         prefix.channels.resize(prefix.input_channels);
         prefix.is_float = spec.dtype == DType::f32;
         std::optional<Prefix> longest;
@@ -152,6 +155,7 @@ private:
         if (node.inputs.size() != 2 || node.inputs[0] != value) return false;
         int axis = node.as<ops::Concat::Params>().axis;
         if ((axis < 0 ? axis + image_rank : axis) != prefix.axis_of_channels()) return false;
+        if (!shapes_.is_fixed(node.inputs[1], prefix.axis_of_channels())) return false;
         auto uniform = uniform_value(graph_, node.inputs[1]);
         auto& shape = graph_.value(node.inputs[1]).spec.shape;
         return uniform && shape.is_known() &&
@@ -179,6 +183,7 @@ private:
     }
 
     const Graph& graph_;
+    OtherShapes shapes_;
     std::vector<int> uses_;
 };
 
@@ -216,7 +221,7 @@ void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
 
 Graph fuse_preprocess(Graph graph, const PassOptions& options) {
     bool is_asked_for = options.graph_opt.fuse_preprocess.value_or(false);
-    Matcher matcher(graph);
+    Matcher matcher(graph, options);
     auto reader_of = readers(graph);
     std::vector<std::pair<ValueId, Prefix>> found;
     for (ValueId input : graph.inputs()) {

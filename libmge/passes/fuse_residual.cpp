@@ -5,6 +5,7 @@
 
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/passes/epilogue.h"
+#include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -18,6 +19,7 @@ bool takes_residual(const Node& node) {
 
 Graph fuse_residual(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
+    OtherShapes shapes(graph, options);
     auto producer_of = [&](const Node& node) -> NodeId {
         if (node.op != &ops::Add::info || node.inputs[0] == node.inputs[1]) return -1;
         auto& result = graph.value(node.outputs[0]).spec;
@@ -27,7 +29,10 @@ Graph fuse_residual(Graph graph, const PassOptions& options) {
             if (id < 0 || !takes_residual(graph.node(id))) continue;
             if (!may_fuse(graph.node(id), options.graph_opt.fuse_conv_bias_with_z, "fuse_residual", options))
                 continue;
-            if (!(graph.value(node.inputs[size_t(1 - side)]).spec == result)) continue;
+            ValueId residual = node.inputs[size_t(1 - side)];
+            if (!(graph.value(residual).spec == result)) continue;
+            // At another shape one of them might have to be broadcast.
+            if (!shapes.is_same_shape(residual, node.inputs[size_t(side)])) continue;
             latest = std::max(latest, id);
         }
         return latest;

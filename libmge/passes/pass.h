@@ -26,6 +26,10 @@ struct PassOptions {
     // Further passes, which run after those of the pipeline.
     std::vector<const Pass*> own_passes;
     GraphOptimization graph_opt;
+    // The graph is for inputs of exactly its present shapes, as when it is compiled for them. Else (ahead of
+    // time) it has to work at every shape at which it works now: nothing that follows from an extent may be
+    // written into it.
+    bool fixed_shapes = true;
     // Verifies the graph after each pass.
     bool verify = false;
     // For choose_layout: "auto", or the one layout that images shall have; how kernels are chosen.

@@ -2,7 +2,8 @@
 // Rewrites that need no more than a node and the nodes right before it. Each row of the table is headed by
 // its algebra. A row applies to nodes of the graph being built, whose inputs were simplified already, so
 // chains collapse step by step. None may change a shape or a dtype; rows that would change rounding for the
-// worse are not here.
+// worse are not here. Where shapes are not fixed, only what holds at every shape is done: no extent is
+// written into the graph, and two shapes that are equal now do not count as equal.
 
 #include <algorithm>
 
@@ -26,6 +27,7 @@ struct Site {
     const void* params;
     const std::vector<ValueId>& inputs;
     TensorSpec result;  // of output 0
+    bool fixed_shapes;
 
     const TensorSpec& spec(size_t i) const { return graph.value(inputs[i]).spec; }
     template <class P>
@@ -37,7 +39,13 @@ struct Site {
         NodeId id = graph.value(inputs[i]).producer;
         return id >= 0 && graph.node(id).op->name == name ? &graph.node(id) : nullptr;
     }
+    // For operators whose result always has the shape of the value.
     ValueId same(ValueId value) const { return graph.value(value).spec == result ? value : no_value; }
+    // One element, which makes no shape larger.
+    bool is_one_element(size_t i) const {
+        auto& shape = spec(i).shape;
+        return std::ranges::all_of(shape, [](int64_t extent) { return extent == 1; });
+    }
     template <class O>
     ValueId make(const typename O::Params& params, std::vector<ValueId> inputs) const {
         return make(O::info, std::make_shared<const typename O::Params>(params), std::move(inputs));
@@ -69,17 +77,21 @@ bool is_all(const Graph& graph, ValueId id, double wanted) {
 template <int Neutral>
 ValueId drop_neutral(const Site& s) {
     for (size_t side : {1, 0})
-        if (is_all(s.graph, s.inputs[side], Neutral)) return s.same(s.inputs[1 - side]);
+        if (is_all(s.graph, s.inputs[side], Neutral) && (s.fixed_shapes || s.is_one_element(side)))
+            return s.same(s.inputs[1 - side]);
     return no_value;
 }
 // x - 0 => x; x / 1 => x, x ^ 1 => x
 template <int Neutral>
 ValueId drop_right_neutral(const Site& s) {
-    return is_all(s.graph, s.inputs[1], Neutral) ? s.same(s.inputs[0]) : no_value;
+    bool is_neutral = is_all(s.graph, s.inputs[1], Neutral) && (s.fixed_shapes || s.is_one_element(1));
+    return is_neutral ? s.same(s.inputs[0]) : no_value;
 }
 // x / x => 1
 ValueId divide_by_itself(const Site& s) {
     if (s.inputs[0] != s.inputs[1]) return no_value;
+    if (!s.fixed_shapes)
+        return s.spec(0) == s.result ? s.make<ops::FullLike>({.value = 1}, {s.inputs[0]}) : no_value;
     return s.make<ops::Full>({.shape = dims_of(s.result.shape), .value = 1, .dtype = s.result.dtype}, {});
 }
 // log(exp(x)) => x; log(exp(a) + exp(b)) => logaddexp(a, b)
@@ -120,8 +132,18 @@ ValueId drop_conversion(const Site& s) {
     if (ValueId same = s.same(x); same != no_value) return same;
     return s.make<ops::Convert>(s.as<ops::Convert::Params>(), {x});
 }
+// flatten(x; one axis) => x; reshape(view(x); shape) => reshape(x; shape), which only count elements
+ValueId merge_views_of_any_shape(const Site& s) {
+    if (s.op.name == ops::Flatten::name && s.spec(0).shape.rank() == s.result.shape.rank())
+        return s.same(s.inputs[0]);
+    NodeId producer = s.graph.value(s.inputs[0]).producer;
+    if (s.op.name != ops::Reshape::name || producer < 0 || !s.graph.node(producer).op->traits.view)
+        return no_value;
+    return s.make<ops::Reshape>(s.as<ops::Reshape::Params>(), {s.graph.node(producer).inputs[0]});
+}
 // reshape(x; own shape) => x; reshape(reshape(x)) => reshape(x); all views are written as reshape
 ValueId merge_views(const Site& s) {
+    if (!s.fixed_shapes) return merge_views_of_any_shape(s);
     if (s.spec(0) == s.result) return s.inputs[0];
     ValueId x = s.inputs[0];
     NodeId producer = s.graph.value(x).producer;
@@ -153,18 +175,21 @@ ValueId merge_transposes(const Site& s) {
 }
 // broadcast_like(x, y) => broadcast_to(x; shape of y), so that y need not be kept; to the own shape => x
 ValueId broadcast_to_shape(const Site& s) {
+    if (!s.fixed_shapes) return no_value;
     if (s.spec(0) == s.result) return s.inputs[0];
     if (s.op.name == ops::BroadcastTo::name) return no_value;
     return s.make<ops::BroadcastTo>({.shape = dims_of(s.result.shape)}, {s.inputs[0]});
 }
 // reduce_to_shape(x, y) => reduce_to_shape(x; shape of y); to the own shape => x
 ValueId reduce_to_known_shape(const Site& s) {
+    if (!s.fixed_shapes) return no_value;
     if (s.spec(0) == s.result) return s.inputs[0];
     if (s.inputs.size() < 2 || s.inputs[1] == no_value) return no_value;
     return s.make<ops::ReduceToShape>({.shape = dims_of(s.result.shape)}, {s.inputs[0]});
 }
 // full_like(x; v) => full(; shape of x, v)
 ValueId fill_known_shape(const Site& s) {
+    if (!s.fixed_shapes) return no_value;
     return s.make<ops::Full>({.shape = dims_of(s.result.shape),
                               .value = s.as<ops::FullLike::Params>().value,
                               .dtype = s.result.dtype},
@@ -208,10 +233,12 @@ bool is_settled(const Graph& graph, const Node& node) {
     return true;
 }
 
-ValueId simplify(Rewrite& rewrite, const Node& node, const std::vector<ValueId>& inputs) {
+ValueId simplify(Rewrite& rewrite, const Node& node, const std::vector<ValueId>& inputs,
+                 const PassOptions& options) {
     auto& graph = rewrite.source();
     if (!is_settled(graph, node)) return no_value;
-    Site site{rewrite.target(), *node.op, node.params.get(), inputs, graph.value(node.outputs[0]).spec};
+    Site site{rewrite.target(),    *node.op, node.params.get(), inputs, graph.value(node.outputs[0]).spec,
+              options.fixed_shapes};
     for (auto& rule : rules)
         if (rule.op == node.op->name)
             if (ValueId value = rule.apply(site); value != no_value) return value;
@@ -225,7 +252,7 @@ Graph simplify_algebra(Graph graph, const PassOptions& options) {
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         auto& node = graph.node(NodeId(i));
         auto inputs = rewrite(node.inputs);
-        ValueId value = simplify(rewrite, node, inputs);
+        ValueId value = simplify(rewrite, node, inputs, options);
         if (value != no_value)
             rewrite.replace(node.outputs[0], value);
         else
