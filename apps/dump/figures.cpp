@@ -5,6 +5,7 @@
 #include "apps/dump/info.h"
 #include "apps/dump/written.h"
 #include "libmge/graph/footprint.h"
+#include "libmge/graph/origins.h"
 #include "libmge/op/apply.h"
 
 namespace mge::dump {
@@ -44,9 +45,10 @@ ModelFigures figures_of(const Graph& graph) {
         figures.weight_elements += value.constant.spec().numel();
         figures.weight_bytes += value.constant.spec().bytes();
     }
-    for (auto& node : graph.nodes()) {
-        std::string name = !node.name.empty() ? node.name : names[size_t(node.outputs.at(0))];
-        figures.operators.push_back(operator_row(graph, node, name));
+    Graph noted = graph;
+    note_origins(noted);
+    for (auto& node : noted.nodes()) {
+        figures.operators.push_back(operator_row(noted, node, node_label(noted, node)));
         auto& row = figures.operators.back();
         figures.flops += row.flops.value_or(0);
         figures.operators_without_flops += !row.flops;

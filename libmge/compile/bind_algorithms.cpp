@@ -4,21 +4,17 @@
 #include <algorithm>
 
 #include "libmge/base/log.h"
+#include "libmge/graph/origins.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {
 
-std::string label_of(const Graph& graph, const Node& node) {
-    std::string name = node.name.empty() ? graph.value(node.outputs.at(0)).name : node.name;
-    return text(node.op->name, name.empty() ? "" : " '" + name + "'");
-}
-
 // The known algorithm of the same work; null when there is none.
 const std::string* known_algorithm(const Node& node, const CompileOptions& options) {
-    if (node.sources.empty()) return nullptr;
+    if (node.origins.empty()) return nullptr;
     for (auto& known : options.known_algorithms)
-        if (known.op == node.op->name && known.sources == node.sources) return &known.algorithm;
+        if (known.op == node.op->name && known.sources == node.origins) return &known.algorithm;
     return nullptr;
 }
 
@@ -34,7 +30,7 @@ Choice choose(const Graph& graph, const Node& node, const CompileOptions& option
         } catch (const MemoryError&) {
             throw;
         } catch (const DeviceError&) {
-            log_warning(text(label_of(graph, node), ": '", *known,
+            log_warning(text(operator_text(graph, node), ": '", *known,
                              "' cannot compute these shapes; another algorithm is taken unmeasured"));
         }
     }
@@ -45,7 +41,7 @@ Choice bind(const Graph& graph, const Node& node, const CompileOptions& options,
     try {
         return choose(graph, node, options, how);
     } catch (const MemoryError& e) {
-        throw MemoryError(text(label_of(graph, node), ": ", e.what()));
+        throw MemoryError(text(operator_text(graph, node), ": ", e.what()));
     }
 }
 
@@ -66,7 +62,7 @@ std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, con
         } catch (const MemoryError&) {
             throw;
         } catch (const DeviceError& e) {
-            throw DeviceError(text("step ", i, " (", label_of(graph, node), "): ", e.what()));
+            throw DeviceError(text("step ", i, " (", operator_text(graph, node), "): ", e.what()));
         }
     }
     return choices;

@@ -79,7 +79,7 @@ private:
     void make_steps(std::vector<Choice> choices);
     // `seen`: pieces of steps before.
     void count_pieces(const Prepared& prepared, std::set<const void*>& seen);
-    void make_step_reports(const std::vector<SourceNode>& sources);
+    void make_step_reports();
     void make_value_reports();
 
     Graph graph_;

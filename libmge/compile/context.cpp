@@ -179,9 +179,7 @@ void CompiledContext::take_blocks(size_t step) {
         for (size_t i : lives_[step].blocks) take(blocks_[i], program_->blocks()[i].bytes);
         for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_bytes()[i]);
     } catch (const MemoryError& e) {
-        auto& report = program_->steps()[step];
-        throw MemoryError(
-            text(report.op, report.name.empty() ? "" : " '" + report.name + "'", ": ", e.what()));
+        throw MemoryError(text(operator_text(program_->steps()[step]), ": ", e.what()));
     }
 }
 

@@ -11,8 +11,7 @@ namespace {
 
 std::string describe(const Program& program, size_t step) {
     auto& report = program.steps()[step];
-    return text("step ", step, " (", report.op, report.name.empty() ? "" : " '" + report.name + "'", ", ",
-                report.algorithm, ")");
+    return text("step ", step, " (", operator_text(report), ", ", report.algorithm, ")");
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ struct OprAttribute {
     std::vector<std::string> sublinear_memory_endpoint;
 };
 
-// What an algorithm was chosen for, in the graph that was compiled: the operator of the step and the nodes
-// whose work it does.
+// What an algorithm was chosen for: the operator of the step and those of the source graph whose work it
+// does.
 struct KnownAlgorithm {
     std::string op;
     std::vector<int> sources;

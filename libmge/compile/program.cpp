@@ -15,6 +15,7 @@
 #include "libmge/compile/release_constants.h"
 #include "libmge/compile/replacement_check.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/origins.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/passes/pass.h"
 
@@ -67,12 +68,6 @@ void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     }
 }
 
-SourceNode describe(const Graph& graph, NodeId id) {
-    auto& node = graph.node(id);
-    std::string name = node.name.empty() ? graph.value(node.outputs.at(0)).name : node.name;
-    return {id, std::string(node.op->name), std::move(name)};
-}
-
 DType compute_dtype(const Graph& graph, const Node& node) {
     for (auto* ids : {&node.inputs, &node.outputs})
         for (ValueId id : *ids)
@@ -100,6 +95,8 @@ std::string_view name_of(ValueReport::Place place) {
     constexpr std::array names{"none", "arena", "input", "output", "constant", "dynamic"};
     return names.at(size_t(place));
 }
+
+std::string operator_text(const StepReport& step) { return operator_text(step.op, step.name); }
 
 std::shared_ptr<const Program> Program::compile(const Graph& graph, const CompileOptions& options) {
     check(options);
@@ -137,8 +134,6 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         own_cache = FastrunCache::in_memory();
         options_.select.cache = own_cache.get();
     }
-    std::vector<SourceNode> sources;
-    for (size_t i = 0; i < graph.nodes().size(); ++i) sources.push_back(describe(graph, NodeId(i)));
     auto endpoints = find_endpoints(graph, options_.opr_attribute.sublinear_memory_endpoint);
     if (options_.level < 0) {
         std::vector<PassStage> stages;
@@ -162,7 +157,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     count_constants(given);
     place_buffers(choices);
     make_steps(std::move(choices));
-    make_step_reports(sources);
+    make_step_reports();
     make_value_reports();
     // None of them outlives the compilation: cache and observer belong to the caller.
     options_.progress = nullptr;
@@ -309,14 +304,14 @@ void CompiledProgram::count_pieces(const Prepared& prepared, std::set<const void
         if (seen.insert(address).second) memory_.program += bytes;
 }
 
-void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) {
+void CompiledProgram::make_step_reports() {
     std::set<const void*> seen;
     memory_.program = bytes_of_step * steps_.size();
     for (auto& step : steps_) {
         auto& node = graph_.node(step.node);
-        auto [id, op, name] = describe(graph_, step.node);
-        StepReport report{std::move(op), std::move(name), "chosen at run time"};
-        for (NodeId source : node.sources) report.sources.push_back(sources.at(size_t(source)));
+        StepReport report{std::string(node.op->name), node_label(graph_, node), "chosen at run time"};
+        for (NodeId origin : node.origins)
+            report.sources.push_back(graph_.source_nodes()->at(size_t(origin)));
         report.inputs = node.inputs;
         report.outputs = node.outputs;
         report.is_repeated = std::ranges::binary_search(repeated_, step.node);
@@ -338,7 +333,8 @@ void CompiledProgram::make_step_reports(const std::vector<SourceNode>& sources) 
 void CompiledProgram::make_value_reports() {
     for (size_t id = 0; id < graph_.values().size(); ++id) {
         auto& value = graph_.value(ValueId(id));
-        ValueReport report{value.name, value.spec};
+        ValueReport report{value.name, other_labels(graph_, ValueId(id)), value.spec};
+        if (value.producer >= 0) report.name = value_label(graph_, ValueId(id));
         int buffer = schedule_.buffer_of[id];
         if (schedule_.is_dynamic[id]) {
             report.place = ValueReport::Place::dynamic;

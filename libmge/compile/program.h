@@ -15,18 +15,15 @@
 
 namespace mge {
 
-// A node of the graph that was compiled.
-struct SourceNode {
-    NodeId id = -1;
-    std::string op, name;  // the name of its first output when it has none itself
-};
-
 struct StepReport {
-    std::string op, name, algorithm;
+    std::string op;
+    std::string name;  // node_label(): what every tool calls it
+    std::string algorithm;
     ChoiceSource source = ChoiceSource::heuristic;
     double milliseconds = 0;                     // as measured by fast-run; 0 when it was not
     size_t workspace = 0, workspace_offset = 0;  // bytes, and where they lie in the arena
-    // The nodes whose work the step does: several for a fusion, none for what the passes added (a reorder).
+    // The operators of the source graph whose work the step does: several for a fusion, none for what the
+    // passes added (a reorder).
     std::vector<SourceNode> sources;
     // Ids into values(); no_value for an absent optional input. A view has an id of its own but no step.
     std::vector<ValueId> inputs, outputs;
@@ -40,7 +37,8 @@ struct StepReport {
 // A value of the compiled graph and where it lies while the program runs.
 struct ValueReport {
     enum class Place : uint8_t { none, arena, input, output, constant, dynamic };
-    std::string name;
+    std::string name;  // value_label() of what is computed; of inputs and constants the name that they have
+    std::vector<std::string> other_names;  // of the values of the source graph that are equal to it
     TensorSpec spec;
     Place place = Place::none;  // none: never computed; dynamic: its memory is found during the run
     size_t offset = 0;          // in the arena; else the index of the input's or output's memory
@@ -51,6 +49,8 @@ struct ValueReport {
         last = -1;  // steps between which that memory is in use; -1 for constants and dynamic values
 };
 MGE_API std::string_view name_of(ValueReport::Place place);
+// "conv2d 'conv1'": how messages speak of a step.
+MGE_API std::string operator_text(const StepReport& step);
 
 struct MemoryReport {
     size_t weights = 0;           // constants as they came that a step still reads
@@ -68,7 +68,7 @@ struct MemoryReport {
 
 // A value that passes compute in another way than the graph that was compiled.
 struct ReplacedValue {
-    std::string name;                 // of the node or value in that graph; "relu#12" when it has none
+    std::string name;                 // value_label() in that graph
     std::vector<std::string> passes;  // in the order in which they ran
 };
 

@@ -162,11 +162,13 @@ private:
         for (ValueId id : node.outputs) specs.push_back(turned_.graph_.value(id).spec);
         Graph& target = rewrite_.target();
         NodeId made = target.add_node(*node.op, node.params, late(node.inputs), node.name, &specs);
-        target.node(made).sources = node.sources;
+        take_work(node, target.node(made));
         for (size_t k = 0; k < node.outputs.size(); ++k) {
             ValueId id = target.node(made).outputs[k];
             again_[size_t(node.outputs[k])] = id;
-            target.value(id).name = turned_.graph_.value(node.outputs[k]).name;
+            auto& original = turned_.graph_.value(node.outputs[k]);
+            target.value(id).name = original.name;
+            target.value(id).origins = original.origins;
         }
         repeated_.push_back(made);
     }

@@ -8,6 +8,7 @@
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plain.h"
+#include "libmge/graph/origins.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge {
@@ -68,14 +69,6 @@ std::optional<Difference> first_difference(const Tensor& got, const Tensor& expe
 // A NaN has a sign that nobody wants to know.
 std::string number_text(double value) { return std::isnan(value) ? "nan" : text(value); }
 
-std::string name_of_value(const Graph& graph, NodeId id, int output) {
-    auto& node = graph.node(id);
-    auto& value = graph.value(node.outputs.at(size_t(output)));
-    std::string name = node.name.empty() ? value.name : node.name;
-    if (name.empty()) name = text(node.op->name, '#', id);
-    return node.outputs.size() > 1 ? text(name, ":o", output) : name;
-}
-
 CompileOptions without_passes(int threads) {
     CompileOptions options;
     options.level = 0;
@@ -92,6 +85,7 @@ ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, 
       threads_(options.threads),
       tolerance_(tolerance_of(options)) {
     for (size_t i = 0; i < source_.nodes().size(); ++i) source_.node(NodeId(i)).sources = {NodeId(i)};
+    note_origins(source_);
     std::map<Origin, std::vector<std::string>> passes;
     auto before = descriptions(source_);
     for (auto& stage : stages_) {
@@ -141,7 +135,8 @@ std::map<ReplacementCheck::Origin, std::string> ReplacementCheck::descriptions(c
 
 int ReplacementCheck::add(const Place& place, std::vector<std::string> passes) {
     places_.push_back(place);
-    replaced_.push_back({name_of_value(source_, place.origin.node, place.origin.output), std::move(passes)});
+    ValueId value = source_.node(place.origin.node).outputs.at(size_t(place.origin.output));
+    replaced_.push_back({value_label(source_, value), std::move(passes)});
     return int(replaced_.size()) - 1;
 }
 

@@ -3,6 +3,8 @@
 // The program as data: nodes in topological order, values in static single assignment. A Graph is a plain
 // value; passes take one and return another.
 
+#include <compare>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +19,25 @@ using ValueId = int;
 using NodeId = int;
 inline constexpr ValueId no_value = -1;
 
+// Passes replace, join and drop operators; who a value is and whose work a node does stays known by where it
+// comes from: the source graph, as somebody wrote it down before any pass. Its operators are numbered there,
+// and model files keep the numbers (graph/origins.h).
+struct SourceNode {
+    NodeId id = -1;
+    std::string op, name;  // the name of its first output when it has none itself; empty: neither has one
+    int outputs = 1;
+    // Equal for operators that do the same thing in two graphs of one network, in training or not.
+    uint64_t kind = 0;
+    bool operator==(const SourceNode&) const = default;
+};
+
+// Output `output` of an operator of the source graph.
+struct ValueOrigin {
+    NodeId node = -1;
+    int output = 0;
+    auto operator<=>(const ValueOrigin&) const = default;
+};
+
 // A value is a graph input, a constant (its Tensor is here), or an output of a node. `spec` is what shape
 // inference says for the graph's present input shapes; its shape is unknown when only a run can tell.
 struct Value {
@@ -26,6 +47,9 @@ struct Value {
     int output_index = 0;
     Tensor constant;
     bool is_input = false;
+    // The values of the source graph that this one is, ascending: several when they are equal, none for what
+    // passes made up.
+    std::vector<ValueOrigin> origins;
     bool is_constant() const { return bool(constant); }
 };
 
@@ -38,6 +62,8 @@ struct Node {
     // The nodes whose work this one does, by their ids in the graph that compilation began with; ascending.
     // Filled in by the passes, empty in a graph that has seen none and for nodes that they made up.
     std::vector<NodeId> sources;
+    // The same in the source graph.
+    std::vector<NodeId> origins;
     template <class P>
     const P& as() const {
         return *static_cast<const P*>(params.get());
@@ -67,6 +93,12 @@ public:
     // Leaves the values only: for those who have taken from the nodes what they need.
     void forget_nodes() { std::vector<Node>().swap(nodes_); }
 
+    // The operators of the source graph by number; null: this graph is its own source.
+    const std::shared_ptr<const std::vector<SourceNode>>& source_nodes() const { return source_nodes_; }
+    void set_source_nodes(std::shared_ptr<const std::vector<SourceNode>> nodes) {
+        source_nodes_ = std::move(nodes);
+    }
+
     // How often each value is read, graph outputs included.
     std::vector<int> use_counts() const;
 
@@ -74,6 +106,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<Value> values_;
     std::vector<ValueId> inputs_, outputs_;
+    std::shared_ptr<const std::vector<SourceNode>> source_nodes_;
 };
 
 // Re-infers every spec for new input specs (in the order of graph.inputs()), folds host inputs whose values

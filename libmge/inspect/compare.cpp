@@ -183,15 +183,20 @@ Comparison compare_tensors(const Tensor& got, const Tensor& expected, const Tole
     return result;
 }
 
+std::string beyond_text(const Comparison& c) {
+    if (!c.mismatch.empty()) return "-";
+    return text(c.beyond, " of ", c.count, " beyond the limit");
+}
+
 std::string explain(const Comparison& c, const Shape& shape, const Tolerance& tolerance) {
     if (!c.mismatch.empty()) return c.mismatch;
     std::string result =
         text(name_of(tolerance.metric), ' ', c.error, c.passed() ? " is within " : " is above ", c.limit);
-    auto& shown = c.first_beyond ? c.first_beyond : c.largest;
-    if (!c.passed() && shown)
-        result += text(": element ", shown->index, ' ', index_text(shape, shown->index), " is ",
-                       element_text(shown->got), ", expected ", element_text(shown->expected), " (", c.beyond,
-                       " of ", c.count, " differ)");
+    // The error is that of the largest, so that is the element to show.
+    if (!c.passed() && c.largest)
+        result += text(": element ", c.largest->index, ' ', index_text(shape, c.largest->index), " is ",
+                       element_text(c.largest->got), ", expected ", element_text(c.largest->expected), " (",
+                       beyond_text(c), ")");
     return result;
 }
 

@@ -59,7 +59,10 @@ struct Comparison {
 // against one element.
 MGE_API Comparison compare_tensors(const Tensor& got, const Tensor& expected, const Tolerance& tolerance);
 
-// One line: "max-abs 0.25 is above 1e-04 (rtol …): element [0, 3] is 1, expected 0.75 (4 of 10 differ)".
+// "4 of 10 beyond the limit": how many elements differ too much, said so wherever it is said.
+MGE_API std::string beyond_text(const Comparison& comparison);
+// One line: "max-abs 0.25 is above 1e-04: element 3 [0, 3] is 1, expected 0.75 (4 of 10 beyond the limit)".
+// The element is the one with the largest error.
 MGE_API std::string explain(const Comparison& comparison, const Shape& shape, const Tolerance& tolerance);
 
 }  // namespace mge

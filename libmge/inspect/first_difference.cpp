@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/inspect/first_difference.h"
 
+#include <set>
+
 #include "libmge/device/device.h"
+#include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/shape/reorder.h"
@@ -30,12 +33,25 @@ Tensor in_layout(const Tensor& plain, const TensorSpec& spec) {
 
 class Finder {
 public:
-    Finder(LayerWalk& walk, Reference& reference, bool by_name, const Tolerance& tolerance)
-        : walk_(walk), reference_(reference), by_name_(by_name), tolerance_(tolerance) {}
+    Finder(LayerWalk& walk, Reference& reference, const ValueKeys& keys, const Tolerance& tolerance,
+           bool may_be_another)
+        : walk_(walk),
+          reference_(reference),
+          keys_(keys),
+          tolerance_(tolerance),
+          may_be_another_(may_be_another),
+          uses_(walk.graph().use_counts()),
+          is_compared_(walk.graph().values().size()),
+          step_of_(walk.graph().nodes().size(), -1) {
+        for (size_t step = 0; step < walk.step_count(); ++step)
+            step_of_[size_t(walk.graph().value(walk.node(step).outputs.at(0)).producer)] = int(step);
+    }
 
     FirstDifference find() {
         FirstDifference result;
         result.steps = walk_.step_count();
+        for (size_t step = 0; step < result.steps; ++step)
+            for (ValueId id : walk_.node(step).outputs) result.values += uses_[size_t(id)] > 0;
         for (size_t step = 0; step < result.steps && !result.cause; ++step) {
             walk_.run_next();
             auto& node = walk_.node(step);
@@ -46,18 +62,26 @@ public:
     }
 
 private:
+    // The key under which the reference has a value; null when it has it not.
+    const std::string* find_key(ValueId id) const {
+        for (auto& key : keys_[size_t(id)])
+            if (reference_.has(key)) return &key;
+        return nullptr;
+    }
+
     void compare(size_t step, size_t output, FirstDifference& result) {
-        auto& node = walk_.node(step);
-        ValueId id = node.outputs[output];
-        std::string key = value_key(walk_.graph(), id, by_name_);
-        if (key.empty() || !walk_.value(id) || !reference_.has(key)) return;
+        ValueId id = walk_.node(step).outputs[output];
+        auto* key = find_key(id);
+        if (!key || uses_[size_t(id)] == 0 || !walk_.value(id)) return;
         Tensor got = to_plain(walk_.value(id));
-        auto comparison = reference_.compare(key, got, tolerance_);
-        if (!comparison) return;
+        auto comparison = reference_.compare(*key, got, tolerance_);
+        if (!comparison || (may_be_another_ && !comparison->mismatch.empty())) return;
         ++result.compared;
+        is_compared_[size_t(id)] = true;
         if (comparison->passed()) return;
         OperatorDifference difference = describe(step, output, got, *comparison);
-        if (Tensor expected = reference_.load(key)) {
+        find_suspects(step, difference);
+        if (Tensor expected = reference_.load(*key)) {
             if (comparison->mismatch.empty()) difference.expected = figures_of(expected);
             difference.alone = run_alone(step, output, expected);
         }
@@ -73,14 +97,40 @@ private:
         OperatorDifference d;
         d.step = step;
         d.op = node.op->name;
-        d.name = node.name.empty() ? value_label(walk_.graph(), node.outputs[0]) : node.name;
+        d.name = node_label(walk_.graph(), node);
         d.algorithm = walk_.algorithm();
         d.output = value_label(walk_.graph(), id);
-        d.sources = node.sources;
+        for (NodeId origin : node.origins)
+            d.sources.push_back(walk_.graph().source_nodes()->at(size_t(origin)));
         d.spec = got.spec();
         d.comparison = comparison;
         d.got = figures_of(got);
         return d;
+    }
+
+    // Back from a step over all that was not compared.
+    void find_suspects(size_t step, OperatorDifference& d) const {
+        auto& graph = walk_.graph();
+        std::set<size_t> suspects{step};
+        std::set<ValueId> agreed, seen;
+        std::vector<ValueId> open(walk_.node(step).inputs);
+        while (!open.empty()) {
+            ValueId id = open.back();
+            open.pop_back();
+            if (id == no_value || graph.value(id).is_constant() || !seen.insert(id).second) continue;
+            NodeId producer = graph.value(id).producer;
+            if (producer < 0 || is_compared_[size_t(id)]) {
+                agreed.insert(id);
+                continue;
+            }
+            // What only gives memory another shape is no step, and makes no mistakes.
+            if (int by = step_of_[size_t(producer)]; by >= 0) suspects.insert(size_t(by));
+            auto& inputs = graph.node(producer).inputs;
+            open.insert(open.end(), inputs.begin(), inputs.end());
+        }
+        d.suspects.assign(suspects.begin(), suspects.end());
+        for (size_t i : suspects) d.suspect_texts.push_back(operator_text(graph, walk_.node(i)));
+        for (ValueId id : agreed) d.agreed.push_back(value_label(graph, id));
     }
 
     std::optional<OperatorDifference::Alone> run_alone(size_t step, size_t output, const Tensor& expected) {
@@ -91,8 +141,8 @@ private:
             inputs.push_back(id == no_value ? Tensor{} : walk_.value(id));
             if (id == no_value || walk_.graph().value(id).is_constant()) continue;
             ++alone.inputs;
-            std::string key = value_key(walk_.graph(), id, by_name_);
-            Tensor value = key.empty() || !reference_.has(key) ? Tensor{} : reference_.load(key);
+            auto* key = find_key(id);
+            Tensor value = key ? reference_.load(*key) : Tensor{};
             auto& spec = inputs.back().spec();
             if (!value || !(value.shape() == spec.shape)) continue;
             if (is_float(value.dtype()) && is_float(spec.dtype)) value = convert_dtype(value, spec.dtype);
@@ -110,25 +160,29 @@ private:
 
     LayerWalk& walk_;
     Reference& reference_;
-    bool by_name_;
+    const ValueKeys& keys_;
     const Tolerance& tolerance_;
+    bool may_be_another_;
+    std::vector<int> uses_;          // by value
+    std::vector<bool> is_compared_;  // by value
+    std::vector<int> step_of_;       // by node; −1: none
 };
 
 }  // namespace
 
-std::map<std::string, size_t> last_uses(const LayerWalk& walk, bool by_name) {
+std::map<std::string, size_t> last_uses(const LayerWalk& walk, const ValueKeys& keys) {
     std::map<std::string, size_t> result;
     for (size_t step = 0; step < walk.step_count(); ++step)
         for (auto* ids : {&walk.node(step).inputs, &walk.node(step).outputs})
             for (ValueId id : *ids)
                 if (id != no_value)
-                    if (auto key = value_key(walk.graph(), id, by_name); !key.empty()) result[key] = step;
+                    for (auto& key : keys[size_t(id)]) result[key] = step;
     return result;
 }
 
-FirstDifference find_first_difference(LayerWalk& walk, Reference& reference, bool by_name,
-                                      const Tolerance& tolerance) {
-    return Finder(walk, reference, by_name, tolerance).find();
+FirstDifference find_first_difference(LayerWalk& walk, Reference& reference, const ValueKeys& keys,
+                                      const Tolerance& tolerance, bool may_be_another) {
+    return Finder(walk, reference, keys, tolerance, may_be_another).find();
 }
 
 }  // namespace mge

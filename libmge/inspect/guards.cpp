@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
 
 namespace mge {
@@ -15,9 +16,9 @@ constexpr unsigned char patterns[] = {0xa5, 0x5a};
 constexpr size_t kept_suspicious = 64;
 
 std::string message(const GuardFinding& f) {
-    return text('[', f.guard, "] output '", f.output, "' of step ", f.step, " (", f.op,
-                f.name.empty() ? "" : " '" + f.name + "'", ", algorithm ", f.algorithm, "): element ",
-                f.index, ' ', index_text(f.shape, f.index), " is ", element_text(f.value), ' ', f.why);
+    return text('[', f.guard, "] output '", f.output, "' of step ", f.step, " (", operator_text(f.op, f.name),
+                ", algorithm ", f.algorithm, "): element ", f.index, ' ', index_text(f.shape, f.index),
+                " is ", element_text(f.value), ' ', f.why);
 }
 
 GuardFinding at_step(const Program& program, size_t step, std::string guard, std::string output) {

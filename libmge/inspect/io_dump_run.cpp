@@ -42,7 +42,7 @@ DumpedName IoDumpRun::describe(ValueId id) const {
         auto& report = program_->steps()[size_t(step)];
         result.owner_id = step;
         result.owner_type = report.op;
-        result.owner_name = report.name.empty() ? report.op : report.name;
+        result.owner_name = report.name;
         return result;
     }
     if (value.view_of != no_value) result.is_constant = result.is_input = false;

@@ -23,10 +23,6 @@
 namespace mge {
 namespace {
 
-std::string owner_of(const StepReport& step) {
-    return step.name.empty() ? step.op : step.op + " '" + step.name + "'";
-}
-
 // Values in the same memory at the same time are one block.
 using BlockKey = std::tuple<size_t, size_t, int, int>;  // offset, bytes, first, last
 BlockKey key_of(const ValueReport& value) { return {value.offset, value.bytes, value.first, value.last}; }
@@ -49,7 +45,7 @@ void add_activations(const Program& program, MemoryTimeline& timeline) {
         if (is_new) {
             int step = std::max(produced[id], 0);
             timeline.blocks.push_back({labels[id],
-                                       owner_of(program.steps()[size_t(step)]),
+                                       operator_text(program.steps()[size_t(step)]),
                                        "activation",
                                        {},
                                        value.offset,
@@ -231,7 +227,7 @@ void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const
         << f.map_top + f.map_height << "\" style=\"stroke:#c33;stroke-dasharray:4 3\"/>\n<text x=\""
         << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">peak "
         << size_text(t.peak) << " at step " << t.peak_step << ", "
-        << escaped(owner_of(program.steps()[size_t(t.peak_step)]).substr(0, 60)) << "</text>\n";
+        << escaped(operator_text(program.steps()[size_t(t.peak_step)]).substr(0, 60)) << "</text>\n";
 }
 
 struct Descriptor {
@@ -293,8 +289,8 @@ MemoryTimeline memory_timeline(const Program& program) {
     auto& steps = program.steps();
     for (size_t i = 0; i < steps.size(); ++i)
         if (steps[i].workspace)
-            result.blocks.push_back({"workspace of " + owner_of(steps[i]),
-                                     owner_of(steps[i]),
+            result.blocks.push_back({"workspace of " + operator_text(steps[i]),
+                                     operator_text(steps[i]),
                                      "workspace",
                                      {},
                                      steps[i].workspace_offset,
@@ -374,7 +370,7 @@ void check_memory_limit(const Program& program, size_t limit, const Graph* held)
     std::string where = "it has no steps";
     if (timeline.peak_step >= 0)
         where = text("the most is in use at step ", timeline.peak_step, ", ",
-                     owner_of(program.steps()[size_t(timeline.peak_step)]));
+                     operator_text(program.steps()[size_t(timeline.peak_step)]));
     throw MemoryError(text("the program needs ", needed, " bytes (weights ", weights_of(m, held),
                            ", made weights ", m.made_weights, ", packed weights ", m.packed_weights,
                            ", program ", m.program + (held ? graph_bytes(*held) : 0), ", arena ", m.plan,

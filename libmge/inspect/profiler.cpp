@@ -9,6 +9,7 @@
 #include "libmge/base/threads.h"
 #include "libmge/base/version.h"
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/graph/origins.h"
 
 namespace mge {
 
@@ -60,10 +61,6 @@ std::vector<ProfileRun> Profiler::runs(int64_t origin) const {
 
 namespace {
 
-std::string name_of_source(const SourceNode& source) {
-    return source.name.empty() ? text(source.op, '#', source.id) : source.name;
-}
-
 ProfileStep step_of(const StepReport& report, size_t index) {
     ProfileStep step;
     step.id = std::to_string(index);
@@ -71,12 +68,7 @@ ProfileStep step_of(const StepReport& report, size_t index) {
     step.type = report.op;
     step.algorithm = report.algorithm;
     step.choice = std::string(name_of(report.source));
-    for (auto& source : report.sources) step.sources.push_back(name_of_source(source));
-    // A fusion is called after all nodes that it computes, not after the value in which it ends.
-    if (step.sources.size() > 1 && step.name == step.sources.back()) step.name.clear();
-    if (step.name.empty())
-        for (auto& source : step.sources) step.name += (step.name.empty() ? "" : "+") + source;
-    if (step.name.empty()) step.name = text(report.op, '#', index);
+    for (auto& source : report.sources) step.sources.push_back(label(source));
     step.inputs = report.inputs;
     step.outputs = report.outputs;
     step.operations = report.footprint.operations;

@@ -56,14 +56,9 @@ private:
 
 class WalkReference final : public Reference {
 public:
-    WalkReference(std::unique_ptr<LayerWalk> walk, bool by_name, std::map<std::string, size_t> last_use)
-        : walk_(std::move(walk)), last_use_(std::move(last_use)) {
-        auto& graph = walk_->graph();
-        keys_.resize(graph.values().size());
-        for (size_t i = 0; i < keys_.size(); ++i) {
-            keys_[i] = value_key(graph, ValueId(i), by_name);
-            if (!keys_[i].empty()) coming_.insert(keys_[i]);
-        }
+    WalkReference(std::unique_ptr<LayerWalk> walk, ValueKeys keys, std::map<std::string, size_t> last_use)
+        : walk_(std::move(walk)), last_use_(std::move(last_use)), keys_(std::move(keys)) {
+        for (auto& of_value : keys_) coming_.insert(of_value.begin(), of_value.end());
         take_values();
     }
 
@@ -90,16 +85,16 @@ public:
 private:
     void take_values() {
         for (size_t i = 0; i < keys_.size(); ++i) {
-            if (keys_[i].empty() || !walk_->value(ValueId(i)) || !coming_.contains(keys_[i])) continue;
-            coming_.erase(keys_[i]);
-            if (last_use_.contains(keys_[i])) held_[keys_[i]] = walk_->value(ValueId(i));
+            if (!walk_->value(ValueId(i))) continue;
+            for (auto& key : keys_[i])
+                if (coming_.erase(key) && last_use_.contains(key)) held_[key] = walk_->value(ValueId(i));
         }
     }
 
     std::unique_ptr<LayerWalk> walk_;
     std::map<std::string, size_t> last_use_;
-    std::vector<std::string> keys_;  // by value
-    std::set<std::string> coming_;   // not computed yet
+    ValueKeys keys_;
+    std::set<std::string> coming_;  // not computed yet
     std::map<std::string, Tensor> held_;
 };
 
@@ -114,20 +109,9 @@ std::unique_ptr<Reference> dump_reference(const std::string& path) {
     return std::make_unique<DumpReference>(path);
 }
 
-std::unique_ptr<Reference> walk_reference(std::unique_ptr<LayerWalk> walk, bool by_name,
+std::unique_ptr<Reference> walk_reference(std::unique_ptr<LayerWalk> walk, ValueKeys keys,
                                           std::map<std::string, size_t> last_use) {
-    return std::make_unique<WalkReference>(std::move(walk), by_name, std::move(last_use));
-}
-
-std::string value_key(const Graph& graph, ValueId id, bool by_name) {
-    auto& value = graph.value(id);
-    if (value.producer < 0 && by_name) return value.name;
-    if (value.producer < 0) return value.is_input ? "input " + value.name : "";
-    auto& node = graph.node(value.producer);
-    if (node.sources.empty() && node.op->name == "reorder") return value_key(graph, node.inputs[0], by_name);
-    if (by_name) return value.name;
-    // The last of the nodes whose work was joined is the one whose result this is.
-    return node.sources.empty() ? "" : text('#', node.sources.back(), ':', value.output_index);
+    return std::make_unique<WalkReference>(std::move(walk), std::move(keys), std::move(last_use));
 }
 
 Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const Tolerance& tolerance) {

@@ -11,10 +11,11 @@
 #include "libmge/inspect/compare.h"
 #include "libmge/inspect/io_dump.h"
 #include "libmge/inspect/layer_walk.h"
+#include "libmge/inspect/value_names.h"
 
 namespace mge {
 
-// Values by key: names, or for two forms of one model the numbers of the nodes that made them.
+// Values by key (value_names.h): names, or for graphs of one network where they come from.
 class MGE_API Reference {
 public:
     virtual ~Reference() = default;
@@ -37,12 +38,9 @@ MGE_API std::unique_ptr<Reference> dump_reference(const std::string& path);
 
 // Another walk, which advances as far as it is asked to. `last_use`: by key, the step of the asking walk that
 // wants the value for the last time; no other values are kept.
-MGE_API std::unique_ptr<Reference> walk_reference(std::unique_ptr<LayerWalk> walk, bool by_name,
+// `keys` are those of the walk's graph.
+MGE_API std::unique_ptr<Reference> walk_reference(std::unique_ptr<LayerWalk> walk, ValueKeys keys,
                                                   std::map<std::string, size_t> last_use);
-
-// The key of a value in a graph that went through the passes; empty when nothing tells what it is. A reorder
-// has that of its input.
-MGE_API std::string value_key(const Graph& graph, ValueId id, bool by_name);
 
 // What a text dump tells of a value: its first elements (four digits) and figures (three digits).
 MGE_API Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const Tolerance& tolerance);

@@ -5,6 +5,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
+#include "libmge/graph/origins.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/value_names.h"
 
@@ -121,9 +122,9 @@ Reproducibility check_reproducible(const std::shared_ptr<const Program>& program
 }
 
 std::string explain(const Unequal& d) {
-    std::string result = text("run ", d.run, " differs from the first at step ", d.step, " (", d.op,
-                              d.name.empty() ? "" : " '" + d.name + "'", ", algorithm ", d.algorithm,
-                              "), output '", d.output, "'");
+    std::string result =
+        text("run ", d.run, " differs from the first at step ", d.step, " (", operator_text(d.op, d.name),
+             ", algorithm ", d.algorithm, "), output '", d.output, "'");
     if (d.index < 0) return result;
     return result + text(": element ", d.index, ' ', index_text(d.shape, d.index), " was ",
                          element_text(d.first), ", then ", element_text(d.now));

@@ -2,55 +2,57 @@
 #include "libmge/inspect/value_names.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 
+#include "libmge/graph/origins.h"
+
 namespace mge {
+namespace {
+
+bool only_stores_otherwise(const Node& node) {
+    return node.origins.empty() && (node.op->name == "reorder" || node.op->name == "convert");
+}
+
+ValueKeys make_keys(const Graph& graph, const std::function<std::vector<std::string>(ValueId)>& own_keys) {
+    ValueKeys keys(graph.values().size());
+    for (size_t i = 0; i < keys.size(); ++i)
+        if (graph.value(ValueId(i)).producer < 0) keys[i] = own_keys(ValueId(i));
+    // In the order of the nodes, so that what a value was made from has its keys already.
+    for (auto& node : graph.nodes())
+        for (ValueId id : node.outputs)
+            keys[size_t(id)] = only_stores_otherwise(node) ? keys[size_t(node.inputs.at(0))] : own_keys(id);
+    return keys;
+}
+
+}  // namespace
 
 Graph name_values(Graph graph) {
+    note_origins(graph);
     std::vector<bool> is_port(graph.values().size());
     std::set<std::string> taken;
     for (auto& value : graph.values()) taken.insert(value.name);
     for (auto* ids : {&graph.inputs(), &graph.outputs()})
         for (ValueId id : *ids) is_port[size_t(id)] = true;
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-        auto& node = graph.node(NodeId(i));
-        std::string base = node.name.empty() ? text(node.op->name, '#', i) : node.name;
-        for (size_t k = 0; k < node.outputs.size(); ++k) {
-            auto& value = graph.value(node.outputs[k]);
-            if (!value.name.empty() || is_port[size_t(node.outputs[k])]) continue;
-            value.name = node.outputs.size() > 1 ? text(base, ":o", k) : base;
+    std::vector<std::string> labels(graph.values().size());
+    for (size_t i = 0; i < labels.size(); ++i) labels[i] = value_label(graph, ValueId(i));
+    for (size_t i = 0; i < graph.nodes().size(); ++i)
+        for (ValueId id : graph.node(NodeId(i)).outputs) {
+            auto& value = graph.value(id);
+            if (!value.name.empty() || is_port[size_t(id)]) continue;
+            value.name = labels[size_t(id)];
             // Several nodes may have come from one operator of another engine's file, and its name with it.
-            if (!taken.insert(value.name).second) taken.insert(value.name += text('#', i));
+            NodeId number = value.origins.empty() ? NodeId(i) : value.origins.front().node;
+            if (!taken.insert(value.name).second) taken.insert(value.name += text('#', number));
         }
-    }
     return graph;
-}
-
-bool is_same_network(const Graph& a, const Graph& b) {
-    return std::ranges::equal(a.nodes(), b.nodes(), [](auto& x, auto& y) { return x.op == y.op; });
-}
-
-std::string value_label(const Graph& graph, ValueId id) {
-    auto& value = graph.value(id);
-    if (!value.name.empty()) return value.name;
-    if (value.producer < 0) return text(value.is_constant() ? "constant#" : "input#", id);
-    auto& node = graph.node(value.producer);
-    std::string name = node.name.empty() ? text(node.op->name, '@', id) : node.name;
-    return node.outputs.size() > 1 ? text(name, ":o", value.output_index) : name;
 }
 
 std::vector<std::string> value_labels(const Program& program) {
     auto& values = program.values();
     std::vector<std::string> labels(values.size());
     for (size_t i = 0; i < values.size(); ++i) labels[i] = values[i].name;
-    for (auto& step : program.steps())
-        for (size_t k = 0; k < step.outputs.size(); ++k) {
-            auto& label = labels[size_t(step.outputs[k])];
-            if (!label.empty()) continue;
-            label = step.name.empty() ? text(step.op, '@', step.outputs[k]) : step.name;
-            if (step.outputs.size() > 1) label += text(":o", k);
-        }
     std::vector<size_t> order(labels.size());
     std::iota(order.begin(), order.end(), size_t(0));
     std::vector<bool> is_output(labels.size());
@@ -64,6 +66,41 @@ std::vector<std::string> value_labels(const Program& program) {
         for (int n = 1; !taken.insert(labels[i]).second; ++n) labels[i] = text(base, '[', n, ']');
     }
     return labels;
+}
+
+ValueKeys keys_by_name(const Graph& graph) {
+    return make_keys(graph, [&](ValueId id) -> std::vector<std::string> {
+        auto& value = graph.value(id);
+        if (value.producer < 0)
+            return value.name.empty() ? std::vector<std::string>{} : std::vector{value.name};
+        std::vector keys{value_label(graph, id)};
+        for (auto& other : other_labels(graph, id)) keys.push_back(std::move(other));
+        return keys;
+    });
+}
+
+ValueKeys keys_by_origin(const Graph& graph, const std::vector<NodeId>& numbers,
+                         const std::vector<size_t>& inputs) {
+    std::vector<size_t> number_of_input(graph.values().size());
+    for (size_t i = 0; i < graph.inputs().size(); ++i)
+        number_of_input[size_t(graph.inputs()[i])] = inputs.at(i);
+    return make_keys(graph, [&](ValueId id) {
+        auto& value = graph.value(id);
+        std::vector<std::string> keys;
+        if (value.is_input) keys.push_back(text("input ", number_of_input[size_t(id)]));
+        for (auto& origin : value.origins)
+            if (NodeId number = numbers.at(size_t(origin.node)); number >= 0)
+                keys.push_back(text('#', number, ':', origin.output));
+        return keys;
+    });
+}
+
+ValueKeys keys_by_origin(const Graph& graph) {
+    std::vector<NodeId> numbers(graph.source_nodes() ? graph.source_nodes()->size() : 0);
+    std::iota(numbers.begin(), numbers.end(), NodeId(0));
+    std::vector<size_t> inputs(graph.inputs().size());
+    std::iota(inputs.begin(), inputs.end(), size_t(0));
+    return keys_by_origin(graph, numbers, inputs);
 }
 
 }  // namespace mge

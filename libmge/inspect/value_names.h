@@ -10,18 +10,26 @@
 
 namespace mge {
 
-// Gives every value without a name that of its node, or "relu#12": operator and number of the node that makes
-// it. Passes keep the names of values, so the same value has the same name in every program of the model.
-// Inputs and outputs of the graph stay as they are.
+// Gives every value without a name that of the operator it comes from: "relu#12" is that of node 12 of the
+// source graph. Passes keep the names of values and where they come from, so the same value has the same name
+// in every program of the model, optimised ahead of time or not. Inputs and outputs of the graph stay as they
+// are.
 MGE_API Graph name_values(Graph graph);
 
-// Two graphs are the same network when their nodes apply the same operators in the same order: then names
-// made by name_values mean the same in both.
-MGE_API bool is_same_network(const Graph& a, const Graph& b);
-
-// The name of a value for people, never empty.
-MGE_API std::string value_label(const Graph& graph, ValueId id);
 // By value id; no two are equal.
 MGE_API std::vector<std::string> value_labels(const Program& program);
+
+// What tells the values of two graphs that went through the passes apart, and together: by value, the best
+// first; none when nothing tells what it is. A value that only lies otherwise, or is rounded, has the keys of
+// the one it was made from.
+using ValueKeys = std::vector<std::vector<std::string>>;
+// By name, which files have.
+MGE_API ValueKeys keys_by_name(const Graph& graph);
+// By place in the source graph.
+MGE_API ValueKeys keys_by_origin(const Graph& graph);
+// The same for a graph of another source, in the numbers of this one: `numbers` by number there; −1 has none.
+// `inputs` are the numbers of its inputs there.
+MGE_API ValueKeys keys_by_origin(const Graph& graph, const std::vector<NodeId>& numbers,
+                                 const std::vector<size_t>& inputs);
 
 }  // namespace mge

@@ -69,12 +69,10 @@ Graph fuse_grain(Graph graph, const PassOptions&) {
             rewrite.copy(NodeId(i));
             continue;
         }
-        auto work = done.sources;  // of it and of those that it took in
-        rewrite.emit(NodeId(i), *node.op, params, {done.inputs[0]}, node.name);
-        auto& sources =
-            rewrite.target().node(rewrite.target().value(rewrite(node.outputs[0])).producer).sources;
-        sources.insert(sources.end(), work.begin(), work.end());
-        std::ranges::sort(sources);
+        const Node inner_done = done;  // with those that it took in; the next line moves the nodes
+        rewrite.emit(NodeId(i), *node.op, params, {inner_done.inputs[0]}, node.name);
+        Graph& target = rewrite.target();
+        take_work(inner_done, target.node(target.value(rewrite(node.outputs[0])).producer));
     }
     return remove_dead_nodes(rewrite.finish(), {});
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "libmge/base/log.h"
+#include "libmge/graph/origins.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -75,11 +76,6 @@ std::string signature(const Graph& graph) {
     return result;
 }
 
-std::string label(const Graph& graph, const Node& node) {
-    std::string name = node.name.empty() ? graph.value(node.outputs.at(0)).name : node.name;
-    return text(node.op->name, name.empty() ? "" : " '" + name + "'");
-}
-
 // The node of `after` that does the work of a node of `before`; null when nobody does.
 const Node* successor(const Graph& after, const Node& node) {
     for (auto& other : after.nodes())
@@ -95,11 +91,11 @@ void log_replaced(const Pass& pass, const Graph& before, const Graph& after) {
         if (node.sources.empty()) continue;
         const Node* now = successor(after, node);
         if (!now)
-            log_line(LogChannel::passes, text(pass.name, ": ", label(before, node), " is gone"));
+            log_line(LogChannel::passes, text(pass.name, ": ", operator_text(before, node), " is gone"));
         else if (now->op != node.op || now->sources != node.sources ||
                  !node.op->params.equal(node.params.get(), now->params.get()))
             log_line(LogChannel::passes,
-                     text(pass.name, ": ", label(before, node), " -> ", label(after, *now)));
+                     text(pass.name, ": ", operator_text(before, node), " -> ", operator_text(after, *now)));
     }
 }
 
@@ -137,6 +133,7 @@ std::span<const Pass> pipeline() { return passes; }
 Graph run_passes(Graph graph, const PassOptions& options, std::vector<PassStage>* stages) {
     check_names(options);
     for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).sources = {NodeId(i)};
+    note_origins(graph);
     auto run = [&](const Pass& pass) {
         graph = run_pass(pass, std::move(graph), options);
         if (stages) stages->push_back({std::string(pass.name), graph});

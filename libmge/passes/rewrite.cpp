@@ -6,7 +6,19 @@
 
 namespace mge {
 
+namespace {
+
+template <class T>
+void unite(std::vector<T>& into, const std::vector<T>& others) {
+    std::vector<T> both;
+    std::ranges::set_union(into, others, std::back_inserter(both));
+    into = std::move(both);
+}
+
+}  // namespace
+
 Rewrite::Rewrite(const Graph& source) : source_(source), moved_(source.values().size(), no_value) {
+    target_.set_source_nodes(source.source_nodes());
     for (ValueId id : source.inputs())
         moved_[size_t(id)] = target_.add_input(source.value(id).spec, source.value(id).name);
 }
@@ -50,16 +62,19 @@ void Rewrite::replace(ValueId source, ValueId target) {
     moved_[size_t(source)] = target;
     auto& name = target_.value(target).name;
     if (name.empty()) name = source_.value(source).name;
+    unite(target_.value(target).origins, source_.value(source).origins);
     if (NodeId producer = source_.value(source).producer; producer >= 0) absorb(producer, target);
 }
 
 void Rewrite::absorb(NodeId source, ValueId target) {
     NodeId producer = target_.value(target).producer;
     if (producer < 0) return;
-    std::vector<NodeId> both;
-    auto& sources = target_.node(producer).sources;
-    std::ranges::set_union(sources, source_.node(source).sources, std::back_inserter(both));
-    sources = std::move(both);
+    take_work(source_.node(source), target_.node(producer));
+}
+
+void take_work(const Node& from, Node& to) {
+    unite(to.sources, from.sources);
+    unite(to.origins, from.origins);
 }
 
 Graph Rewrite::finish() {

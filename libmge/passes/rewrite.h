@@ -28,8 +28,8 @@ public:
     // One output, inferred anew: stands for output 0 of the source's node.
     void emit(NodeId node, const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
               std::string name);
-    // Readers of the source's value will read the target's, whose node does the work of the source's from now
-    // on.
+    // Readers of the source's value will read the target's, which is the same value from now on, and whose
+    // node does the work of the source's.
     void replace(ValueId source, ValueId target);
     // Work of another node of the source that the target's value stands for as well: for fusions.
     void absorb(NodeId source, ValueId target);
@@ -41,6 +41,9 @@ private:
     Graph target_;
     std::vector<ValueId> moved_;
 };
+
+// `to` does the work of `from` as well.
+void take_work(const Node& from, Node& to);
 
 // A parameter by its name; nullopt when the operator has none of that name.
 std::optional<ParamValue> find_param(const Node& node, std::string_view name);

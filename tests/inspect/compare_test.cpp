@@ -86,7 +86,7 @@ TEST(Compare, ExplainsTheFirstElement) {
     Tolerance tolerance{.rtol = 0.01};
     Comparison c = compare_tensors(f32({2, 2}, {1, 2, 3, 5}), f32({2, 2}, {1, 2, 3, 4}), tolerance);
     EXPECT_EQ(explain(c, {2, 2}, tolerance),
-              "max-abs 1 is above 0.04: element 3 [1, 1] is 5, expected 4 (1 of 4 differ)");
+              "max-abs 1 is above 0.04: element 3 [1, 1] is 5, expected 4 (1 of 4 beyond the limit)");
     EXPECT_EQ(metric_from_name("l2"), Metric::l2);
     EXPECT_FALSE(metric_from_name("L2"));
 }

@@ -11,7 +11,7 @@
 #include "apps/load_and_run/checks/json.h"
 #include "libmge/device/cpu/memory_limit.h"
 #include "libmge/device/device.h"
-#include "libmge/inspect/value_names.h"
+#include "libmge/graph/origins.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -42,7 +42,7 @@ void limit_allocations(const Graph& graph, size_t weights, size_t limit) {
     std::string reader = "no operator";
     for (auto& node : graph.nodes())
         if (std::find(node.inputs.begin(), node.inputs.end(), heaviest) != node.inputs.end()) {
-            reader = text(node.op->name, " '", value_label(graph, node.outputs.at(0)), "'");
+            reader = operator_text(graph, node);
             break;
         }
     throw MemoryError(text("the weights alone take ", weights, " bytes, the limit is ", limit,
@@ -77,7 +77,7 @@ public:
     std::string describe() const {
         if (!step_) return {};
         auto& step = program_->steps()[*step_];
-        return text("step ", *step_, " (", step.op, step.name.empty() ? "" : " '" + step.name + "'", "): ");
+        return text("step ", *step_, " (", operator_text(step), "): ");
     }
 
 private:

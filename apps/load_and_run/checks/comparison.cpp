@@ -9,6 +9,7 @@
 
 #include "apps/cli/array_file.h"
 #include "libmge/base/file.h"
+#include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/encrypted_file.h"
@@ -88,15 +89,20 @@ private:
 };
 using Kind = ReferenceFile::Kind;
 
-// The subject's inputs in the order of another model: by name, else by position.
+// Which input of a model is input i of another: that of its name, else that of its number.
+size_t position_of_input(const Graph& here, const Graph& other, size_t i) {
+    auto& name = other.value(other.inputs()[i]).name;
+    for (size_t at = 0; at < here.inputs().size(); ++at)
+        if (here.value(here.inputs()[at]).name == name) return at;
+    return i;
+}
+
+// The subject's inputs in the order of another model.
 Tensors inputs_for(const Graph& graph, const Subject& subject) {
-    auto& from = subject.model.graph;
     Tensors result;
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
         auto& wanted = graph.value(graph.inputs()[i]);
-        size_t at = 0;
-        while (at < from.inputs().size() && from.value(from.inputs()[at]).name != wanted.name) ++at;
-        if (at == from.inputs().size()) at = i;
+        size_t at = position_of_input(subject.model.graph, graph, i);
         if (at >= subject.inputs.size())
             throw_user("--compare",
                        text("the other model has an input '", wanted.name, "', this one has not"),
@@ -155,7 +161,10 @@ public:
 
 private:
     void compare(ValueId id, Context& context) {
-        auto& name = labels_[size_t(id)];
+        compare(id, labels_[size_t(id)], context);
+        for (auto& other : program_->values()[size_t(id)].other_names) compare(id, other, context);
+    }
+    void compare(ValueId id, const std::string& name, Context& context) {
         if (seen_.contains(name) || !reference_.has(name)) return;
         Tensor value = context.value(id);
         if (!value) return;
@@ -189,6 +198,7 @@ void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const 
             run.values.push_back({program->outputs()[i].name, got.spec(),
                                   compare_tensors(got, file.array(text("arr_", i)), run.tolerance)});
         }
+        run.comparable = names.size();
         return;
     }
     auto reference = file.values();
@@ -199,6 +209,7 @@ void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const 
     observer.finish(context);
     for (auto& name : names)
         if (!observer.seen().contains(name)) run.only_in_reference.push_back(name);
+    run.comparable = std::set(names.begin(), names.end()).size();
     for (auto& port : program->outputs())
         if (!observer.seen().contains(port.name)) run.only_here.push_back(port.name);
 }
@@ -223,6 +234,7 @@ void compare_with_outputs(const OtherModel& other, const std::shared_ptr<const P
     }
     for (size_t i = 0; i < expected.size(); ++i)
         if (!is_used[i]) run.only_in_reference.push_back(expected[i].first);
+    run.comparable = expected.size();
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -294,7 +306,7 @@ CompileOptions compile_variant(const std::string& how, CompileOptions options) {
 
 ComparedRun compare_run(const CheckOptions& checks, const Subject& subject,
                         const std::shared_ptr<const Program>& program, Context& context) {
-    ComparedRun run{description(checks), checks.tolerance(), {}, {}, {}};
+    ComparedRun run{description(checks), checks.tolerance(), 0, {}, {}, {}};
     ReferenceFile file(checks, subject);
     if (file.kind() == Kind::model)
         compare_with_outputs(OtherModel(checks, subject, file), program, context, run);
@@ -317,35 +329,70 @@ const ComparedValue* ComparedRun::first_failed() const {
     return it == values.end() ? nullptr : &*it;
 }
 
-WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subject& subject) {
-    WalkedDifference walked{description(checks), checks.tolerance(), {}, {}};
-    Graph graph = name_values(subject.model.graph);
-    for (auto& node : graph.nodes())
-        walked.source_names.push_back(node.name.empty() ? value_label(graph, node.outputs.at(0)) : node.name);
-    ReferenceFile file(checks, subject);
-    bool is_model = file.kind() == Kind::model;
-    std::optional<OtherModel> other;
-    if (is_model) other.emplace(checks, subject, file);
-    bool by_name = !is_model || !other->is_same;
-    // Numbers of nodes mean the same in two files of one network; in others only names that were given do.
-    Graph other_graph = is_model ? other->model.graph : Graph();
-    if (is_model && !other->is_same && is_same_network(graph, other_graph)) by_name = false;
-    if (is_model && by_name) graph = subject.model.graph;
+namespace {
+
+// The numbers of the other network's operators in this one's, and of its inputs.
+struct Correspondence {
+    std::vector<NodeId> numbers;
+    std::vector<size_t> inputs;
+    bool is_same;  // operator by operator
+};
+
+Correspondence correspond(const Graph& here, const Graph& other) {
+    auto &ours = *here.source_nodes(), &theirs = *other.source_nodes();
+    Correspondence result;
+    result.numbers = match_sources(theirs, ours);
+    result.is_same = ours.size() == theirs.size() &&
+                     std::ranges::none_of(result.numbers, [](NodeId id) { return id < 0; });
+    for (size_t i = 0; i < other.inputs().size(); ++i)
+        result.inputs.push_back(position_of_input(here, other, i));
+    return result;
+}
+
+FirstDifference walk_with_model(const CheckOptions& checks, const Subject& subject, const ReferenceFile& file,
+                                const Graph& graph) {
+    OtherModel other(checks, subject, file);
+    Graph other_graph = name_values(other.model.graph);
+    auto how = correspond(graph, other_graph);
     LayerWalk walk(graph, subject.options, subject.inputs);
-    std::unique_ptr<Reference> reference;
-    if (is_model)
-        reference =
-            walk_reference(std::make_unique<LayerWalk>(by_name ? other_graph : name_values(other_graph),
-                                                       other->options, other->inputs),
-                           by_name, last_uses(walk, by_name));
-    else
-        reference = file.values();
-    walked.result = find_first_difference(walk, *reference, by_name, walked.tolerance);
+    auto other_walk = std::make_unique<LayerWalk>(other_graph, other.options, other.inputs);
+    auto keys = keys_by_origin(walk.graph());
+    auto other_keys = keys_by_origin(other_walk->graph(), how.numbers, how.inputs);
+    auto reference = walk_reference(std::move(other_walk), std::move(other_keys), last_uses(walk, keys));
+    return find_first_difference(walk, *reference, keys, checks.tolerance(), !how.is_same);
+}
+
+}  // namespace
+
+WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subject& subject) {
+    WalkedDifference walked{description(checks), checks.tolerance(), {}};
+    Graph graph = name_values(subject.model.graph);
+    ReferenceFile file(checks, subject);
+    if (file.kind() == Kind::model) {
+        walked.result = walk_with_model(checks, subject, file, graph);
+    } else {
+        LayerWalk walk(graph, subject.options, subject.inputs);
+        auto reference = file.values();
+        walked.result = find_first_difference(walk, *reference, keys_by_name(walk.graph()), walked.tolerance);
+    }
     if (walked.result.compared == 0)
         throw_user("--first-diff",
                    text("'", walked.reference, "' and the model have no value in common to compare"),
                    ErrorClass::value);
     return walked;
+}
+
+void check_reference(const CheckOptions& checks, const Subject& subject) {
+    if (checks.compare.empty()) return;
+    ReferenceFile file(checks, subject);
+    if (file.kind() != Kind::model) return;
+    OtherModel other(checks, subject, file);
+    try {
+        infer_shapes(other.model.graph, specs_of(other.inputs));
+    } catch (const UserError& e) {
+        throw_user("--compare", text("'", checks.compare, "' does not take these inputs: ", e.what()),
+                   e.error_class());
+    }
 }
 
 }  // namespace mge::load_and_run

@@ -30,6 +30,7 @@ struct ComparedValue {
 struct ComparedRun {
     std::string reference;
     Tolerance tolerance;
+    size_t comparable = 0;  // values that the reference has
     std::vector<ComparedValue> values;
     // What the reference and the model do not have in common.
     std::vector<std::string> only_in_reference, only_here;
@@ -50,9 +51,11 @@ struct WalkedDifference {
     std::string reference;
     Tolerance tolerance;
     FirstDifference result;
-    std::vector<std::string> source_names;  // of the model's nodes, by number
 };
 WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subject& subject);
+
+// Before anything is timed: UserError when the model of --compare does not take the subject's inputs.
+void check_reference(const CheckOptions& checks, const Subject& subject);
 
 void print(const ComparedRun& run);
 void print(const WalkedDifference& difference);

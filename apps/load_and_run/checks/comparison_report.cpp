@@ -4,6 +4,7 @@
 #include "apps/cli/table.h"
 #include "apps/load_and_run/checks/comparison.h"
 #include "apps/load_and_run/checks/json.h"
+#include "libmge/graph/origins.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -22,13 +23,36 @@ std::vector<std::string> row_of(const ComparedValue& v) {
             text(v.spec.shape),
             c.mismatch.empty() ? short_number(c.error) : c.mismatch,
             short_number(c.limit),
-            text(c.unequal, " of ", c.count)};
+            beyond_text(c)};
 }
 
-std::string sources_text(const OperatorDifference& d, const std::vector<std::string>& names) {
+// More operators than this are counted.
+constexpr size_t named_suspects = 8, named_values = 4;
+
+std::string sources_text(const OperatorDifference& d) {
     std::string result;
-    for (NodeId id : d.sources) result += (result.empty() ? "" : ", ") + names[size_t(id)];
+    for (auto& source : d.sources) result += (result.empty() ? "" : ", ") + label(source);
     return result;
+}
+
+std::string listed(const std::vector<std::string>& items, size_t most) {
+    std::string result;
+    for (size_t i = 0; i < std::min(items.size(), most); ++i) result += (i ? ", " : "") + items[i];
+    return items.size() > most ? text(result, " and ", items.size() - most, " more") : result;
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+    std::vector<std::string> result;
+    for (auto& name : names) result.push_back("'" + name + "'");
+    return listed(result, named_values);
+}
+
+// Where the difference arose when what lies before the operator was not compared; empty: in itself.
+std::string origin_text(const OperatorDifference& d) {
+    if (d.suspects.size() < 2) return {};
+    return text("it arose somewhere between ", d.agreed.empty() ? "the beginning" : quoted(d.agreed),
+                " and '", d.output, "', in one of ", d.suspects.size(),
+                " steps: ", listed(d.suspect_texts, named_suspects));
 }
 
 std::vector<std::string> figures_row(const char* title, const TensorFigures& f) {
@@ -36,15 +60,15 @@ std::vector<std::string> figures_row(const char* title, const TensorFigures& f) 
             text(f.rms), text(f.deviation), text(f.not_a_number), text(f.infinite)};
 }
 
-std::string operator_text(const OperatorDifference& d) {
-    return text("step ", d.step, ", ", d.op, d.name.empty() ? "" : " '" + d.name + "'", " (algorithm ",
-                d.algorithm, "), output '", d.output, "'");
+std::string place_text(const OperatorDifference& d) {
+    return text("step ", d.step, ", ", operator_text(d.op, d.name), " (algorithm ", d.algorithm,
+                "), output '", d.output, "'");
 }
 
 void print_difference(const OperatorDifference& d, const WalkedDifference& walked) {
-    std::cout << operator_text(d) << '\n';
-    if (!d.sources.empty())
-        std::cout << "  nodes of the model: " << sources_text(d, walked.source_names) << '\n';
+    std::cout << place_text(d) << '\n';
+    if (!d.sources.empty()) std::cout << "  operators of the model: " << sources_text(d) << '\n';
+    if (auto origin = origin_text(d); !origin.empty()) std::cout << "  " << origin << '\n';
     std::cout << "  " << explain(d.comparison, d.spec.shape, walked.tolerance) << '\n';
     std::vector<std::vector<std::string>> rows{
         {"  value", "min", "max", "mean", "rms", "deviation", "nan", "infinite"}};
@@ -60,15 +84,16 @@ void print_difference(const OperatorDifference& d, const WalkedDifference& walke
                   << ", " << explain(d.alone->comparison, d.spec.shape, walked.tolerance) << '\n';
 }
 
-Json difference_json(const OperatorDifference& d, const WalkedDifference& walked) {
+Json difference_json(const OperatorDifference& d) {
     Json sources = Json::array();
-    for (NodeId id : d.sources) sources.push_back(walked.source_names[size_t(id)]);
+    for (auto& source : d.sources) sources.push_back(label(source));
     Json result{{"step", d.step},           {"op", d.op},
                 {"name", d.name},           {"algorithm", d.algorithm},
                 {"output", d.output},       {"sources", sources},
                 {"value", to_json(d.spec)}, {"comparison", to_json(d.comparison, d.spec.shape)},
                 {"got", to_json(d.got)}};
     result["expected"] = d.expected ? to_json(*d.expected) : Json();
+    result["between"] = {{"values", d.agreed}, {"steps", d.suspects}, {"operators", d.suspect_texts}};
     result["alone"] = Json();
     if (d.alone)
         result["alone"] = {{"inputs", d.alone->inputs},
@@ -82,8 +107,9 @@ Json difference_json(const OperatorDifference& d, const WalkedDifference& walked
 }  // namespace
 
 void print(const ComparedRun& run) {
-    std::cout << "\nCompared with " << run.reference << " (" << name_of(run.tolerance.metric) << ")\n";
-    std::vector<std::vector<std::string>> rows{{"", "value", "shape", "error", "limit", "unequal"}};
+    std::cout << "\nCompared with " << run.reference << " (" << name_of(run.tolerance.metric)
+              << "): compared " << run.values.size() << " of " << run.comparable << " values\n";
+    std::vector<std::vector<std::string>> rows{{"", "value", "shape", "error", "limit", "elements"}};
     for (bool passed : {false, true})
         for (auto& value : run.values)
             if (value.comparison.passed() == passed && rows.size() <= printed_values)
@@ -95,10 +121,11 @@ void print(const ComparedRun& run) {
 
 void print(const WalkedDifference& walked) {
     auto& r = walked.result;
-    std::cout << "\nWalked with " << walked.reference << ": " << cli::counted(r.steps, "step") << ", "
-              << cli::counted(r.compared, "value") << " compared\n";
+    std::cout << "\nWalked with " << walked.reference << ": " << cli::counted(r.steps, "step")
+              << ", compared " << r.compared << " of " << cli::counted(r.values, "value") << '\n';
     if (!r.first) {
-        std::cout << "no operator differs\n";
+        std::cout << (r.compared == r.values ? "no operator differs\n"
+                                             : "no difference in the values that were compared\n");
         return;
     }
     std::cout << "first difference: ";
@@ -106,7 +133,8 @@ void print(const WalkedDifference& walked) {
     if (!r.cause) {
         std::cout << "no operator differs by itself: the error grows along the way\n";
     } else if (r.cause->step != r.first->step || r.cause->output != r.first->output) {
-        std::cout << "first operator that differs by itself: ";
+        std::cout << (r.cause->suspects.size() > 1 ? "first value that differs by itself: "
+                                                   : "first operator that differs by itself: ");
         print_difference(*r.cause, walked);
     }
 }
@@ -121,10 +149,15 @@ Json to_json(const ComparedRun& run) {
         values.push_back(std::move(entry));
         failed += !value.comparison.passed();
     }
-    return {{"reference", run.reference}, {"tolerance", to_json(run.tolerance)},
-            {"passed", failed == 0},      {"compared", run.values.size()},
-            {"failed", failed},           {"only_in_reference", run.only_in_reference},
-            {"only_here", run.only_here}, {"values", values}};
+    return {{"reference", run.reference},
+            {"tolerance", to_json(run.tolerance)},
+            {"passed", failed == 0},
+            {"compared", run.values.size()},
+            {"comparable", run.comparable},
+            {"failed", failed},
+            {"only_in_reference", run.only_in_reference},
+            {"only_here", run.only_here},
+            {"values", values}};
 }
 
 Json to_json(const WalkedDifference& walked) {
@@ -132,10 +165,11 @@ Json to_json(const WalkedDifference& walked) {
     Json result{{"reference", walked.reference},
                 {"tolerance", to_json(walked.tolerance)},
                 {"steps", r.steps},
+                {"values", r.values},
                 {"compared", r.compared},
                 {"passed", !r.first}};
-    result["first"] = r.first ? difference_json(*r.first, walked) : Json();
-    result["cause"] = r.cause ? difference_json(*r.cause, walked) : Json();
+    result["first"] = r.first ? difference_json(*r.first) : Json();
+    result["cause"] = r.cause ? difference_json(*r.cause) : Json();
     return result;
 }
 
@@ -149,8 +183,13 @@ std::string failure(const ComparedRun& run) {
 std::string failure(const WalkedDifference& walked) {
     auto& first = walked.result.first;
     if (!first) return {};
-    return text("the first operator that differs from ", walked.reference, " is ", operator_text(*first),
-                ": ", explain(first->comparison, first->spec.shape, walked.tolerance));
+    std::string difference = explain(first->comparison, first->spec.shape, walked.tolerance);
+    if (auto origin = origin_text(*first); !origin.empty())
+        return text("the first value that differs from ", walked.reference, " is '", first->output,
+                    "' (compared ", walked.result.compared, " of ", walked.result.values, " values); ",
+                    origin, "; ", difference);
+    return text("the first operator that differs from ", walked.reference, " is ", place_text(*first), ": ",
+                difference);
 }
 
 }  // namespace mge::load_and_run

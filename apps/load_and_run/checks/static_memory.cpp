@@ -90,8 +90,7 @@ private:
     }
     std::string operator_name(size_t position) const {
         if (position < order_offset_) return labels_[size_t(sources_[position])];
-        auto& step = program_.steps()[position - order_offset_];
-        return step.name.empty() ? step.op : step.name;
+        return program_.steps()[position - order_offset_].name;
     }
 
     static void add_chunk(Json& chunks, const char* type, size_t begin, size_t end, size_t address,
