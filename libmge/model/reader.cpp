@@ -38,6 +38,7 @@ public:
         read_values(model.graph);
         read_nodes(model.graph);
         read_ports(model.graph);
+        read_origins(model.graph);
         read_test_cases(model);
         for (auto* entry : list(table_->metadata()))
             model.metadata[string(entry->key())] = string(entry->value());
@@ -326,6 +327,60 @@ private:
         }
         if (outputs.empty()) fail("it has no outputs");
         graph.set_outputs(std::move(outputs));
+    }
+
+    // Of a graph that was optimised ahead of time.
+    void read_origins(Graph& graph) {
+        auto table = std::make_shared<std::vector<SourceNode>>();
+        size_t name_bytes = 0, said = 0;
+        for (auto* source : list(table_->source_nodes())) {
+            std::string where = text("source operator ", table->size());
+            if (source->outputs() < 1) fail(where, ": ", source->outputs(), " outputs");
+            for (auto* name : {source->op(), source->name()}) name_bytes += name ? name->size() : 0;
+            // Many may share one string of the file, but would not in memory.
+            if (name_bytes > header_.graph_bytes) fail("the names of its source operators are too long");
+            table->push_back({NodeId(table->size()), string(source->op()), string(source->name()),
+                              source->outputs(), source->kind()});
+        }
+        if (table->empty()) return;
+        // An operator's work is done by one node, so that this is generous.
+        size_t most = 4 * (table->size() + ids_.size());
+        auto check = [&](int node, int output, const std::string& where) {
+            if (++said > most) fail("it says too often where its operators come from");
+            if (node < 0 || size_t(node) >= table->size())
+                fail(where, ": source operator ", node, " of ", table->size(), " does not exist");
+            if (output < 0 || output >= (*table)[size_t(node)].outputs)
+                fail(where, ": source operator ", node, " has no output ", output);
+        };
+        size_t index = 0;
+        for (auto* file_node : list(table_->nodes())) {
+            std::string where = text("node ", index);
+            auto& node = graph.node(NodeId(index++));
+            for (int origin : list(file_node->origins())) {
+                check(origin, 0, where);
+                if (!node.origins.empty() && node.origins.back() >= origin)
+                    fail(where, ": its source operators are not in order");
+                node.origins.push_back(origin);
+            }
+        }
+        for (size_t i = 0; i < ids_.size(); ++i) {
+            std::string where = text("value ", i);
+            auto nodes = list(values_.vector->Get(flatbuffers::uoffset_t(i))->origin_nodes());
+            auto outputs = list(values_.vector->Get(flatbuffers::uoffset_t(i))->origin_outputs());
+            if (nodes.size() != outputs.size())
+                fail(where, ": ", nodes.size(), " source operators with ", outputs.size(), " outputs");
+            for (size_t k = 0; k < nodes.size(); ++k) {
+                auto at = flatbuffers::uoffset_t(k);
+                ValueOrigin origin{nodes.vector->Get(at), outputs.vector->Get(at)};
+                check(origin.node, origin.output, where);
+                if (ids_[i] == no_value) continue;
+                auto& origins = graph.value(ids_[i]).origins;
+                if (!origins.empty() && !(origins.back() < origin))
+                    fail(where, ": its source operators are not in order");
+                origins.push_back(origin);
+            }
+        }
+        graph.set_source_nodes(std::move(table));
     }
 
     void read_test_cases(Model& model) {

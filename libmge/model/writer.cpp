@@ -5,6 +5,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/utf8.h"
 #include "libmge/base/version.h"
+#include "libmge/graph/origins.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
 #include "mge_generated.h"
@@ -91,20 +92,31 @@ struct AttributeWriter {
     }
 };
 
-Offset<file::Value> describe(Builder& b, const Value& value, DataSection& data) {
+using NoOrigins = Offset<flatbuffers::Vector<int>>;
+
+Offset<file::Value> describe(Builder& b, const Value& value, bool with_origins, DataSection& data) {
     auto dims = value.spec.shape.dims();
+    std::vector<int> origin_nodes, origin_outputs;
+    for (auto& origin : value.origins) {
+        origin_nodes.push_back(origin.node);
+        origin_outputs.push_back(origin.output);
+    }
+    bool has_origins = with_origins && !value.origins.empty();
+    auto nodes = has_origins ? b.CreateVector(origin_nodes) : NoOrigins();
+    auto outputs = has_origins ? b.CreateVector(origin_outputs) : NoOrigins();
     return file::CreateValue(b, utf8(b, value.name), b.CreateString(std::string(name_of(value.spec.dtype))),
                              b.CreateVector(dims.data(), dims.size()), value.spec.shape.is_known(),
-                             value.is_constant() ? data.add(value.constant) : -1);
+                             value.is_constant() ? data.add(value.constant) : -1, nodes, outputs);
 }
 
-Offset<file::Node> describe(Builder& b, const Node& node) {
+Offset<file::Node> describe(Builder& b, const Node& node, bool with_origins) {
     Offsets<file::Attribute> attributes;
     for (auto& [name, value] : save_params(node.op->fields, node.params.get()))
         attributes.push_back(std::visit(AttributeWriter{b, name}, value));
     return file::CreateNode(b, b.CreateString(std::string(node.op->name)), uint32_t(node.op->version),
                             b.CreateVector(attributes), b.CreateVector(node.inputs),
-                            b.CreateVector(node.outputs), utf8(b, node.name));
+                            b.CreateVector(node.outputs), utf8(b, node.name),
+                            with_origins ? b.CreateVector(node.origins) : NoOrigins());
 }
 
 Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& data) {
@@ -116,10 +128,16 @@ Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& d
 }
 
 void build_graph(Builder& b, const Model& model, DataSection& data) {
+    bool with_origins = !is_own_source(model.graph);
     Offsets<file::Value> values;
-    for (auto& value : model.graph.values()) values.push_back(describe(b, value, data));
+    for (auto& value : model.graph.values()) values.push_back(describe(b, value, with_origins, data));
     Offsets<file::Node> nodes;
-    for (auto& node : model.graph.nodes()) nodes.push_back(describe(b, node));
+    for (auto& node : model.graph.nodes()) nodes.push_back(describe(b, node, with_origins));
+    Offsets<file::SourceNode> sources;
+    if (with_origins)
+        for (auto& source : *model.graph.source_nodes())
+            sources.push_back(file::CreateSourceNode(b, b.CreateString(source.op), utf8(b, source.name),
+                                                     source.outputs, source.kind));
     Offsets<file::TestCase> tests;
     for (auto& test : model.test_cases) tests.push_back(describe(b, test, data));
     Offsets<file::Entry> metadata;
@@ -128,7 +146,8 @@ void build_graph(Builder& b, const Model& model, DataSection& data) {
     b.Finish(file::CreateModel(b, b.CreateString(text("mge ", version)), b.CreateVector(values),
                                b.CreateVector(nodes), b.CreateVector(model.graph.inputs()),
                                b.CreateVector(model.graph.outputs()), b.CreateVector(data.describe(b)),
-                               b.CreateVector(tests), b.CreateVector(metadata)));
+                               b.CreateVector(tests), b.CreateVector(metadata),
+                               with_origins ? b.CreateVector(sources) : 0));
 }
 
 }  // namespace

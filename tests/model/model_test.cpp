@@ -9,13 +9,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 
 #include "libmge/base/hash.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/origins.h"
 #include "libmge/model/container.h"
 #include "libmge/ops/all.h"
+#include "libmge/passes/pass.h"
 #include "mge_generated.h"
 #include "tests/model/sample_models.h"
 #include "tests/new_folder.h"
@@ -92,6 +95,65 @@ TEST(Model, ComesBackAsItWasWritten) {
     EXPECT_EQ(again.metadata, model.metadata);
     ASSERT_EQ(again.test_cases.size(), model.test_cases.size());
     EXPECT_EQ(written(again).size(), written(model).size());
+}
+
+Model optimised(Model model) {
+    PassOptions options{.fixed_shapes = false};
+    options.passes["choose_layout"] = false;
+    model.graph = run_passes(std::move(model.graph), options);
+    return model;
+}
+
+TEST(Model, SaysWhereItsOperatorsComeFrom) {
+    for (auto& model : sample_models()) {
+        Model before = optimised(model);
+        Image image(written(before));
+        Model again = image.read();
+        if (is_own_source(before.graph)) {
+            EXPECT_FALSE(again.graph.source_nodes()) << "nothing was done to it";
+            continue;
+        }
+        ASSERT_TRUE(again.graph.source_nodes());
+        EXPECT_EQ(*again.graph.source_nodes(), *before.graph.source_nodes());
+        ASSERT_EQ(again.graph.nodes().size(), before.graph.nodes().size());
+        for (size_t i = 0; i < before.graph.nodes().size(); ++i) {
+            auto &a = before.graph.nodes()[i], &b = again.graph.nodes()[i];
+            EXPECT_EQ(a.origins, b.origins);
+            EXPECT_EQ(node_label(before.graph, a), node_label(again.graph, b));
+            for (size_t k = 0; k < a.outputs.size(); ++k)
+                EXPECT_EQ(before.graph.value(a.outputs[k]).origins, again.graph.value(b.outputs[k]).origins);
+        }
+        Image third(written(again));
+        EXPECT_EQ(*third.read().graph.source_nodes(), *before.graph.source_nodes());
+    }
+}
+
+TEST(Model, AFileThatWasNotOptimisedSaysNothingOfIt) {
+    Model model = sample_models()[0], noted = model;
+    note_origins(noted.graph);
+    EXPECT_EQ(written(noted), written(model));
+}
+
+TEST(Model, WrongOriginsAreRefused) {
+    auto refusal = [](const std::function<void(Graph&)>& spoil) {
+        Model model = optimised(sample_models()[0]);
+        // Not its own source any more, whatever the passes did.
+        auto table = std::make_shared<std::vector<SourceNode>>(*model.graph.source_nodes());
+        table->push_back({NodeId(table->size()), "relu", "gone", 1, 7});
+        model.graph.set_source_nodes(table);
+        spoil(model.graph);
+        Image image(written(model));
+        return message_of(image);
+    };
+    EXPECT_EQ(refusal([](Graph&) {}), "no error");
+    EXPECT_THAT(refusal([](Graph& g) { g.node(0).origins = {1000}; }), HasSubstr("source operator 1000 of"));
+    EXPECT_THAT(refusal([](Graph& g) { g.node(0).origins = {-1}; }), HasSubstr("source operator -1 of"));
+    EXPECT_THAT(refusal([](Graph& g) { g.node(0).origins = {1, 1}; }), HasSubstr("not in order"));
+    EXPECT_THAT(refusal([](Graph& g) {
+                    g.value(g.node(0).outputs[0]).origins = {{0, 99}};
+                }),
+                HasSubstr("has no output 99"));
+    EXPECT_THAT(refusal([](Graph& g) { g.node(0).origins.resize(1000); }), HasSubstr("not in order"));
 }
 
 TEST(Model, UsesWeightsInPlace) {
