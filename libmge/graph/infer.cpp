@@ -171,19 +171,21 @@ TensorSpecs input_specs(const Graph& graph, const Node& node) {
     return specs;
 }
 
-Graph infer_shapes(Graph graph, const TensorSpecs& inputs) {
-    auto& ports = graph.inputs();
-    if (inputs.size() != ports.size())
-        throw_user("graph", text("it has ", ports.size(), " inputs, got ", inputs.size()), ErrorClass::type);
-    for (size_t i = 0; i < ports.size(); ++i) {
-        auto& value = graph.value(ports[i]);
-        if (value.spec.dtype != inputs[i].dtype)
-            throw_user(
-                "graph",
-                text("input '", value.name, "' has to be ", value.spec.dtype, ", got ", inputs[i].dtype),
-                ErrorClass::type);
-        value.spec = inputs[i];
+namespace {
+
+// Which input is not as it was when the graph was made, and what it was; empty: none.
+std::string changed_inputs(const Graph& graph, const TensorSpecs& inputs) {
+    std::string result;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        auto& value = graph.value(graph.inputs()[i]);
+        if (value.spec == inputs[i]) continue;
+        result += text(result.empty() ? "" : "; ", "input '", value.name, "' is ", inputs[i],
+                       ", the model's is ", value.spec);
     }
+    return result;
+}
+
+Graph with_inferred(Graph graph) {
     KnownValues known;
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         auto& node = graph.node(NodeId(i));
@@ -200,6 +202,32 @@ Graph infer_shapes(Graph graph, const TensorSpecs& inputs) {
         known.add(graph, NodeId(i));
     }
     return graph;
+}
+
+}  // namespace
+
+Graph infer_shapes(Graph graph, const TensorSpecs& inputs) {
+    auto& ports = graph.inputs();
+    if (inputs.size() != ports.size())
+        throw_user("graph", text("it has ", ports.size(), " inputs, got ", inputs.size()), ErrorClass::type);
+    for (size_t i = 0; i < ports.size(); ++i) {
+        auto& value = graph.value(ports[i]);
+        if (value.spec.dtype != inputs[i].dtype)
+            throw_user(
+                "graph",
+                text("input '", value.name, "' has to be ", value.spec.dtype, ", got ", inputs[i].dtype),
+                ErrorClass::type);
+    }
+    std::string changed = changed_inputs(graph, inputs);
+    for (size_t i = 0; i < ports.size(); ++i) graph.value(ports[i]).spec = inputs[i];
+    try {
+        return with_inferred(std::move(graph));
+    } catch (const ModelError&) {
+        throw;
+    } catch (const UserError& e) {
+        if (changed.empty()) throw;
+        throw UserError(text(e.what(), " (", changed, ")"), e.error_class());
+    }
 }
 
 }  // namespace mge
