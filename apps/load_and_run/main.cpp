@@ -64,6 +64,7 @@ constexpr std::array stages{
     Stage{"choose device and threads", choose_device},
     Stage{"open the checks", open_checks},
     Stage{"load the model and its inputs", load_model},
+    Stage{"check that the reference fits", check_reference},
     Stage{"walk to the first difference", walk_to_first_difference},
     Stage{"find the fastest options", fit},
     Stage{"run the tests", run_tests},

@@ -361,7 +361,11 @@ class TestDeterminism:
     def test_plan_of_another_model_or_shape(self, run, run_tool, small_model, tmp_path):
         plan = tmp_path / "plan.json"
         run("--save-plan", plan)
-        assert run("--replay-plan", plan, "--batch-size", "5").code == DEVICE
+        got = run("--replay-plan", plan, "--batch-size", "5")
+        assert got.code == USAGE
+        assert "is a plan for the inputs float32(2, 3, 12, 12), given are float32(5," in got.err
+        other = run_tool("load_and_run", small_model, "--replay-plan", plan)
+        assert other.code == USAGE and "the plan of another model" in other.err
         saved = json.loads(plan.read_text())
         saved["programs"][0]["model"] = "0" * 16
         plan.write_text(json.dumps(saved))

@@ -8,6 +8,7 @@
 
 #include "apps/cli/numbers.h"
 #include "apps/cli/output_option.h"
+#include "apps/load_and_run/checks/comparison.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {
@@ -130,6 +131,7 @@ void check(const CheckOptions& o) {
     }
     check_companions(o);
     check_files(o);
+    mge::check(compile_variant(o.compare_with, CompileOptions()));
     if (!o.check_var_value.empty()) parse_repetition(o.check_var_value);
     o.memory_limit();
 }

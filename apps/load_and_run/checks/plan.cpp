@@ -38,7 +38,7 @@ std::string layout_of(const Program& program) {
 bool is_dynamic(const StepReport& step) { return step.algorithm == "chosen at run time"; }
 
 std::string step_text(size_t i, const StepReport& step) {
-    return text("step ", i, " (", step.op, step.name.empty() ? "" : " '" + step.name + "'", ")");
+    return text("step ", i, " (", operator_text(step), ")");
 }
 
 }  // namespace
@@ -107,7 +107,8 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
         for (auto& p : plan.at("programs")) {
             Entry entry;
             entry.model = p.at("model").get<std::string>();
-            for (auto& input : p.at("inputs")) entry.inputs += input.at("spec").get<std::string>() + ' ';
+            for (auto& input : p.at("inputs"))
+                entry.inputs += (entry.inputs.empty() ? "" : ", ") + input.at("spec").get<std::string>();
             entry.layout = p.at("layout").get<std::string>();
             for (auto& [name, is_on] : p.at("passes").items()) entry.passes[name] = is_on.get<bool>();
             entry.level = p.at("level").get<int>();
@@ -130,20 +131,24 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
 }
 
 const PlanReader::Entry& PlanReader::find(const TensorSpecs& inputs) const {
-    std::string wanted;
-    for (auto& spec : inputs) wanted += text(spec, ' ');
-    for (auto& entry : entries_)
+    std::string wanted, known;
+    for (auto& spec : inputs) wanted += text(wanted.empty() ? "" : ", ", spec);
+    for (auto& entry : entries_) {
         if (entry.inputs == wanted) return entry;
-    wanted.resize(wanted.size() - !wanted.empty());
-    throw DeviceError(text("[--replay-plan] '", path_, "' has no program for the inputs ", wanted,
-                           "; save a plan with them"));
+        known += text(known.empty() ? "" : " or ", entry.inputs);
+    }
+    throw_user("--replay-plan",
+               text("'", path_, "' is a plan for the inputs ", known.empty() ? "of no program" : known,
+                    ", given are ", wanted, "; save a plan with them (--save-plan)"),
+               ErrorClass::value);
 }
 
 void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, int threads,
                        CompileOptions& options) const {
-    auto& entry = find(inputs);
-    if (entry.model != fingerprint(model))
+    auto is_of_model = [of = fingerprint(model)](auto& entry) { return entry.model == of; };
+    if (std::ranges::none_of(entries_, is_of_model))
         throw_user("--replay-plan", text("'", path_, "' is the plan of another model"), ErrorClass::value);
+    auto& entry = find(inputs);
     if (threads > 0 && threads != entry.threads)
         throw_user("--replay-plan",
                    text("'", path_, "' is a plan for ", cli::counted(size_t(entry.threads), "thread"),

@@ -27,8 +27,7 @@ public:
     explicit PlanReader(const std::string& path);
     ~PlanReader();
     // Makes a compilation for these inputs repeat the plan. UserError when the plan is one of another model,
-    // or of another number of threads than is asked for (0: none is); DeviceError when it has no program for
-    // these inputs.
+    // of other inputs, or of another number of threads than is asked for (0: none is).
     void apply(const Graph& model, const TensorSpecs& inputs, int threads, CompileOptions& options) const;
     // DeviceError when a step of the program is not what the plan says: its operator or algorithm.
     void verify(const TensorSpecs& inputs, const Program& program) const;

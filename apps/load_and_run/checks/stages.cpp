@@ -16,8 +16,7 @@ Subject subject_of(const Job& job, const Test& test) {
 std::string largest_step(const Program& program) {
     int step = memory_timeline(program).peak_step;
     if (step < 0) return "inputs and outputs";
-    auto& report = program.steps()[size_t(step)];
-    return text("step ", step, " (", report.op, report.name.empty() ? "" : " '" + report.name + "'", ")");
+    return text("step ", step, " (", operator_text(program.steps()[size_t(step)]), ")");
 }
 
 }  // namespace
@@ -26,6 +25,8 @@ void open_checks(Job& job) {
     job.checks = std::make_unique<Checks>(job.options.checks, job.options.device.wanted_threads());
     job.checks->memory.before_load();
 }
+
+void check_reference(Job& job) { check_reference(job.options.checks, subject_of(job, job.tests.at(0))); }
 
 void walk_to_first_difference(Job& job) {
     if (!job.options.checks.first_diff) return;

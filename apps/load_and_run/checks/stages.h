@@ -8,6 +8,7 @@ namespace mge::load_and_run {
 
 // Once per call.
 void open_checks(Job& job);
+void check_reference(Job& job);
 void walk_to_first_difference(Job& job);
 void finish_checks(Job& job);
 void print_checks(Job& job);
