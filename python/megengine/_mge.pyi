@@ -99,8 +99,8 @@ class Trace:
         """It has ended with these results."""
     @property
     def is_recorded(self) -> Any: ...
-    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, store_as_f16: bool = False) -> megengine._mge.Model:
-        """The recording as a Model; an empty list of output names takes the operators' names. store_as_f16: with weights and values between operators as float16."""
+    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, store_as_f16: bool = False, training: bool = False) -> megengine._mge.Model:
+        """The recording as a Model; an empty list of output names takes the operators' names. store_as_f16: with weights and values between operators as float16. training: with batch norms that learn."""
 
 class TraceError(RuntimeError):
     """A traced function did something else than when it was recorded."""

@@ -64,7 +64,9 @@ void name_values(Graph& graph, const std::vector<ValueId>& ids, const std::vecto
 void refuse_training(const Graph& graph) {
     for (auto& node : graph.nodes())
         if (node.op == &ops::BatchNorm::info && node.as<ops::BatchNorm::Params>().training)
-            throw_user("dump", "a batch norm is in training mode: call eval() on the module before tracing");
+            throw_user("dump",
+                       "a batch norm is in training mode: call eval() on the module before tracing, or say "
+                       "training=True to write the graph as it is");
 }
 
 // A value that is an input, a constant, or an output twice over gets a copy of its own, so that every output
@@ -106,25 +108,27 @@ void refuse_shared_names(const std::vector<std::string>& inputs, const std::vect
 
 // Batch norms go into convolutions first, while their scales are still exact.
 Graph with_halves(Graph graph) {
-    PassOptions options{.level = 0};
+    PassOptions options{.level = 0, .fixed_shapes = false};
     options.passes["fold_batch_norm"] = options.passes["store_as_f16"] = true;
     return run_passes(std::move(graph), options);
 }
 
 std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std::string>& input_names,
                                       const std::vector<std::string>& output_names,
-                                      const std::map<std::string, std::string>& metadata, bool store_as_f16) {
+                                      const std::map<std::string, std::string>& metadata, bool store_as_f16,
+                                      bool training) {
     Model model;
     model.graph = remove_dead_nodes(trace.graph(), {});
     if (model.graph.outputs().empty())
         throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
-    refuse_training(model.graph);
+    if (!training) refuse_training(model.graph);
     separate_outputs(model.graph);
     auto names = output_names.empty() ? default_output_names(model.graph, input_names) : output_names;
     refuse_shared_names(input_names, names);
-    if (store_as_f16) model.graph = with_halves(std::move(model.graph));
+    // Before the passes, so that operators are called the same with and without them.
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
     name_values(model.graph, model.graph.outputs(), names, "outputs");
+    if (store_as_f16) model.graph = with_halves(std::move(model.graph));
     model.metadata = metadata;
     return std::make_shared<LoadedModel>(std::move(model));
 }
@@ -247,8 +251,10 @@ void add_trace(PyObject* module_object) {
         .def_prop_ro("is_recorded", &Trace::is_recorded)
         .def("to_model", &to_model, nb::arg("input_names"), nb::arg("output_names"),
              nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("store_as_f16") = false,
+             nb::arg("training") = false,
              "The recording as a Model; an empty list of output names takes the operators' names. "
-             "store_as_f16: with weights and values between operators as float16.");
+             "store_as_f16: with weights and values between operators as float16. training: with batch "
+             "norms that learn.");
     add_model(module);
     module.def(
         "pause_trace",

@@ -363,8 +363,27 @@ def test_dump_refuses_batch_norm_in_training():
         return norm(x)
 
     f(Tensor(np.ones((2, 2, 3, 3), np.float32)))
-    with pytest.raises(RuntimeError, match="training"):
+    with pytest.raises(RuntimeError, match="training=True"):
         f.dump(io.BytesIO())
+
+
+def test_dump_in_training_mode_on_request(tmp_path):
+    norm = M.BatchNorm2d(2)
+
+    @trace(symbolic=True, capture_as_const=True)
+    def f(x):
+        return F.dropout(norm(x), 0.5)
+
+    x = Tensor(np.random.default_rng(0).normal(size=(4, 2, 3, 3)).astype(np.float32))
+    f(x)
+    f.dump(str(tmp_path / "net.mge"), training=True)
+    model = _mge.load(str(tmp_path / "net.mge"))
+    assert {"batch_norm", "dropout"} <= set(model.operators)
+    got = model.run([x])[0].numpy()
+    expected = 2 * F.batch_norm(x, training=True).numpy()
+    kept = got != 0
+    assert 0 < kept.sum() < kept.size
+    np.testing.assert_allclose(got[kept], expected[kept], rtol=1e-4, atol=1e-5)
 
 
 @both_modes

@@ -75,6 +75,7 @@ def dump(
     dump_format=None,
     model_version=2,
     compat_older_version=None,
+    training=False,
     **kwargs,
 ) -> DumpInfo:
     """Write what was traced as a .mge file, for ``load_and_run`` and ``_mge.load``.
@@ -107,6 +108,8 @@ def dump(
         dump_format: None, ``"FBS"`` or ``"FBS_V2"``: accepted; the format is .mge.
         model_version: accepted, without effect.
         compat_older_version: accepted, without effect.
+        training: write a graph whose batch norms take the statistics of each batch, too, to look
+            at it or compare it with that of inference; without it they are refused.
         kwargs: ``enable_io16xc32`` or ``enable_ioc16`` stores weights and values between operators
             as float16, inputs and outputs keep their dtype; the operators compute in float32 (with
             ``enable_ioc16`` in float16 where a device can). Options of layouts and fusions such as
@@ -116,6 +119,7 @@ def dump(
         parameters.
     Raises:
         ValueError: nothing to dump, or wrong names or options.
+        RuntimeError: a batch norm is in training mode, and ``training`` is False.
     """
     _check_options(traced, append, dump_format, kwargs)
     input_names = _names(arg_names, traced._arguments, "arg_names")
@@ -123,7 +127,9 @@ def dump(
     if enable_metadata and user_info is not None:
         metadata["user_info"] = base64.b64encode(pickle.dumps(user_info)).decode()
     halves = bool(kwargs.get("enable_io16xc32") or kwargs.get("enable_ioc16"))
-    model = traced.to_model(input_names, _output_names(traced, output_names), metadata, halves)
+    model = traced.to_model(
+        input_names, _output_names(traced, output_names), metadata, halves, training
+    )
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
         model.add_test_case(name, [Tensor(array) for array in arrays], not no_assert)
     data = model.to_bytes()

@@ -192,10 +192,12 @@ class trace:
             self._model = self.to_model(self._arguments, [])
         return self._rebuild(self._model.run(inputs))
 
-    def to_model(self, input_names, output_names, metadata=None, store_as_f16=False):
+    def to_model(
+        self, input_names, output_names, metadata=None, store_as_f16=False, training=False
+    ):
         """The recording as a ``_mge.Model``; no output names: those of the operators."""
         return self._trace.to_model(
-            list(input_names), list(output_names), metadata or {}, store_as_f16
+            list(input_names), list(output_names), metadata or {}, store_as_f16, training
         )
 
     dump = dump
