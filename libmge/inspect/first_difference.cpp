@@ -50,8 +50,6 @@ public:
     FirstDifference find() {
         FirstDifference result;
         result.steps = walk_.step_count();
-        for (size_t step = 0; step < result.steps; ++step)
-            for (ValueId id : walk_.node(step).outputs) result.values += uses_[size_t(id)] > 0;
         for (size_t step = 0; step < result.steps && !result.cause; ++step) {
             walk_.run_next();
             auto& node = walk_.node(step);
@@ -71,8 +69,10 @@ private:
 
     void compare(size_t step, size_t output, FirstDifference& result) {
         ValueId id = walk_.node(step).outputs[output];
+        if (uses_[size_t(id)] == 0) return;
+        ++result.values;
         auto* key = find_key(id);
-        if (!key || uses_[size_t(id)] == 0 || !walk_.value(id)) return;
+        if (!key || !walk_.value(id)) return;
         Tensor got = to_plain(walk_.value(id));
         auto comparison = reference_.compare(*key, got, tolerance_);
         if (!comparison || (may_be_another_ && !comparison->mismatch.empty())) return;

@@ -52,7 +52,9 @@ def net(planted=-1, training=False, dropped=False):
             x = F.avg_pool2d(x, 2)
             return self.fc(F.flatten(x, 1))
 
-    return Net().train(training)
+    result = Net()
+    result.train(training)
+    return result
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +71,7 @@ def dump(tmp_path_factory):
             str(path),
             arg_names=["data"],
             output_names=["y"],
-            input_data=["#rand(-1,1,2,...)"],
+            input_data=["#rand(-1,1,2,3,8,8)"],
             training=options.get("training", False),
             enable_io16xc32=halves,
         )
@@ -243,7 +245,8 @@ def test_an_input_of_wrong_rank_is_named(run_tool, dump):
 
 
 def test_the_largest_difference_is_shown_and_counted_once(run_tool, small_model, tmp_path):
-    x = ("--input", "x:[[1,2,3],[4,5,6]]", *SHORT)
+    np.save(tmp_path / "x.npy", np.array([[1, 2, 3], [4, 5, 6]], "float32"))
+    x = ("--input", f"x:{tmp_path / 'x.npy'}", *SHORT)
     assert run_tool("load_and_run", small_model, *x, "--dump-outputs", tmp_path / "y.npz").code == 0
     y = np.load(tmp_path / "y.npz")["y"].copy()
     y[0, 1] += 0.25
