@@ -28,7 +28,26 @@ if(MGE_SANITIZE)
   target_link_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE})
 endif()
 
+# mge_quick_build(TARGET [REUSE OTHER]): reads the standard headers that most sources include once for a target, or for
+# several with the same flags, instead of once per source: 0.8 s of the 2.4 s that one of the library takes. Sources still
+# include what they use: the other builds see to it.
+function(mge_quick_build target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "REUSE" "")
+  if(NOT MGE_QUICK_BUILD)
+    return()
+  endif()
+  if(ARG_REUSE)
+    target_precompile_headers(${target} REUSE_FROM ${ARG_REUSE})
+  else()
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <mutex> <optional> <set>
+      <span> <sstream> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>)
+  endif()
+endfunction()
+
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 ${CCACHE})
+  # The sloppiness is what ccache needs for precompiled headers; no source names its date.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
