@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <random>
 
 #include "libmge/base/hash.h"
 #include "libmge/compile/program.h"
@@ -333,41 +332,6 @@ TEST(Model, NamesThatNodesShareAreCounted) {
     Image image(bytes);
     EXPECT_THAT(message_of(image), AllOf(HasSubstr("'test.mge' asks for 1 GiB of memory"),
                                          HasSubstr("--file-limit (MGE_FILE_LIMIT) raises that")));
-}
-
-// 20,000 truncations, flips and splices of small models: a typed error or a model, never anything else.
-TEST(Model, MutationsNeverCrash) {
-    constexpr int mutations = 20000;
-    std::vector<std::string> images;
-    for (auto& model : sample_models()) images.push_back(written(model));
-    std::mt19937 random(20261121);
-    int refused = 0;
-    for (int i = 0; i < mutations; ++i) {
-        std::string bytes = images[random() % images.size()];
-        switch (random() % 3) {
-            case 0:
-                bytes.resize(random() % bytes.size());
-                break;
-            case 1:
-                for (int flips = 1 + int(random() % 8); flips > 0; --flips)
-                    bytes[random() % bytes.size()] ^= char(1 << random() % 8);
-                break;
-            default: {
-                const std::string& other = images[random() % images.size()];
-                size_t length = random() % 64, to = random() % bytes.size(), from = random() % other.size();
-                bytes.replace(to, std::min(length, bytes.size() - to), other, from,
-                              std::min(length, other.size() - from));
-            }
-        }
-        Image image(bytes);
-        if (random() % 4) reseal(image.bytes());
-        try {
-            image.read();
-        } catch (const ModelError&) {
-            ++refused;
-        }
-    }
-    EXPECT_GT(refused, mutations / 2);
 }
 
 // What a parameter may be turned into by somebody who means harm.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Program that has run a few times makes no allocation, takes no lock and enters the kernel no more: by its
-// own code. What oneDNN does inside, and how often threads of a team wait asleep, is counted apart and printed.
+// own code. What oneDNN does inside, and how often threads of a team wait asleep, is counted apart and
+// printed.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What targets share whose inputs are models.
+
+#include <string>
+#include <vector>
+
+#include "libmge/model/model.h"
+#include "tests/fuzz/target.h"
+
+namespace mge::fuzz {
+
+// The key of encrypted inputs: 32 bytes.
+std::span<const std::byte> sample_key();
+
+// Small models as .mge files.
+std::vector<std::string> model_files();
+
+// Reads a .mge image, which is copied to aligned memory.
+Model read(Bytes bytes);
+std::string written(const Model& model);
+
+// Verifies and prints the graph; when it is small, compiles and runs it and looks at the shapes of what comes
+// out. Which of the compilation's options are tried follows from the input.
+void use(const Model& model, Bytes input);
+
+// Makes the checksums and the length of a .mge image right again.
+void reseal(std::string& image);
+// A .mge image with other bytes and checksums that fit, or of a changed graph: parameters, wires, shapes,
+// names, further operators.
+void mutate_model(std::string& image, Random& random);
+
+}  // namespace mge::fuzz
