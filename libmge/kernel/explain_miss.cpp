@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/explain_miss.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 
 #include "libmge/base/error.h"
 #include "libmge/kernel/problem_text.h"
@@ -22,23 +25,30 @@ std::string joined(const std::vector<std::string>& parts) {
     return result;
 }
 
+// What stands behind the extents: ":nChw8c", or nothing.
+std::vector<std::string> layouts_of(const std::vector<std::string>& specs) {
+    std::vector<std::string> result;
+    for (auto& spec : specs) result.push_back(spec.substr(std::min(spec.rfind(')'), spec.size() - 1) + 1));
+    return result;
+}
+
 std::string differs(std::string_view what, const std::string& there, const std::string& here) {
     return text(what, " '", there, "' there, '", here, "' here");
 }
 
 // How far a row is from answering; the parts of the key that differ, the gravest first.
 struct Distance {
-    int cost = 0;
+    double cost = 0;
     MissReason reason = MissReason::absent;
     std::string detail;
-    void add(int more, MissReason why, std::string how) {
+    void add(double more, MissReason why, std::string how) {
         if (more > worst_) worst_ = more, reason = why;
         cost += more;
         detail += (detail.empty() ? "" : "; ") + std::move(how);
     }
 
 private:
-    int worst_ = 0;
+    double worst_ = 0;
 };
 
 void compare_machines(const std::string& there, const std::string& here, Distance& distance) {
@@ -51,16 +61,50 @@ void compare_machines(const std::string& there, const std::string& here, Distanc
                      differs("the libraries are", libraries_there, libraries_here));
 }
 
+// The extents of "float32(1, 3, 8, 8):nChw8c"; nullopt when one is unknown.
+std::optional<std::vector<int64_t>> extents_of(const std::string& spec) {
+    size_t open = spec.find('('), close = spec.rfind(')');
+    if (open == spec.npos || close == spec.npos || close < open) return std::nullopt;
+    std::vector<int64_t> extents;
+    for (const char *at = spec.data() + open + 1, *end = spec.data() + close; at != end;) {
+        int64_t extent = 0;
+        auto [behind, error] = std::from_chars(at, end, extent);
+        if (error != std::errc()) return std::nullopt;
+        extents.push_back(extent);
+        at = std::find_if(behind, end, [](char c) { return c >= '0' && c <= '9'; });
+    }
+    return extents;
+}
+
+// How unlike two shapes are: axes of other extents and by how much, the batch least; large for another rank.
+double unlikeness(const std::string& there, const std::string& here) {
+    constexpr double another_rank = 100, another_batch = 0.25, most_per_axis = 4;
+    auto a = extents_of(there), b = extents_of(here);
+    if (!a || !b || a->size() != b->size()) return another_rank;
+    double sum = 0;
+    for (size_t i = 0; i < a->size(); ++i) {
+        double x = double((*a)[i]), y = double((*b)[i]);
+        if (x == y) continue;
+        double ratio = x > 0 && y > 0 ? std::abs(std::log2(x / y)) : most_per_axis;
+        sum += (i == 0 ? another_batch : 1) * (1 + std::min(ratio, most_per_axis));
+    }
+    return sum;
+}
+
 void compare_specs(const std::vector<std::string>& there, const std::vector<std::string>& here,
                    Distance& distance) {
     if (there == here) return;
     std::string how = differs("operands are", joined(there), joined(here));
-    if (without_layouts(there) == without_layouts(here))
-        distance.add(3, MissReason::layout, std::move(how));
-    else
-        distance.add(without_shapes(there) == without_shapes(here) ? 16 : 64,
-                     without_shapes(there) == without_shapes(here) ? MissReason::shape : MissReason::absent,
-                     std::move(how));
+    bool same_shapes = without_layouts(there) == without_layouts(here);
+    bool same_dtypes = without_shapes(there) == without_shapes(here);
+    if (same_shapes) return distance.add(3, MissReason::layout, std::move(how));
+    if (!same_dtypes) return distance.add(64, MissReason::absent, std::move(how));
+    // From 16 for almost equal ones up to 30, and another layout is worse than the same.
+    double sum = 0;
+    for (size_t i = 0; i < std::min(there.size(), here.size()); ++i) sum += unlikeness(there[i], here[i]);
+    constexpr double half_way = 20;
+    double layouts = layouts_of(there) == layouts_of(here) ? 0 : 1;
+    distance.add(16 + 14 * sum / (sum + half_way) + layouts, MissReason::shape, std::move(how));
 }
 
 // Nullopt for another operator or something unreadable: too far to be near.
