@@ -63,7 +63,8 @@ private:
 std::unique_ptr<FastrunCache> open_encrypted(const std::string& path, const KeyOptions& key, CacheUse use) {
     FileCipher cipher{container_cipher, key_provider(key)};
     auto storage = std::make_unique<EncryptedCacheFile>(path, cipher);
-    if (use == CacheUse::read) return FastrunCache::from_bytes(storage->read(), path);
+    if (use == CacheUse::read || use == CacheUse::look_up)
+        return FastrunCache::from_bytes(storage->read(), path);
     if (!exists(path)) {
         // A bad key is told before anything is measured.
         encrypt_in_memory({}, path, cipher);
@@ -84,8 +85,17 @@ std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptio
     std::error_code unknown;
     bool is_encrypted = fs::is_regular_file(path, unknown) && is_encrypted_file(path);
     if (is_encrypted || has_to_be_encrypted) return open_encrypted(path, key, use);
-    if (use == CacheUse::read) return FastrunCache::open_read_only(path);
-    return use == CacheUse::write ? FastrunCache::open(path) : FastrunCache::open_tolerant(path);
+    switch (use) {
+        case CacheUse::read:
+            return FastrunCache::open_read_only(path);
+        case CacheUse::write:
+            return FastrunCache::open(path);
+        case CacheUse::tolerant:
+            return FastrunCache::open_tolerant(path);
+        case CacheUse::look_up:
+            break;
+    }
+    return FastrunCache::open_to_look_up(path);
 }
 
 }  // namespace mge::cli

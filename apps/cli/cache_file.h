@@ -8,9 +8,9 @@
 
 namespace mge::cli {
 
-// Only read: the cache has to exist. Written: it is made when it does not. Tolerant: written as far as that
-// is possible, for work that goes on without (FastrunCache::open_tolerant).
-enum class CacheUse { read, write, tolerant };
+// Only read: the cache has to exist. Written: it is made when it does not. For work that goes on without:
+// written as far as that is possible (FastrunCache::open_tolerant), or never (open_to_look_up).
+enum class CacheUse { read, write, tolerant, look_up };
 
 // Opens a fast-run cache. An encrypted one is decrypted into memory; each change is encrypted and put in the
 // file's place at once, whole or not at all, with what other processes have stored meanwhile. Plain content

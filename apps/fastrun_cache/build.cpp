@@ -21,14 +21,19 @@ struct BuildJob {
     Variants variants;
 };
 
-// How many steps of a program were measured now, and how many the cache knew.
+// How many steps of a program were measured now, how many the cache knew, and of how many the time is not
+// trusted.
 cli::Json tally(const Program& program) {
-    int measured = 0, known = 0;
+    int measured = 0, known = 0, doubtful = 0;
     for (auto& step : program.steps()) {
         measured += step.source == ChoiceSource::measured;
         known += step.source == ChoiceSource::cache;
+        doubtful += step.is_doubtful;
     }
-    return {{"steps", program.steps().size()}, {"measured", measured}, {"from_cache", known}};
+    return {{"steps", program.steps().size()},
+            {"measured", measured},
+            {"from_cache", known},
+            {"doubtful", doubtful}};
 }
 
 cli::Json build_one(const Model& model, const Variant& variant, FastrunCache& cache, WorkObserver progress) {
@@ -45,11 +50,12 @@ cli::Json build_one(const Model& model, const Variant& variant, FastrunCache& ca
 
 void print(const cli::Json& runs) {
     std::vector<std::vector<std::string>> rows{
-        {"model", "batch", "threads", "steps", "measured", "from cache", "seconds"}};
+        {"model", "batch", "threads", "steps", "measured", "from cache", "doubtful", "seconds"}};
     for (auto& run : runs)
         rows.push_back({run["model"], run["batch"] == 0 ? "its own" : run["batch"].dump(),
                         run["threads"].dump(), run["steps"].dump(), run["measured"].dump(),
-                        run["from_cache"].dump(), cli::format_number(run["seconds"], 2)});
+                        run["from_cache"].dump(), run["doubtful"].dump(),
+                        cli::format_number(run["seconds"], 2)});
     cli::print_table(std::cout, rows);
 }
 

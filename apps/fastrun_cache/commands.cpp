@@ -79,6 +79,7 @@ cli::Json to_json(const CacheRow& row) {
             {"workspace", m.workspace},
             {"attributes", attribute_names(m.attributes)},
             {"measured_at", row.measured_at},
+            {"doubts", m.doubts},
             {"intact", row.is_intact}};
 }
 

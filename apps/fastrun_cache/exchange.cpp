@@ -63,13 +63,15 @@ CacheRow row_of(const cli::Json& j) {
     j.at("measured_at").get_to(row.measured_at);
     row.measured.workspace = size_t(j.at("workspace").get<int64_t>());
     row.measured.attributes = attributes_of(j.at("attributes"));
+    // Earlier versions did not know what else ran beside a measurement.
+    row.measured.doubts = j.value("doubts", 1);
     return row;
 }
 
 bool is_possible(const CacheRow& row) {
     auto& m = row.measured;
     return std::isfinite(m.milliseconds) && m.milliseconds >= 0 && m.workspace <= size_t(INT64_MAX) &&
-           !m.name.empty();
+           !m.name.empty() && m.doubts >= 0;
 }
 
 std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& path) {

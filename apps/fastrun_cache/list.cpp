@@ -26,6 +26,10 @@ std::string date_of(int64_t seconds) {
     return buffer;
 }
 
+std::string remark_on(const CacheRow& row) {
+    return !row.is_intact ? "damaged" : row.measured.doubts ? "doubtful" : "";
+}
+
 // Rows of one machine and problem, the fastest first.
 std::vector<std::vector<CacheRow>> by_problem(std::vector<CacheRow> rows) {
     std::vector<std::vector<CacheRow>> groups;
@@ -41,20 +45,22 @@ std::vector<std::vector<CacheRow>> by_problem(std::vector<CacheRow> rows) {
 int list(const cli::Invocation& invocation, const ListJob& job) {
     auto groups = by_problem(job.filter.select(job.cache.open_to_read()->rows()));
     std::vector<std::vector<std::string>> table{
-        {"problem", "fastest", "ms", "algorithms", "measured", "machine"}};
+        {"problem", "fastest", "ms", "algorithms", "measured", "", "machine"}};
     cli::Json problems = cli::Json::array();
     size_t rows = 0;
     for (auto& group : groups) {
         auto& best = group.front();
         rows += group.size();
         table.push_back({best.problem, best.measured.name, cli::format_number(best.measured.milliseconds, 4),
-                         std::to_string(group.size()), date_of(best.measured_at), best.machine});
+                         std::to_string(group.size()), date_of(best.measured_at), remark_on(best),
+                         best.machine});
         problems.push_back({{"machine", best.machine},
                             {"problem", best.problem},
                             {"fastest", best.measured.name},
                             {"milliseconds", best.measured.milliseconds},
                             {"algorithms", group.size()},
-                            {"measured_at", best.measured_at}});
+                            {"measured_at", best.measured_at},
+                            {"doubts", best.measured.doubts}});
     }
     if (!groups.empty()) cli::print_table(std::cout, table, {"measured", "algorithms", "machine"});
     std::cout << cli::counted(groups.size(), "problem") << ", " << cli::counted(rows, "row") << " in "
@@ -72,7 +78,7 @@ int show(const cli::Invocation& invocation, const ListJob& job) {
             rows.push_back(to_json(row));
             table.push_back({"  " + row.measured.name, cli::format_number(row.measured.milliseconds, 4),
                              cli::format_bytes(double(row.measured.workspace)), date_of(row.measured_at),
-                             row.is_intact ? "" : "damaged"});
+                             remark_on(row)});
         }
         cli::print_table(std::cout, table, {"measured", "workspace"});
         std::cout << '\n';

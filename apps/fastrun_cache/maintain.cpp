@@ -57,11 +57,12 @@ struct PruneJob {
     CacheArgument cache;
     RowFilter filter;
     double older_than_days = -1;
-    bool other_machines = false, damaged = false, dry_run = false;
+    bool other_machines = false, damaged = false, doubtful = false, dry_run = false;
     int keep_fastest = 0;
 
     bool has_criterion() const {
-        return older_than_days >= 0 || other_machines || damaged || keep_fastest || !filter.is_empty();
+        return older_than_days >= 0 || other_machines || damaged || doubtful || keep_fastest ||
+               !filter.is_empty();
     }
 };
 
@@ -86,15 +87,17 @@ std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
     if (job.other_machines)
         std::erase_if(rows, [here = FastrunCache::machine()](auto& row) { return row.machine == here; });
     if (job.damaged) std::erase_if(rows, [](auto& row) { return row.is_intact; });
+    if (job.doubtful) std::erase_if(rows, [](auto& row) { return row.measured.doubts == 0; });
     return job.keep_fastest ? beyond_the_fastest(rows, job.keep_fastest) : rows;
 }
 
 int prune(const cli::Invocation& invocation, const PruneJob& job) {
     if (!job.has_criterion())
-        throw cli::UsageError("prune: nothing says what to remove",
-                              "give --older-than, --other-machines, --damaged, --keep-fastest or a filter");
-    job.cache.open_to_read();
-    auto cache = job.cache.open_to_write();
+        throw cli::UsageError(
+            "prune: nothing says what to remove",
+            "give --older-than, --other-machines, --damaged, --doubtful, --keep-fastest or a filter");
+    auto cache = job.cache.open_to_read();
+    if (!job.dry_run) cache = job.cache.open_to_write();
     auto rows = rows_to_prune(job, *cache);
     if (!job.dry_run && cache->remove(rows)) cache->compact();
     std::cout << cli::counted(rows.size(), "row") << (job.dry_run ? " would be removed" : " removed") << '\n';
@@ -134,6 +137,7 @@ void add_prune(cli::App& app) {
     command.add_flag("--other-machines", job->other_machines,
                      "Of other processors, instruction sets or library versions than here");
     command.add_flag("--damaged", job->damaged, "Not as they were written");
+    command.add_flag("--doubtful", job->doubtful, "Measured beside other work, so that they are not trusted");
     command.add_option("--keep-fastest", job->keep_fastest, "All but the N fastest of each problem")
         ->check(cli::whole_number(1, 1'000'000))
         ->type_name("N");

@@ -220,6 +220,7 @@ Json algorithms_json(const Program& program) {
                         {"compute", name_of(step.compute)},
                         {"source", name_of(step.source)},
                         {"measured_ms", step.milliseconds},
+                        {"doubtful", step.is_doubtful},
                         {"workspace", step.workspace}});
     return list;
 }

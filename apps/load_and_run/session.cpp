@@ -73,7 +73,8 @@ void Session::open_cache() {
     if (o.cache.empty() && !o.measures() && !options_.checks.require_cache) return;
     auto& key = o.cache_key.are_given() ? o.cache_key : options_.run.model.keys.key;
     std::string path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
-    cache_ = cli::open_cache(path, key, cli::CacheUse::tolerant, o.cache_key.are_given());
+    auto use = o.measures() ? cli::CacheUse::tolerant : cli::CacheUse::look_up;
+    cache_ = cli::open_cache(path, key, use, o.cache_key.are_given());
 }
 
 // The passes ahead of time, all but the choice of layouts, which depends on shapes.

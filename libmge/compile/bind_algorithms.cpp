@@ -18,10 +18,13 @@ const std::string* known_algorithm(const Node& node, const CompileOptions& optio
     return nullptr;
 }
 
-Choice choose(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
+NodeProblem problem_of(const Graph& graph, const Node& node, const CompileOptions& options) {
     bool packs = options.graph_opt.weight_preprocess.value_or(true);
-    NodeProblem problem(*node.op, node.params, operands_of(graph, node, packs), options.threads,
-                        options.precision);
+    return {*node.op, node.params, operands_of(graph, node, packs), options.threads, options.precision};
+}
+
+Choice choose(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
+    NodeProblem problem = problem_of(graph, node, options);
     if (auto* known = known_algorithm(node, options); known && how.forced.empty()) {
         SelectOptions same = how;
         same.forced = *known;
@@ -37,12 +40,18 @@ Choice choose(const Graph& graph, const Node& node, const CompileOptions& option
     return problem.choose(how);
 }
 
-Choice bind(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
+// A lack of memory is told with the node at which it showed.
+template <class Fn>
+auto at_node(const Graph& graph, const Node& node, Fn&& fn) {
     try {
-        return choose(graph, node, options, how);
+        return fn();
     } catch (const MemoryError& e) {
         throw MemoryError(text(operator_text(graph, node), ": ", e.what()));
     }
+}
+
+Choice bind(const Graph& graph, const Node& node, const CompileOptions& options, const SelectOptions& how) {
+    return at_node(graph, node, [&] { return choose(graph, node, options, how); });
 }
 
 // Exactly the named algorithms; a step without a name chooses by itself.
@@ -68,17 +77,37 @@ std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, con
     return choices;
 }
 
-// What is left for a step's workspace when the arena may not grow beyond `limit`.
-std::vector<size_t> workspace_limits(const Schedule& schedule, const std::vector<Choice>& heuristic,
-                                     double factor) {
-    auto all = arena_blocks(schedule, heuristic);
-    auto live = live_bytes(all.blocks);
+// What the heuristic's choice for a node needs. Times that are measured for it tell that without preparing
+// it; they are measured here, when they may be, as they are needed next.
+size_t heuristic_workspace(const Graph& graph, const Node& node, const CompileOptions& options) {
+    SelectOptions heuristic = options.select;
+    heuristic.profile = false;
+    if (!known_algorithm(node, options)) {
+        NodeProblem problem = problem_of(graph, node, options);
+        at_node(graph, node, [&] { return problem.find_cost(options.select); });
+        if (auto workspace = problem.find_heuristic_workspace(heuristic)) return *workspace;
+    }
+    return bind(graph, node, options, heuristic).prepared.workspace();
+}
+
+// What is left for a step's workspace when the arena may not grow beyond the options' factor.
+std::vector<size_t> workspace_limits(const Graph& graph, const Schedule& schedule,
+                                     const CompileOptions& options) {
+    std::vector<size_t> workspaces;
+    for (auto& step : schedule.steps) {
+        auto& node = graph.node(step.node);
+        workspaces.push_back(step.is_dynamic ? 0 : heuristic_workspace(graph, node, options));
+        if (options.progress)
+            options.progress(
+                {"measuring algorithms", workspaces.size(), schedule.steps.size(), node.op->name});
+    }
+    auto live = live_bytes(arena_blocks(schedule, workspaces).blocks);
     live.resize(schedule.steps.size());
     size_t bound = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
-    auto allowed = size_t(double(bound) * factor);
+    auto allowed = size_t(double(bound) * options.workspace_factor);
     std::vector<size_t> limits;
     for (size_t i = 0; i < schedule.steps.size(); ++i) {
-        size_t without = live[i] - align_up(heuristic[i].prepared.workspace());
+        size_t without = live[i] - align_up(workspaces[i]);
         limits.push_back(allowed > without ? (allowed - without) / arena_alignment * arena_alignment : 0);
     }
     return limits;
@@ -88,46 +117,34 @@ std::vector<size_t> workspace_limits(const Schedule& schedule, const std::vector
 
 std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule,
                                     const CompileOptions& options, const Bound& bound) {
-    auto bind_all = [&](auto&& options_of, bool is_final) {
-        std::vector<Choice> choices;
-        for (size_t i = 0; i < schedule.steps.size(); ++i) {
-            auto& step = schedule.steps[i];
-            choices.push_back(step.is_dynamic ? Choice{}
-                                              : bind(graph, graph.node(step.node), options, options_of(i)));
-            if (!is_final) continue;
-            bound(i, choices.back().prepared);
-            if (options.progress)
-                options.progress(
-                    {"choosing algorithms", i + 1, schedule.steps.size(), graph.node(step.node).op->name});
-        }
-        return choices;
-    };
     if (!options.algorithms.empty()) return bind_named(graph, schedule, options, bound);
-    SelectOptions how = options.select;
+    std::vector<size_t> limits;
     // Limits that follow from the plan would depend on the batch.
-    if (!how.profile || how.same_between_batches) return bind_all([&](size_t) { return how; }, true);
-
-    SelectOptions heuristic = how;
-    heuristic.profile = false;
-    auto limits = workspace_limits(schedule, bind_all([&](size_t) { return heuristic; }, false),
-                                   options.workspace_factor);
-    auto limited = [&](size_t i) {
-        SelectOptions result = how;
-        result.workspace_limit = std::min(how.workspace_limit, limits[i]);
-        return result;
-    };
-    return bind_all(limited, true);
+    if (options.select.profile && !options.select.same_between_batches)
+        limits = workspace_limits(graph, schedule, options);
+    std::vector<Choice> choices;
+    for (size_t i = 0; i < schedule.steps.size(); ++i) {
+        auto& step = schedule.steps[i];
+        SelectOptions how = options.select;
+        if (!limits.empty()) how.workspace_limit = std::min(how.workspace_limit, limits[i]);
+        choices.push_back(step.is_dynamic ? Choice{} : bind(graph, graph.node(step.node), options, how));
+        bound(i, choices.back().prepared);
+        if (options.progress)
+            options.progress(
+                {"choosing algorithms", i + 1, schedule.steps.size(), graph.node(step.node).op->name});
+    }
+    return choices;
 }
 
-ArenaBlocks arena_blocks(const Schedule& schedule, const std::vector<Choice>& choices) {
+ArenaBlocks arena_blocks(const Schedule& schedule, const std::vector<size_t>& workspaces) {
     ArenaBlocks result;
     for (auto& buffer : schedule.buffers) {
         bool in_arena = buffer.kind == Buffer::Kind::arena;
         result.buffer_block.push_back(in_arena ? int(result.blocks.size()) : -1);
         if (in_arena) result.blocks.push_back({buffer.bytes, buffer.first, buffer.last});
     }
-    for (size_t i = 0; i < choices.size(); ++i) {
-        size_t bytes = choices[i].algorithm ? choices[i].prepared.workspace() : 0;
+    for (size_t i = 0; i < workspaces.size(); ++i) {
+        size_t bytes = workspaces[i];
         result.workspace_block.push_back(bytes ? int(result.blocks.size()) : -1);
         if (bytes) result.blocks.push_back({bytes, int(i), int(i)});
     }

@@ -27,6 +27,6 @@ struct ArenaBlocks {
     std::vector<MemoryBlock> blocks;
     std::vector<int> buffer_block, workspace_block;
 };
-ArenaBlocks arena_blocks(const Schedule& schedule, const std::vector<Choice>& choices);
+ArenaBlocks arena_blocks(const Schedule& schedule, const std::vector<size_t>& workspaces);
 
 }  // namespace mge

@@ -17,6 +17,7 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/kernel/fastrun_cache.h"
+#include "libmge/kernel/lookups.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -134,6 +135,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
         own_cache = FastrunCache::in_memory();
         options_.select.cache = own_cache.get();
     }
+    Lookups lookups;
+    options_.select.lookups = &lookups;
     auto endpoints = find_endpoints(graph, options_.opr_attribute.sublinear_memory_endpoint);
     if (options_.level < 0) {
         std::vector<PassStage> stages;
@@ -162,6 +165,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     // None of them outlives the compilation: cache and observer belong to the caller.
     options_.progress = nullptr;
     options_.select.cache = nullptr;
+    options_.select.lookups = nullptr;
     options_.select.profile = false;
     checks_first_run_ = options_.var_sanity_check_first_run;
     if (options_.allocate_static_mem_after_graph_compile && memory_.plan)
@@ -248,7 +252,9 @@ Location CompiledProgram::place(const Buffer& buffer, const Location& in_plan) {
 }
 
 void CompiledProgram::place_buffers(const std::vector<Choice>& choices) {
-    auto blocks = arena_blocks(schedule_, choices);
+    std::vector<size_t> workspaces;
+    for (auto& choice : choices) workspaces.push_back(choice.algorithm ? choice.prepared.workspace() : 0);
+    auto blocks = arena_blocks(schedule_, workspaces);
     MemoryPlan plan;
     if (options_.force_dynamic_alloc) {
         blocks_ = blocks.blocks;
@@ -321,6 +327,7 @@ void CompiledProgram::make_step_reports() {
             report.algorithm = step.choice.candidate.name;
             report.source = step.choice.source;
             report.milliseconds = step.choice.milliseconds;
+            report.is_doubtful = step.choice.is_doubtful;
             report.workspace = step.choice.prepared.workspace();
             report.problem = step.choice.problem;
             if (step.workspace.kind == Location::Kind::arena) report.workspace_offset = step.workspace.at;

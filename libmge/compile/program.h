@@ -20,7 +20,8 @@ struct StepReport {
     std::string name;  // node_label(): what every tool calls it
     std::string algorithm;
     ChoiceSource source = ChoiceSource::heuristic;
-    double milliseconds = 0;                     // as measured by fast-run; 0 when it was not
+    double milliseconds = 0;   // as measured by fast-run; 0 when it was not
+    bool is_doubtful = false;  // measured beside other work, so that the time is not trusted
     size_t workspace = 0, workspace_offset = 0;  // bytes, and where they lie in the arena
     // The operators of the source graph whose work the step does: several for a fusion, none for what the
     // passes added (a reorder).

@@ -16,6 +16,23 @@ constexpr int busy_timeout_ms = 30'000;
 // Bytes of a text or of a whole row: those that a cache holds are a few thousand long.
 constexpr int longest_value = 1 << 24;
 
+// For a file that nobody changes: SQLite then wants neither locks nor files beside it.
+std::string uri_of_immutable(const std::string& path) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string uri = path.starts_with('/') ? "file://" : "file:";
+    for (char c : path) {
+        auto byte = static_cast<unsigned char>(c);
+        if (c == '?' || c == '#' || c == '%' || byte <= ' ' || byte >= 127) {
+            uri += '%';
+            uri += digits[byte >> 4];
+            uri += digits[byte & 15];
+        } else {
+            uri += c;
+        }
+    }
+    return uri + "?immutable=1";
+}
+
 }  // namespace
 
 std::mutex& sqlite_mutex() {
@@ -58,9 +75,15 @@ std::string Statement::text(int column) const {
 }
 
 Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
+    open(path_, mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+    // Readers of a write-ahead log have to write beside the file, too.
+    if (mode == Mode::read && !can_be_read())
+        open(uri_of_immutable(path_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+void Database::open(const std::string& name, int flags) {
     sqlite3* opened = nullptr;
-    int flags = mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-    int code = sqlite3_open_v2(path_.c_str(), &opened, flags, nullptr);
+    int code = sqlite3_open_v2(name.c_str(), &opened, flags, nullptr);
     db_.reset(opened);
     if (code != SQLITE_OK) fail();
     sqlite3_busy_timeout(opened, busy_timeout_ms);
@@ -70,6 +93,12 @@ Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
         sqlite3_db_config(opened, option, 0, nullptr);
     sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, longest_value);
+}
+
+bool Database::can_be_read() const {
+    int code =
+        sqlite3_exec(db_.get(), "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr) & 0xff;
+    return code != SQLITE_CANTOPEN && code != SQLITE_READONLY;
 }
 
 Database::Database(std::span<const std::byte> file, std::string label) : Database(":memory:", Mode::write) {
@@ -118,6 +147,12 @@ Statement Database::prepare(const char* sql) const {
     sqlite3_stmt* statement = nullptr;
     if (sqlite3_prepare_v2(db_.get(), sql, -1, &statement, nullptr) != SQLITE_OK) fail();
     return {*this, statement};
+}
+
+Statement& Database::reused(const std::string& sql) {
+    auto& statement = reused_[sql];
+    if (!statement) statement = std::make_unique<Statement>(prepare(sql.c_str()));
+    return *statement;
 }
 
 }  // namespace mge

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -47,6 +48,8 @@ private:
 
 class Database {
 public:
+    // `read` needs the right to read the file and nothing else: where nothing may be written beside it, it is
+    // read as it is.
     enum class Mode { write, read };
     // ModelError when it is no database or damaged, UserError when it cannot be opened or made; both name it.
     Database(std::string path, Mode mode);
@@ -60,6 +63,8 @@ public:
     std::vector<std::byte> bytes() const;
     void execute(const std::string& sql);
     Statement prepare(const char* sql) const;
+    // The same, prepared at the first call and kept; whoever used it resets it.
+    Statement& reused(const std::string& sql);
     int changes() const { return sqlite3_changes(db_.get()); }
     sqlite3* handle() const { return db_.get(); }
     [[noreturn]] void fail() const;  // with SQLite's last message
@@ -70,7 +75,11 @@ private:
         void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
     };
     std::string path_;
+    void open(const std::string& name, int flags);
+    bool can_be_read() const;
+
     std::unique_ptr<sqlite3, Close> db_;
+    std::map<std::string, std::unique_ptr<Statement>> reused_;
 };
 
 // All that happens in its life is stored, or nothing: without commit() it is undone.

@@ -19,7 +19,7 @@
 namespace mge {
 namespace {
 
-constexpr int schema_version = 2;
+constexpr int schema_version = 3;
 
 constexpr const char* schema = R"(
 CREATE TABLE IF NOT EXISTS measurement (
@@ -30,13 +30,14 @@ CREATE TABLE IF NOT EXISTS measurement (
     workspace INTEGER NOT NULL,   -- bytes
     attributes INTEGER NOT NULL,
     measured_at INTEGER NOT NULL, -- seconds since 1970
+    doubts INTEGER NOT NULL,      -- searches in a row that could not trust the time; 0: it is trusted
     checksum INTEGER NOT NULL,    -- of all of the above
     PRIMARY KEY (machine, problem, algorithm)
 ) WITHOUT ROWID;
 )";
 constexpr const char* columns =
-    "SELECT machine, problem, algorithm, milliseconds, workspace, attributes, measured_at, checksum FROM "
-    "measurement ";
+    "SELECT machine, problem, algorithm, milliseconds, workspace, attributes, measured_at, doubts, checksum "
+    "FROM measurement ";
 
 int64_t pack(const Attributes& a) {
     return a.reproducible | a.naive << 1 | a.accuracy_depends_on_batch << 2 | a.usable_depends_on_shape << 3 |
@@ -46,7 +47,7 @@ Attributes unpack(int64_t bits) {
     return {bool(bits & 1), bool(bits & 2), bool(bits & 4), bool(bits & 8), bool(bits & 16)};
 }
 
-int64_t checksum_of(const CacheRow& row) {
+int64_t checksum_of(const CacheRow& row, bool with_doubts = true) {
     auto& m = row.measured;
     std::string all = row.machine + '\0' + row.problem + '\0' + m.name + '\0';
     auto append = [&](auto number) { all.append(reinterpret_cast<const char*>(&number), sizeof number); };
@@ -54,18 +55,20 @@ int64_t checksum_of(const CacheRow& row) {
     append(int64_t(m.workspace));
     append(pack(m.attributes));
     append(row.measured_at);
+    if (with_doubts) append(int64_t(m.doubts));
     return int64_t(checksum(all));
 }
 
 CacheRow row_of(const Statement& s) {
     CacheRow row{s.text(0),
                  s.text(1),
-                 {s.text(2), s.real(3), size_t(s.integer(4)), unpack(s.integer(5))},
+                 {s.text(2), s.real(3), size_t(s.integer(4)), unpack(s.integer(5)), int(s.integer(7))},
                  s.integer(6)};
     auto& m = row.measured;
-    row.is_intact = s.integer(7) == checksum_of(row) && s.integer(5) == pack(m.attributes) &&
+    if (m.doubts) m.doubted_at = row.measured_at;
+    row.is_intact = s.integer(8) == checksum_of(row) && s.integer(5) == pack(m.attributes) &&
                     std::isfinite(m.milliseconds) && m.milliseconds >= 0 && s.integer(4) >= 0 &&
-                    !m.name.empty();
+                    !m.name.empty() && m.doubts >= 0 && m.doubts == s.integer(7);
     return row;
 }
 
@@ -74,7 +77,7 @@ void insert(Statement& statement, const CacheRow& row) {
     statement.reset();
     statement.bind(1, row.machine).bind(2, row.problem).bind(3, m.name).bind(4, m.milliseconds);
     statement.bind(5, int64_t(m.workspace)).bind(6, pack(m.attributes)).bind(7, row.measured_at);
-    statement.bind(8, checksum_of(row)).step();
+    statement.bind(8, int64_t(m.doubts)).bind(9, checksum_of(row)).step();
 }
 
 int version_of(Database& db) {
@@ -83,32 +86,69 @@ int version_of(Database& db) {
     return int(query.integer(0));
 }
 
+// Formats 1 and 2 did not know what else ran beside a measurement, so their times are doubted.
+constexpr int doubts_of_old_formats = 1;
+
 // Format 1 had neither time nor checksum.
 void import_first_format(Database& db) {
     auto old = db.prepare(
         "SELECT machine, problem, algorithm, milliseconds, workspace, attributes FROM algorithm_time");
-    auto added = db.prepare("INSERT OR IGNORE INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    auto added = db.prepare("INSERT OR IGNORE INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     while (old.step())
         insert(added, {old.text(0),
                        old.text(1),
-                       {old.text(2), old.real(3), size_t(old.integer(4)), unpack(old.integer(5))},
-                       int64_t(std::time(nullptr))});
+                       {old.text(2), old.real(3), size_t(old.integer(4)), unpack(old.integer(5)),
+                        doubts_of_old_formats},
+                       0});
     db.execute("DROP TABLE algorithm_time");
+}
+
+// A row of format 2 with the checksum that it had; nullopt when it is damaged.
+std::optional<CacheRow> row_of_second_format(const Statement& s) {
+    CacheRow row{s.text(0),
+                 s.text(1),
+                 {s.text(2), s.real(3), size_t(s.integer(4)), unpack(s.integer(5)), doubts_of_old_formats},
+                 s.integer(6)};
+    if (s.integer(7) != checksum_of(row, false) || s.integer(5) != pack(row.measured.attributes))
+        return std::nullopt;
+    return row;
+}
+
+// Damaged rows stay so: their checksum fits neither.
+void import_second_format(Database& db) {
+    std::vector<CacheRow> intact;
+    {
+        auto old = db.prepare(
+            "SELECT machine, problem, algorithm, milliseconds, workspace, attributes, measured_at, checksum "
+            "FROM measurement");
+        while (old.step())
+            if (auto row = row_of_second_format(old)) intact.push_back(std::move(*row));
+    }
+    db.execute("ALTER TABLE measurement RENAME TO second_format");
+    db.execute(schema);
+    db.execute(
+        text("INSERT INTO measurement SELECT machine, problem, algorithm, milliseconds, workspace, "
+             "attributes, measured_at, ",
+             doubts_of_old_formats, ", checksum FROM second_format"));
+    db.execute("DROP TABLE second_format");
+    auto renewed = db.prepare("INSERT OR REPLACE INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    for (auto& row : intact) insert(renewed, row);
 }
 
 void make_schema(Database& db) {
     if (version_of(db) == schema_version) return;
     Transaction transaction(db);
     int found = version_of(db);  // another process may have been quicker
+    if (found == 2) import_second_format(db);
     db.execute(schema);
     if (found == 1) import_first_format(db);
     db.execute(text("PRAGMA user_version=", schema_version));
     transaction.commit();
 }
 
-void check_version(Database& db, const std::string& path, bool may_upgrade) {
+void check_version(Database& db, const std::string& path) {
     int found = version_of(db);
-    if (found == schema_version || (may_upgrade && (found == 0 || found == 1))) return;
+    if (found >= 0 && found <= schema_version) return;
     throw ModelError(
         text("fast-run cache '", path, "' has format ", found, ", this program reads ", schema_version));
 }
@@ -125,37 +165,55 @@ void enter_wal_mode(Database& db) {
     db.fail();
 }
 
+// Opening a pipe would wait for its other end, and what is behind a device is nobody's cache.
+void require_ordinary_file(const std::string& path) {
+    std::error_code unknown;  // opening it tells it better
+    auto status = std::filesystem::status(path, unknown);
+    if (unknown || !std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;
+    throw UserError(text("fast-run cache '", path, "' is a ",
+                         std::filesystem::is_directory(status) ? "folder" : "pipe or device",
+                         ", no file; give the name of a file"));
+}
+
 std::unique_ptr<Database> connect_to_write(const std::string& path) {
+    require_ordinary_file(path);
     auto db = std::make_unique<Database>(path, Database::Mode::write);
-    check_version(*db, path, true);
+    check_version(*db, path);
     enter_wal_mode(*db);
     db->execute("PRAGMA synchronous=NORMAL");
     make_schema(*db);
     return db;
 }
 
-std::unique_ptr<Database> connect_to_read(const std::string& path) {
-    auto db = std::make_unique<Database>(path, Database::Mode::read);
-    check_version(*db, path, false);
-    return db;
-}
-
 // A database in memory that begins as a copy of these bytes.
 std::unique_ptr<Database> connect_to_bytes(std::span<const std::byte> file, const std::string& label) {
     auto db = std::make_unique<Database>(file, label);
-    check_version(*db, label, true);
+    check_version(*db, label);
     make_schema(*db);
     return db;
+}
+
+// Older formats are read as a copy in memory, which is brought to this one.
+std::unique_ptr<Database> connect_to_read(const std::string& path) {
+    require_ordinary_file(path);
+    auto db = std::make_unique<Database>(path, Database::Mode::read);
+    check_version(*db, path);
+    if (version_of(*db) == schema_version) return db;
+    return connect_to_bytes(db->bytes(), path);
 }
 
 void put(Database& db, std::span<const CacheRow> rows, bool keep_newer) {
     Transaction transaction(db);
     std::string sql =
-        "INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO UPDATE SET milliseconds = excluded.milliseconds, "
         "workspace = excluded.workspace, attributes = excluded.attributes, "
-        "measured_at = excluded.measured_at, checksum = excluded.checksum";
-    if (keep_newer) sql += " WHERE excluded.measured_at > measurement.measured_at";
+        "measured_at = excluded.measured_at, doubts = excluded.doubts, checksum = excluded.checksum";
+    // What is trusted comes before what is not, then the newer.
+    if (keep_newer)
+        sql +=
+            " WHERE (excluded.doubts = 0, excluded.measured_at) > "
+            "(measurement.doubts = 0, measurement.measured_at)";
     auto statement = db.prepare(sql.c_str());
     for (auto& row : rows) insert(statement, row);
     transaction.commit();
@@ -171,6 +229,18 @@ void erase(Database& db, std::span<const CacheRow> rows) {
     }
     transaction.commit();
 }
+
+// Ends what a statement reads, or nobody could write.
+class Reset {
+public:
+    explicit Reset(Statement& statement) : statement_(statement) {}
+    ~Reset() { statement_.reset(); }
+    Reset(const Reset&) = delete;
+    Reset& operator=(const Reset&) = delete;
+
+private:
+    Statement& statement_;
+};
 
 }  // namespace
 
@@ -206,6 +276,20 @@ std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& pat
             log_warning(text(cannot_write.what(), "; going on without it"));
             cache = in_memory();
         }
+    }
+    cache->is_tolerant_ = true;
+    return cache;
+}
+
+std::unique_ptr<FastrunCache> FastrunCache::open_to_look_up(const std::string& path) {
+    std::unique_ptr<FastrunCache> cache;
+    std::error_code unknown;  // opening it tells it better
+    try {
+        bool is_there = std::filesystem::exists(path, unknown) || unknown;
+        cache = is_there ? open_read_only(path) : in_memory();
+    } catch (const Error& cannot_read) {
+        log_warning(text(cannot_read.what(), "; going on without it"));
+        cache = in_memory();
     }
     cache->is_tolerant_ = true;
     return cache;
@@ -247,8 +331,10 @@ void FastrunCache::warn(const std::exception& failure) {
 }
 
 std::vector<Measurement> FastrunCache::find_intact(const Problem& problem) {
-    auto query = connection_.get().prepare(
-        text(columns, "WHERE machine = ? AND problem = ? ORDER BY milliseconds, algorithm").c_str());
+    static const std::string sql =
+        text(columns, "WHERE machine = ? AND problem = ? ORDER BY milliseconds, algorithm");
+    Statement& query = connection_.get().reused(sql);
+    Reset at_the_end(query);
     query.bind(1, machine(problem.device)).bind(2, problem.key());
     std::vector<Measurement> result;
     while (query.step()) {

@@ -50,6 +50,8 @@ public:
     // that cannot be read is left alone and replaced by an empty one in memory; find() and store() do not
     // throw. One warning says what happened.
     static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path);
+    // The same for work that stores nothing: it is never written, and may be missing.
+    static std::unique_ptr<FastrunCache> open_to_look_up(const std::string& path);
     static std::unique_ptr<FastrunCache> in_memory();
     // The bytes of such a file, e.g. of one that was decrypted, copied into memory; what is stored stays
     // there. `label` stands for the path.

@@ -2,28 +2,23 @@
 #include "libmge/kernel/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <memory>
 #include <tuple>
 
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
+#include "libmge/kernel/contest.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/lookups.h"
 
 namespace mge {
 namespace {
 
 // Caches see this much foreign data between two runs of a candidate, as they would inside a network.
-constexpr size_t eviction_bytes = size_t(4) << 20;
-constexpr int finalists_runs = 7;
-constexpr double finalist_factor = 1.5;  // survivors of the first stage: within this factor of the best
-constexpr double hopeless_factor = 4;    // two runs this much slower than the best: no more
-constexpr double absurd_factor = 40;     // one run this much slower: no second one
-
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
+constexpr int64_t eviction_bytes = int64_t(4) << 20;
 
 // Buffers filled with plausible data: random floats in [-1, 1), zeros for integers (valid as indices).
 class Scratch {
@@ -35,19 +30,23 @@ public:
         }
         for (auto& spec : problem.outputs) outputs_.push_back(buffer(spec.bytes()));
     }
-    void evict() {
-        if (!evictor_) evictor_ = device({}).allocate(eviction_bytes);
-        std::memset(evictor_->data, 1, eviction_bytes);
+    // By all threads: each has caches of its own, and none sleeps when the next run begins.
+    void evict(int threads) {
+        if (!evictor_) evictor_ = device({}).allocate(size_t(eviction_bytes));
+        constexpr int64_t page = 4096;
+        auto* bytes = static_cast<char*>(evictor_->data);
+        par_for(threads, eviction_bytes / page, 1, [&](int64_t begin, int64_t end) {
+            std::memset(bytes + begin * page, 1, size_t((end - begin) * page));
+        });
     }
-    double time(const Algorithm& algorithm, const Prepared& prepared, const Problem& problem) {
-        if (prepared.workspace() > workspace_bytes_) {
-            workspace_ = device(problem.device).allocate(prepared.workspace());
-            workspace_bytes_ = prepared.workspace();
-        }
-        Launch launch{inputs_, outputs_, workspace_ ? workspace_->data : nullptr, problem.threads};
-        auto start = std::chrono::steady_clock::now();
-        algorithm.run(prepared, launch);
-        return milliseconds_since(start);
+    void prepare_for(const Prepared& prepared, const Problem& problem) {
+        if (prepared.workspace() <= workspace_bytes_) return;
+        workspace_ = device(problem.device).allocate(prepared.workspace());
+        workspace_bytes_ = prepared.workspace();
+    }
+    void run(const Algorithm& algorithm, const Prepared& prepared, const Problem& problem) {
+        algorithm.run(prepared,
+                      {inputs_, outputs_, workspace_ ? workspace_->data : nullptr, problem.threads});
     }
 
 private:
@@ -78,28 +77,8 @@ private:
 struct Contestant {
     const NamedCandidate* named;
     Prepared prepared;
-    std::vector<double> times;
-    // The lower quartile: what else runs on the machine only ever makes a run slower.
-    double typical() const {
-        auto sorted = times;
-        size_t quarter = sorted.size() / 4;
-        std::nth_element(sorted.begin(), sorted.begin() + long(quarter), sorted.end());
-        return sorted[quarter];
-    }
+    std::optional<ContestResult> result;
 };
-
-CostSource cold_cost(Scratch& scratch) {
-    return [&scratch](const Problem& problem, const Algorithm& algorithm, const Prepared& prepared,
-                      double best) -> std::optional<double> {
-        scratch.evict();
-        double first = scratch.time(algorithm, prepared, problem);
-        if (first > absurd_factor * best) return std::nullopt;
-        scratch.evict();
-        double faster = std::min(first, scratch.time(algorithm, prepared, problem));
-        if (faster > hopeless_factor * best) return std::nullopt;
-        return faster;
-    };
-}
 
 std::vector<Contestant> prepare_all(const std::vector<NamedCandidate>& candidates, const Problem& problem,
                                     std::span<const void* const> constants, const SelectOptions& options,
@@ -114,40 +93,61 @@ std::vector<Contestant> prepare_all(const std::vector<NamedCandidate>& candidate
     return result;
 }
 
+void feed_costs(std::vector<Contestant>& contestants, const Problem& problem, const CostSource& source) {
+    double best = std::numeric_limits<double>::infinity();
+    for (auto& c : contestants)
+        if (auto time = source(problem, *c.named->algorithm, c.prepared, best)) {
+            c.result = {*time};
+            best = std::min(best, *time);
+        }
+}
+
+void time_all(std::vector<Contestant>& contestants, const Problem& problem,
+              std::span<const void* const> constants, Witness& witness) {
+    if (contestants.empty()) return;
+    Scratch scratch(problem, constants);
+    auto ready = [&](size_t i) {
+        scratch.prepare_for(contestants[i].prepared, problem);
+        scratch.evict(problem.threads);
+    };
+    auto run = [&](size_t i) {
+        scratch.run(*contestants[i].named->algorithm, contestants[i].prepared, problem);
+    };
+    auto results = contest({contestants.size(), ready, run}, witness);
+    for (size_t i = 0; i < results.size(); ++i) contestants[i].result = results[i];
+}
+
 }  // namespace
+
+void sort_by_time(std::vector<Measurement>& measured) {
+    std::ranges::sort(measured, {}, [](const Measurement& m) { return std::tie(m.milliseconds, m.name); });
+}
 
 std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& candidates,
                                             const Problem& problem, std::span<const void* const> constants,
                                             const SelectOptions& options) {
     auto contestants = prepare_all(candidates, problem, constants, options, false);
     if (contestants.empty()) contestants = prepare_all(candidates, problem, constants, options, true);
-    Scratch scratch(problem, constants);
-    CostSource measure = options.measure ? options.measure : cold_cost(scratch);
-
-    double best = std::numeric_limits<double>::infinity();
-    for (auto& c : contestants)
-        if (auto time = measure(problem, *c.named->algorithm, c.prepared, best)) {
-            c.times.push_back(*time);
-            best = std::min(best, *time);
-        }
-    std::erase_if(contestants, [&](auto& c) { return c.times.empty(); });
-    bool injected = bool(options.measure);
-    for (int run = 0; run < finalists_runs && !injected; ++run)
-        for (auto& c : contestants) {
-            if (c.times.front() > finalist_factor * best) continue;
-            scratch.evict();
-            c.times.push_back(scratch.time(*c.named->algorithm, c.prepared, problem));
-        }
+    if (options.measure)
+        feed_costs(contestants, problem, options.measure);
+    else if (options.lookups)
+        time_all(contestants, problem, constants, options.lookups->witness(problem.threads));
+    else
+        time_all(contestants, problem, constants, *system_witness(problem.threads));
 
     std::vector<Measurement> result;
-    for (auto& c : contestants)
-        result.push_back(
-            {c.named->candidate.name, c.typical(), c.prepared.workspace(), c.named->candidate.attributes});
-    // Equal times in the cache's order, so that what is found there is what was measured.
-    std::ranges::sort(result, {}, [](const Measurement& m) { return std::tie(m.milliseconds, m.name); });
+    for (auto& c : contestants) {
+        if (!c.result) continue;
+        bool is_doubtful = c.result->is_doubtful;
+        result.push_back({c.named->candidate.name, c.result->milliseconds, c.prepared.workspace(),
+                          c.named->candidate.attributes, is_doubtful ? 1 : 0,
+                          is_doubtful ? int64_t(std::time(nullptr)) : 0});
+    }
+    sort_by_time(result);
     if (log_enabled(LogChannel::fastrun))
         for (auto& m : result)
-            log_line(LogChannel::fastrun, text(problem.key(), ": ", m.name, ' ', m.milliseconds, " ms"));
+            log_line(LogChannel::fastrun, text(problem.key(), ": ", m.name, ' ', m.milliseconds, " ms",
+                                               m.doubts ? ", doubtful: the machine is busy" : ""));
     return result;
 }
 

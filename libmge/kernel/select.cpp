@@ -5,6 +5,7 @@
 
 #include "libmge/base/log.h"
 #include "libmge/kernel/fastrun_cache.h"
+#include "libmge/kernel/lookups.h"
 #include "libmge/kernel/measure.h"
 #include "libmge/kernel/other_batch.h"
 
@@ -36,17 +37,28 @@ std::string why_missing(KernelList list, const std::vector<NamedCandidate>& cand
 }
 
 Choice finish(const NamedCandidate& named, const Problem& problem, std::span<const void* const> constants,
-              ChoiceSource source, double milliseconds) {
-    Choice choice{named.algorithm, named.candidate, {}, source, milliseconds, problem.key()};
+              ChoiceSource source, const Measurement& measured) {
+    Choice choice{named.algorithm,       named.candidate,     {},           source,
+                  measured.milliseconds, measured.doubts > 0, problem.key()};
     choice.prepared = named.algorithm->prepare({problem, choice.candidate, constants});
     return choice;
+}
+
+std::vector<NamedCandidate> candidates_for(KernelList list, const Problem& problem,
+                                           const SelectOptions& options) {
+    return options.lookups ? options.lookups->candidates(list, problem, problem.key())
+                           : list_candidates(list, problem);
+}
+
+bool has_only_naive(const std::vector<NamedCandidate>& candidates) {
+    return std::ranges::all_of(candidates, [](auto& c) { return c.candidate.attributes.naive; });
 }
 
 std::optional<Choice> choose_first(const std::vector<NamedCandidate>& candidates, const Problem& problem,
                                    std::span<const void* const> constants, const SelectOptions& options) {
     for (auto& named : candidates) {
         if (!options.accepts(named.candidate.attributes)) continue;
-        Choice choice = finish(named, problem, constants, ChoiceSource::heuristic, 0);
+        Choice choice = finish(named, problem, constants, ChoiceSource::heuristic, {});
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
         if (log_enabled(LogChannel::dispatch))
             log_line(LogChannel::dispatch, text(problem.op, ": skip ", named.candidate.name, " (workspace ",
@@ -55,23 +67,46 @@ std::optional<Choice> choose_first(const std::vector<NamedCandidate>& candidates
     return std::nullopt;
 }
 
-// The fastest of `measured` that still exists, fits and has the wanted attributes.
-std::optional<Choice> choose_measured(const std::vector<Measurement>& measured,
-                                      const std::vector<NamedCandidate>& candidates, const Problem& problem,
-                                      std::span<const void* const> constants, const SelectOptions& options,
-                                      ChoiceSource source) {
+bool fits(const Measurement& m, const SelectOptions& options) {
+    return options.accepts(m.attributes) && m.workspace <= options.workspace_limit;
+}
+
+Cost cost_of(const Measurement& m) { return {m.milliseconds, m.doubts ? m.milliseconds : 0}; }
+
+// A measured candidate that exists here.
+struct Known {
+    const Measurement* measured;
+    const NamedCandidate* named;
+};
+
+// Those that the options accept, the one to take first: what the heuristic prefers stays unless another is
+// surely faster.
+std::vector<Known> in_order(const std::vector<Measurement>& measured,
+                            const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                            const SelectOptions& options) {
+    std::vector<Known> known;
     for (auto& m : measured) {
-        if (!options.accepts(m.attributes) || m.workspace > options.workspace_limit) continue;
-        auto it = std::find_if(candidates.begin(), candidates.end(),
-                               [&](const NamedCandidate& c) { return c.candidate.name == m.name; });
-        if (it == candidates.end()) {
+        if (!fits(m, options)) continue;
+        auto it = std::ranges::find(
+            candidates, m.name, [](auto& c) -> auto& { return c.candidate.name; });
+        if (it == candidates.end())
             log_line(LogChannel::fastrun,
                      text(problem.key(), ": cached '", m.name, "' does not exist here any more"));
-            continue;
-        }
-        // A cache may say anything.
-        if (!options.accepts(it->candidate.attributes)) continue;
-        Choice choice = finish(*it, problem, constants, source, m.milliseconds);
+        else if (options.accepts(it->candidate.attributes))  // a cache may say anything
+            known.push_back({&m, &*it});
+    }
+    auto preferred = std::ranges::min_element(known, {}, &Known::named);
+    if (preferred != known.end() &&
+        !is_surely_faster(cost_of(*known.front().measured), cost_of(*preferred->measured)))
+        std::rotate(known.begin(), preferred, preferred + 1);
+    return known;
+}
+
+std::optional<Choice> choose_measured(const Lookups::Times& times,
+                                      const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                                      std::span<const void* const> constants, const SelectOptions& options) {
+    for (auto& [measured, named] : in_order(times.measured, candidates, problem, options)) {
+        Choice choice = finish(*named, problem, constants, times.source, *measured);
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
     }
     return std::nullopt;
@@ -83,31 +118,77 @@ bool is_heavy(const Problem& problem) {
            problem.op.find("pool") != std::string_view::npos;
 }
 
+bool may_measure(const SelectOptions& options) { return !options.heuristic; }
+
+// Two times that are doubted: disturbances only ever made them slower. They count how often that was.
+void join_doubts(std::vector<Measurement>& measured, const std::vector<Measurement>& before) {
+    for (auto& m : measured) {
+        if (!m.doubts) continue;
+        auto it = std::ranges::find(before, m.name, &Measurement::name);
+        if (it == before.end() || !it->doubts) continue;
+        m.doubts = it->doubts + 1;
+        m.milliseconds = std::min(m.milliseconds, it->milliseconds);
+    }
+    sort_by_time(measured);
+}
+
+Lookups::Times measure(KernelList list, const Problem& asked, std::span<const void* const> constants,
+                       const SelectOptions& options, const std::vector<Measurement>& before) {
+    auto measured = measure_candidates(candidates_for(list, asked, options), asked, constants, options);
+    join_doubts(measured, before);
+    if (options.cache && !measured.empty()) options.cache->store(asked, measured);
+    Lookups::Times times{std::move(measured), ChoiceSource::measured};
+    if (options.lookups) options.lookups->keep(asked.key(), times);
+    return times;
+}
+
+// What is known: to this compilation, or to the cache. Times that were doubted are measured again when that
+// may be; what is not known at all is measured.
+Lookups::Times find_times(KernelList list, const Problem& asked, std::span<const void* const> constants,
+                          const SelectOptions& options) {
+    std::string key = options.lookups ? asked.key() : std::string();
+    if (auto* known = options.lookups ? options.lookups->find(key) : nullptr)
+        if (!known->measured.empty() || !may_measure(options)) return *known;
+    Lookups::Times times;
+    if (options.cache)
+        if (auto stored = options.cache->find(asked)) times.measured = std::move(*stored);
+    bool is_absent = times.measured.empty();
+    if (may_measure(options) &&
+        (is_absent || (options.lookups && is_doubtful(times.measured) &&
+                       options.lookups->may_measure_again(times.measured, asked.threads))))
+        return measure(list, asked, constants, options, times.measured);
+    if (options.lookups) options.lookups->keep(key, times);
+    return times;
+}
+
 // `candidates` are those of `problem`; what is looked up and measured is `asked`, which differs in its batch
 // at most.
 std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCandidate>& candidates,
                                       const Problem& problem, const Problem& asked,
                                       std::span<const void* const> constants, const SelectOptions& options) {
-    if (options.cache)
-        if (auto stored = options.cache->find(asked))
-            if (auto choice =
-                    choose_measured(*stored, candidates, problem, constants, options, ChoiceSource::cache))
-                return choice;
-    if (options.heuristic) return std::nullopt;
-    auto measured = measure_candidates(&asked == &problem ? candidates : list_candidates(list, asked), asked,
-                                       constants, options);
-    if (options.cache && !measured.empty()) options.cache->store(asked, measured);
-    return choose_measured(measured, candidates, problem, constants, options, ChoiceSource::measured);
+    auto times = find_times(list, asked, constants, options);
+    auto choice = choose_measured(times, candidates, problem, constants, options);
+    if (choice || !may_measure(options)) return choice;
+    // Measured under other limits.
+    return choose_measured(measure(list, asked, constants, options, times.measured), candidates, problem,
+                           constants, options);
 }
 
-std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCandidate>& candidates,
-                                      const Problem& problem, std::span<const void* const> constants,
-                                      const SelectOptions& options) {
-    auto operands = options.shared_batch_size && is_heavy(problem) ? batch_operands(problem) : std::nullopt;
-    if (!operands) return choose_profiled(list, candidates, problem, problem, constants, options);
-    OtherBatch other(problem, *operands, options.shared_batch_size);
-    return choose_profiled(list, candidates, problem, other.problem(), constants, options);
-}
+// The problem as it is looked up and measured.
+class Asked {
+public:
+    Asked(const Problem& problem, const SelectOptions& options) : problem_(problem) {
+        auto operands =
+            options.shared_batch_size && is_heavy(problem) ? batch_operands(problem) : std::nullopt;
+        if (operands) other_.emplace(problem, *operands, options.shared_batch_size);
+    }
+    bool is_other() const { return other_.has_value(); }
+    const Problem& problem() const { return other_ ? other_->problem() : problem_; }
+
+private:
+    const Problem& problem_;
+    std::optional<OtherBatch> other_;
+};
 
 Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candidates, const Problem& problem,
                      std::span<const void* const> constants, const std::string& name) {
@@ -122,22 +203,23 @@ Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candida
     if (it == candidates.end())
         throw DeviceError(text("algorithm '", name, "' cannot compute ", problem.key(), ": ",
                                why_missing(list, candidates, problem, name)));
-    return finish(*it, problem, constants, ChoiceSource::plan, 0);
+    return finish(*it, problem, constants, ChoiceSource::plan, {});
 }
 
 Choice choose(KernelList list, const Problem& problem, std::span<const void* const> constants,
               const SelectOptions& wanted) {
-    auto candidates = list_candidates(list, problem);
+    auto candidates = candidates_for(list, problem, wanted);
     SelectOptions options = wanted;
     if (options.reference) {
         options.profile = options.optimized = false;
         std::reverse(candidates.begin(), candidates.end());
     }
     // "Optimized" is a preference: an operator that has nothing but its reference still runs.
-    options.optimized &= !std::all_of(candidates.begin(), candidates.end(),
-                                      [](auto& c) { return c.candidate.attributes.naive; });
+    options.optimized &= !has_only_naive(candidates);
     std::optional<Choice> choice;
-    if (options.profile) choice = choose_profiled(list, candidates, problem, constants, options);
+    if (options.profile)
+        choice =
+            choose_profiled(list, candidates, problem, Asked(problem, options).problem(), constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
     if (!choice && options.optimized) {  // nor does one whose other algorithms need too much memory fail
         options.optimized = false;
@@ -165,7 +247,9 @@ Choice choose_for_any_batch(KernelList list, const Problem& problem, const Batch
         if (named.candidate.name != of_one.candidate.name ||
             named.candidate.attributes.accuracy_depends_on_batch)
             continue;
-        Choice choice = finish(named, problem, constants, of_one.source, of_one.milliseconds);
+        Choice choice = finish(named, problem, constants, of_one.source, {});
+        choice.milliseconds = of_one.milliseconds;
+        choice.is_doubtful = of_one.is_doubtful;
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
     }
     return each_item(std::move(of_one), problem, operands);
@@ -184,6 +268,38 @@ SelectOptions without_measuring(SelectOptions options) {
 std::string_view name_of(ChoiceSource source) {
     constexpr std::string_view names[] = {"heuristic", "cache", "measured", "plan"};
     return names[size_t(source)];
+}
+
+bool is_surely_faster(const Cost& a, const Cost& than) {
+    constexpr double gain = 0.03, doubt = 0.1;
+    return a.milliseconds + doubt * a.doubtful < (1 - gain) * (than.milliseconds - doubt * than.doubtful);
+}
+
+std::optional<Cost> find_cost(KernelList list, const Problem& problem, std::span<const void* const> constants,
+                              const SelectOptions& options) {
+    Asked asked(problem, options);
+    auto times = find_times(list, asked.problem(), constants, options);
+    for (auto& m : times.measured)
+        if (fits(m, options)) return cost_of(m);
+    return std::nullopt;
+}
+
+std::optional<size_t> find_heuristic_workspace(KernelList list, const Problem& problem,
+                                               const SelectOptions& wanted) {
+    Asked asked(problem, wanted);
+    if (wanted.reference || asked.is_other()) return std::nullopt;
+    auto candidates = candidates_for(list, problem, wanted);
+    SelectOptions options = wanted;
+    options.heuristic = true;  // nothing is measured
+    options.optimized &= !has_only_naive(candidates);
+    auto times = find_times(list, problem, {}, options);
+    for (auto& named : candidates) {
+        if (!options.accepts(named.candidate.attributes)) continue;
+        auto it = std::ranges::find(times.measured, named.candidate.name, &Measurement::name);
+        if (it == times.measured.end()) return std::nullopt;
+        if (it->workspace <= options.workspace_limit) return it->workspace;
+    }
+    return std::nullopt;
 }
 
 std::vector<NamedCandidate> list_candidates(KernelList list, const Problem& problem) {

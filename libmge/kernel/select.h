@@ -12,6 +12,7 @@
 namespace mge {
 
 class FastrunCache;
+class Lookups;
 
 // Where a choice came from; the words of load_and_run's report.
 enum class ChoiceSource { heuristic, cache, measured, plan };
@@ -23,6 +24,10 @@ struct Measurement {
     double milliseconds = 0;
     size_t workspace = 0;
     Attributes attributes{};
+    // How many searches in a row could not trust this time, because something else ran on the machine; 0: it
+    // is trusted. `doubted_at`, in seconds since 1970, was the last of them.
+    int doubts = 0;
+    int64_t doubted_at = 0;
 };
 
 // Runs a prepared candidate a few times on scratch data and says how long one run takes, or nullopt when it
@@ -45,7 +50,8 @@ struct SelectOptions {
     // Convolutions, products and pooling are measured with this batch, whatever theirs is; 0: with theirs.
     int64_t shared_batch_size = 0;
     FastrunCache* cache = nullptr;
-    CostSource measure;  // empty: the built-in cold measurement
+    Lookups* lookups = nullptr;  // of one compilation; null: each choice asks the cache itself
+    CostSource measure;          // empty: the built-in cold measurement
 
     // Whether an algorithm with these attributes may be chosen.
     bool accepts(const Attributes& a) const {
@@ -59,14 +65,36 @@ struct Choice {
     Candidate candidate;
     Prepared prepared;
     ChoiceSource source = ChoiceSource::heuristic;
-    double milliseconds = 0;  // as measured now or once; 0 for a heuristic choice
-    std::string problem;      // its key
+    double milliseconds = 0;   // as measured now or once; 0 for a heuristic choice
+    bool is_doubtful = false;  // that time is not trusted
+    std::string problem;       // its key
 };
 
 // Chooses and prepares. DeviceError when no algorithm of the list accepts the problem, or the forced one does
 // not: it names each with its reason.
 MGE_API Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
                       const SelectOptions& options);
+
+// What the problem takes with the algorithm that select() would choose by its time, without preparing it.
+struct Cost {
+    double milliseconds = 0;
+    double doubtful = 0;  // the part of them that is not trusted
+    Cost& operator+=(const Cost& other) {
+        milliseconds += other.milliseconds;
+        doubtful += other.doubtful;
+        return *this;
+    }
+};
+// By 3 %, and by what the doubtful parts may be wrong: as much as has to be gained before the heuristic's
+// choice is given up.
+MGE_API bool is_surely_faster(const Cost& a, const Cost& than);
+// Looked up, or measured where the options allow that; nullopt when no time is known.
+MGE_API std::optional<Cost> find_cost(KernelList list, const Problem& problem,
+                                      std::span<const void* const> constants, const SelectOptions& options);
+// The workspace of what select() would choose by the heuristic, as far as measured times tell it: nothing is
+// prepared.
+MGE_API std::optional<size_t> find_heuristic_workspace(KernelList list, const Problem& problem,
+                                                       const SelectOptions& options);
 
 // All candidates of a list that accept the problem, in order of preference; refusals go to MGE_LOG=dispatch.
 struct NamedCandidate {

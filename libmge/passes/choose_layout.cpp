@@ -223,27 +223,10 @@ double estimate(const Graph& graph, const OpInfo& reorder, bool per_item) {
     return total;
 }
 
-// Tells how many nodes of all graphs have been measured.
-class Told {
-public:
-    Told(const std::vector<Graph>& graphs, const WorkObserver& observer) : observer_(observer) {
-        for (auto& graph : graphs) total_ += graph.nodes().size();
-    }
-    void next(std::string_view op) {
-        if (observer_) observer_({"comparing layouts", done_, total_, op});
-        ++done_;
-    }
-
-private:
-    const WorkObserver& observer_;
-    size_t done_ = 0, total_ = 0;
-};
-
-// Sum of the measured times of the nodes that depend on the choice; nullopt when one was not measured.
-std::optional<double> measured(const Graph& graph, const PassOptions& options, Told& told) {
-    double total = 0;
+// The nodes whose times depend on the choice.
+std::vector<NodeProblem> affected(const Graph& graph, const PassOptions& options) {
+    std::vector<NodeProblem> problems;
     for (auto& node : graph.nodes()) {
-        told.next(node.op->name);
         Operands operands = operands_of(graph, node, packs_weights(options));
         auto all = operands.inputs;
         all.insert(all.end(), operands.outputs.begin(), operands.outputs.end());
@@ -251,29 +234,47 @@ std::optional<double> measured(const Graph& graph, const PassOptions& options, T
             std::any_of(all.begin(), all.end(), [](auto& s) { return is_image(s); }) && !node.op->traits.view;
         bool is_known =
             std::all_of(all.begin(), all.end(), [](auto& s) { return s.is_absent() || s.shape.is_known(); });
-        if (!is_affected || !is_known) continue;
-        Choice choice =
-            NodeProblem(*node.op, node.params, std::move(operands), options.threads, options.precision)
-                .choose(options.select);
-        if (choice.source == ChoiceSource::heuristic) return std::nullopt;
-        total += choice.milliseconds;
+        if (is_affected && is_known)
+            problems.emplace_back(*node.op, node.params, std::move(operands), options.threads,
+                                  options.precision);
     }
-    return total;
+    return problems;
 }
 
-// One cost per graph: measured ones only when every graph could be measured, so that they compare.
-std::vector<double> costs_of(const std::vector<Graph>& graphs, const OpInfo& reorder,
-                             const PassOptions& options) {
-    std::vector<double> costs;
-    bool per_item = options.select.same_between_batches;  // then not even the layout depends on the batch
-    Told told(graphs, options.progress);
-    if (options.select.profile && !per_item)
-        for (auto& graph : graphs)
-            if (auto cost = measured(graph, options, told)) costs.push_back(*cost);
-    if (costs.size() == graphs.size()) return costs;
-    costs.clear();
-    for (auto& graph : graphs) costs.push_back(estimate(graph, reorder, per_item));
+// By graph, the sum of the measured times; nullopt when one is not known. All graphs are measured side by
+// side, from front to back, so that a while in which the machine was busy counts for all of them.
+std::optional<std::vector<Cost>> measured_costs(const std::vector<Graph>& graphs,
+                                                const PassOptions& options) {
+    std::vector<std::vector<NodeProblem>> problems;
+    size_t longest = 0, total = 0, done = 0;
+    for (auto& graph : graphs) {
+        problems.push_back(affected(graph, options));
+        longest = std::max(longest, problems.back().size());
+        total += problems.back().size();
+    }
+    std::vector<Cost> costs(graphs.size());
+    for (size_t i = 0; i < longest; ++i)
+        for (size_t g = 0; g < graphs.size(); ++g) {
+            if (i >= problems[g].size()) continue;
+            if (options.progress) options.progress({"comparing layouts", done++, total, {}});
+            auto cost = problems[g][i].find_cost(options.select);
+            if (!cost) return std::nullopt;
+            costs[g] += *cost;
+        }
     return costs;
+}
+
+// Which graph to take: by the estimate, unless another was measured and is surely faster.
+size_t cheapest(const std::vector<Graph>& graphs, const OpInfo& reorder, const PassOptions& options) {
+    bool per_item = options.select.same_between_batches;  // then not even the layout depends on the batch
+    std::vector<double> estimates;
+    for (auto& graph : graphs) estimates.push_back(estimate(graph, reorder, per_item));
+    auto estimated = size_t(std::ranges::min_element(estimates) - estimates.begin());
+    if (!options.select.profile || per_item) return estimated;
+    auto costs = measured_costs(graphs, options);
+    if (!costs) return estimated;
+    auto fastest = size_t(std::ranges::min_element(*costs, {}, &Cost::milliseconds) - costs->begin());
+    return is_surely_faster((*costs)[fastest], (*costs)[estimated]) ? fastest : estimated;
 }
 
 }  // namespace
@@ -292,8 +293,7 @@ Graph choose_layout(Graph graph, const PassOptions& options) {
             graphs.push_back(std::move(spread));
     }
     graphs.push_back(std::move(graph));
-    auto costs = costs_of(graphs, *reorder, options);
-    return std::move(graphs[size_t(std::min_element(costs.begin(), costs.end()) - costs.begin())]);
+    return std::move(graphs[cheapest(graphs, *reorder, options)]);
 }
 
 }  // namespace mge

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "libmge/device/device.h"
+#include "libmge/kernel/lookups.h"
 #include "libmge/op/backend.h"
 #include "libmge/passes/rewrite.h"
 
@@ -217,6 +218,14 @@ Choice NodeProblem::choose(const SelectOptions& options) const {
     return select(kernels(), problem(), operands_.constants, options);
 }
 
+std::optional<Cost> NodeProblem::find_cost(const SelectOptions& options) const {
+    return mge::find_cost(kernels(), problem(), operands_.constants, options);
+}
+
+std::optional<size_t> NodeProblem::find_heuristic_workspace(const SelectOptions& options) const {
+    return mge::find_heuristic_workspace(kernels(), problem(), options);
+}
+
 bool NodeProblem::is_accepted(const NamedCandidate& named, const SelectOptions& options) const {
     auto& attributes = named.candidate.attributes;
     if (attributes.naive || (options.reproducible && !attributes.reproducible)) return false;
@@ -227,9 +236,12 @@ bool NodeProblem::is_accepted(const NamedCandidate& named, const SelectOptions& 
 }
 
 bool NodeProblem::is_supported(const SelectOptions& options) const {
-    auto candidates = list_candidates(kernels(), problem());
-    return std::any_of(candidates.begin(), candidates.end(),
-                       [&](auto& named) { return is_accepted(named, options); });
+    auto accepts_one = [&](const auto& candidates) {
+        return std::ranges::any_of(candidates, [&](auto& named) { return is_accepted(named, options); });
+    };
+    if (options.lookups)
+        return accepts_one(options.lookups->candidates(kernels(), problem(), problem().key()));
+    return accepts_one(list_candidates(kernels(), problem()));
 }
 
 }  // namespace mge

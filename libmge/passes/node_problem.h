@@ -42,6 +42,8 @@ public:
     Problem problem() const;
     KernelList kernels() const;
     Choice choose(const SelectOptions& options) const;
+    std::optional<Cost> find_cost(const SelectOptions& options) const;
+    std::optional<size_t> find_heuristic_workspace(const SelectOptions& options) const;
     // Some algorithm that is no mere reference accepts the problem, and the options accept it.
     bool is_supported(const SelectOptions& options) const;
 

@@ -4,13 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
+#include "libmge/base/hash.h"
 #include "libmge/kernel/explain_miss.h"
+#include "libmge/kernel/lookups.h"
 #include "libmge/kernel/problem_text.h"
 #include "tests/kernel/sample_problem.h"
 #include "tests/new_folder.h"
@@ -175,6 +179,48 @@ TEST_F(CacheFile, UpgradesTheFirstFormat) {
     EXPECT_THAT(FastrunCache::open(path_)->verify(), IsEmpty());
 }
 
+// As format 2 was written: no column `doubts`, and a checksum without it.
+std::string second_format(const std::string& problem) {
+    std::string all = FastrunCache::machine() + '\0' + problem + '\0' + "old" + '\0';
+    auto append = [&](auto number) { all.append(reinterpret_cast<const char*>(&number), sizeof number); };
+    append(1.5), append(int64_t(64)), append(int64_t(1)), append(int64_t(7));
+    auto row = [&](const char* name, int64_t sum) {
+        return "INSERT INTO measurement VALUES ('" + FastrunCache::machine() + "', '" + problem + "', '" +
+               name + "', 1.5, 64, 1, 7, " + std::to_string(sum) + ");";
+    };
+    return "CREATE TABLE measurement (machine TEXT NOT NULL, problem TEXT NOT NULL, algorithm TEXT NOT NULL, "
+           "milliseconds REAL NOT NULL, workspace INTEGER NOT NULL, attributes INTEGER NOT NULL, "
+           "measured_at INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+           "PRIMARY KEY (machine, problem, algorithm)) WITHOUT ROWID;" +
+           row("old", int64_t(checksum(all))) + row("damaged", 5) + "PRAGMA user_version = 2";
+}
+
+TEST_F(CacheFile, DoubtsWhatTheSecondFormatHolds) {
+    sql(second_format(Sample(3).problem.key()));
+    for (bool may_write : {false, true}) {
+        auto cache = may_write ? FastrunCache::open(path_) : FastrunCache::open_read_only(path_);
+        auto found = cache->find(Sample(3).problem);
+        ASSERT_TRUE(found) << may_write;
+        ASSERT_THAT(*found, SizeIs(1)) << may_write;
+        EXPECT_EQ(found->front().name, "old");
+        EXPECT_EQ(found->front().doubts, 1);
+        EXPECT_EQ(found->front().doubted_at, 7);
+        EXPECT_THAT(cache->verify(), ElementsAre(HasSubstr("'damaged'")));
+    }
+}
+
+TEST_F(CacheFile, KeepsDoubts) {
+    FastrunCache::open(path_)->store(Sample(3).problem, {{"a", 1, 0, {}, 3}, {"b", 2, 0, {}}});
+    auto found = FastrunCache::open(path_)->find(Sample(3).problem);
+    ASSERT_TRUE(found);
+    EXPECT_EQ((*found)[0].doubts, 3);
+    EXPECT_GT((*found)[0].doubted_at, 0);
+    EXPECT_EQ((*found)[1].doubts, 0);
+    EXPECT_TRUE(is_doubtful(*found));
+    std::vector<Measurement> slow_one{{"a", 1, 0, {}}, {"b", 2, 0, {}, 1}};
+    EXPECT_FALSE(is_doubtful(slow_one)) << "no contender";
+}
+
 TEST_F(CacheFile, RefusesLaterFormats) {
     FastrunCache::open(path_);
     sql("PRAGMA user_version = 99");
@@ -199,6 +245,91 @@ TEST_F(CacheFile, MergeKeepsTheNewer) {
     EXPECT_THAT(times, ElementsAre(1, 8, 7));
     EXPECT_EQ(cache->remove(first), 2u);
     EXPECT_THAT(cache->rows(), SizeIs(1));
+}
+
+TEST_F(CacheFile, MergePrefersWhatIsTrusted) {
+    auto cache = FastrunCache::open(path_);
+    auto merged = [&](double ms, int64_t at, int doubts) {
+        std::vector<CacheRow> rows{{"m", "p", {"a", ms, 0, {}, doubts}, at}};
+        cache->merge(rows);
+        return cache->rows().front().measured.milliseconds;
+    };
+    EXPECT_EQ(merged(1, 100, 1), 1);
+    EXPECT_EQ(merged(2, 200, 2), 2) << "newer, doubted like the other";
+    EXPECT_EQ(merged(3, 50, 0), 3) << "older, but trusted";
+    EXPECT_EQ(merged(4, 300, 1), 3) << "newer, but doubted";
+    EXPECT_EQ(merged(5, 300, 0), 5);
+}
+
+// Where nothing may be written beside it, as another user or on a file system that is read-only. Root may
+// write in any folder, so the file lies where nobody may.
+class ReadOnlyFolder : public CacheFile {
+protected:
+    void SetUp() override {
+        CacheFile::SetUp();
+        FastrunCache::open(path_)->store(sample_.problem, {{"a", 1, 0, {}}});
+        ASSERT_FALSE(std::filesystem::exists(path_ + "-wal"));
+        std::filesystem::permissions(path_, std::filesystem::perms(0444));
+        std::filesystem::permissions(folder_, std::filesystem::perms(0555));
+        become_nobody();
+    }
+    void TearDown() override {
+        EXPECT_EQ(::seteuid(::getuid()), 0);
+        std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+        CacheFile::TearDown();
+    }
+    static void become_nobody() {
+        constexpr uid_t nobody = 65534;
+        if (::getuid() == 0) {
+            ASSERT_EQ(::seteuid(nobody), 0);
+        }
+    }
+    Sample sample_{3};
+};
+
+TEST_F(ReadOnlyFolder, IsRead) {
+    auto cache = FastrunCache::open_read_only(path_);
+    EXPECT_TRUE(cache->find(sample_.problem));
+    EXPECT_THAT(cache->rows(), SizeIs(1));
+    EXPECT_THAT(cache->verify(), IsEmpty());
+    EXPECT_THROW(FastrunCache::open(path_), UserError);
+}
+
+TEST_F(ReadOnlyFolder, IsReadByTheTolerant) {
+    auto cache = FastrunCache::open_tolerant(path_);
+    EXPECT_TRUE(cache->find(sample_.problem));
+    cache->store(Sample(4).problem, {{"a", 1, 0, {}}});
+    EXPECT_FALSE(cache->find(Sample(4).problem));
+}
+
+TEST_F(ReadOnlyFolder, WhateverTheNameIs) {
+    ASSERT_EQ(::seteuid(::getuid()), 0);
+    auto odd = folder_ / "a?b#c%41 d\xc3\xa9";
+    std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+    std::filesystem::create_directory(odd);
+    std::filesystem::copy(path_, odd / "cache.sqlite");
+    for (auto& folder : {odd, folder_}) std::filesystem::permissions(folder, std::filesystem::perms(0555));
+    become_nobody();
+    EXPECT_TRUE(FastrunCache::open_read_only(odd / "cache.sqlite")->find(sample_.problem));
+    ASSERT_EQ(::seteuid(::getuid()), 0);
+    std::filesystem::permissions(odd, std::filesystem::perms(0755));
+}
+
+TEST_F(CacheFile, APipeIsRefusedAtOnce) {
+    ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    for (auto open : {&FastrunCache::open, &FastrunCache::open_read_only}) {
+        try {
+            open(path_);
+            FAIL();
+        } catch (const UserError& e) {
+            EXPECT_THAT(e.what(), HasSubstr("pipe"));
+        }
+    }
+    auto cache = FastrunCache::open_tolerant(path_);
+    cache->store(Sample(3).problem, {{"a", 1, 0, {}}});
+    EXPECT_TRUE(cache->find(Sample(3).problem));
+    EXPECT_THROW(FastrunCache::open(folder_), UserError);
+    EXPECT_THROW(FastrunCache::open("/dev/null"), UserError);
 }
 
 TEST_F(CacheFile, TolerantGoesOnWithoutADamagedFile) {
@@ -296,6 +427,28 @@ TEST_F(Explained, TheNearestIsTheOneThatDiffersLeast) {
     ASSERT_TRUE(miss && miss->nearest);
     EXPECT_EQ(miss->nearest->problem, rows[1].problem);
     EXPECT_THAT(miss->detail, HasSubstr("'1' there, '2' here"));
+}
+
+// Of three fully connected layers, for a batch that none was measured for.
+TEST_F(Explained, AnotherBatchIsNearerThanAnotherLayer) {
+    auto layer = [](int batch, int in, int out) {
+        auto matrix = [](int rows, int columns) { return text("float32(", rows, ", ", columns, ")"); };
+        return text("matmul(transpose_b=true) ", matrix(batch, in), " ", matrix(out, in), " -> ",
+                    matrix(batch, out), " const=2 threads=1 strict");
+    };
+    std::vector<CacheRow> rows{row(machine_, layer(1, 120, 84)), row(machine_, layer(1, 84, 10)),
+                               row(machine_, layer(1, 400, 120)), row(machine_, layer(64, 400, 120))};
+    auto nearest = [&](int batch, int in, int out) {
+        problem_ = layer(batch, in, out);
+        for (int i = 0; i < 2; ++i) {
+            auto miss = explain_miss(rows, machine_, problem_, {});
+            EXPECT_EQ(miss->reason, MissReason::shape);
+            EXPECT_EQ(miss->nearest->problem, layer(batch > 30 ? 64 : 1, in, out)) << "in any order";
+            std::ranges::reverse(rows);
+        }
+    };
+    for (auto [in, out] : {std::pair(400, 120), {120, 84}, {84, 10}}) nearest(3, in, out);
+    nearest(60, 400, 120);
 }
 
 }  // namespace

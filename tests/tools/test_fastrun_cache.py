@@ -11,8 +11,10 @@ import signal
 import sqlite3
 import struct
 import subprocess
+import tempfile
 import termios
 import time
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,122 @@ def test_build_goes_on_where_it_was_killed(tool_path, run_tool, small_model, tmp
     }
     assert len(after) > len(kept)
     assert {key: after[key] for key in kept} == kept
+
+
+def test_build_says_what_it_measured_itself(run_tool, small_model, cache, tmp_path):
+    """Layouts are compared before the steps choose: their measurements are of this run, too."""
+    fresh = tmp_path / "fresh.sqlite"
+    for found, known in (("measured", "from_cache"), ("from_cache", "measured")):
+        run = run_tool(TOOL, "build", fresh, small_model, "--threads", "1").result["runs"][0]
+        assert run[found] == run["steps"] and run[known] == 0
+    report = tmp_path / "second.sqlite"
+    ran = run_tool("load_and_run", small_model, "--fast-run", "--fast-run-algo-policy", report)
+    assert {step["source"] for step in ran.result["algorithms"]} == {"measured"}
+
+
+def test_doubtful_rows(run_tool, small_model, cache, tmp_path):
+    """What is doubted is told, kept, used, and measured again when it is due."""
+    rows = run_tool(TOOL, "show", cache).result["rows"]
+    assert all(row["doubts"] >= 0 for row in rows)
+
+    def doubt(row):
+        row["doubts"] = 2
+
+    doubted = rewritten(run_tool, cache, tmp_path, doubt)
+    shown = run_tool(TOOL, "show", doubted)
+    assert {row["doubts"] for row in shown.result["rows"]} == {2} and "doubtful" in shown.out
+    assert {p["doubts"] for p in run_tool(TOOL, "list", doubted).result["problems"]} == {2}
+    used = ("--fast-run-algo-policy", doubted, "--threads", "1")
+    ran = run_tool("load_and_run", small_model, "--require-cache", *used)
+    assert ran.code == 0 and all(step["doubtful"] for step in ran.result["algorithms"])
+    run = run_tool(TOOL, "build", doubted, small_model, "--threads", "1").result["runs"][0]
+    assert run["from_cache"] == run["doubtful"] == run["steps"], "they are some minutes old"
+    before = len(rows)
+    assert len(run_tool(TOOL, "prune", cache, "--doubtful", "--dry-run").result["removed"]) == sum(
+        row["doubts"] > 0 for row in rows
+    )
+    assert len(run_tool(TOOL, "prune", doubted, "--doubtful").result["removed"]) == before
+
+
+def test_a_row_that_an_older_version_exported_is_doubted(run_tool, cache, tmp_path):
+    def forget(row):
+        del row["doubts"]
+
+    path = rewritten(run_tool, cache, tmp_path, forget)
+    assert {row["doubts"] for row in run_tool(TOOL, "show", path).result["rows"]} == {1}
+
+
+def as_nobody(tool_path, name, *arguments):
+    """Run a tool as a user who may read, but not write."""
+
+    def become():
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+    return subprocess.run(
+        [str(tool_path(name)), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        preexec_fn=become,
+        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
+        check=False,
+    )
+
+
+def test_a_cache_that_cannot_be_written_is_read(tool_path, run_tool, small_model):
+    folder = Path(tempfile.mkdtemp(prefix="mge_shared_"))  # pytest's own folders are private
+    try:
+        cache, model = folder / "cache.sqlite", folder / "model.mge"
+        shutil.copy(small_model, model)
+        assert run_tool(TOOL, "build", cache, model, "--threads", "1").code == 0
+        for path, mode in ((cache, 0o444), (model, 0o444), (folder, 0o555)):
+            path.chmod(mode)
+        one = ("--threads", "1")
+        for command in (
+            (TOOL, "list", cache),
+            (TOOL, "show", cache),
+            (TOOL, "verify", cache),
+            (TOOL, "explain", cache, model, *one),
+            (TOOL, "export", cache, "-"),
+            (TOOL, "prune", cache, "--here", "--dry-run"),
+            ("load_and_run", model, "--fast-run-algo-policy", cache, "--iter", "1", *one),
+            ("load_and_run", model, "--require-cache", "--fast-run-algo-policy", cache, *one),
+        ):
+            done = as_nobody(tool_path, *command)
+            assert done.returncode == 0 and "warning" not in done.stderr, (command, done.stderr)
+        tuned = as_nobody(
+            tool_path, "load_and_run", model, "--fast-run", "--fast-run-algo-policy", cache, *one
+        )
+        assert tuned.returncode == 0 and tuned.stderr.count("is not kept") == 1
+        for command in ((TOOL, "build", cache, model), (TOOL, "prune", cache, "--here")):
+            done = as_nobody(tool_path, *command)
+            assert done.returncode == 2 and str(cache) in done.stderr
+        assert sorted(path.name for path in folder.iterdir()) == ["cache.sqlite", "model.mge"]
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_pipe_is_no_cache(run_tool, small_model, tmp_path):
+    pipe = tmp_path / "pipe.sqlite"
+    os.mkfifo(pipe)
+    for arguments in (
+        ("list", pipe),
+        ("show", pipe),
+        ("verify", pipe),
+        ("explain", pipe, small_model),
+        ("export", pipe, "-"),
+        ("build", pipe, small_model),
+        ("prune", pipe, "--here"),
+        ("merge", tmp_path / "out.sqlite", pipe),
+        ("merge", pipe, pipe),
+    ):
+        done = run_tool(TOOL, *arguments, timeout=20)
+        assert done.code == 2 and "pipe" in done.err, (arguments, done.err)
+    done = run_tool("load_and_run", small_model, "--fast-run-algo-policy", pipe, timeout=20)
+    assert done.code in (0, 2) and "pipe" in done.err
 
 
 def test_show_and_filters(run_tool, cache):

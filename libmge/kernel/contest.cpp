@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/contest.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mge {
+namespace {
+
+constexpr double finalist_factor = 1.5;  // survivors of the first stage: within this factor of the best
+constexpr double hopeless_factor = 4;    // two runs this much slower than the best: no more
+constexpr double absurd_factor = 40;     // one run this much slower: no second one
+
+constexpr double slow_calibration = 1.3;
+// Of a run, how long nobody of us computed: more is no jitter of the clocks.
+constexpr double idle_part = 0.05, idle_ms = 0.02;
+
+// A time is trusted when so many undisturbed runs agree with the fastest; times of some microseconds jitter
+// by themselves, so many undisturbed ones are enough however they differ.
+constexpr size_t runs_that_agree = 3, least_runs = 5, enough_runs = 10;
+constexpr double agreeing_factor = 1.05, agreeing_ms = 0.0015;
+
+constexpr int most_tries = 6;               // for one run that is not disturbed
+constexpr int impatient_rounds = 3;         // on a machine that is always busy
+constexpr double tried_ms = 2;              // for each problem something may be lost, whatever was before
+constexpr int most_rounds = 28;             // four times those on a quiet machine
+constexpr double most_milliseconds = 1500;  // for a problem, unless the least runs take longer
+constexpr double rest_ms = 1;
+
+struct Run {
+    double milliseconds = 0;
+    bool was_interrupted = false;
+    double slowness = 1;  // of the calibrations on both sides, the worse
+    bool is_disturbed() const { return was_interrupted || slowness > slow_calibration; }
+};
+
+class Contestant {
+public:
+    void add(const Run& run) {
+        least_ = std::min(least_, run.milliseconds);
+        if (!run.is_disturbed()) clean_.push_back(run.milliseconds);
+    }
+    bool has_run() const { return least_ < std::numeric_limits<double>::infinity(); }
+    bool was_ever_undisturbed() const { return !clean_.empty(); }
+    double least() const { return clean_.empty() ? least_ : *std::ranges::min_element(clean_); }
+    bool is_settled() const {
+        if (clean_.size() >= enough_runs) return true;
+        double limit = least() * agreeing_factor + agreeing_ms;
+        auto agree = std::ranges::count_if(clean_, [&](double ms) { return ms <= limit; });
+        return clean_.size() >= least_runs && size_t(agree) >= runs_that_agree;
+    }
+    // The lower quartile: what is not noticed only ever makes a run slower, too.
+    double typical() const {
+        if (clean_.empty()) return least_;
+        auto sorted = clean_;
+        auto quarter = sorted.begin() + std::ptrdiff_t(sorted.size() / 4);
+        std::ranges::nth_element(sorted, quarter);
+        return *quarter;
+    }
+
+private:
+    std::vector<double> clean_;
+    double least_ = std::numeric_limits<double>::infinity();
+};
+
+class Contest {
+public:
+    Contest(const Entrants& entrants, Witness& witness)
+        : entrants_(entrants), witness_(witness), contestants_(entrants.count), is_out_(entrants.count) {
+        start_ms_ = witness_.now().wall_ms;
+        lost_before_ms_ = witness_.lost_ms();
+        last_slowness_ = witness_.slowness();
+    }
+
+    std::vector<std::optional<ContestResult>> hold() {
+        qualify();
+        finals();
+        // One whose every run was disturbed may be anything, even the best.
+        bool is_unclear = false;
+        for (size_t i = 0; i < contestants_.size(); ++i)
+            is_unclear |= !is_out_[i] && !contestants_[i].was_ever_undisturbed();
+        std::vector<std::optional<ContestResult>> results;
+        for (size_t i = 0; i < contestants_.size(); ++i) {
+            auto& c = contestants_[i];
+            if (is_out_[i])
+                results.emplace_back();
+            else
+                results.push_back(
+                    ContestResult{c.typical(), is_unclear || (is_finalist(i) && !c.is_settled())});
+        }
+        return results;
+    }
+
+private:
+    double best() const {
+        double best = std::numeric_limits<double>::infinity();
+        for (size_t i = 0; i < contestants_.size(); ++i)
+            if (!is_out_[i]) best = std::min(best, contestants_[i].least());
+        return best;
+    }
+    bool is_finalist(size_t i) const {
+        return !is_out_[i] && contestants_[i].least() <= finalist_factor * best();
+    }
+
+    bool is_patient() const {
+        return witness_.is_patient() || witness_.lost_ms() - lost_before_ms_ < tried_ms;
+    }
+
+    // Without patience nobody asks how quiet it was: then no run counts as undisturbed.
+    double slowness() const {
+        return is_patient() ? witness_.slowness() : std::numeric_limits<double>::infinity();
+    }
+
+    Run time(size_t i) {
+        double begin = witness_.now().wall_ms;
+        entrants_.ready(i);
+        Moment start = witness_.now();
+        entrants_.run(i);
+        Moment end = witness_.now();
+        double before = last_slowness_;
+        last_slowness_ = slowness();
+        double wall = end.wall_ms - start.wall_ms;
+        double computed = witness_.threads() == 1 ? end.own_cpu_ms - start.own_cpu_ms
+                                                  : end.process_cpu_ms - start.process_cpu_ms;
+        bool was_interrupted =
+            end.preemptions > start.preemptions || wall - computed > idle_part * wall + idle_ms;
+        Run run{wall, was_interrupted, std::max(before, last_slowness_)};
+        witness_.spend(witness_.now().wall_ms - begin, run.is_disturbed());
+        return run;
+    }
+
+    // Who has rested is let run for a while.
+    void rest() {
+        witness_.rest(rest_ms);
+        witness_.spend(rest_ms, true);
+    }
+
+    void time_undisturbed(size_t i) {
+        for (int tries = 0; tries < most_tries; ++tries) {
+            Run run = time(i);
+            contestants_[i].add(run);
+            if (!run.is_disturbed() || !is_patient()) return;
+            rest();
+        }
+    }
+
+    void qualify() {
+        for (double factor : {absurd_factor, hopeless_factor}) {
+            for (size_t i = 0; i < contestants_.size(); ++i)
+                if (!is_out_[i]) time_undisturbed(i);
+            for (size_t i = 0; i < contestants_.size(); ++i)
+                is_out_[i] = is_out_[i] || (contestants_[i].was_ever_undisturbed() &&
+                                            contestants_[i].least() > factor * best());
+        }
+    }
+
+    void finals() {
+        for (int round = 0; round < most_rounds; ++round) {
+            bool is_late = witness_.now().wall_ms - start_ms_ > most_milliseconds;
+            if (is_late && round >= int(least_runs)) return;
+            if (!is_patient() && round >= impatient_rounds) return;
+            bool is_over = true;
+            for (size_t i = 0; i < contestants_.size(); ++i) {
+                if (!is_finalist(i) || contestants_[i].is_settled()) continue;
+                is_over = false;
+                Run run = time(i);
+                contestants_[i].add(run);
+                if (run.is_disturbed() && is_patient()) rest();
+            }
+            if (is_over) return;
+        }
+    }
+
+    const Entrants& entrants_;
+    Witness& witness_;
+    std::vector<Contestant> contestants_;
+    std::vector<bool> is_out_;
+    double start_ms_ = 0, lost_before_ms_ = 0, last_slowness_ = 1;
+};
+
+}  // namespace
+
+std::vector<std::optional<ContestResult>> contest(const Entrants& entrants, Witness& witness) {
+    return Contest(entrants, witness).hold();
+}
+
+}  // namespace mge

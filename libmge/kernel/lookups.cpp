@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/lookups.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "libmge/kernel/witness.h"
+
+namespace mge {
+namespace {
+
+// Slower ones are no matter for a choice.
+constexpr double contender_factor = 1.5;
+
+// Doubted once: ten minutes later; then after four times as long each time, up to a month.
+constexpr int64_t first_wait_s = 600;
+constexpr int most_doublings = 6;
+
+}  // namespace
+
+Lookups::Lookups() : Lookups(nullptr, [] { return int64_t(std::time(nullptr)); }) {}
+Lookups::Lookups(std::unique_ptr<Witness> witness, std::function<int64_t()> now)
+    : given_(std::move(witness)), now_(std::move(now)) {}
+Lookups::~Lookups() = default;
+
+const std::vector<NamedCandidate>& Lookups::candidates(KernelList list, const Problem& problem,
+                                                       const std::string& key) {
+    auto it = candidates_.find(key);
+    if (it == candidates_.end()) it = candidates_.emplace(key, list_candidates(list, problem)).first;
+    return it->second;
+}
+
+const Lookups::Times* Lookups::find(const std::string& key) const {
+    auto it = times_.find(key);
+    return it == times_.end() ? nullptr : &it->second;
+}
+
+const Lookups::Times& Lookups::keep(const std::string& key, Times times) {
+    measured_ += times.source == ChoiceSource::measured;
+    return times_.insert_or_assign(key, std::move(times)).first->second;
+}
+
+Witness& Lookups::witness(int threads) {
+    if (given_) return *given_;
+    auto& witness = witnesses_[threads];
+    if (!witness) witness = system_witness(threads);
+    return *witness;
+}
+
+bool Lookups::may_measure_again(const std::vector<Measurement>& doubted, int threads) {
+    for (auto& m : doubted) {
+        if (!m.doubts) continue;
+        int64_t wait = first_wait_s << 2 * std::clamp(m.doubts - 1, 0, most_doublings);
+        if (now() < m.doubted_at + wait) return false;
+    }
+    auto it = is_quiet_.find(threads);
+    if (it == is_quiet_.end()) it = is_quiet_.emplace(threads, is_quiet(witness(threads))).first;
+    return it->second;
+}
+
+bool is_doubtful(const std::vector<Measurement>& measured) {
+    if (measured.empty()) return false;
+    double limit = contender_factor * measured.front().milliseconds;
+    return std::ranges::any_of(measured, [&](auto& m) { return m.doubts > 0 && m.milliseconds <= limit; });
+}
+
+}  // namespace mge

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libmge/kernel/select.h"
+
+namespace mge {
+
+class Witness;
+
+// What one compilation has found out about its problems, which are often equal: their candidates, and their
+// times, from the cache or measured. So each is listed, looked up and measured once, and in the end it is
+// known which times this compilation measured and which it found.
+class MGE_API Lookups {
+public:
+    struct Times {
+        std::vector<Measurement> measured;  // fastest first
+        ChoiceSource source = ChoiceSource::cache;
+    };
+
+    Lookups();
+    // Of a test: what is told about disturbances, and the time of day in seconds since 1970.
+    Lookups(std::unique_ptr<Witness> witness, std::function<int64_t()> now);
+    ~Lookups();
+
+    const std::vector<NamedCandidate>& candidates(KernelList list, const Problem& problem,
+                                                  const std::string& key);
+    // Null when nothing is known.
+    const Times* find(const std::string& key) const;
+    const Times& keep(const std::string& key, Times times);
+
+    // Whether times that were doubted may be measured again: it is a while ago, the longer the more often,
+    // and the machine is quiet now.
+    bool may_measure_again(const std::vector<Measurement>& doubted, int threads);
+    Witness& witness(int threads);
+    int64_t now() const { return now_(); }
+    // How many problems were measured.
+    size_t measured() const { return measured_; }
+
+private:
+    std::map<std::string, std::vector<NamedCandidate>> candidates_;
+    std::map<std::string, Times> times_;
+    std::unique_ptr<Witness> given_;
+    std::map<int, std::unique_ptr<Witness>> witnesses_;  // by threads
+    std::map<int, bool> is_quiet_;
+    std::function<int64_t()> now_;
+    size_t measured_ = 0;
+};
+
+// The contenders for a choice, those whose times are near the fastest, hold one that is not trusted.
+MGE_API bool is_doubtful(const std::vector<Measurement>& measured);
+
+}  // namespace mge

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock and the disturbances are made up here: nothing depends on the machine or on real time.
+#include "libmge/kernel/contest.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "libmge/kernel/fastrun_cache.h"
+#include "libmge/kernel/lookups.h"
+#include "tests/kernel/fake_witness.h"
+#include "tests/kernel/sample_problem.h"
+
+namespace mge {
+namespace {
+
+using Results = std::vector<std::optional<ContestResult>>;
+
+// Entrants with times of their own on a machine that is told when to be busy.
+struct Race {
+    explicit Race(std::vector<double> times) : times(std::move(times)), runs(this->times.size()) {}
+    Results hold() {
+        Entrants entrants{times.size(), [&](size_t) { machine.pass(0.5); },
+                          [&](size_t i) {
+                              ++runs[i];
+                              order.push_back(i);
+                              machine.compute(times[i]);
+                          }};
+        return contest(entrants, machine);
+    }
+    std::vector<double> times;
+    std::vector<int> runs;
+    std::vector<size_t> order;
+    FakeWitness machine{1};
+};
+
+TEST(Contest, QuietTimesAreTrusted) {
+    Race race({1.0, 0.9, 1.2});
+    auto results = race.hold();
+    for (size_t i = 0; i < 3; ++i) {
+        ASSERT_TRUE(results[i]) << i;
+        EXPECT_NEAR(results[i]->milliseconds, race.times[i], 1e-9);
+        EXPECT_FALSE(results[i]->is_doubtful);
+        EXPECT_LE(race.runs[i], 8) << "no more than needed";
+    }
+    EXPECT_EQ(race.machine.rests, 0);
+}
+
+TEST(Contest, RunsTakeTurns) {
+    Race race({1.0, 0.9, 1.2});
+    race.hold();
+    for (size_t i = 0; i < race.order.size(); ++i) EXPECT_EQ(race.order[i], i % 3) << i;
+}
+
+TEST(Contest, HopelessOnesAreLeftOut) {
+    Race race({1.0, 30.0, 100.0});
+    auto results = race.hold();
+    EXPECT_TRUE(results[0]);
+    EXPECT_FALSE(results[1]);
+    EXPECT_FALSE(results[2]);
+    EXPECT_EQ(race.runs[1], 2);
+    EXPECT_EQ(race.runs[2], 1);
+}
+
+// Six works in a row, of runs and calibrations, take 0.5 ms more; then six do not.
+TEST(Contest, DisturbedRunsDoNotCount) {
+    for (auto how : {FakeWitness::Kind::preempted, FakeWitness::Kind::waits, FakeWitness::Kind::slow}) {
+        Race race({1.0, 0.5});
+        int run = 0;
+        race.machine.disturb = [&](double) {
+            bool is_hit = run++ / 6 % 2;
+            return FakeWitness::Disturbance{is_hit ? how : FakeWitness::Kind::none, 0.5};
+        };
+        auto results = race.hold();
+        for (size_t i = 0; i < 2; ++i) {
+            ASSERT_TRUE(results[i]) << i;
+            EXPECT_NEAR(results[i]->milliseconds, race.times[i], 1e-9) << int(how);
+            EXPECT_FALSE(results[i]->is_doubtful) << int(how);
+        }
+        EXPECT_GT(race.machine.rests, 0) << int(how);
+    }
+}
+
+TEST(Contest, WhatIsAlwaysDisturbedIsDoubtfulAndEnds) {
+    for (auto how : {FakeWitness::Kind::preempted, FakeWitness::Kind::waits}) {
+        Race race({1.0, 2.0});
+        race.machine.disturb = [&](double) { return FakeWitness::Disturbance{how, 3.0}; };
+        auto results = race.hold();
+        for (auto& result : results) {
+            ASSERT_TRUE(result);
+            EXPECT_TRUE(result->is_doubtful);
+        }
+        for (int runs : race.runs) EXPECT_LE(runs, 40);
+    }
+}
+
+TEST(Contest, LongRunsEndSooner) {
+    Race race({500.0, 600.0});
+    race.machine.disturb = [&](double) {
+        return FakeWitness::Disturbance{FakeWitness::Kind::preempted, 100.0};
+    };
+    race.hold();
+    for (int runs : race.runs) EXPECT_LE(runs, 17);
+}
+
+// A machine that is busy for good: after a while nothing is repeated any more.
+TEST(Contest, PatienceEnds) {
+    Race race({0.01, 0.02});
+    race.machine.disturb = [&](double) {
+        return FakeWitness::Disturbance{FakeWitness::Kind::preempted, 20.0};
+    };
+    race.hold();
+    double first = race.machine.now().wall_ms;
+    for (int i = 0; i < 10; ++i) race.hold();
+    double tenth = (race.machine.now().wall_ms - first) / 10;
+    EXPECT_LT(first, 1500);
+    EXPECT_LT(tenth, 400);
+    race.machine.disturb = [](double) { return FakeWitness::Disturbance(); };
+    for (auto& result : race.hold()) EXPECT_FALSE(result->is_doubtful) << "it is quiet again";
+}
+
+TEST(Contest, OneThatIsAlwaysDisturbedMakesAllDoubtful) {
+    Race race({1.0, 0.5});
+    race.machine.disturb = [&](double ms) {
+        return FakeWitness::Disturbance{ms == 0.5 ? FakeWitness::Kind::preempted : FakeWitness::Kind::none,
+                                        3.0};
+    };
+    for (auto& result : race.hold()) EXPECT_TRUE(result && result->is_doubtful) << "the slower one might win";
+}
+
+TEST(Quiet, IsToldFromBusy) {
+    FakeWitness quiet{2}, preempted{2}, slow{2};
+    EXPECT_TRUE(is_quiet(quiet));
+    int n = 0;
+    preempted.disturb = [&](double) {
+        return FakeWitness::Disturbance{++n == 500 ? FakeWitness::Kind::preempted : FakeWitness::Kind::none,
+                                        3.0};
+    };
+    EXPECT_FALSE(is_quiet(preempted));
+    n = 0;
+    slow.disturb = [&](double) {
+        return FakeWitness::Disturbance{++n / 8 % 2 ? FakeWitness::Kind::slow : FakeWitness::Kind::none,
+                                        0.05};
+    };
+    EXPECT_FALSE(is_quiet(slow)) << "calibrations take longer";
+}
+
+// How algorithms with given times are chosen, and what the cache keeps of it.
+class Doubts : public testing::Test {
+protected:
+    static constexpr int64_t start = 1'000'000;
+    static Prepared prepare(const PrepareContext& context) {
+        return Prepared::make(std::string(context.candidate.name));
+    }
+    static void run(const Prepared& prepared, const Launch&) {
+        machine_->compute(times_.at(prepared.state<std::string>()));
+    }
+    static inline FakeWitness* machine_ = nullptr;
+    static inline std::map<std::string, double> times_;
+    static constexpr Algorithm algorithms_[] = {{"preferred", always, prepare, run},
+                                                {"other", always, prepare, run}};
+
+    std::unique_ptr<FastrunCache> cache_ = FastrunCache::in_memory();
+    int64_t now_ = start;
+    bool is_busy_ = false;
+    SampleProblem sample_{3};
+
+    // One compilation's choice.
+    Choice choose(double preferred, double other) {
+        auto machine = std::make_unique<FakeWitness>(1);
+        machine_ = machine.get();
+        machine_->disturb = [&](double) {
+            return FakeWitness::Disturbance{is_busy_ ? FakeWitness::Kind::preempted : FakeWitness::Kind::none,
+                                            3.0};
+        };
+        times_ = {{"preferred", preferred}, {"other", other}};
+        Lookups lookups(std::move(machine), [&] { return now_; });
+        SelectOptions options{
+            .heuristic = false, .profile = true, .cache = cache_.get(), .lookups = &lookups};
+        return select(algorithms_, sample_.problem, {}, options);
+    }
+    int doubts() { return cache_->find(sample_.problem)->front().doubts; }
+    void pass_since_doubted(int64_t seconds) {
+        now_ = cache_->find(sample_.problem)->front().doubted_at + seconds;
+    }
+};
+
+TEST_F(Doubts, TheHeuristicStaysUnlessItSurelyLoses) {
+    EXPECT_EQ(choose(1.0, 0.98).candidate.name, "preferred");
+    cache_ = FastrunCache::in_memory();
+    EXPECT_EQ(choose(1.0, 0.96).candidate.name, "other");
+}
+
+TEST_F(Doubts, DoubtfulTimesHaveToWinByMore) {
+    is_busy_ = true;
+    EXPECT_EQ(choose(1.0, 0.9).candidate.name, "preferred");
+    EXPECT_EQ(doubts(), 1);
+    cache_ = FastrunCache::in_memory();
+    Choice choice = choose(1.0, 0.1);
+    EXPECT_EQ(choice.candidate.name, "other");
+    EXPECT_TRUE(choice.is_doubtful);
+}
+
+TEST_F(Doubts, AreSettledLaterOnAQuietMachine) {
+    is_busy_ = true;
+    EXPECT_EQ(choose(1.0, 0.9).source, ChoiceSource::measured);
+    is_busy_ = false;
+    pass_since_doubted(1);
+    EXPECT_EQ(choose(1.0, 0.9).source, ChoiceSource::cache) << "too soon";
+    is_busy_ = true;
+    pass_since_doubted(1000);
+    EXPECT_EQ(choose(1.0, 0.9).source, ChoiceSource::cache) << "still busy";
+    is_busy_ = false;
+    Choice settled = choose(1.0, 0.9);
+    EXPECT_EQ(settled.source, ChoiceSource::measured);
+    EXPECT_EQ(settled.candidate.name, "other");
+    EXPECT_EQ(doubts(), 0);
+    now_ += 1'000'000'000;
+    EXPECT_EQ(choose(1.0, 0.9).source, ChoiceSource::cache) << "trusted for ever";
+}
+
+TEST_F(Doubts, WaitLongerEachTime) {
+    is_busy_ = true;
+    choose(1.0, 0.9);
+    for (int64_t wait : {600, 2400, 9600}) {
+        is_busy_ = false;
+        pass_since_doubted(wait - 1);
+        EXPECT_EQ(choose(1.0, 0.9).source, ChoiceSource::cache) << wait;
+        pass_since_doubted(wait);
+        // The machine is quiet while it is asked, and busy again when it is measured.
+        auto machine = std::make_unique<FakeWitness>(1);
+        machine_ = machine.get();
+        machine_->disturb = [&](double ms) {
+            bool is_calibration = ms == FakeWitness::calibration_ms;
+            return FakeWitness::Disturbance{
+                is_calibration ? FakeWitness::Kind::none : FakeWitness::Kind::preempted, 3.0};
+        };
+        Lookups lookups(std::move(machine), [&] { return now_; });
+        SelectOptions options{
+            .heuristic = false, .profile = true, .cache = cache_.get(), .lookups = &lookups};
+        EXPECT_EQ(select(algorithms_, sample_.problem, {}, options).source, ChoiceSource::measured) << wait;
+    }
+    EXPECT_EQ(doubts(), 4);
+}
+
+TEST_F(Doubts, OnlyWhoMayMeasureMeasuresAgain) {
+    is_busy_ = true;
+    choose(1.0, 0.9);
+    pass_since_doubted(1'000'000);
+    auto machine = std::make_unique<FakeWitness>(1);
+    machine_ = machine.get();
+    Lookups lookups(std::move(machine), [&] { return now_; });
+    SelectOptions options{.profile = true, .cache = cache_.get(), .lookups = &lookups};
+    EXPECT_EQ(select(algorithms_, sample_.problem, {}, options).source, ChoiceSource::cache);
+    EXPECT_EQ(machine_->now().wall_ms, 0) << "nobody even looked whether it is quiet";
+}
+
+TEST(Lookups, AnEqualProblemIsMeasuredOnceAndSaidToBe) {
+    int asked = 0;
+    const Algorithm one[] = {{"one", always, [](const PrepareContext&) { return Prepared::make(0); },
+                              [](const Prepared&, const Launch&) {}}};
+    CostSource source = [&](auto&&...) { return ++asked, std::optional(1.0); };
+    auto cache = FastrunCache::in_memory();
+    SampleProblem sample(3);
+    {
+        Lookups lookups;
+        SelectOptions options{.heuristic = false,
+                              .profile = true,
+                              .cache = cache.get(),
+                              .lookups = &lookups,
+                              .measure = source};
+        EXPECT_EQ(find_cost(one, sample.problem, {}, options)->milliseconds, 1.0);
+        for (int i = 0; i < 2; ++i)
+            EXPECT_EQ(select(one, sample.problem, {}, options).source, ChoiceSource::measured)
+                << "by this compilation";
+        EXPECT_EQ(asked, 1);
+        EXPECT_EQ(lookups.measured(), 1u);
+    }
+    Lookups later;
+    SelectOptions options{
+        .heuristic = false, .profile = true, .cache = cache.get(), .lookups = &later, .measure = source};
+    EXPECT_EQ(select(one, sample.problem, {}, options).source, ChoiceSource::cache);
+    EXPECT_EQ(later.measured(), 0u);
+    EXPECT_EQ(asked, 1);
+}
+
+TEST(Lookups, CostsArePreparedByNobody) {
+    static int prepared = 0;
+    const Algorithm one[] = {{"one", always,
+                              [](const PrepareContext&) {
+                                  ++prepared;
+                                  return Prepared::make(0, 64);
+                              },
+                              [](const Prepared&, const Launch&) {}}};
+    auto cache = FastrunCache::in_memory();
+    SampleProblem sample(3);
+    cache->store(sample.problem, {{"one", 1.5, 64, {}}});
+    Lookups lookups;
+    SelectOptions options{.heuristic = false, .profile = true, .cache = cache.get(), .lookups = &lookups};
+    EXPECT_EQ(find_cost(one, sample.problem, {}, options)->milliseconds, 1.5);
+    EXPECT_EQ(find_heuristic_workspace(one, sample.problem, options), 64u);
+    EXPECT_EQ(prepared, 0);
+}
+
+}  // namespace
+}  // namespace mge
