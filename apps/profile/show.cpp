@@ -81,7 +81,8 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
         stream << row.name << ": " << row.value << (row.value == "N/A" ? "" : " s") << '\n';
     if (profile.peak)
         stream << "measured peak: " << scaled_text(profile.peak->operations_per_s, 1000, "FLOP/s") << ", "
-               << scaled_text(profile.peak->bytes_per_s, 1024, "B/s") << '\n';
+               << scaled_text(profile.peak->bytes_per_s, 1024, "B/s")
+               << (profile.peak->is_busy ? " (on a busy machine; it may be higher)" : "") << '\n';
 }
 
 // Which of the optional columns have something in them.
@@ -256,7 +257,8 @@ cli::Json to_json(const Profile& profile, const Shown& shown) {
                    {"total_device_time_s", or_null(shown.device_total)},
                    {"total_host_time_s", or_null(shown.host_total)}};
     json["peak"] = profile.peak ? cli::Json{{"operations_per_s", profile.peak->operations_per_s},
-                                            {"bytes_per_s", profile.peak->bytes_per_s}}
+                                            {"bytes_per_s", profile.peak->bytes_per_s},
+                                            {"busy", profile.peak->is_busy}}
                                 : cli::Json(nullptr);
     json["device"] = rows_json(profile, shown.device);
     json["host"] = rows_json(profile, shown.host);

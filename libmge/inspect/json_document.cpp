@@ -126,6 +126,11 @@ int64_t JsonValue::integer(const char* what) const {
     return int64_t(document_->payloads_[at_]);
 }
 
+bool JsonValue::boolean(const char* what) const {
+    if (kind() != Kind::boolean) refuse(what, "true or false");
+    return document_->payloads_[at_] != 0;
+}
+
 std::string_view JsonValue::text(const char* what) const {
     if (kind() != Kind::string) refuse(what, "a text");
     return document_->text_at(at_);

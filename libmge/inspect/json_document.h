@@ -35,6 +35,7 @@ public:
     // ModelError with `what` in it when the value is of another kind. Numbers are finite.
     double number(const char* what) const;
     int64_t integer(const char* what) const;
+    bool boolean(const char* what) const;
     std::string_view text(const char* what) const;
     // The elements of an array; members of an object, with key().
     Range items(const char* what) const;

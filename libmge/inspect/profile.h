@@ -72,6 +72,7 @@ struct ProfileRun {
 // What a machine can do at best, measured.
 struct Peak {
     double operations_per_s = 0, bytes_per_s = 0;
+    bool is_busy = false;  // other work ran meanwhile: it may be higher
 };
 
 struct ProfileMemory {

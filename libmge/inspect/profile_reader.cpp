@@ -52,6 +52,7 @@ private:
         Peak p{peak->at("operations_per_s").number("peak.operations_per_s"),
                peak->at("bytes_per_s").number("peak.bytes_per_s")};
         if (p.operations_per_s <= 0 || p.bytes_per_s <= 0) refuse("has a peak that is not positive");
+        if (auto busy = peak->find("busy")) p.is_busy = busy->boolean("peak.busy");
         profile_.peak = p;
     }
 

@@ -62,6 +62,7 @@ void write_host(JsonWriter& json, const Profile& profile) {
         json.object([&] {
             json.member("operations_per_s", profile.peak->operations_per_s);
             json.member("bytes_per_s", profile.peak->bytes_per_s);
+            if (profile.peak->is_busy) json.member("busy", true);
         });
     });
 }

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "libmge/graph/builder.h"
-#include "libmge/inspect/peak.h"
 #include "libmge/inspect/profile_rows.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/ops/all.h"
@@ -138,14 +137,6 @@ TEST(Profiler, AddsUpToTheRun) {
     Profile p = r.profile({}, 1);
     EXPECT_DOUBLE_EQ(*total_time(p, ProfileSide::device, RunStatistic::last),
                      double(p.runs[0].duration()) * 1e-9);
-}
-
-TEST(Peak, IsWhatMachinesCanDo) {
-    Peak peak = measure_peak(1);
-    EXPECT_GT(peak.operations_per_s, 1e9);
-    EXPECT_LT(peak.operations_per_s, 1e13);
-    EXPECT_GT(peak.bytes_per_s, 5e8);
-    EXPECT_LT(peak.bytes_per_s, 1e13);
 }
 
 }  // namespace
