@@ -19,18 +19,19 @@ constexpr Ticks looks_per_cost = 100;
 // The system's figures of this moment for the CPUs this thread may use. Allocates nothing: it is asked for in
 // the middle of a run.
 std::optional<int64_t> idle_time_now() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (::sched_getaffinity(0, sizeof set, &set) != 0) return std::nullopt;
-    bool is_usable[CPU_SETSIZE];
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) is_usable[cpu] = CPU_ISSET(cpu, &set);
     int file = ::open("/proc/stat", O_RDONLY | O_CLOEXEC);
     if (file < 0) return std::nullopt;
     std::array<char, 1 << 17> text;  // a line for each of a thousand
     size_t size = 0;
     for (ssize_t got = 1; got > 0 && size + 1 < text.size(); size += size_t(std::max<ssize_t>(got, 0)))
         got = ::read(file, text.data() + size, text.size() - 1 - size);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    bool is_known = ::sched_getaffinity(0, sizeof set, &set) == 0;
     ::close(file);
+    if (!is_known) return std::nullopt;
+    bool is_usable[CPU_SETSIZE];
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) is_usable[cpu] = CPU_ISSET(cpu, &set);
     text[size] = 0;
     return idle_time(text.data(), is_usable);
 }

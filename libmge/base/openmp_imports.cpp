@@ -16,6 +16,7 @@
 namespace mge {
 
 constinit thread_local int RegionThreads::threads_ = 0;
+constinit thread_local bool IndependentShares::independent_ = false;
 
 namespace {
 
@@ -46,7 +47,8 @@ void parallel(void (*fn)(void*), void* argument, unsigned threads, unsigned flag
     int shares = is_nested ? 1 : threads ? int(threads) : RegionThreads::here();
     Region region{fn, argument};
     auto run = [](void* r, int, int) { static_cast<Region*>(r)->fn(static_cast<Region*>(r)->argument); };
-    run_shares(team_size(shares), run, &region);
+    run_shares(team_size(shares), run, &region,
+               IndependentShares::here() ? Waiting::never : Waiting::for_each_other);
 }
 
 void barrier() {

@@ -25,4 +25,19 @@ private:
     int outer_;
 };
 
+// While it lives, it says whether shares of regions entered from this thread never wait for each other.
+class IndependentShares {
+public:
+    explicit IndependentShares(bool independent) : outer_(independent_) { independent_ = independent; }
+    ~IndependentShares() { independent_ = outer_; }
+    IndependentShares(const IndependentShares&) = delete;
+    IndependentShares& operator=(const IndependentShares&) = delete;
+
+    static bool here() { return independent_; }
+
+private:
+    [[gnu::tls_model("initial-exec")]] static constinit thread_local bool independent_;
+    bool outer_;
+};
+
 }  // namespace mge

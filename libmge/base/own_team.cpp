@@ -76,9 +76,10 @@ void OwnTeam::finish() {
     }
 }
 
-void OwnTeam::run(int shares, Share fn, void* argument) {
+void OwnTeam::run(int shares, Share fn, void* argument, Waiting waiting) {
     Ticks begin = ticks_now();
     int width = choose_width(begin);
+    if (waiting == Waiting::for_each_other) width = threads();
     fn_ = fn;
     argument_ = argument;
     pending_.store(uint32_t(shares), std::memory_order_relaxed);

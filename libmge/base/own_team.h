@@ -30,7 +30,7 @@ public:
 
     int threads() const { return int(members_.size()); }
     // Of the thread that made the team, outside of any region.
-    void run(int shares, Share fn, void* argument);
+    void run(int shares, Share fn, void* argument, Waiting waiting = Waiting::never);
     // In a share of this team.
     void meet(int shares);
 

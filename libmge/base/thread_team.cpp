@@ -104,7 +104,7 @@ int team_size(int threads) {
 
 bool is_team_lost() { return lost_team.load(std::memory_order_relaxed); }
 
-void run_shares(int shares, Share fn, void* argument) {
+void run_shares(int shares, Share fn, void* argument, Waiting waiting) {
     if (is_in_share()) {
         PlaceInTeam place(PlaceInTeam::team(), 0, 1);
         return fn(argument, 0, 1);
@@ -112,7 +112,7 @@ void run_shares(int shares, Share fn, void* argument) {
     if (shares <= 1 || is_team_lost()) return fn(argument, 0, 1);
     if (!own_team) [[unlikely]]
         return run_openmp_shares(shares, fn, argument);
-    own_team->run(shares, fn, argument);
+    own_team->run(shares, fn, argument, waiting);
 }
 
 void meet_other_shares() {

@@ -27,7 +27,10 @@ MGE_API bool is_team_lost();
 // Calls fn(argument, share, shares) for each share and returns when all are done. `shares` is what
 // team_size() allowed; inside a share there is one only. fn throws nothing.
 using Share = void (*)(void* argument, int share, int shares);
-MGE_API void run_shares(int shares, Share fn, void* argument);
+// Whether a share may wait, in a loop of its own, for what another one does: then each gets a thread. Those
+// that only meet_other_shares() get theirs when they come to that.
+enum class Waiting { never, for_each_other };
+MGE_API void run_shares(int shares, Share fn, void* argument, Waiting waiting = Waiting::never);
 
 template <class Fn>
 void run_shares(int shares, Fn&& fn) {

@@ -55,7 +55,8 @@ TEST(Replay, TakesTheGivenAlgorithms) {
 TEST(Replay, NamesTheStepAndTheReason) {
     CompileOptions options;
     options.algorithms = {"reference", "no_such"};
-    EXPECT_THAT(error_of(options), HasSubstr("step 1 (softmax): algorithm 'no_such' cannot compute"));
+    EXPECT_THAT(error_of(options),
+                HasSubstr("step 1 (softmax 'softmax#1'): algorithm 'no_such' cannot compute"));
     EXPECT_THAT(error_of(options), HasSubstr("it is not offered here; there are: "));
     options.algorithms = {"reference"};
     EXPECT_THAT(error_of(options), HasSubstr("algorithms for 1 steps are given, the program here has 2"));

@@ -3,6 +3,7 @@
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <set>
+#include <string_view>
 
 namespace mge::steady_state {
 namespace {
@@ -35,7 +37,16 @@ struct Tracer {
     pid_t child;
     int marks = 0;
     std::set<pid_t> inside_call;  // threads between entry and exit of a call
+    std::set<pid_t> looking;      // threads that read a file of /proc
     SystemCalls result;
+
+    bool opens_proc(unsigned long long address) const {
+        constexpr std::string_view folder = "/proc/";
+        char path[folder.size()];
+        iovec here{path, sizeof path}, there{reinterpret_cast<void*>(address), sizeof path};
+        ssize_t size = process_vm_readv(child, &here, 1, &there, 1, 0);
+        return size == ssize_t(sizeof path) && std::string_view(path, sizeof path) == folder;
+    }
 
     void at_call(pid_t thread) {
         if (inside_call.erase(thread)) return;  // the exit stop of a call
@@ -48,6 +59,11 @@ struct Tracer {
         } else if (marks == 1) {
             if (number == SYS_futex) {
                 ++result.waits;
+            } else if (number == SYS_openat && opens_proc(registers.rsi)) {
+                looking.insert(thread);
+                ++result.looks;
+            } else if (looking.contains(thread)) {
+                if (number == SYS_close) looking.erase(thread);
             } else {
                 ++result.count;
                 ++result.by_number[number];

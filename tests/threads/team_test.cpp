@@ -91,6 +91,26 @@ TEST(OwnTeam, NarrowDoesAllSharesOnTheCaller) {
     EXPECT_EQ(elsewhere, 0);
 }
 
+// As inside oneDNN, where nobody sees it: in a narrow team it would never end.
+TEST(OwnTeam, SharesMayWaitForEachOther) {
+    OwnTeam team(3);
+    team.keep_width(1);
+    for (int round = 0; round < 20; ++round) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::atomic<int> begun{0};
+        Work work = [&](int, int all) {
+            ++begun;
+            auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+            while (begun < all && std::chrono::steady_clock::now() < limit) {
+            }
+            EXPECT_EQ(begun, all);
+        };
+        team.run(
+            3, [](void* w, int share, int all) { (*static_cast<Work*>(w))(share, all); }, &work,
+            Waiting::for_each_other);
+    }
+}
+
 TEST(OwnTeam, SleepersComeWhenThereIsWork) {
     OwnTeam team(2);
     for (int round = 0; round < 20; ++round) {
@@ -188,6 +208,10 @@ TEST(RunShares, TeamsEndWithTheirThread) {
     size_t before = threads_of_process();
     for (int round = 0; round < 10; ++round)
         start_thread([] { run_shares(team_size(3), [](int, int) {}); }).join();
+    // A joined thread stays in the list for a moment.
+    auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (threads_of_process() != before && std::chrono::steady_clock::now() < limit)
+        std::this_thread::yield();
     EXPECT_EQ(threads_of_process(), before);
 }
 

@@ -36,6 +36,7 @@ struct Step {
     Primitive primitive;                            // null: copy `bytes` from the first slot to the second
     std::vector<std::pair<int, size_t>> arguments;  // DNNL_ARG_…, slot
     size_t bytes = 0;
+    bool is_independent = false;  // its shares of work never wait for each other
 };
 
 // oneDNN's objects that hold addresses, and so belong to one run at a time.
@@ -157,6 +158,7 @@ void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
     auto& step = steps[i];
     if (step.primitive) {
         auto& arguments = set.arguments[i];
+        IndependentShares scope(step.is_independent);
         check(dnnl_primitive_execute(step.primitive.get(), stream(), int(arguments.size()), arguments.data()),
               "dnnl_primitive_execute");
         return;
@@ -189,6 +191,8 @@ Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, cons
     if (bytes(scratchpad)) main.arguments.emplace_back(DNNL_ARG_SCRATCHPAD, plan.add_workspace(scratchpad));
     plan.steps.push_back(std::move(main));
     for (auto [from, to] : behind) plan.add_reorder(from, to);
+    for (auto& step : plan.steps)
+        step.is_independent = step.primitive && has_independent_shares(step.primitive);
     plan.give_back(plan.make_set());
 }
 

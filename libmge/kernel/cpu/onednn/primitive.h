@@ -18,6 +18,11 @@ using Primitive = std::shared_ptr<dnnl_primitive>;
 Primitive make_primitive(const_dnnl_primitive_desc_t desc);
 Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to);
 
+// Whether its shares of work never wait for each other, so that one thread may do them one after another.
+// Some implementations wait in loops of their own, which nobody sees from outside: the general matrix product
+// and gradients of weights, which sum up what threads have computed, and normalisations.
+bool has_independent_shares(const Primitive& primitive);
+
 // What it takes with its code: estimates, since oneDNN does not tell.
 std::vector<MemoryPiece> pieces_of(const Primitive& primitive);
 
