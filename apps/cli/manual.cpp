@@ -6,6 +6,9 @@ namespace mge::cli {
 std::span<const Entry> environment() {
     static const std::vector<Entry> entries{
         {"MGE_THREADS", "Threads an operator may use; default: the smaller of CPU affinity and cgroup quota"},
+        {"MGE_THREAD_TEAM", "Whose threads work on an operator: own (default) or openmp"},
+        {"MGE_FILE_LIMIT",
+         "What a file may make a tool allocate, as --file-limit; default: 1GiB, or the file's own size"},
         {"MGE_ISA",
          "Limits the instruction set: sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16 or amx"},
         {"MGE_LOG",

