@@ -60,7 +60,17 @@ def fill_in(tmp_path, run_tool, small_model):
 def test_the_page_has_every_flag(run_tool):
     shown = run_tool("load_and_run", "--help", json=False).out
     flags = set(re.findall(r"^ +--([a-z0-9-]+)", shown, re.M))
-    shared = {"json", "quiet", "verbose", "no-color", "wide", "flagfile", "file-limit", "version", "help"}
+    shared = {
+        "json",
+        "quiet",
+        "verbose",
+        "no-color",
+        "wide",
+        "flagfile",
+        "file-limit",
+        "version",
+        "help",
+    }
     documented = {flag for flag, _, _ in rows()}
     assert flags - shared <= documented, sorted(flags - shared - documented)
 

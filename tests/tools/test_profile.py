@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -434,20 +435,24 @@ class Consumed:
     bytes: int  # of memory at most
 
 
+# A child's largest size counts from its parent's: this small process stands between them.
+ALONE = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+"""
+
+
 def consumed(tool_path, *args):
     """Runs mge-profile alone and says what that took."""
-    process = subprocess.Popen(
-        [tool_path("mge-profile"), *map(str, args)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, tool_path("mge-profile"), *map(str, args)],
+        capture_output=True,
         text=True,
     )
-    err = process.stderr.read()
-    process.stderr.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = usage.ru_utime + usage.ru_stime
-    return Consumed(process.returncode, err, seconds, usage.ru_maxrss * 1024)
+    code, seconds, size = done.stdout.split()
+    return Consumed(int(code), done.stderr, float(seconds), int(size))
 
 
 def megengine(**changes):
