@@ -105,7 +105,7 @@ def type_into(command, setup, line, expected, env=None):
         os.write(terminal, f"{setup}; echo rea''dy\n".encode())
         deadline = time.monotonic() + 600
         sent = False
-        while time.monotonic() < deadline and expected.encode() not in shown:
+        while time.monotonic() < deadline and expected.encode() not in shown.replace(b"\a", b""):
             if select.select([terminal], [], [], 0.2)[0]:
                 shown += os.read(terminal, 10000)
             if not sent and b"\nready" in shown:
