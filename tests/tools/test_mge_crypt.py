@@ -98,7 +98,6 @@ def test_without_a_key(files, tool_path, sealed):
         cwd=files,
         capture_output=True,
         text=True,
-        start_new_session=True,  # no terminal to ask at
     )
     assert done.returncode == 6
     assert "needs a key for aes-256-gcm (key id" in done.stderr and "--key-file" in done.stderr
@@ -110,7 +109,6 @@ def test_a_missing_key_is_not_the_outputs_fault(files, tool_path):
         cwd=files,
         capture_output=True,
         text=True,
-        start_new_session=True,
     )
     assert done.returncode == 6 and not (files / "sealed").exists()
     assert "no key was given for aes-256-gcm" in done.stderr and "--key-file" in done.stderr

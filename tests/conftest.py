@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for all tests in Python."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import termios
+
+
+def pytest_configure():
+    """Give up the terminal: a tool that asks for a key there would wait for whoever tests."""
+    # The leader of a session is told that its terminal is gone.
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+        try:
+            fcntl.ioctl(terminal, termios.TIOCNOTTY)
+        finally:
+            os.close(terminal)
+    signal.signal(signal.SIGHUP, before)
