@@ -158,6 +158,68 @@ def test_crops():
         CenterCrop(7).apply(image())
 
 
+def gray(height=4, width=6):
+    return image(height, width)[..., :1]
+
+
+def test_a_crop_pads_images_of_any_number_of_channels():
+    """The default border has three values."""
+    assert RandomCrop(3).apply(gray()).shape == (3, 3, 1)
+    padded = RandomCrop((10, 11), padding_size=2).apply(gray() + np.uint8(1))
+    assert padded.shape == (10, 11, 1) and (padded != 0).sum() == 24
+    first = RandomCrop(8, padding_size=(2, 2), padding_value=(7, 8, 9)).apply(gray())
+    assert first.max() == 69 and first[-1, -1, 0] == 7
+    assert Pad(1, value=(7, 8, 9)).apply(gray())[0, 0].tolist() == [7]
+    with pytest.raises(ValueError, match="2 numbers, the image has 3 channels"):
+        Pad(1, value=(7, 8)).apply(image())
+    with pytest.raises(ValueError, match="2 numbers, the image has 3 channels"):
+        RandomCrop(9, padding_value=(7, 8)).apply(image())
+
+
+def test_a_border_of_floats_makes_an_image_of_floats():
+    assert Pad(1, value=0.5).apply(image())[0, 0].tolist() == [0.5] * 3
+    cropped = RandomCrop(8, padding_value=(0.5, 1.0, 2.0)).apply(image())
+    assert cropped.dtype == np.float32 and cropped[-1, -1].tolist() == [0.5, 1, 2]
+
+
+def test_a_crop_is_the_window_of_the_padded_image():
+    size = (5, 4)
+    order = ("image", "mask", "coords", "boxes")
+    coords, boxes = np.array([[2, 1]]), np.array([[1, 1, 3, 3]])
+    for border in (0, 3, (2, 1), (1, 0, 2, 4)):
+        for _ in range(20):
+            crop = RandomCrop(size, border, (5, 6, 7), 9, order=order)
+            cut, mask, point, box = crop.apply((image(), gray()[..., 0], coords, boxes))
+            y, x = crop._corner
+            big = Pad(20, (5, 6, 7)).apply(image())[20 + y :, 20 + x :][: size[0], : size[1]]
+            np.testing.assert_array_equal(cut, big)
+            big = Pad(20, 9).apply(gray()[..., 0])[20 + y :, 20 + x :][: size[0], : size[1]]
+            np.testing.assert_array_equal(mask, big)
+            np.testing.assert_array_equal(point, [[2 - x, 1 - y]])
+            np.testing.assert_array_equal(box[0, :2], np.clip([1 - x, 1 - y], 0, size[::-1]))
+    original = image(5, 4)
+    RandomCrop(size).apply(original)[...] = 0
+    np.testing.assert_array_equal(original, image(5, 4))
+
+
+def test_quick_ways_give_what_the_plain_ones_give():
+    mean, std = np.array([3.5, 1, 2], np.float32), np.array([2, 3, 7], np.float32)
+    for dtype in ("uint8", "int32", "float32", "float64", "float16"):
+        for x in (image().astype(dtype), image(9, 8).astype(dtype)[1::2, 2:7], image(0, 4)):
+            out = Normalize(mean, std).apply(x)
+            np.testing.assert_array_equal(out, (x - mean) / std)
+            assert out.dtype == ((x - mean) / std).dtype and out.flags.c_contiguous
+            np.testing.assert_array_equal(Normalize(2, std).apply(x), (x - np.float32(2)) / std)
+            for y in (x, x[..., :1], x[..., 0], x[:, ::-1], x[..., ::-1]):
+                flipped = RandomHorizontalFlip(1.0).apply(y)
+                np.testing.assert_array_equal(flipped, y[:, ::-1])
+                assert flipped.dtype == y.dtype and flipped.flags.c_contiguous
+    many = np.ones((2, 3, 20), np.uint8)
+    np.testing.assert_array_equal(Normalize(np.arange(20), 2).apply(many)[0, 0, 3], -1)
+    with pytest.raises(ValueError):
+        Normalize(mean, std).apply(gray()[..., :0])
+
+
 def test_flip_moves_boxes():
     boxes = np.array([[1.0, 1.0, 2.0, 3.0]])
     flipped, moved = RandomHorizontalFlip(1.0, order=("image", "boxes")).apply((image(), boxes))

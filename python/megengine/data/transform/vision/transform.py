@@ -15,6 +15,36 @@ from ..meta_transform import Transform
 _KEPT = ("image_category", "info", "category", "boxes_category", "keypoints_category")
 
 
+# Up to so many NumPy's loops along the channels cost more than what they do.
+_FEW_CHANNELS = 8
+
+
+def _as_dtype_of(image: np.ndarray, value) -> np.ndarray:
+    """The image as it can hold a border of this value: a float makes it one of floats."""
+    if isinstance(value, int) or np.asarray(value).dtype.kind != "f":
+        return image
+    return image.astype(np.float32)
+
+
+def _filled(shape: tuple[int, ...], dtype, value, who: str) -> np.ndarray:
+    """An image that is all border."""
+    if np.ndim(value) == 0:
+        return np.full(shape, value, dtype)
+    channels = shape[2] if len(shape) > 2 else 1
+    values = np.asarray(value).reshape(-1)
+    if values.size < channels and values.size != 1:
+        raise ValueError(
+            f"[{who}] the value of the border has {values.size} numbers, the image has"
+            f" {channels} channels"
+        )
+    values = values[: max(channels, 1)]
+    if (values == values[0]).all():
+        return np.full(shape, values[0], dtype)
+    out = np.empty(shape, dtype)
+    out.reshape(shape[0], -1)[...] = np.tile(values, shape[1]).astype(dtype)
+    return out
+
+
 class VisionTransform(Transform):
     """Base of the image transforms: calls ``_apply_<kind>`` for each field.
 
@@ -148,9 +178,25 @@ class Normalize(VisionTransform):
         super().__init__(order)
         self.mean = np.array(mean, np.float32)
         self.std = np.array(std, np.float32)
+        self._rows = None  # as of _rows_for, for the last shape
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
-        return (image - self.mean) / self.std
+        if image.ndim != 3 or self.mean.ndim + self.std.ndim == 0 or image.shape[2] > _FEW_CHANNELS:
+            return (image - self.mean) / self.std
+        mean, std = self._rows_for(image.shape)
+        out = image.astype(np.result_type(image, mean), order="C")
+        rows = out.reshape(image.shape[0], mean.size)
+        rows -= mean
+        rows /= std
+        return out
+
+    def _rows_for(self, shape) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and deviation of each number of a row: NumPy is slow along three channels."""
+        if self._rows is None or self._rows[0] != shape[1:]:
+            width, channels = shape[1:]
+            both = (np.broadcast_to(v, (channels,)) for v in (self.mean, self.std))
+            self._rows = (shape[1:], *(np.tile(v, width) for v in both))
+        return self._rows[1:]
 
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         return coords
@@ -165,11 +211,12 @@ class Pad(VisionTransform):
     Args:
         size: pixels: one number for all sides, two for bottom and right, four for top, bottom,
             left and right.
-        value: value of the border, or one for each channel.
+        value: value of the border, or one for each channel (of more the first ones count); a
+            float makes the image one of float32.
         mask_value: value of a mask's border.
         order: kinds of the fields.
     Raises:
-        ValueError: ``size`` is something else.
+        ValueError: ``size`` is something else, or there are fewer values than channels.
     """
 
     def __init__(self, size=0, value=0, mask_value=0, *, order: Sequence[str] | None = None):
@@ -189,8 +236,8 @@ class Pad(VisionTransform):
         top, bottom, left, right = self.size
         height, width = image.shape[:2]
         shape = (height + top + bottom, width + left + right, *image.shape[2:])
-        out = np.empty(shape, image.dtype)
-        out[...] = np.asarray(value, image.dtype)
+        image = _as_dtype_of(image, value)
+        out = _filled(shape, image.dtype, value, "Pad")
         out[top : top + height, left : left + width] = image
         return out
 
@@ -235,12 +282,12 @@ class _Window(VisionTransform):
 
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         y, x = self._corner
-        return coords - np.array([x, y], coords.dtype)
+        return coords - np.array([x, y]).astype(coords.dtype)
 
     def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
         y, x = self._corner
         height, width = self.output_size
-        moved = boxes - np.array([x, y, x, y], boxes.dtype)
+        moved = boxes - np.array([x, y, x, y]).astype(boxes.dtype)
         return np.clip(moved, 0, np.array([width, height, width, height], boxes.dtype))
 
     def _image_of(self, input) -> np.ndarray:
@@ -267,9 +314,10 @@ class RandomCrop(_Window):
     """A window of images at a random place.
 
     Args:
-        output_size: height and width, or one number for both.
+        output_size: height and width, or one number for both. What an image lacks is added below
+            and on the right.
         padding_size: border added first, as in ``Pad``.
-        padding_value: value of the border.
+        padding_value: value of the border, as in ``Pad``.
         padding_maskvalue: value of a mask's border.
         order: kinds of the fields.
     """
@@ -284,18 +332,35 @@ class RandomCrop(_Window):
         order: Sequence[str] | None = None,
     ):
         super().__init__(output_size, order=order)
-        self._pad_size = padding_size
-        self._pad_values = (padding_value, padding_maskvalue)
+        self._border = Pad(padding_size).size
+        self._values = (padding_value, padding_maskvalue)
 
     def apply(self, input):
-        input = Pad(self._pad_size, *self._pad_values, order=self.order).apply(input)
+        top, bottom, left, right = self._border
         height, width = self._image_of(input).shape[:2]
-        missing = (max(self.output_size[0] - height, 0), max(self.output_size[1] - width, 0))
-        if any(missing):
-            input = Pad(missing, *self._pad_values, order=self.order).apply(input)
-        free = self._check(self._image_of(input))
-        self._corner = tuple(int(np.random.randint(0, f + 1)) for f in free)
+        # What is still missing is added below and on the right.
+        x = int(np.random.randint(0, max(width + left + right - self.output_size[1], 0) + 1))
+        y = int(np.random.randint(0, max(height + top + bottom - self.output_size[0], 0) + 1))
+        self._corner = (y - top, x - left)
         return super().apply(input)
+
+    def _cut(self, image: np.ndarray, value) -> np.ndarray:
+        (y, x), (height, width) = self._corner, self.output_size
+        image = _as_dtype_of(image, value)
+        found = image[max(y, 0) : max(y + height, 0), max(x, 0) : max(x + width, 0)]
+        if found.shape[:2] == self.output_size:
+            return found.copy()
+        shape = (height, width, *image.shape[2:])
+        out = _filled(shape, image.dtype, value, "RandomCrop")
+        top, left = max(-y, 0), max(-x, 0)
+        out[top : top + found.shape[0], left : left + found.shape[1]] = found
+        return out
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        return self._cut(image, self._values[0])
+
+    def _apply_mask(self, mask: np.ndarray) -> np.ndarray:
+        return self._cut(mask, self._values[1])
 
 
 class _RandomFlip(VisionTransform):
@@ -316,7 +381,12 @@ class _RandomFlip(VisionTransform):
         return super().apply(input)
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(np.flip(image, self.axis))
+        has_pixels = self.axis == 1 and image.ndim == 3 and image.size and not image.dtype.hasobject
+        if not has_pixels or image.strides[2] != image.itemsize:
+            return np.ascontiguousarray(np.flip(image, self.axis))
+        # Pixels as they are: NumPy is slow along three channels.
+        pixels = image.view(np.dtype((np.void, image.shape[2] * image.itemsize)))
+        return np.ascontiguousarray(pixels[:, ::-1]).view(image.dtype)
 
     _apply_mask = _apply_image
 
