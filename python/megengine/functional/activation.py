@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from .. import _mge
 from ..core.operands import Operand
+from ..core.tensor.shape_arguments import as_vector
 from ..tensor import Tensor
 from .math import max as _max
 from .math import sum as _sum
@@ -170,44 +171,56 @@ def softmax(inp: Tensor, axis: int | None = None) -> Tensor:
     """Exponentials normalised to sum to one along an axis.
 
     Args:
-        inp: any rank from 1, floating.
-        axis: the axis; None takes 0 for rank 0, 1 and 3, and 1 for the others.
+        inp: any rank, floating; a value of rank 0 is a vector of one element.
+        axis: the axis; None takes 0 for rank 1 and 3, and 1 for the others.
     Returns:
         Tensor of the shape of ``inp``.
+    Raises:
+        RuntimeError: the axis is out of range.
     Example:
         >>> F.softmax(Tensor([0.0, 0.0]))
         Tensor([0.5 0.5], device=xpux:0)
     """
     if axis is None:
         axis = 0 if inp.ndim in (0, 1, 3) else 1
+    inp = as_vector(inp)
     if isinstance(axis, (list, tuple)):
         value = _mge.ops.exp(_mge.ops.sub(inp, _max(inp, axis, keepdims=True)))
         return _mge.ops.div(value, _sum(value, axis, keepdims=True))
-    return _mge.ops.softmax(inp, axis=axis, log=False)
+    try:
+        return _mge.ops.softmax(inp, axis=axis, log=False)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
 
 
 def logsoftmax(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
     """Logarithm of ``softmax``, computed without overflow.
 
     Args:
-        inp: any rank from 1, floating.
+        inp: any rank, floating; a value of rank 0 is a vector of one element.
         axis: the axis, or several.
     Returns:
         Tensor of the shape of ``inp``.
+    Raises:
+        RuntimeError: the axis is out of range.
     Example:
         >>> F.logsoftmax(Tensor([0.0, 0.0]), axis=0)
         Tensor([-0.6931 -0.6931], device=xpux:0)
     """
+    inp = as_vector(inp)
     if isinstance(axis, (list, tuple)):
         return _mge.ops.sub(inp, logsumexp(inp, axis, keepdims=True))
-    return _mge.ops.softmax(inp, axis=axis, log=True)
+    try:
+        return _mge.ops.softmax(inp, axis=axis, log=True)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
 
 
 def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials along axes, computed without overflow.
 
     Args:
-        inp: any rank from 1, floating.
+        inp: any rank, floating; a value of rank 0 is a vector of one element for an int axis.
         axis: the axis, or several.
         keepdims: keep the reduced axes with size 1.
     Returns:
@@ -216,6 +229,8 @@ def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) ->
         >>> F.logsumexp(Tensor([0.0, 0.0]), axis=0)
         Tensor(0.6931472, device=xpux:0)
     """
+    if isinstance(axis, int):
+        inp = as_vector(inp)
     top = _max(inp, axis, keepdims=True)
     # An infinite maximum would give inf - inf; the shift may be any finite number.
     finite = _mge.ops.where(_mge.ops.isinf(top), _mge.ops.full_like(top, value=0.0), top)

@@ -2,8 +2,9 @@
 """Reductions, ordering and linear algebra.
 
 ``axis`` of a reduction is None (all axes), an int, or a sequence of different ints; negative ones
-count from the end. Wrong axes raise: AssertionError for a duplicate or for ``keepdims=True`` with
-``axis=None``, RuntimeError for one out of range.
+count from the end. A value of rank 0 is a vector of one element for an int. Wrong axes raise:
+AssertionError for a duplicate, for one in a sequence that is out of range, or for
+``keepdims=True`` with ``axis=None``; RuntimeError for an int out of range.
 """
 
 import builtins
@@ -14,7 +15,12 @@ import numpy as np
 from .. import _mge
 from ..core.operands import Operand
 from ..core.tensor.dtype import is_dtype_equal, is_integer
-from ..core.tensor.shape_arguments import as_int, axis_list, normal_axis
+from ..core.tensor.shape_arguments import (
+    as_int,
+    as_vector,
+    axis_list,
+    normal_axis,
+)
 from ..tensor import Tensor
 
 __all__ = [
@@ -91,10 +97,18 @@ def _reduce(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
     axes = axis_list(axis, who)
     if axis is not None and not axes:  # over no axis: every element by itself
         return _mge.ops.copy(inp)
+    if isinstance(axis, (int, np.integer)):
+        inp = as_vector(inp)
+    elif axes:
+        _check_axes(axes, np.ndim(inp), who)
     try:
         return op(inp, axes=axes, keepdims=bool(keepdims))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
+
+
+def _check_axes(axes: list[int], rank: int, who: str) -> None:
+    assert all(-rank <= a < rank for a in axes), f"[{who}] axes must lie in rank {rank}, got {axes}"
 
 
 def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -184,18 +198,13 @@ def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
     if axis is None:
         assert not keepdims, f"[{who}] keepdims=True needs an axis"
         return op(_mge.ops.flatten(inp), axis=0, keepdims=False)
-    axes = [a + inp.ndim if a < 0 else a for a in axis_list(axis, who)]
-    assert axes and all(0 <= a < inp.ndim for a in axes), (
-        f"[{who}] axis must lie in rank {inp.ndim}, got {axis}"
-    )
-    if len(axes) == 1:
-        return op(inp, axis=axes[0], keepdims=bool(keepdims))
-    # Several axes: the position is that in the flattened block of these axes.
-    rest = [a for a in range(inp.ndim) if a not in axes]
-    block = _mge.ops.transpose(inp, pattern=rest + sorted(axes))
-    shape = [inp._tuple_shape[a] for a in rest]
-    found = op(_mge.ops.reshape(block, shape=[*shape, -1]), axis=len(rest), keepdims=False)
-    return _mge.ops.add_axis(found, axes=sorted(axes)) if keepdims else found
+    axes = axis_list(axis, who)
+    _check_axes(axes, inp.ndim, who)
+    if not axes:
+        return _mge.ops.copy(inp).detach()
+    for a in sorted({a % inp.ndim for a in axes}, reverse=True):
+        inp = op(inp, axis=a, keepdims=bool(keepdims))
+    return inp
 
 
 def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -203,8 +212,10 @@ def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
 
     Args:
         inp: any shape, numeric.
-        axis: axis to search; None searches the flattened tensor, several axes their flattened
-            block.
+        axis: axis to search; None searches the flattened tensor. Several axes are searched one
+            after the other from the last, each in the positions that the one before has found (as
+            MegEngine does it): the result is no place in ``inp``. Flatten them to search a block.
+            No axis leaves ``inp`` as it is.
         keepdims: keep the axis with size 1.
     Returns:
         int32 tensor.
@@ -328,8 +339,8 @@ def dot(inp1: Tensor, inp2: Tensor) -> Tensor:
     """Inner product of two vectors.
 
     Args:
-        inp1: rank 1.
-        inp2: rank 1, as long as ``inp1``.
+        inp1: rank 1; a value of rank 0 is a vector of one element.
+        inp2: the same, as long as ``inp1``.
     Returns:
         Tensor of rank 0.
     Raises:
@@ -338,9 +349,10 @@ def dot(inp1: Tensor, inp2: Tensor) -> Tensor:
         >>> F.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
         Tensor(11.0, device=xpux:0)
     """
+    inp1, inp2 = as_vector(inp1), as_vector(inp2)
     for value in (inp1, inp2):
-        if np.ndim(value) != 1 and getattr(value, "ndim", 1) != 1:
-            raise RuntimeError(f"[dot] both inputs must have rank 1, got {value.ndim}")
+        if np.ndim(value) != 1:
+            raise RuntimeError(f"[dot] both inputs must have rank 1, got {np.ndim(value)}")
     out = _mge.ops.matmul(inp1, inp2)
     # Unlike a matrix product, a dot product of small integers stays small.
     is_small = isinstance(inp1, Tensor) and isinstance(inp2, Tensor) and is_integer(inp1.dtype)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import Operand, Shape
-from ..core.tensor.shape_arguments import as_int, known_or_symbolic, normal_axis
+from ..core.tensor.shape_arguments import as_int, as_vector, known_or_symbolic, normal_axis
 from ..tensor import Tensor
 from .creation import (
     arange,
@@ -100,22 +100,26 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
     """Tensors joined along an axis they have.
 
     Args:
-        inps: tensors that agree in all other axes; their dtypes are promoted.
+        inps: tensors that agree in all other axes; their dtypes are promoted. Values of rank 0
+            are vectors of one element.
         axis: axis to join along.
         device: where the result lives; None for that of the inputs.
     Returns:
         Tensor.
     Raises:
         TypeError: there is nothing to join.
-        RuntimeError: the shapes or devices differ.
+        RuntimeError: the shapes or devices differ, or the axis is out of range.
     Example:
         >>> F.concat([Tensor([1]), Tensor([2, 3])])
         Tensor([1 2 3], dtype=int32, device=xpux:0)
     """
-    inps = [_on_device(t, device) for t in inps]
+    inps = [as_vector(_on_device(t, device)) for t in inps]
     if not inps:
         raise TypeError("[concat] at least one tensor is needed")
-    return _mge.ops.concat(*inps, axis=axis) if len(inps) > 1 else _mge.ops.copy(inps[0])
+    try:
+        return _mge.ops.concat(*inps, axis=axis) if len(inps) > 1 else _mge.ops.copy(inps[0])
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
 
 
 def _on_device(value: Operand, device) -> Tensor:
@@ -268,14 +272,19 @@ def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
     Args:
         inp: any rank.
         start_axis: first axis of the range.
-        end_axis: last axis of the range.
+        end_axis: last axis of the range; the one before ``start_axis`` makes a new axis of size 1
+            at that place.
     Returns:
         Tensor.
     Example:
         >>> F.flatten(Tensor([[1, 2], [3, 4]]))
         Tensor([1 2 3 4], dtype=int32, device=xpux:0)
     """
-    return _mge.ops.flatten(_tensor(inp), start=start_axis, end=end_axis)
+    inp = _tensor(inp)
+    rank = inp.ndim
+    if 0 < start_axis <= rank and -rank <= end_axis and start_axis == end_axis % rank + 1:
+        return _mge.ops.add_axis(inp, axes=[start_axis])
+    return _mge.ops.flatten(inp, start=start_axis, end=end_axis)
 
 
 def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
@@ -422,7 +431,7 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
     """The diagonal of a matrix, or the matrix with a given diagonal.
 
     Args:
-        inp: rank 2 to read a diagonal, rank 1 to make a matrix.
+        inp: rank 2 to read a diagonal, rank 1 (or one element of rank 0) to make a matrix.
         k: which diagonal; positive ones lie above the main one.
     Returns:
         Tensor.
@@ -432,6 +441,7 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
         >>> F.diag(Tensor([[1, 2], [3, 4]]))
         Tensor([1 4], dtype=int32, device=xpux:0)
     """
+    inp = as_vector(inp)
     row, column = max(-k, 0), max(k, 0)
     if inp.ndim == 2:
         rows, columns = inp._tuple_shape
@@ -453,17 +463,21 @@ def cumsum(inp: Tensor, axis: int) -> Tensor:
     """Sums of an axis up to each place.
 
     Args:
-        inp: any rank from 1.
+        inp: any rank; a value of rank 0 is a vector of one element.
         axis: axis to sum along.
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
         TypeError: no axis is given.
+        RuntimeError: the axis is out of range.
     Example:
         >>> F.cumsum(Tensor([1, 2, 3]), 0)
         Tensor([1 3 6], dtype=int32, device=xpux:0)
     """
-    return _mge.ops.cumsum(_tensor(inp), axis=axis)
+    try:
+        return _mge.ops.cumsum(as_vector(_tensor(inp)), axis=axis)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
 
 
 def meshgrid(*inputs: Tensor, indexing: str = "xy") -> list[Tensor]:

@@ -82,6 +82,12 @@ def axis_list(axis, who: str) -> list[int]:
     return axes
 
 
+def as_vector(inp):
+    """A value of rank 0 as a vector of one element: what functions along an axis take it for."""
+    rank = inp.ndim if isinstance(inp, _mge.Tensor) else np.ndim(inp)
+    return inp if rank else _mge.ops.reshape(inp, shape=[1])
+
+
 def normal_axis(axis: int, ndim: int, who: str) -> int:
     """An axis counted from the front.
 
