@@ -106,3 +106,37 @@ def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
 def coalesce_free_memory() -> None:
     """Give unused memory back to the system."""
     _mge.release_cached_memory(None)
+
+
+def set_prealloc_config(
+    alignment: int = 1,
+    min_req: int = 32 * 1024 * 1024,
+    max_overhead: int = 0,
+    growth_factor: float = 2.0,
+    device_type="cuda",
+) -> None:
+    """How memory of CUDA devices is taken ahead. There are none in this version: accepted, and
+    nothing to do.
+
+    Args:
+        alignment: of every piece of memory, in bytes.
+        min_req: smallest request to the driver, in bytes.
+        max_overhead: most that is asked for beyond the need, in bytes.
+        growth_factor: of a request over the one before.
+        device_type: kind of device.
+    """
+
+
+def get_cuda_compute_capability(device: int, device_type="cuda") -> int:
+    """The compute capability of a CUDA device, ten times its version.
+
+    Args:
+        device: number of the device.
+        device_type: kind of device.
+    Raises:
+        RuntimeError: there is no such device.
+    """
+    raise RuntimeError(
+        f"[get_cuda_compute_capability] there is no device gpu{device}: this build has no CUDA"
+        " backend, is_cuda_available() is False"
+    )

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 
 from . import _mge
+from .core.printing import printing
 from .core.tensor import indexing
 from .core.tensor.dtype import checked_dtype, is_bfloat16
 from .core.tensor.shape_arguments import shape_of_arguments
@@ -173,7 +174,7 @@ class Tensor(_mge.Tensor):
 
     def __repr__(self) -> str:
         is_bf16 = is_bfloat16(self.dtype)
-        with np.printoptions(precision=4):
+        with printing():
             text = str(self.astype("float32").numpy() if is_bf16 else self.numpy())
         name = "bfloat16" if is_bf16 else np.dtype(self.dtype).name
         dtype = "" if name == "float32" else f", dtype={name}"

@@ -45,3 +45,56 @@ def test_shows_as_recorded(call, shown):
         assert name in [c.__name__ for c in type(caught.value).__mro__]
         return
     assert re.sub(r"0x[0-9a-f]{6,}", "0x…", eval(call, scope)) == shown
+
+
+@pytest.fixture
+def own_printing():
+    yield
+    mge.set_printoptions(profile="default")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"precision": 2},
+        {"precision": 8},
+        {"precision": 0},
+        {"threshold": 5},
+        {"threshold": 5, "edgeitems": 1},
+        {"edgeitems": 5},
+        {"linewidth": 30},
+        {"profile": "short"},
+        {"profile": "full"},
+        {"profile": "short", "precision": 6},
+        {"threshold": float("inf")},
+    ],
+    ids=str,
+)
+def test_print_options_are_those_of_numpy(options, own_printing):
+    numpys = np.get_printoptions()
+    mge.set_printoptions(**options)
+    profiles = {
+        "short": {"precision": 2, "edgeitems": 2},
+        "full": {"threshold": 10**9},
+    }
+    wanted = {"precision": 4, **profiles.get(options.get("profile"), {}), **options}
+    wanted.pop("profile", None)
+    if wanted.get("threshold") == float("inf"):
+        wanted["threshold"] = 10**9
+    for shape in ((7,), (3, 20), (10, 10, 11)):
+        array = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        with np.printoptions(**wanted):
+            text = str(array)
+        assert repr(mge.Tensor(array)) == f"Tensor({text}, device=xpux:0)"
+    assert np.get_printoptions() == numpys
+
+
+def test_print_options_that_are_not_given_stay(own_printing):
+    mge.set_printoptions(precision=2)
+    mge.set_printoptions(edgeitems=2)
+    assert repr(mge.Tensor([1 / 3])) == "Tensor([0.33], device=xpux:0)"
+    mge.set_printoptions(profile="default")
+    assert repr(mge.Tensor([1 / 3])) == "Tensor([0.3333], device=xpux:0)"
+    for bad in ({"profile": "long"}, {"precision": -1}, {"threshold": "x"}, {"linewidth": 2.5}):
+        with pytest.raises(ValueError, match="set_printoptions"):
+            mge.set_printoptions(**bad)

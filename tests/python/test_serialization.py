@@ -90,3 +90,15 @@ def test_devices_and_their_memory():
     del held
     with pytest.raises(RuntimeError):
         mge.set_default_device("nosuchdevice")
+
+
+def test_queries_without_a_gpu():
+    for where in (mge, mge.device):
+        with pytest.raises(RuntimeError, match="no CUDA backend"):
+            where.get_cuda_compute_capability(0)
+        assert where.set_prealloc_config(alignment=256, growth_factor=1.5) is None
+    names = "get_allocated_memory get_reserved_memory get_max_allocated_memory"
+    for name in [*names.split(), "get_max_reserved_memory"]:
+        assert getattr(mge, name)() >= 0
+    mge.coalesce_free_memory()
+    mge.reset_max_memory_stats()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Tensors are printed. NumPy's own options stay as they are."""
+
+import sys
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+_PROFILES = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 75},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 75},
+    "full": {"precision": 4, "threshold": sys.maxsize, "edgeitems": 3, "linewidth": 75},
+}
+_options = dict(_PROFILES["default"])
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+) -> None:
+    """Set how Tensors are printed; None leaves an option as it is.
+
+    Args:
+        precision: digits after the point.
+        threshold: Tensors of more elements are shown by their ends; infinity: none is.
+        edgeitems: how many of each end.
+        linewidth: characters of a line.
+        profile: sets all that is not given: ``"default"``; ``"short"`` with 2 digits and 2 items
+            of each end; ``"full"`` without threshold.
+    Raises:
+        ValueError: there is no such profile, or an option is not a number from 0.
+    Example:
+        >>> mge.set_printoptions(precision=2)
+        >>> Tensor([1 / 3])
+        Tensor([0.33], device=xpux:0)
+        >>> mge.set_printoptions(profile="default")
+    """
+    if profile is not None and profile not in _PROFILES:
+        raise ValueError(
+            f"[set_printoptions] profile is one of {sorted(_PROFILES)}, got {profile!r}"
+        )
+    given = {
+        "precision": precision,
+        "threshold": sys.maxsize if threshold == float("inf") else threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        if not isinstance(value, (int, np.integer)) or value < 0:
+            raise ValueError(f"[set_printoptions] {name} is a number from 0, got {value!r}")
+    _options.update(_PROFILES.get(profile, {}), **given)
+
+
+def printing() -> AbstractContextManager:
+    """NumPy printing with these options."""
+    return np.printoptions(**_options)
