@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli/progress.h"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -13,19 +15,35 @@ namespace mge::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
+using Clock = ProgressClock;
 
 constexpr std::chrono::milliseconds quiet_time = 1s, redraw_time = 100ms;
 
-// Of all activities and silences, of which there are few.
+// Of all activities and silences, of which there are few, and of a clock that a test moves.
 std::mutex mutex;
 std::condition_variable changed;
 int silences = 0;
+Clock::time_point last_silence{};  // its end
+
+// Where the clock stands, or by how much it is ahead of the system's while it runs.
+constexpr auto running = Clock::duration::min();
+std::atomic<Clock::duration> stopped_at{running}, ahead{};
+
+Clock::duration system_time() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+void set_clock(Clock::duration time) {
+    {
+        std::lock_guard lock(mutex);
+        stopped_at = time;
+    }
+    changed.notify_all();
+}
 
 void add_silences(int count) {
     {
         std::lock_guard lock(mutex);
         silences += count;
+        if (silences == 0) last_silence = Clock::now();
     }
     changed.notify_all();
 }
@@ -35,6 +53,18 @@ double seconds_since(Clock::time_point start) {
 }
 
 }  // namespace
+
+Clock::time_point ProgressClock::now() {
+    duration stopped = stopped_at;
+    return time_point(stopped == running ? system_time() + ahead.load() : stopped);
+}
+
+void ProgressClock::stop() { set_clock(now().time_since_epoch()); }
+void ProgressClock::advance(duration time) { set_clock(now().time_since_epoch() + time); }
+void ProgressClock::go_on() {
+    ahead = now().time_since_epoch() - system_time();
+    set_clock(running);
+}
 
 Silence::Silence() {
     add_silences(1);
@@ -92,19 +122,21 @@ WorkObserver Progress::observer(std::string label) {
 
 struct Activity::Ticker {
     std::string what;
-    Clock::time_point start = Clock::now();
+    Clock::time_point start = Clock::now(), quiet_from = start;
     bool ends = false;
     std::thread thread;
+
+    Clock::time_point due() const { return std::max(quiet_from, last_silence) + quiet_time; }
 
     void tick() {
         std::unique_lock lock(mutex);
         while (!ends) {
             // Sleeps through what is being measured.
             changed.wait(lock, [&] { return silences == 0 || ends; });
-            changed.wait_for(lock, quiet_time, [&] { return silences > 0 || ends; });
-            double seconds = seconds_since(start);
-            if (!ends && silences == 0 && is_at_line_start() && seconds >= 1)
-                show_line(text(what, ", ", int64_t(seconds), " s"));
+            if (changed.wait_until(lock, due(), [&] { return silences > 0 || ends; })) continue;
+            if (Clock::now() < due()) continue;  // something else is done since
+            quiet_from = Clock::now();
+            if (is_at_line_start()) show_line(text(what, ", ", int64_t(seconds_since(start)), " s"));
         }
     }
 };
@@ -131,7 +163,7 @@ void Activity::now(std::string what) {
     if (!ticker_) return;
     std::lock_guard lock(mutex);
     ticker_->what = std::move(what);
-    ticker_->start = Clock::now();
+    ticker_->start = ticker_->quiet_from = Clock::now();
     erase_line();
 }
 

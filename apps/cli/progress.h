@@ -12,6 +12,21 @@
 
 namespace mge::cli {
 
+// The time as progress takes it: steady, unless a test stops it and moves it itself.
+class ProgressClock {
+public:
+    using duration = std::chrono::steady_clock::duration;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<ProgressClock>;
+    static constexpr bool is_steady = true;
+
+    static time_point now();
+    static void stop();
+    static void advance(duration time);  // while it is stopped
+    static void go_on();
+};
+
 // Work in parts, with the time left. Drawn by advance() alone, so that nothing disturbs a measurement
 // between.
 class Progress {
@@ -30,7 +45,7 @@ public:
     WorkObserver observer(std::string label = {});
 
 private:
-    using Clock = std::chrono::steady_clock;
+    using Clock = ProgressClock;
     bool is_due();
     void draw(const std::string& what, size_t done, size_t total, const std::string& note, double elapsed);
 
