@@ -30,7 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the calibration has a thre
 import ratios  # noqa: E402
 from calibrate import Calibration, CpuTicks, process_ticks, shares  # noqa: E402
 from machine import describe_machine  # noqa: E402
-from table import print_tables  # noqa: E402
+from table import print_tables, threads_text  # noqa: E402
 
 OURS = "mge"
 ROUNDS_PER_VALID = 3  # how many rounds may be tried for each that is wanted
@@ -229,27 +229,50 @@ def benchmark(options, model, threads, calibration, machine):
     return lines
 
 
-def parse_arguments():
+def make_parser(description, names, contestants, rounds, seconds, out):
+    """What every benchmark of contestants is told, with its own defaults; read it with `parse`."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--models", type=Path, help="folder that prepare has filled")
-    parser.add_argument("--names", default="resnet50,resnet18,lenet")
+    parser.add_argument("--models", type=Path, help="folder that benchmarks/inference/run fills")
+    parser.add_argument("--names", default=names)
     parser.add_argument("--threads", default="2")
-    parser.add_argument("--contestants", default=",".join(CONTESTANTS))
-    parser.add_argument("--rounds", type=int, default=9, help="valid rounds wanted")
-    parser.add_argument("--seconds", type=float, default=0.25, help="length of a hot turn")
-    parser.add_argument("--cold-runs", type=int, default=4, help="in a cold turn, at least 1")
-    parser.add_argument("--foreign-limit", type=float, default=0.03)
+    parser.add_argument("--contestants", default=",".join(contestants))
+    parser.add_argument("--rounds", type=int, default=rounds, help="rounds wanted")
+    parser.add_argument("--seconds", type=float, default=seconds, help="length of a hot turn")
     parser.add_argument("--peers", type=Path, default=ROOT / "build/peers")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
-    parser.add_argument("--out", type=Path, default=ROOT / "build/benchmark_inference.jsonl")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / out)
     parser.add_argument("--table", type=Path, help="only print the tables of an earlier run")
     parser.add_argument("--verbose", action="store_true", help="show what contestants print")
+    return parser
+
+
+def parse(parser):
     options = parser.parse_args()
-    options.contestants = options.contestants.split(",")
     if not options.table and not options.models:
         parser.error("--models or --table is needed")
+    options.names = options.names.split(",")
+    options.threads = [int(count) for count in options.threads.split(",")]
+    options.contestants = options.contestants.split(",")
+    return options
+
+
+def combinations(options):
+    """Each model at each number of threads, said on stderr when it begins."""
+    for threads in options.threads:
+        for model in options.names:
+            print(f"# {model}, {threads_text(threads)}", file=sys.stderr, flush=True)
+            yield model, threads
+
+
+def parse_arguments():
+    parser = make_parser(
+        __doc__, "resnet50,resnet18,lenet", CONTESTANTS, 9, 0.25, "benchmark_inference.jsonl"
+    )
+    parser.add_argument("--cold-runs", type=int, default=4, help="in a cold turn, at least 1")
+    parser.add_argument("--foreign-limit", type=float, default=0.03)
+    options = parse(parser)
     if options.cold_runs < 1:
         parser.error("--cold-runs: a cold turn has at least one run")
     return options
@@ -265,10 +288,8 @@ def main():
     calibration = Calibration(sorted(os.sched_getaffinity(0)))
     calibration.measure()
     results = []
-    for threads in map(int, options.threads.split(",")):
-        for model in options.names.split(","):
-            print(f"# {model}, {threads} threads", file=sys.stderr, flush=True)
-            results += benchmark(options, model, threads, calibration, machine)
+    for model, threads in combinations(options):
+        results += benchmark(options, model, threads, calibration, machine)
     print_tables([{**line, **machine} for line in results])
 
 

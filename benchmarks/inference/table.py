@@ -2,6 +2,10 @@
 """Markdown tables of the benchmark's results."""
 
 
+def threads_text(count):
+    return f"{count} thread{'' if count == 1 else 's'}"
+
+
 def _milliseconds(value):
     digits = 4 if value < 0.1 else 3 if value < 1 else 2
     return f"{value:.{digits}f}"
@@ -43,8 +47,8 @@ def print_tables(lines):
         key = (line["cpu"], line["isa"], line["cores"], line["date"], line["threads"], line["mode"])
         groups.setdefault(key, []).append(line)
     for (cpu, isa, cores, date, threads, mode), rows in groups.items():
-        print(f"\n### {threads} threads, {mode} caches\n")
-        print(f"{cpu}, {cores} cores, {isa}; {date}; f32, batch 1\n")
+        print(f"\n### {threads_text(threads)}, {mode} caches\n")
+        print(f"{cpu}, {cores} core{'' if cores == 1 else 's'}, {isa}; {date}; f32, batch 1\n")
         print(HEAD)
         print("|" + "---|" * HEAD.count(" | ") + "---|")
         models = list(dict.fromkeys(row["model"] for row in rows))

@@ -10,7 +10,6 @@ itself. Prints a Markdown table of the mean and the 99th percentile over all run
     neighbours.py --table FILE
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -137,29 +136,14 @@ def print_tables(lines):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    contestants = (*OURS, "onnxruntime", "openvino")
+    parser = inference.make_parser(
+        __doc__, "shufflenet_v2_x1_0", contestants, 5, 0.5, "neighbours.jsonl"
     )
-    parser.add_argument("--models", type=Path, help="folder that ../inference/run has filled")
-    parser.add_argument("--names", default="shufflenet_v2_x1_0")
-    parser.add_argument("--threads", default="2")
     parser.add_argument("--neighbours", default="0,1,2", help="how many busy loops")
-    default = ",".join((*OURS, "onnxruntime", "openvino"))
-    parser.add_argument("--contestants", default=default)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="length of a turn")
-    parser.add_argument("--peers", type=Path, default=inference.ROOT / "build/peers")
-    parser.add_argument("--build", type=Path, default=inference.ROOT / "build/release")
-    parser.add_argument("--out", type=Path, default=inference.ROOT / "build/neighbours.jsonl")
-    parser.add_argument("--table", type=Path, help="only print the tables of an earlier run")
-    parser.add_argument("--verbose", action="store_true", help="show what contestants print")
-    options = parser.parse_args()
-    if not options.table and not options.models:
-        parser.error("--models or --table is needed")
-    options.contestants = options.contestants.split(",")
+    options = inference.parse(parser)
     options.neighbours = [int(count) for count in options.neighbours.split(",")]
-    most = max(map(int, options.threads.split(",")))
-    options.cores = sorted(os.sched_getaffinity(0))[: max(most, 2)]
+    options.cores = sorted(os.sched_getaffinity(0))[: max(*options.threads, 2)]
     os.sched_setaffinity(0, options.cores)
     options.machine = describe_machine()
     return options
@@ -170,10 +154,8 @@ def main():
     if not options.table:
         options.out.unlink(missing_ok=True)
         with options.out.open("w") as out:
-            for threads in map(int, options.threads.split(",")):
-                for model in options.names.split(","):
-                    print(f"# {model}, {threads} threads", file=sys.stderr, flush=True)
-                    measure(options, model, threads, out)
+            for model, threads in inference.combinations(options):
+                measure(options, model, threads, out)
     print_tables(
         [json.loads(line) for line in (options.table or options.out).read_text().splitlines()]
     )
