@@ -201,6 +201,6 @@ def test_workers_can_compute_with_tensors():
             x = mge.Tensor(np.full((64, 64), input[1], np.float32))
             return mge.functional.matmul(x, weight).numpy()
 
-    loader = DataLoader(DATA, SequentialSampler(DATA, 2), Multiply(), num_workers=2, timeout=60)
+    loader = DataLoader(DATA, SequentialSampler(DATA, 2), Multiply(), num_workers=2, timeout=600)
     for k, batch in enumerate(loader):
         np.testing.assert_array_equal(batch[:, 0, 0], [64 * 2 * k, 64 * (2 * k + 1)])

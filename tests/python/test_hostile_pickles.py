@@ -353,6 +353,6 @@ def test_a_pipe_does_not_wait_for_ever(tmp_path):
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     assert ran.stdout == "[1, 2]\n"

@@ -72,7 +72,7 @@ def run_in(tool_path, tmp_path, tool, *args, group=None, cpus=None):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         preexec_fn=enter,
     )
     assert done.returncode == 0, done.stderr

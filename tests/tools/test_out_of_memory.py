@@ -50,7 +50,7 @@ def run_limited(command, mebibytes):
         [str(part) for part in command],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
         check=False,
     )

