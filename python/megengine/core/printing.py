@@ -33,10 +33,10 @@ def set_printoptions(
     Raises:
         ValueError: there is no such profile, or an option is not a number from 0.
     Example:
-        >>> mge.set_printoptions(precision=2)
+        >>> set_printoptions(precision=2)
         >>> Tensor([1 / 3])
         Tensor([0.33], device=xpux:0)
-        >>> mge.set_printoptions(profile="default")
+        >>> set_printoptions(profile="default")
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(
