@@ -31,6 +31,7 @@ public:
     void* input(size_t i) override;
     void bind_input(size_t i, const void* data) override;
     void run() override;
+    void fake_next_exec() override;
     void start() override;
     void wait() override;
     Tensor output(size_t i) override;
@@ -39,6 +40,7 @@ public:
     Tensor value(ValueId id) override;
     std::vector<double> time_steps() override;
 
+    void skip_next_run(bool skips);  // whatever the options say
     // The inputs where they lie now.
     Tensors bound_inputs();
     // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next

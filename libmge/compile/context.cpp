@@ -236,6 +236,16 @@ void CompiledContext::run() {
     for (auto& instruction : instructions_) instruction.run(*instruction.prepared, instruction.launch);
 }
 
+void CompiledContext::fake_next_exec() {
+    require_fake_runs(program_->options());
+    skip_next_run(true);
+}
+
+void CompiledContext::skip_next_run(bool skips) {
+    skips_next_ = skips;
+    update_special();
+}
+
 void CompiledContext::run_specially() {
     if (skips_next_) {
         skips_next_ = false;

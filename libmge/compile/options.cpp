@@ -17,9 +17,7 @@ constexpr int max_level = 3, max_record_level = 2, max_log_level = 2;
 
 // A recorded list of kernels has fixed addresses and nobody beside it.
 void check_recorded(const CompileOptions& o) {
-    if (o.fake_next_exec)
-        contradiction("comp_node_seq_record_level",
-                      "2 contradicts fake_next_exec: recording takes a run that computes");
+    if (o.fake_next_exec) require_fake_runs(o);
     if (o.force_dynamic_alloc)
         contradiction("comp_node_seq_record_level", "2 contradicts force_dynamic_alloc: addresses are fixed");
     if (o.var_sanity_check_first_run)
@@ -45,6 +43,12 @@ void check_graph_opt(const GraphOptimization& o) {
 }
 
 }  // namespace
+
+void require_fake_runs(const CompileOptions& o) {
+    if (o.comp_node_seq_record_level == max_record_level)
+        contradiction("comp_node_seq_record_level",
+                      "2 contradicts fake_next_exec: recording takes a run that computes");
+}
 
 void check(const CompileOptions& o) {
     check_graph_opt(o.graph_opt);

@@ -76,7 +76,7 @@ struct CompileOptions {
     std::vector<std::string> algorithms;
     // Other input shapes than the graph's own are an error, instead of being compiled when they come.
     bool const_shape = false;
-    // The first run of a context allocates and prepares, and computes nothing.
+    // The first run of a context, or of an Executable, allocates and prepares, and computes nothing.
     bool fake_next_exec = false;
     // 1: the kernels are recorded once and replayed, which every program does that has no shapes to find out
     // at run time (one that has runs as usual, with a warning); 2: the graph behind them is given up as well.
@@ -106,6 +106,8 @@ struct CompileOptions {
 // UserError for options that contradict each other or do not exist; Error with code `device` for those that
 // this build cannot do.
 MGE_API void check(const CompileOptions& options);
+// UserError when no run may be left out.
+void require_fake_runs(const CompileOptions& options);
 
 struct PassOptions;
 // What of them concerns the passes.

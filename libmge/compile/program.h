@@ -121,6 +121,8 @@ public:
     // null: back to input().
     virtual void bind_input(size_t i, const void* data) = 0;
     virtual void run() = 0;
+    // The next run computes nothing and leaves its outputs as they are.
+    virtual void fake_next_exec() = 0;
     virtual void start() = 0;  // run() on this context's own worker
     virtual void wait() = 0;   // rethrows what the worker threw
     // The result of the last run; shares the context's memory until the next run. `copy_output` does not.
@@ -142,6 +144,9 @@ public:
     Executable(Graph graph, CompileOptions options);
     ~Executable();
     Tensors run(std::span<const Tensor> inputs);
+    // The next run, whatever its shapes, compiles and allocates but computes nothing: its outputs are zeros,
+    // and those absent whose shape only a run finds out.
+    void fake_next_exec();
     std::shared_ptr<const Program> program_for(const TensorSpecs& inputs);
     const Graph& graph() const;
 

@@ -338,6 +338,64 @@ TEST(FakeNextExec, ComputesNothingOnce) {
     EXPECT_EQ(*context->output(0).data<float>(), *run(chain(), options(2), {x})[0].data<float>());
 }
 
+Tensor exponentials(Executable& executable, int64_t rows) {
+    return executable.run(Tensors{ramp({rows, 8})})[0];
+}
+
+TEST(FakeNextExec, IsOneRunOfAllShapes) {
+    Graph graph = record({f32({2, 8})}, [](const Tensors& x) { return Tensors{ops::exp(x[0])}; });
+    auto first = [](const Tensor& t) { return *t.data<float>(); };
+    float expected = std::exp(first(ramp({1})));
+    CompileOptions o = options(2);
+    o.fake_next_exec = true;
+    Executable executable(graph, o);
+    EXPECT_EQ(first(exponentials(executable, 2)), 0);
+    EXPECT_NEAR(first(exponentials(executable, 2)), expected, 1e-6);
+    EXPECT_NEAR(first(exponentials(executable, 3)), expected, 1e-6)
+        << "the first run of a shape computes as well";
+    Tensor kept = exponentials(executable, 2);
+    executable.fake_next_exec();
+    EXPECT_EQ(first(exponentials(executable, 3)), 0) << "set for a later run";
+    EXPECT_NEAR(first(exponentials(executable, 3)), expected, 1e-6);
+    executable.fake_next_exec();
+    exponentials(executable, 4);
+    EXPECT_NEAR(first(exponentials(executable, 4)), expected, 1e-6) << "it was a run of a new shape";
+    EXPECT_NEAR(first(kept), expected, 1e-6) << "no run writes to what another has given";
+}
+
+TEST(FakeNextExec, GivesInputsThroughAndNoShapesOfRuns) {
+    Graph graph = record({f32({4}), f32({4})}, [](const Tensors& x) {
+        return Tensors{x[0], ops::cond_take(x[0], ops::greater(x[0], x[1]))[0]};
+    });
+    Executable executable(graph, options(2));
+    Tensors x{constant({4}, {1, 2, 3, 4}), constant({4}, {0, 9, 0, 0})};
+    EXPECT_EQ(executable.run(x)[1].spec().numel(), 3);
+    executable.fake_next_exec();
+    Tensors outputs = executable.run(x);
+    EXPECT_EQ(outputs[0].data(), x[0].data());
+    EXPECT_FALSE(outputs[1]);
+    EXPECT_EQ(executable.run(x)[1].spec().numel(), 3);
+}
+
+TEST(FakeNextExec, IsSetForALaterRunOfAContext) {
+    Graph graph = record({f32({1})}, [](const Tensors& x) { return Tensors{ops::neg(x[0])}; });
+    auto context = Context::create(Program::compile(graph, options(2)));
+    auto result = [&](float x) {
+        context->fill_inputs(Tensors{constant({1}, {x})});
+        context->run();
+        return *context->output(0).data<float>();
+    };
+    EXPECT_EQ(result(3), -3);
+    context->fake_next_exec();
+    EXPECT_EQ(result(4), -3) << "as the last run left it";
+    EXPECT_EQ(result(4), -4);
+    CompileOptions recorded = options(2);
+    recorded.comp_node_seq_record_level = 2;
+    recorded.var_sanity_check_first_run = false;
+    Executable executable(chain(), recorded);
+    expect_refused([&] { executable.fake_next_exec(); }, "contradicts fake_next_exec");
+}
+
 TEST(ConstShape, RefusesOthers) {
     CompileOptions o = options(2);
     o.const_shape = true;
