@@ -87,11 +87,6 @@ void store_layout(Model& model, const std::string& layout) {
     model.metadata[metadata_key] = result.dump();
 }
 
-bool uses_layout(const Program& program, const std::string& name) {
-    auto layout = Layout::named(name);
-    return std::ranges::any_of(program.values(), [&](auto& value) { return value.spec.layout == layout; });
-}
-
 void store_const_shape(Model& model) { model.metadata[const_shape_key] = "true"; }
 
 bool has_const_shape(const Model& model) { return model.metadata.contains(const_shape_key); }

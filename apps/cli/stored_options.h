@@ -26,9 +26,6 @@ void store_options(Model& model, const CompileOptions& options, const Program& p
 // Only the layout that images shall have; everything else is left to the run.
 void store_layout(Model& model, const std::string& layout);
 
-// Whether some value of the program lies in it.
-bool uses_layout(const Program& program, const std::string& layout);
-
 // A model that was optimised for the shapes that its inputs have: it runs at no others.
 void store_const_shape(Model& model);
 bool has_const_shape(const Model& model);

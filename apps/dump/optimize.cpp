@@ -12,7 +12,6 @@
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
-#include "libmge/base/log.h"
 #include "libmge/compile/program.h"
 #include "libmge/passes/pass.h"
 
@@ -65,11 +64,8 @@ LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options) {
     LayoutChoice choice{compile.layout, {}};
     // The model may be for another machine.
     cli::store_layout(model, choice.layout);
-    if (!cli::uses_layout(*program, choice.layout)) {
-        choice.without_effect.push_back(cli::layout_flag(choice.layout));
-        log_warning(text("mge-dump: ", choice.without_effect[0],
-                         " has no effect on this machine: no kernel works on this model in that layout"));
-    }
+    for (auto& ignored : program->options_without_effect())
+        choice.without_effect.push_back(cli::layout_flag(ignored.given));
     return choice;
 }
 

@@ -4,22 +4,21 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/stored_options.h"
+#include "apps/cli/layout_options.h"
 #include "libmge/compile/first_run_check.h"
 
 namespace mge::load_and_run {
 
+// Those that compiling found and warned about, by their flags.
 void note_options_without_effect(Job& job, Test& test) {
     if (test.index > 0) return;
     auto& o = job.options.graph;
-    for (auto& format : o.layout.formats)
-        if (!cli::uses_layout(*test.program, format))
-            job.ignore_option(cli::layout_flag(format),
-                              "no kernel of this device works on this model in that layout");
-    bool is_dynamic = std::ranges::any_of(
-        test.program->values(), [](auto& value) { return value.place == ValueReport::Place::dynamic; });
-    if (o.record_level() == 1 && is_dynamic)
-        job.ignore_option("--record-comp-seq", "the model finds out shapes at run time");
+    auto& list = job.options_without_effect;
+    for (auto& ignored : test.program->options_without_effect()) {
+        bool is_layout = ignored.option == "layout" && !o.layout.formats.empty();
+        if (is_layout) list.push_back(cli::layout_flag(ignored.given));
+        if (ignored.option == "comp_node_seq_record_level") list.push_back("--record-comp-seq");
+    }
 }
 
 // A plan takes the place of what chooses algorithms.

@@ -127,7 +127,9 @@ private:
 
     void prepare(Candidate& candidate) {
         candidate.test.inputs = job_.tests.at(0).inputs;
-        job_.session->use(candidate.options);
+        CompileOptions options = candidate.options;
+        options.log_level = 0;  // nobody asked for what a candidate cannot do
+        job_.session->use(options);
         job_.session->prepare(candidate.test);
         candidate.signature = signature_of(*candidate.test.program);
         for (auto& known : candidates_)

@@ -47,6 +47,7 @@ public:
     MemoryReport memory() const override { return memory_; }
     std::vector<std::span<const std::byte>> made_constants() const override { return made_constants_; }
     const std::vector<ReplacedValue>& replaced() const override;
+    const std::vector<IgnoredOption>& options_without_effect() const override { return ignored_; }
     // Null unless the level is below zero.
     const ReplacementCheck* check() const { return check_.get(); }
 
@@ -71,6 +72,8 @@ public:
 private:
     using ConstantBytes = std::map<const void*, size_t>;  // by address
     void check_recording();
+    void check_layout();
+    void ignore(std::string option, std::string given, std::string reason);
     void give_up_values(const std::vector<NodeId>& endpoints);
     std::vector<Choice> bind();
     void count_constants(const ConstantBytes& given);
@@ -98,6 +101,7 @@ private:
     std::vector<PortInfo> inputs_, outputs_;
     std::vector<StepReport> reports_;
     std::vector<ValueReport> values_;
+    std::vector<IgnoredOption> ignored_;
     MemoryReport memory_;
     std::vector<std::span<const std::byte>> made_constants_;
     std::unique_ptr<ReplacementCheck> check_;

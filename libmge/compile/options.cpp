@@ -2,11 +2,13 @@
 #include "libmge/compile/options.h"
 
 #include "libmge/base/error.h"
+#include "libmge/tensor/layout.h"
 
 namespace mge {
 namespace {
 
 constexpr int max_level = 3, max_record_level = 2, max_log_level = 2;
+constexpr std::string_view own_choice = "auto";
 
 [[noreturn]] void contradiction(const char* option, const std::string& what) {
     throw_user(option, what, ErrorClass::value);
@@ -53,6 +55,7 @@ void require_fake_runs(const CompileOptions& o) {
 void check(const CompileOptions& o) {
     check_graph_opt(o.graph_opt);
     check_sublinear(o.sublinear_mem_config);
+    if (o.layout != own_choice) Layout::named(o.layout);  // UserError for a name that does not exist
     if (o.level < -max_level || o.level > max_level)
         contradiction("graph_opt_level", text(o.level, " is not between ", -max_level, " and ", max_level));
     if (o.level < 0 && o.enable_sublinear_memory_opt)

@@ -62,7 +62,8 @@ struct CompileOptions {
     SublinearMemConfig sublinear_mem_config;
     // Verifies the graph after each pass.
     bool verify_passes = false;
-    // "auto" (by cost), "nchw", "nhwc", "nChw16c", "NCHW88", …
+    // "auto" (by cost), "nchw", "nhwc", "nChw16c", "NCHW88", … One in which no kernel works on the graph has
+    // no effect: the engine chooses then, and Program::options_without_effect() says so.
     std::string layout = "auto";
     // Layouts are compared by measured times, also when algorithms are not measured.
     bool measure_layouts = false;

@@ -145,6 +145,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     } else {
         graph_ = run_passes(std::move(graph), pass_options(options_));
     }
+    check_layout();
     options_.own_passes.clear();
     if (options_.enable_sublinear_memory_opt) give_up_values(endpoints);
     std::set<const void*> constants;
@@ -222,14 +223,27 @@ void CompiledProgram::count_constants(const ConstantBytes& given) {
 void CompiledProgram::check_recording() {
     if (!options_.comp_node_seq_record_level) return;
     if (options_.force_dynamic_alloc)
-        return log_warning(
-            "comp_node_seq_record_level: nothing is recorded, as force_dynamic_alloc moves values about");
+        return ignore("comp_node_seq_record_level", "1", "force_dynamic_alloc moves values about");
     auto it = std::ranges::find_if(schedule_.steps, &Step::is_dynamic);
     if (it == schedule_.steps.end()) return;
     std::string what = text("'", graph_.node(it->node).op->name, "' finds out its shape at run time");
     if (options_.comp_node_seq_record_level == 2)
         throw_user("comp_node_seq_record_level", text("2 needs fixed shapes, but ", what), ErrorClass::value);
-    log_warning(text("comp_node_seq_record_level: nothing is recorded, as ", what));
+    ignore("comp_node_seq_record_level", "1", what);
+}
+
+// After the passes: whether some value lies in it.
+void CompiledProgram::check_layout() {
+    if (options_.layout == "auto") return;
+    auto layout = Layout::named(options_.layout);
+    auto has_it = [&](auto& value) { return value.spec.layout == layout; };
+    if (layout.is_plain() || std::ranges::any_of(graph_.values(), has_it)) return;
+    ignore("layout", options_.layout, "no kernel of this device works on this model in that layout");
+}
+
+void CompiledProgram::ignore(std::string option, std::string given, std::string reason) {
+    if (options_.log_level > 0) log_warning(text(option, ' ', given, " has no effect: ", reason));
+    ignored_.push_back({std::move(option), std::move(given), std::move(reason)});
 }
 
 Location CompiledProgram::place(const Buffer& buffer, const Location& in_plan) {

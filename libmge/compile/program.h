@@ -73,6 +73,11 @@ struct ReplacedValue {
     std::vector<std::string> passes;  // in the order in which they ran
 };
 
+// An option that was given and could not act, and why.
+struct IgnoredOption {
+    std::string option, given, reason;
+};
+
 struct PortInfo {
     std::string name;
     TensorSpec spec;
@@ -96,6 +101,8 @@ public:
     virtual std::vector<std::span<const std::byte>> made_constants() const = 0;
     // What each run checks; empty unless the level is below zero.
     virtual const std::vector<ReplacedValue>& replaced() const = 0;
+    // Of the options that it was compiled with; a warning told them, unless log_level is 0.
+    virtual const std::vector<IgnoredOption>& options_without_effect() const = 0;
 };
 
 class Context;

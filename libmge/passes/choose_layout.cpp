@@ -206,6 +206,10 @@ private:
     std::map<std::pair<ValueId, std::string>, ValueId> reordered_;
 };
 
+bool is_laid_out(const Graph& graph) {
+    return std::ranges::any_of(graph.values(), [](auto& value) { return !value.spec.layout.is_plain(); });
+}
+
 // With `per_item` as for a batch of one.
 double estimate(const Graph& graph, const OpInfo& reorder, bool per_item) {
     double total = 0;
@@ -284,14 +288,14 @@ Graph choose_layout(Graph graph, const PassOptions& options) {
     bool has_convolution = std::any_of(graph.nodes().begin(), graph.nodes().end(),
                                        [](auto& node) { return node.op->name == "conv2d"; });
     if (!reorder || !has_convolution || options.layout == "nchw") return graph;
-    if (options.layout != "auto") return Spread(graph, *reorder, options.layout, options).run();
+    // A layout in which no kernel works takes nothing from the engine's own choice.
+    if (options.layout != "auto")
+        if (Graph spread = Spread(graph, *reorder, options.layout, options).run(); is_laid_out(spread))
+            return spread;
     std::vector<Graph> graphs;
-    for (auto& candidate : candidates) {
-        Graph spread = Spread(graph, *reorder, candidate.layout, options).run();
-        if (std::any_of(spread.values().begin(), spread.values().end(),
-                        [](auto& v) { return !v.spec.layout.is_plain(); }))
+    for (auto& candidate : candidates)
+        if (Graph spread = Spread(graph, *reorder, candidate.layout, options).run(); is_laid_out(spread))
             graphs.push_back(std::move(spread));
-    }
     graphs.push_back(std::move(graph));
     return std::move(graphs[cheapest(graphs, *reorder, options)]);
 }

@@ -396,6 +396,41 @@ TEST(FakeNextExec, IsSetForALaterRunOfAContext) {
     expect_refused([&] { executable.fake_next_exec(); }, "contradicts fake_next_exec");
 }
 
+TEST(Layout, OneThatDoesNotExistIsRefused) {
+    CompileOptions o = options(2);
+    o.layout = "NCHW5";
+    Graph no_images = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::exp(x[0])}; });
+    expect_refused([&] { Program::compile(no_images, o); }, "no layout named 'NCHW5'");
+}
+
+std::vector<std::string> algorithms(const Program& program) {
+    std::vector<std::string> names;
+    for (auto& step : program.steps()) names.push_back(step.op + ' ' + step.algorithm);
+    return names;
+}
+
+TEST(Layout, OneWithoutKernelsLeavesTheEngineItsChoiceAndIsListed) {
+    CompileOptions own = options(2), named = options(2);
+    own.layout = "auto";
+    auto chosen = Program::compile(conv_net(), own);
+    EXPECT_TRUE(chosen->options_without_effect().empty());
+    for (const char* layout : {"NCHW44", "NHWCD4", "CHWN4", "NCHW64"}) {
+        named.layout = layout;
+        ::testing::internal::CaptureStderr();
+        auto program = Program::compile(conv_net(), named);
+        EXPECT_NE(::testing::internal::GetCapturedStderr().find(text("layout ", layout, " has no effect")),
+                  std::string::npos);
+        EXPECT_EQ(algorithms(*program), algorithms(*chosen)) << layout;
+        ASSERT_EQ(program->options_without_effect().size(), 1u);
+        EXPECT_EQ(program->options_without_effect()[0].option, "layout");
+        EXPECT_EQ(program->options_without_effect()[0].given, layout);
+    }
+    named.layout = "nhwc";
+    EXPECT_TRUE(Program::compile(conv_net(), named)->options_without_effect().empty());
+    named.layout = "nchw";
+    EXPECT_TRUE(Program::compile(conv_net(), named)->options_without_effect().empty());
+}
+
 TEST(ConstShape, RefusesOthers) {
     CompileOptions o = options(2);
     o.const_shape = true;

@@ -310,8 +310,23 @@ def test_optimize_notes_a_layout(run_tool, conv_model, tmp_path):
     # One for other machines stays noted, and says that it does nothing here.
     ran = run_tool(TOOL, "optimize", conv_model, out, "--enable-nchw4")
     assert ran.code == 0 and ran.result["options_without_effect"] == ["--enable-nchw4"]
-    assert "--enable-nchw4 has no effect" in ran.err
+    assert "layout NCHW4 has no effect" in ran.err
     assert run_tool(TOOL, "optimize", conv_model, out).result.get("layout") is None
+
+
+def test_a_layout_without_kernels_leaves_the_choice_to_the_engine(run_tool, conv_model, tmp_path):
+    def plan(*flags):
+        path = tmp_path / "plan.json"
+        ran = run_tool("load_and_run", conv_model, "--iter", 1, "--save-plan", path, *flags)
+        assert ran.code == 0, ran.err
+        steps = json.loads(path.read_text())["programs"][0]["steps"]
+        return [step["algorithm"] for step in steps], ran
+
+    own, _ = plan()
+    given, ran = plan("--enable-nhwcd4")
+    assert given == own
+    assert ran.result["options_without_effect"] == ["--enable-nhwcd4"]
+    assert ran.err.count("has no effect") == 1 and "layout NHWCD4 has no effect" in ran.err
 
 
 def test_optimize_measures_layouts(run_tool, conv_model, tmp_path):
