@@ -122,6 +122,25 @@ void parse_step(FusedProgram& program, std::string_view line) {
     program.add(*op, parse_params(*op, code).get(), operands);
 }
 
+// What apply() does for an operator that runs alone, nobody does here.
+void check_dtypes(const OpInfo& op, const TensorSpecs& operands) {
+    if (op.traits.promotion == Promotion::none) return;
+    DType first = DType::none;
+    for (size_t i = 0; i < operands.size(); ++i) {
+        if (!input_info(op, i).promoted) continue;
+        DType dtype = operands[i].dtype;
+        if (op.traits.promotion == Promotion::floating && is_int(dtype))
+            throw_user(who, text(op.name, " takes floats in a program, got ", dtype, "; convert it first"),
+                       ErrorClass::type);
+        if (first == DType::none) first = dtype;
+        if (dtype != first)
+            throw_user(who,
+                       text(op.name, " takes operands of one dtype in a program, got ", first, " and ", dtype,
+                            "; convert one of them first"),
+                       ErrorClass::type);
+    }
+}
+
 }  // namespace
 
 bool is_fusible(const OpInfo& op, const void*) {
@@ -176,6 +195,7 @@ TensorSpecs FusedProgram::infer(std::span<const TensorSpec> inputs) const {
     for (auto& step : steps_) {
         TensorSpecs operands;
         for (int operand : step.operands) operands.push_back(registers[size_t(operand)]);
+        if (step.op) check_dtypes(*step.op, operands);
         registers.push_back(step.op ? step.op->infer(step.params.get(), operands).at(0)
                                     : TensorSpec{step.constant_dtype, {}, {}});
     }

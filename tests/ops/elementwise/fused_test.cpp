@@ -5,6 +5,7 @@
 
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
 
 namespace mge::test {
 namespace {
@@ -67,6 +68,29 @@ TEST(Fused, MixesDtypes) {
                                     {{.shape = {5, 700}, .low = -9, .high = 9, .dtype = DType::i8},
                                      {.shape = {700}, .low = -1, .high = 1, .dtype = DType::f32},
                                      {.shape = {5, 1}, .low = 0, .high = 1, .dtype = DType::boolean}});
+}
+
+// Alone, the operators would be given operands of one dtype; in a program nobody converts them.
+TEST(Fused, RefusesOperandsThatApplyWouldConvert) {
+    Tensor half = make_tensor(DType::f16, {3}, {1, 2, 3}), ints = make_tensor(DType::i32, {3}, {1, 2, 3});
+    Tensor mask = make_tensor(DType::boolean, {3}, {1, 0, 1});
+    auto refuses = [](const Tensors& inputs, const char* program, const std::string& what) {
+        std::string message = "[fused_elementwise] " + what + " first";
+        expect_user_error(ErrorClass::type, message,
+                          [&] { ops::fused_elementwise(inputs, {.program = program}); });
+        expect_user_error(ErrorClass::type, message,
+                          [&] { ops::fused_region(inputs, {.program = program, .reduction = "sum"}); });
+    };
+    auto two = [](const char* op, const char* dtypes) {
+        return text(op, " takes operands of one dtype in a program, got ", dtypes, "; convert one of them");
+    };
+    const char* constant = "inputs 1; const float32 0x1p+1; mul 0 1";
+    refuses({half}, constant, two("mul", "float16 and float32"));
+    refuses({ints}, constant, two("mul", "int32 and float32"));
+    refuses({half, ints}, "inputs 2; exp 0; add 2 1", two("add", "float16 and int32"));
+    refuses({mask, half, ints}, "inputs 3; where 0 1 2", two("where", "float16 and int32"));
+    refuses({ints}, "inputs 1; exp 0", "exp takes floats in a program, got int32; convert it");
+    EXPECT_NO_THROW(ops::fused_elementwise({mask, half, half}, {.program = "inputs 3; where 0 1 2"}));
 }
 
 TEST(Fused, RefusesWhatIsNoProgram) {
