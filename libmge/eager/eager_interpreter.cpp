@@ -7,7 +7,7 @@
 
 #include "libmge/base/threads.h"
 #include "libmge/device/device.h"
-#include "libmge/kernel/select.h"
+#include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -23,6 +23,7 @@ struct Plan {
     TensorSpecs inputs, outputs;
     DeviceId device;
     int threads = 1;
+    SelectSettings settings;  // under which it was chosen
     Choice choice;
     Device* memory = nullptr;
     std::vector<size_t> output_bytes;  // 0 where only a run can tell
@@ -73,7 +74,7 @@ bool same_spec(const TensorSpec& spec, const Tensor& tensor) {
 bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id,
           int threads) {
     if (plan.op != &op || plan.inputs.size() != inputs.size() || !(plan.device == id) ||
-        plan.threads != threads)
+        plan.threads != threads || !(plan.settings == select_settings()))
         return false;
     for (size_t i = 0; i < inputs.size(); ++i)
         if (!same_spec(plan.inputs[i], inputs[i])) return false;
@@ -88,6 +89,7 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
     for (auto& input : inputs) plan->inputs.push_back(input ? input.spec() : TensorSpec{});
     plan->device = id;
     plan->threads = threads;
+    plan->settings = select_settings();
     plan->outputs = op.infer(plan->params.get(), plan->inputs);
     plan->memory = &device(id);
     for (auto& spec : plan->outputs) {
@@ -96,7 +98,7 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
     }
     if (!op.traits.view) {
         Problem problem{op.name, plan->params.get(), op.fields, plan->inputs, plan->outputs, 0, id, threads};
-        plan->choice = select(find_kernels(op, id), problem, {}, {});
+        plan->choice = select(find_kernels(op, id), problem, plan->settings);
     }
     return plan;
 }

@@ -297,11 +297,15 @@ Graph Trace::segment_graph(Segment& segment) const {
 }
 
 Trace::Segment& Trace::find_segment(int begin, int end, const std::vector<int>& wanted) {
+    auto settings = select_settings();
     for (auto& segment : segments_)
-        if (segment->begin == begin && segment->end == end && std::ranges::includes(segment->outputs, wanted))
+        if (segment->begin == begin && segment->end == end && segment->settings == settings &&
+            std::ranges::includes(segment->outputs, wanted))
             return *segment;
-    auto segment = std::make_unique<Segment>(Segment{begin, end, {}, wanted, nullptr});
-    segment->executable = std::make_unique<Executable>(segment_graph(*segment), options_.compile);
+    auto segment = std::make_unique<Segment>(Segment{begin, end, {}, wanted, settings, nullptr});
+    CompileOptions compile = options_.compile;
+    compile.select = with_settings(compile.select, settings);
+    segment->executable = std::make_unique<Executable>(segment_graph(*segment), std::move(compile));
     return *segments_.emplace_back(std::move(segment));
 }
 

@@ -16,6 +16,7 @@
 
 #include "libmge/compile/program.h"
 #include "libmge/graph/graph.h"
+#include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
 
 namespace mge {
@@ -87,6 +88,7 @@ private:
     struct Segment {
         int begin, end;
         std::vector<int> inputs, outputs;  // variables
+        SelectSettings settings;           // under which it is compiled
         std::unique_ptr<Executable> executable;
     };
 

@@ -144,6 +144,9 @@ def resume_trace(trace: Any | None) -> None:
 def set_default_device(arg: Any, /) -> None:
     ...
 
+def set_kernel_choice(benchmark: bool, deterministic: bool) -> None:
+    """How algorithms are chosen: by measuring, and only reproducible ones."""
+
 def set_memory_limit(bytes: int, device: Any | None = None) -> None:
     ...
 

@@ -2,14 +2,18 @@
 """Settings of the process, as attributes of this module.
 
 ``async_level``: operators run when they are called, so every level behaves as 0; the value is
-kept. ``deterministic_kernel``, ``benchmark_kernel``: kept; algorithms give the same result each
-time. ``disable_memory_forwarding``, ``benchmark_with_subprocess``, ``_compute_mode``,
+kept. ``benchmark_kernel``: the algorithm of an operator is the fastest of those that can do it,
+measured when the operator first meets such shapes, for operators that run at once and in traces.
+``deterministic_kernel``: only algorithms that give the same bits each time. Both act from the next
+call on. ``disable_memory_forwarding``, ``benchmark_with_subprocess``, ``_compute_mode``,
 ``_auto_format_convert``: kept.
 """
 
 import contextlib
 import sys
 import types
+
+from . import _mge
 
 _values = {
     "benchmark_kernel": False,
@@ -30,6 +34,11 @@ def _set(name: str, value) -> None:
             f"[config] _compute_mode must be 'default' or 'float32', got {value!r}"
         )
     _values[name] = value
+    _apply()
+
+
+def _apply() -> None:
+    _mge.set_kernel_choice(bool(_values["benchmark_kernel"]), bool(_values["deterministic_kernel"]))
 
 
 class _Config(types.ModuleType):
@@ -73,6 +82,7 @@ def _override(
         yield
     finally:
         _values.update(before)
+        _apply()
 
 
 sys.modules[__name__].__class__ = _Config

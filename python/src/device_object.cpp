@@ -8,6 +8,7 @@
 
 #include "libmge/base/threads.h"
 #include "libmge/device/device.h"
+#include "libmge/kernel/select_settings.h"
 #include "libmge/tensor/tensor.h"
 #include "python/src/conversion.h"
 #include "python/src/reference.h"
@@ -101,6 +102,13 @@ void add_device_functions(PyObject* module_object) {
     module.def("usable_cpus", &usable_cpus);
     module.def("get_threads", &default_threads);
     module.def("set_threads", &set_default_threads);
+    module.def(
+        "set_kernel_choice",
+        [](bool benchmark, bool deterministic) {
+            set_select_settings({benchmark, deterministic});
+        },
+        nb::arg("benchmark"), nb::arg("deterministic"),
+        "How algorithms are chosen: by measuring, and only reproducible ones.");
 }
 
 }  // namespace mge::python

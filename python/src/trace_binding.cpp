@@ -10,11 +10,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 #include <sstream>
 
 #include "libmge/base/hash.h"
 #include "libmge/eager/trace.h"
+#include "libmge/kernel/select_settings.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
 #include "libmge/ops/nn/batch_norm.h"
@@ -30,16 +32,29 @@ namespace {
 // What a model file is made of: its graph, runnable for any input shapes, its test cases and metadata.
 class LoadedModel {
 public:
-    explicit LoadedModel(Model model)
-        : model_(std::move(model)), executable_(model_.graph, CompileOptions{}) {}
+    explicit LoadedModel(Model model) : model_(std::move(model)) {}
 
     const Model& model() const { return model_; }
     Model& model() { return model_; }
-    Tensors run(std::span<const Tensor> inputs) { return executable_.run(inputs); }
+    Tensors run(std::span<const Tensor> inputs) { return executable()->run(inputs); }
 
 private:
+    std::shared_ptr<Executable> executable() {
+        auto settings = select_settings();
+        std::lock_guard lock(mutex_);
+        if (!executable_ || !(settings == settings_)) {
+            CompileOptions options;
+            options.select = with_settings(options.select, settings);
+            executable_ = std::make_shared<Executable>(model_.graph, std::move(options));
+            settings_ = settings;
+        }
+        return executable_;
+    }
+
     Model model_;
-    Executable executable_;
+    std::mutex mutex_;
+    std::shared_ptr<Executable> executable_;  // made under these settings
+    SelectSettings settings_;
 };
 
 std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>& ids) {

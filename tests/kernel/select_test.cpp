@@ -7,6 +7,7 @@
 #include <map>
 
 #include "libmge/kernel/fastrun_cache.h"
+#include "libmge/kernel/select_settings.h"
 #include "tests/kernel/sample_problem.h"
 
 namespace mge {
@@ -115,6 +116,38 @@ TEST(Select, NamesEveryRefusal) {
     } catch (const DeviceError& e) {
         EXPECT_THAT(e.what(), HasSubstr("refuses: it is never right"));
     }
+}
+
+// Settings of the process, as they were when the test ends.
+struct KeptSettings {
+    SelectSettings before = select_settings();
+    ~KeptSettings() { set_select_settings(before); }
+};
+
+TEST(SelectSettings, SayHowToChoose) {
+    KeptSettings kept;
+    EXPECT_EQ(select_settings(), SelectSettings{});
+    set_select_settings({.deterministic = true});
+    SelectOptions options = with_settings({}, select_settings());
+    EXPECT_TRUE(options.reproducible && options.heuristic && !options.profile);
+    set_select_settings({.benchmark = true});
+    auto own = FastrunCache::in_memory();
+    options = with_settings({.cache = own.get()}, select_settings());
+    EXPECT_TRUE(options.profile && !options.heuristic && !options.reproducible);
+    EXPECT_EQ(options.cache, own.get());
+    EXPECT_EQ(with_settings({}, {.benchmark = true}).cache, with_settings({}, {.benchmark = true}).cache);
+}
+
+TEST(SelectSettings, MeasureOnceWhereThereIsAChoice) {
+    Sample sample(11);
+    SelectSettings settings{.benchmark = true};
+    EXPECT_EQ(select(algorithms, sample.problem, settings).source, ChoiceSource::measured);
+    EXPECT_EQ(select(algorithms, sample.problem, settings).source, ChoiceSource::cache);
+    EXPECT_EQ(select(KernelList(algorithms).last(2), Sample(12).problem, settings).source,
+              ChoiceSource::heuristic);
+    EXPECT_EQ(
+        select(KernelList(algorithms).last(2), Sample(13).problem, {.deterministic = true}).candidate.name,
+        "reference");
 }
 
 }  // namespace

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""megengine.config: settings that choose kernels act from the next call on."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import megengine as mge
+from megengine import config
+
+CHOOSE = """
+import sys
+import numpy as np
+import megengine as mge
+import megengine.functional as F
+from megengine import Tensor
+from megengine.autodiff import GradManager
+from megengine.jit import trace
+
+x = Tensor(np.ones((1, 8, 12, 12), np.float32))
+w = Tensor(np.ones((8, 8, 3, 3), np.float32))
+traced = {s: trace(lambda x: F.conv2d(x, w), symbolic=s) for s in (False, True)}
+
+def gradients():
+    with GradManager().attach(w) as gm:
+        gm.backward(F.conv2d(x, w).sum())
+
+def step(name, call):
+    print(f"== {name}", file=sys.stderr, flush=True)
+    call()
+
+CALLS
+"""
+
+
+def choices(calls, op="conv2d"):
+    """By step, where the choices for an operator came from."""
+    run = subprocess.run(
+        [sys.executable, "-c", CHOOSE.replace("CALLS", calls)],
+        env={**os.environ, "MGE_LOG": "dispatch"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    step = "before the first"
+    found = {step: []}
+    for line in run.stderr.splitlines():
+        if line.startswith("== "):
+            found[step := line[3:]] = []
+        elif match := re.search(rf"{op}\b.*\[(heuristic|measured|cache|plan)\]$", line):
+            found[step].append(match[1])
+    del found["before the first"]
+    return found
+
+
+def test_operators_that_run_at_once_are_measured_on_request():
+    found = choices(
+        """
+conv = lambda: F.conv2d(x, w)
+step("off", conv)
+mge.config.benchmark_kernel = True
+step("on", conv)
+step("again", conv)
+step("no choice", lambda: F.exp(x))
+mge.config.benchmark_kernel = False
+step("off again", conv)
+with mge.config._override(benchmark_kernel=True):
+    step("override", conv)
+step("restored", conv)
+"""
+    )
+    assert found == {
+        "off": ["heuristic"],
+        "on": ["measured"],
+        "again": [],
+        "no choice": [],
+        "off again": ["heuristic"],
+        "override": ["cache"],
+        "restored": ["heuristic"],
+    }
+
+
+def test_gradients_are_measured_on_request():
+    calls = "mge.config.benchmark_kernel = True\nstep('on', gradients)"
+    assert choices(calls, "conv2d_backward_weight") == {"on": ["measured"]}
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_traces_are_measured_on_request(symbolic):
+    found = choices(
+        f"""
+call = lambda: traced[{symbolic}](x).numpy()
+step("off", call)
+step("off too", call)
+mge.config.benchmark_kernel = True
+step("on", call)
+step("again", call)
+mge.config.benchmark_kernel = False
+step("off again", call)
+"""
+    )
+    assert "measured" not in found["off"] + found["off too"]
+    assert set(found["on"]) & {"measured", "cache"}
+    assert found["again"] == [] and found["off again"] == []
+
+
+def test_a_model_that_runs_alone_is_measured_on_request():
+    found = choices(
+        """
+alone = trace(lambda x: F.conv2d(x, w), capture_as_const=True, without_host=True, symbolic=True)
+alone(x)
+step("off", lambda: alone(x).numpy())
+mge.config.benchmark_kernel = True
+step("on", lambda: alone(x).numpy())
+"""
+    )
+    assert "measured" not in found["off"] and set(found["on"]) & {"measured", "cache"}
+
+
+def test_results_are_the_same_in_every_setting():
+    import numpy as np
+
+    import megengine.functional as F
+
+    random = np.random.default_rng(3)
+    x = mge.Tensor(random.standard_normal((2, 16, 9, 9)).astype(np.float32))
+    w = mge.Tensor(random.standard_normal((16, 16, 3, 3)).astype(np.float32))
+    plain = F.conv2d(x, w, padding=1).numpy()
+    for benchmark in (False, True):
+        for deterministic in (False, True):
+            with config._override(benchmark_kernel=benchmark, deterministic_kernel=deterministic):
+                first, second = (F.conv2d(x, w, padding=1).numpy() for _ in range(2))
+            np.testing.assert_allclose(first, plain, rtol=1e-4, atol=1e-4)
+            np.testing.assert_array_equal(first, second)
+    assert not config.benchmark_kernel and not config.deterministic_kernel
