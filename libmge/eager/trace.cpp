@@ -446,7 +446,7 @@ void Trace::abort() {
     if (!running_) return;
     try {
         flush();
-    } catch (const Error&) {
+    } catch (const std::exception&) {
         // The first error is the one to report; its values are marked as lost.
     }
     leave();

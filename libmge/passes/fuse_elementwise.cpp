@@ -59,7 +59,8 @@ std::optional<Reduction> reduction_to_shape(const Shape& from, const Shape& to, 
 }
 
 std::optional<Reduction> reduction_in(const Graph& graph, const Node& node, bool fixed_shapes) {
-    if (node.inputs.empty() || !graph.value(node.inputs[0]).spec.shape.is_known() ||
+    if (node.inputs.empty() || node.inputs[0] == no_value ||
+        !graph.value(node.inputs[0]).spec.shape.is_known() ||
         !graph.value(node.outputs[0]).spec.shape.is_known())
         return std::nullopt;
     if (ops::is_fusible_reduction(*node.op)) return Reduction{node.op->name, node.as<ops::ReduceParams>()};

@@ -335,13 +335,13 @@ class ops:
         """
 
     @staticmethod
-    def arange(*, start: float = 0.0, stop: float = 0.0, step: float = 1.0, dtype: Any = 'float32') -> Tensor:
+    def arange(first: Operand | None = None, last: Operand | None = None, gap: Operand | None = None, *, start: float = 0.0, stop: float = 0.0, step: float = 1.0, dtype: Any = 'float32') -> Tensor:
         """start, start + step, start + 2 step, … up to but without stop.
 
         Args:
-            start: First value.
-            stop: The values end before it.
-            step: Distance of the values; not 0, may be negative.
+            start: First value; the number `first`, when given, replaces it.
+            stop: The values end before it, or before `last`.
+            step: Distance of the values, or `gap`; not 0, may be negative.
             dtype: Dtype of the result.
         Returns:
             y
@@ -921,13 +921,13 @@ class ops:
         """
 
     @staticmethod
-    def linspace(*, start: float = 0.0, stop: float = 1.0, num: int = 100) -> Tensor:
+    def linspace(first: Operand | None = None, last: Operand | None = None, count: Operand | None = None, *, start: float = 0.0, stop: float = 1.0, num: int = 100) -> Tensor:
         """num evenly spaced values from start to stop, both included.
 
         Args:
-            start: First value.
-            stop: Last value.
-            num: How many; 0 or more.
+            start: First value; the number `first`, when given, replaces it.
+            stop: Last value, or `last`.
+            num: How many, or `count`; 0 or more.
         Returns:
             y
         """

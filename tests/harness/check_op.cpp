@@ -80,7 +80,7 @@ struct Resolved {
 };
 Resolved resolve(const OpInfo& op, const void* params, const Tensors& inputs) {
     for (size_t i = 0; i < inputs.size(); ++i)
-        if (op.resolve && inputs[i] && input_info(op, i).kind == InputKind::host)
+        if (op.resolve && input_info(op, i).kind == InputKind::host)
             return {op.resolve(params, std::span(inputs).subspan(i)),
                     Tensors(inputs.begin(), inputs.begin() + int64_t(i))};
     return {op.params.copy(params), inputs};

@@ -31,7 +31,7 @@ OneNode make_graph(const OpInfo& op, const void* params, std::span<const Tensor>
     auto resolved = op.params.copy(params);
     std::vector<ValueId> values;
     for (size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i] && input_info(op, i).kind == InputKind::host) {
+        if (input_info(op, i).kind == InputKind::host) {
             resolved = op.resolve(params, inputs.subspan(i));
             break;
         }

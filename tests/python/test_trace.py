@@ -414,3 +414,54 @@ def test_traced_training_takes_batches_of_any_size(symbolic):
     expected_losses, expected_mean = train(lambda step: step)
     np.testing.assert_allclose(losses, expected_losses, rtol=1e-4)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-4, atol=1e-6)
+
+
+@both_modes
+def test_ranges_follow_their_tensors(symbolic):
+    """Also a bound that another operator has computed, and numbers beside Tensors."""
+
+    @trace(symbolic=symbolic)
+    def ranges(start, stop, num):
+        return (
+            F.linspace(start, stop * 2, 3),
+            F.linspace(1, stop, num),
+            F.arange(stop),
+            F.arange(start, stop, 0.5),
+            F.arange(0, stop, start + 1, dtype="int32"),
+            F.logspace(start, stop, 2),
+        )
+
+    for start, stop, num in ((0.0, 1.0, 2), (1.0, 2.0, 3), (0.5, 2.0, 0), (0.0, 1.0, 2)):
+        first, last, count = Tensor(start), Tensor(stop), Tensor(num)
+        wanted = (
+            np.linspace(start, stop * 2, 3),
+            np.linspace(1, stop, num),
+            np.arange(stop),
+            np.arange(start, stop, 0.5),
+            np.arange(0, stop, start + 1).astype(np.int32),
+            np.logspace(start, stop, 2),
+        )
+        for got, want in zip(ranges(first, last, count), wanted, strict=True):
+            np.testing.assert_allclose(got.numpy(), want, rtol=1e-6)
+
+
+def test_ranges_of_tensors_in_a_file(tmp_path):
+    @trace(symbolic=True, capture_as_const=True)
+    def ranges(stop):
+        return F.arange(stop), F.linspace(0, stop, 3)
+
+    ranges(Tensor(2.0))
+    path = str(tmp_path / "ranges.mge")
+    ranges.dump(path)
+    model = _mge.load(path)
+    for stop in (2.0, 4.0):
+        counted, line = model.run([Tensor(stop)])
+        np.testing.assert_array_equal(counted.numpy(), np.arange(stop))
+        np.testing.assert_allclose(line.numpy(), np.linspace(0, stop, 3))
+
+
+def test_bad_bounds_in_a_trace():
+    with pytest.raises(ValueError, match="first is one number"):
+        trace(lambda x: F.linspace(x, 1, 3))(floats(1, 2)).numpy()
+    with pytest.raises(RuntimeError, match="num"):
+        trace(lambda n: F.linspace(0, 1, n))(Tensor(-1)).numpy()

@@ -5,11 +5,43 @@
 #include <cmath>
 
 #include "libmge/op/define.h"
+#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
 
 constinit const OpInfo Arange::info = define<Arange>();
 constinit const OpInfo Linspace::info = define<Linspace>();
+
+namespace {
+
+void check_number(const char* op, const char* which, const TensorSpec& spec) {
+    if (spec.shape.is_known() && spec.shape.numel() != 1)
+        throw_user(op, text(which, " is one number, got ", spec), ErrorClass::value);
+}
+
+// Of a host input; `otherwise` when it is absent.
+double number(const char* op, const char* which, std::span<const Tensor> values, size_t at,
+              double otherwise) {
+    if (at >= values.size() || !values[at]) return otherwise;
+    auto& value = values[at];
+    check_number(op, which, value.spec());
+    double result = 0;
+    dispatch_dtype(value.dtype(), NumberTypes{}, [&](auto type) {
+        result = double(*value.template data<typename decltype(type)::type>());
+    });
+    return result;
+}
+
+}  // namespace
+
+Arange::Params Arange::resolve(const Params& p, std::span<const Tensor> values) {
+    return {number(name, "first", values, 0, p.start), number(name, "last", values, 1, p.stop),
+            number(name, "gap", values, 2, p.step), p.dtype};
+}
+
+Linspace::Params Linspace::resolve(const Params& p, std::span<const Tensor> values) {
+    return {p.start, p.stop, int64_t(number(name, "count", values, 0, double(p.num)))};
+}
 
 TensorSpecs Arange::infer(const Params& p, std::span<const TensorSpec>) {
     constexpr double most = double(int64_t(1) << 59);
@@ -22,7 +54,9 @@ TensorSpecs Arange::infer(const Params& p, std::span<const TensorSpec>) {
     return {{p.dtype, {int64_t(std::max(0.0, count))}, {}}};
 }
 
-TensorSpecs Linspace::infer(const Params& p, std::span<const TensorSpec>) {
+TensorSpecs Linspace::infer(const Params& p, std::span<const TensorSpec> in) {
+    for (size_t i = 0; i < in.size(); ++i)
+        if (!in[i].is_absent()) check_number(name, i ? "last" : "first", in[i]);
     if (p.num < 0) throw_user(name, text("num is ", p.num, ", it must not be negative"), ErrorClass::value);
     return {{DType::f32, {p.num}, {}}};
 }

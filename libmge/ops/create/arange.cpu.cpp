@@ -14,19 +14,26 @@ struct Line {
     DType dtype;
 };
 
+// Its ends may be inputs; none: they are known.
+struct Ends {
+    double start, stop;
+    int64_t count;
+    DType first = DType::none, last = DType::none;
+};
+
 Prepared prepare_arange(const PrepareContext& context) {
     auto& p = context.problem.as<Arange::Params>();
     auto& y = context.problem.outputs[0];
     return Prepared::make(Line{p.start, p.step, y.numel(), y.dtype});
 }
 Prepared prepare_linspace(const PrepareContext& context) {
-    auto& p = context.problem.as<Linspace::Params>();
-    double step = p.num > 1 ? (p.stop - p.start) / double(p.num - 1) : 0;
-    return Prepared::make(Line{p.start, step, p.num, DType::f32});
+    auto& problem = context.problem;
+    auto& p = problem.as<Linspace::Params>();
+    auto dtype_of = [&](size_t i) { return problem.has_input(i) ? problem.inputs[i].dtype : DType::none; };
+    return Prepared::make(Ends{p.start, p.stop, p.num, dtype_of(0), dtype_of(1)});
 }
 
-void run_line(const Prepared& prepared, const Launch& launch) {
-    auto& line = prepared.state<Line>();
+void run_line(const Line& line, const Launch& launch) {
     dispatch_dtype(line.dtype, NumberTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         for (int64_t i = 0; i < line.count; ++i) {
@@ -39,14 +46,31 @@ void run_line(const Prepared& prepared, const Launch& launch) {
     });
 }
 
+void run_arange(const Prepared& prepared, const Launch& launch) { run_line(prepared.state<Line>(), launch); }
+
+double number(const Launch& launch, size_t input, DType dtype, double otherwise) {
+    if (dtype == DType::none) return otherwise;
+    double value = 0;
+    dispatch_dtype(dtype, NumberTypes{},
+                   [&](auto type) { value = double(*launch.in<typename decltype(type)::type>(input)); });
+    return value;
+}
+
+void run_linspace(const Prepared& prepared, const Launch& launch) {
+    auto& ends = prepared.state<Ends>();
+    double start = number(launch, 0, ends.first, ends.start), stop = number(launch, 1, ends.last, ends.stop);
+    double step = ends.count > 1 ? (stop - start) / double(ends.count - 1) : 0;
+    run_line({start, step, ends.count, DType::f32}, launch);
+}
+
 }  // namespace
 
 KernelList kernels(Cpu, Arange) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_arange, run_line}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_arange, run_arange}};
     return list;
 }
 KernelList kernels(Cpu, Linspace) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_linspace, run_line}};
+    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_linspace, run_linspace}};
     return list;
 }
 

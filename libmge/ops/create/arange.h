@@ -8,7 +8,7 @@ namespace mge::ops {
 struct Arange {
     static constexpr auto name = "arange";
     static constexpr auto doc = "start, start + step, start + 2 step, … up to but without stop.";
-    static constexpr auto inputs = names();
+    static constexpr auto inputs = names(host("first"), host("last"), host("gap"));
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
@@ -16,13 +16,14 @@ struct Arange {
         DType dtype = DType::f32;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::start>("start", "First value."),
-                   field<&Params::stop>("stop", "The values end before it."),
-                   field<&Params::step>("step", "Distance of the values; not 0, may be negative."),
-                   field<&Params::dtype>("dtype", "Dtype of the result."));
+    static constexpr auto fields = field_list(
+        field<&Params::start>("start", "First value; the number `first`, when given, replaces it."),
+        field<&Params::stop>("stop", "The values end before it, or before `last`."),
+        field<&Params::step>("step", "Distance of the values, or `gap`; not 0, may be negative."),
+        field<&Params::dtype>("dtype", "Dtype of the result."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Arange);
@@ -31,7 +32,7 @@ inline constexpr OpFunction<Arange> arange{};
 struct Linspace {
     static constexpr auto name = "linspace";
     static constexpr auto doc = "num evenly spaced values from start to stop, both included.";
-    static constexpr auto inputs = names();
+    static constexpr auto inputs = names(optional("first"), optional("last"), host("count"));
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;
     struct Params {
@@ -39,11 +40,13 @@ struct Linspace {
         int64_t num = 100;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(field<&Params::start>("start", "First value."),
-                                              field<&Params::stop>("stop", "Last value."),
-                                              field<&Params::num>("num", "How many; 0 or more."));
+    static constexpr auto fields = field_list(
+        field<&Params::start>("start", "First value; the number `first`, when given, replaces it."),
+        field<&Params::stop>("stop", "Last value, or `last`."),
+        field<&Params::num>("num", "How many, or `count`; 0 or more."));
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Params resolve(const Params&, std::span<const Tensor> host_values);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Linspace);

@@ -6,6 +6,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import Number, Operand, Shape
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
+from ..core.tracing_state import state
 from ..tensor import Tensor
 
 
@@ -15,6 +16,15 @@ def _number(value, who: str, argument: str) -> float:
     if not isinstance(value, (bool, int, float, np.number, np.bool_)):
         raise TypeError(f"[{who}] {argument} must be a number, got {type(value).__name__}")
     return float(value)
+
+
+def _bounds(values, who: str) -> tuple[list[float], list]:
+    """Bounds as numbers, and the Tensors that replace them where a trace must keep these."""
+    if not state.tracing or not any(isinstance(v, _mge.Tensor) for v in values):
+        return [_number(v, who, "a bound") for v in values], []
+    tensors = [v if isinstance(v, _mge.Tensor) else None for v in values]
+    numbers = [0.0 if isinstance(v, _mge.Tensor) else _number(v, who, "a bound") for v in values]
+    return numbers, tensors
 
 
 def _placed(value: Tensor, device) -> Tensor:
@@ -47,8 +57,9 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    first, last, gap = (_number(v, "arange", "a bound") for v in (start, stop, step))
-    return _placed(_mge.ops.arange(start=first, stop=last, step=gap, dtype=dtype), device)
+    (first, last, gap), tensors = _bounds((start, stop, step), "arange")
+    out = _mge.ops.arange(*tensors, start=first, stop=last, step=gap, dtype=dtype)
+    return _placed(out, device)
 
 
 def linspace(
@@ -75,12 +86,49 @@ def linspace(
         >>> F.linspace(0, 1, 3)
         Tensor([0.  0.5 1. ], device=xpux:0)
     """
-    count = as_int(num, "linspace", "num")
-    if count < 0:
-        raise RuntimeError(f"[linspace] num must not be negative, got {count}")
-    first, last = (_number(v, "linspace", "a bound") for v in (start, stop))
-    out = _mge.ops.linspace(start=first, stop=last, num=count)
+    (first, last), tensors = _bounds((start, stop), "linspace")
+    if state.tracing and isinstance(num, _mge.Tensor):
+        size = _mge.ops.convert(num, dtype="int32")
+        try:
+            out = _mge.ops.linspace(*(tensors or (None, None)), size, start=first, stop=last)
+        except ValueError as error:
+            raise RuntimeError(str(error)) from None
+    else:
+        count = as_int(num, "linspace", "num")
+        if count < 0:
+            raise RuntimeError(f"[linspace] num must not be negative, got {count}")
+        out = _mge.ops.linspace(*tensors, start=first, stop=last, num=count)
     return _placed(out if np.dtype(dtype) == out.dtype else out.astype(dtype), device)
+
+
+def logspace(
+    start: Number | Tensor,
+    stop: Number | Tensor,
+    num: int | Tensor,
+    *,
+    base: float = 10.0,
+    dtype="float32",
+    device=None,
+) -> Tensor:
+    """``num`` powers of a base whose exponents are evenly spaced, both ends included.
+
+    Args:
+        start: first exponent.
+        stop: last exponent.
+        num: how many.
+        base: the base.
+        dtype: dtype of the result.
+        device: where the result lives.
+    Returns:
+        Vector.
+    Raises:
+        RuntimeError: ``num`` is negative.
+    Example:
+        >>> F.logspace(0, 2, 3)
+        Tensor([  1.  10. 100.], device=xpux:0)
+    """
+    out = _mge.ops.pow(float(base), linspace(start, stop, num, device=device))
+    return out if np.dtype(dtype) == out.dtype else out.astype(dtype)
 
 
 def eye(N, M: int | None = None, *, dtype="float32", device=None) -> Tensor:

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
@@ -45,6 +47,53 @@ TEST(Arange, EndsBeforeStop) {
                       [] { ops::arange({.stop = 5, .step = 0}); });
     expect_user_error(ErrorClass::type, "[arange] needs a dtype of numbers",
                       [] { ops::arange({.stop = 5, .dtype = DType::boolean}); });
+}
+
+Tensor number(DType dtype, double value) { return make_tensor(dtype, {}, {value}); }
+
+TEST(Arange, TakesItsEndsFromTensors) {
+    using P = ops::Arange::Params;
+    Tensor none;
+    EXPECT_THAT(values_of(ops::arange(number(DType::i32, 1), number(DType::f32, 4.5), none, P{})),
+                ElementsAre(1, 2, 3, 4));
+    EXPECT_THAT(values_of(ops::arange(none, number(DType::f32, 3), none, P{.start = 1})), ElementsAre(1, 2));
+    EXPECT_THAT(values_of(ops::arange(none, none, number(DType::f16, -0.5), P{.start = 1})),
+                ElementsAre(1, 0.5));
+    expect_user_error(ErrorClass::value, "[arange] last is one number, got float32(2,)", [&] {
+        ops::arange(none, make_tensor(DType::f32, {2}, {1, 2}), none, P{});
+    });
+    expect_user_error(ErrorClass::runtime, "[arange] start 0, stop nan, step 1 give no finite list",
+                      [&] { ops::arange(none, number(DType::f32, std::nan("")), none, P{}); });
+}
+
+// Nobody knows it before the run.
+TEST(Arange, TakesAnEndFromAGraph) {
+    GraphBuilder builder;
+    Tensor last = builder.input({DType::f32, {}, {}}, "last");
+    {
+        InterpreterScope scope(builder);
+        builder.set_outputs({ops::arange(Tensor(), last, Tensor(), ops::Arange::Params{.start = 1})});
+    }
+    Executable executable(builder.take(), {});
+    EXPECT_THAT(values_of(executable.run(Tensors{number(DType::f32, 3)})[0]), ElementsAre(1, 2));
+    EXPECT_THAT(values_of(executable.run(Tensors{number(DType::f32, 5)})[0]), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(Linspace, TakesItsEndsFromTensors) {
+    using P = ops::Linspace::Params;
+    Tensor none;
+    EXPECT_THAT(values_of(ops::linspace(number(DType::i32, 1), none, none, P{.stop = 3, .num = 3})),
+                ElementsAre(1, 2, 3));
+    EXPECT_THAT(values_of(ops::linspace(none, number(DType::f32, -1), number(DType::i32, 2), P{})),
+                ElementsAre(0, -1));
+    for (DType dtype : number_types)
+        check_op<ops::Linspace>({.stop = 4, .num = 5},
+                                {{.shape = {}, .dtype = dtype}, {.shape = {1}, .dtype = dtype}});
+    expect_user_error(ErrorClass::value, "[linspace] first is one number, got float32(2,)", [&] {
+        ops::linspace(make_tensor(DType::f32, {2}, {1, 2}), none, none, P{});
+    });
+    expect_user_error(ErrorClass::value, "[linspace] num is -2, it must not be negative",
+                      [&] { ops::linspace(none, none, number(DType::i32, -2), P{}); });
 }
 
 TEST(Linspace, IncludesBothEnds) {
