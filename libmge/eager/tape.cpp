@@ -316,8 +316,7 @@ private:
             if (inputs) hand_on(node, 0, grads.span()[0]);
             return;
         }
-        Tensors input_grads =
-            node.custom ? node.custom->backward(grads.span()) : apply_rule(node, grads.span());
+        Tensors input_grads = apply_rule(node, grads.span());
         // The rule may have added nodes of outer tapes, but nodes never move.
         for (size_t i = 0; i < inputs && i < input_grads.size(); ++i)
             if (input_grads[i]) hand_on(node, i, input_grads[i]);
@@ -335,6 +334,7 @@ private:
                                                                 : nullptr);
         bool* needed = many ? many.get() : few.data();
         for (size_t i = 0; i < inputs.size(); ++i) needed[i] = follows(inputs[i]);
+        if (node.custom) return node.custom->backward(grads, {needed, inputs.size()});
         static const NoParams none;
         const void* params = node.params ? node.params.get() : &none;
         return node.op->gradient({*node.op, params, inputs, node.outputs(), grads, {needed, inputs.size()}});
@@ -456,7 +456,8 @@ RecordingPaused::RecordingPaused() : recorder_(Recorder::here()), active_(record
     if (active_) recorder_->set_active(0);
 }
 RecordingPaused::~RecordingPaused() {
-    if (active_) recorder_->set_active(active_);
+    // Tapes may have begun and ended meanwhile.
+    if (active_) recorder_->set_active((active_ & recorder_->used_bits) | recorder_->active_bits);
 }
 
 bool is_recorded(const Tensor& tensor) {

@@ -15,12 +15,13 @@ namespace mge {
 
 struct Recorder;
 
-// A gradient rule written by the user. `output_grads` has null entries for outputs that were not used; the
-// result has one entry per input, null where there is no gradient.
+// A gradient rule written by the user. `output_grads` has null entries for outputs that were not used,
+// `needed` says per input whether its gradient is wanted; the result has one entry per input, null where
+// there is no gradient.
 class MGE_API CustomGradient {
 public:
     virtual ~CustomGradient() = default;
-    virtual Tensors backward(std::span<const Tensor> output_grads) = 0;
+    virtual Tensors backward(std::span<const Tensor> output_grads, std::span<const bool> needed) = 0;
 };
 
 // A tape belongs to the thread that made it; UserError when another one uses it. Destroying or releasing it

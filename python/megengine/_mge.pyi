@@ -68,6 +68,13 @@ class NewFile:
     def finish(self) -> None:
         """Flush it to the disk and give it its name."""
 
+class PausedRecording:
+    """No tape of this thread records until end()."""
+    def __init__(self) -> None:
+        ...
+    def end(self) -> None:
+        """On the thread that made it."""
+
 class Tape:
     """Remembers what is applied to tensors, then computes gradients."""
     def __init__(self) -> None:
@@ -87,9 +94,9 @@ class Tape:
 
 class Trace:
     """A function recorded once and checked on every later call."""
-    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None) -> None:
+    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None) -> None:
         ...
-    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None) -> megengine._mge.Trace:
+    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None) -> megengine._mge.Trace:
         ...
     def abort(self) -> None:
         """It has failed."""

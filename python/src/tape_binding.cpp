@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <optional>
 
 #include "libmge/eager/tape.h"
 #include "python/src/errors.h"
@@ -15,7 +16,8 @@ namespace nb = nanobind;
 namespace mge::python {
 namespace {
 
-// A gradient rule written in Python: called with one Tensor or None per output, gives one per input.
+// A gradient rule written in Python: called with a tuple that says which inputs' gradients are wanted, then
+// one Tensor or None per output; gives one per input.
 class PythonGradient final : public CustomGradient {
 public:
     PythonGradient(nb::object rule, size_t inputs) : rule_(std::move(rule)), inputs_(inputs) {}
@@ -24,19 +26,21 @@ public:
         rule_.reset();
     }
 
-    Tensors backward(std::span<const Tensor> output_grads) override {
+    Tensors backward(std::span<const Tensor> output_grads, std::span<const bool> needed) override {
         nb::gil_scoped_acquire gil;
-        nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(output_grads.size())));
-        if (!arguments.is_valid()) throw PythonError{};
+        nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(output_grads.size() + 1)));
+        nb::object wanted = nb::steal(PyTuple_New(Py_ssize_t(needed.size())));
+        if (!arguments.is_valid() || !wanted.is_valid()) throw PythonError{};
+        for (size_t i = 0; i < needed.size(); ++i)
+            PyTuple_SET_ITEM(wanted.ptr(), Py_ssize_t(i), PyBool_FromLong(needed[i]));
+        PyTuple_SET_ITEM(arguments.ptr(), 0, wanted.release().ptr());
         for (size_t i = 0; i < output_grads.size(); ++i)
-            PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(i), wrap_or_none(output_grads[i]).release().ptr());
+            PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(i + 1),
+                             wrap_or_none(output_grads[i]).release().ptr());
         Reference result(PyObject_CallObject(rule_.ptr(), arguments.ptr()));
         if (!result) throw PythonError{};
-        if (is_tensor(result.get())) return {value_of(result.get())};
         Tensors grads = tensor_list(nb::handle(result.get()), "Function.backward");
-        if (grads.size() != inputs_)
-            throw_user("Function.backward",
-                       text("gave ", grads.size(), " gradients for ", inputs_, " inputs"));
+        MGE_CHECK(grads.size() == inputs_, "Function counts its gradients");
         return grads;
     }
 
@@ -89,6 +93,15 @@ void attach(Tape& tape, nb::handle object) {
     value = tape.attach(value);
 }
 
+// RecordingPaused, ended by a call.
+class PausedRecording {
+public:
+    void end() { paused_.reset(); }
+
+private:
+    std::optional<RecordingPaused> paused_{std::in_place};
+};
+
 }  // namespace
 
 void add_tape(PyObject* module_object) {
@@ -102,6 +115,9 @@ void add_tape(PyObject* module_object) {
              "Gradients in the order of attaching, None where independent. Ends the tape.")
         .def("release", &Tape::release, "Forget everything.")
         .def_prop_ro("is_recording", &Tape::is_recording);
+    nb::class_<PausedRecording>(module, "PausedRecording", "No tape of this thread records until end().")
+        .def(nb::init<>())
+        .def("end", &PausedRecording::end, "On the thread that made it.");
     module.def("call_function", &call_function, nb::arg("forward"), nb::arg("backward"), nb::arg("args"),
                "Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule.");
     module.def(

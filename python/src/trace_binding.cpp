@@ -209,13 +209,24 @@ nb::list run_model(LoadedModel& model, nb::handle inputs) {
 
 std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool record_only, int level,
                                   std::optional<bool> jit_fuse_dimshuffle,
-                                  std::optional<bool> jit_fuse_reduce) {
+                                  std::optional<bool> jit_fuse_reduce,
+                                  const std::optional<std::map<std::string, int>>& sublinear) {
     TraceOptions options;
     options.symbolic = symbolic;
     options.capture_as_const = capture_as_const;
     options.record_only = record_only;
     options.compile.level = level;
     options.compile.graph_opt.jit_config = {jit_fuse_dimshuffle, jit_fuse_reduce};
+    if (sublinear) {
+        options.compile.enable_sublinear_memory_opt = true;
+        auto& config = options.compile.sublinear_mem_config;
+        config.thresh_nr_try = sublinear->at("thresh_nr_try");
+        config.genetic_nr_iter = sublinear->at("genetic_nr_iter");
+        config.genetic_pool_size = sublinear->at("genetic_pool_size");
+        config.lb_memory = size_t(std::max(sublinear->at("lb_memory_mb"), 0));
+        config.num_worker = sublinear->at("num_worker");
+    }
+    check(options.compile);
     return std::make_shared<Trace>(options);
 }
 
@@ -250,7 +261,8 @@ void add_trace(PyObject* module_object) {
     nb::class_<Trace>(module, "Trace", "A function recorded once and checked on every later call.")
         .def(nb::new_(&make_trace), nb::arg("symbolic") = false, nb::arg("capture_as_const") = false,
              nb::arg("record_only") = false, nb::arg("opt_level") = 2,
-             nb::arg("jit_fuse_dimshuffle") = nb::none(), nb::arg("jit_fuse_reduce") = nb::none())
+             nb::arg("jit_fuse_dimshuffle") = nb::none(), nb::arg("jit_fuse_reduce") = nb::none(),
+             nb::arg("sublinear") = nb::none())
         .def(
             "begin", [](Trace& trace, nb::handle arguments) { trace.begin(tensor_list(arguments, "trace")); },
             nb::arg("arguments"), "A call begins on this thread.")

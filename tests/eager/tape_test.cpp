@@ -27,13 +27,65 @@ Tensor first_two(const Tensor& x) { return ops::slice(x, {.items = {0, 0, 2, 1, 
 class Repeated final : public CustomGradient {
 public:
     explicit Repeated(int times) : times_(times) {}
-    Tensors backward(std::span<const Tensor> grads) override {
+    Tensors backward(std::span<const Tensor> grads, std::span<const bool>) override {
         return {ops::concat(TensorList(Tensors(size_t(times_), grads[0])))};
     }
 
 private:
     int times_;
 };
+
+// Keeps what it is told.
+class Listening final : public CustomGradient {
+public:
+    explicit Listening(std::vector<bool>& needed) : needed_(needed) {}
+    Tensors backward(std::span<const Tensor> grads, std::span<const bool> needed) override {
+        needed_.assign(needed.begin(), needed.end());
+        return Tensors(needed.size(), grads[0]);
+    }
+
+private:
+    std::vector<bool>& needed_;
+};
+
+TEST(Tape, TellsRulesOfUsersWhichGradientsAreWanted) {
+    Tape tape;
+    Tensor x = vector_of({1}), w = tape.attach(vector_of({2})), b = vector_of({3});
+    tape.start();
+    std::vector<bool> needed;
+    Tensors inputs{x, w, b}, outputs{vector_of({5})};
+    Tensors handles = record_custom(inputs, outputs, std::make_shared<Listening>(needed));
+    tape.backward(handles, {});
+    EXPECT_THAT(needed, ElementsAre(false, true, false));
+}
+
+TEST(Tape, PausesWhileTapesBeginAndEnd) {
+    Tape outer;
+    Tensor x = outer.attach(vector_of({3}));
+    outer.start();
+    Tensor y = ops::mul(x, x);
+    {
+        RecordingPaused paused;
+        EXPECT_FALSE(is_recorded(x));
+        Tape inner;
+        Tensor z = inner.attach(vector_of({2}));
+        inner.start();
+        Tensor product = ops::mul(z, z);
+        Tensors grads = inner.backward({&product, 1}, {});
+        EXPECT_THAT(values_of(grads[0]), ElementsAre(4));
+        EXPECT_FALSE(outer.is_recording());
+    }
+    EXPECT_TRUE(is_recorded(x));
+    EXPECT_THAT(values_of(outer.backward({&y, 1}, {})[0]), ElementsAre(6));
+    {
+        auto ended = std::make_unique<Tape>();
+        ended->start();
+        RecordingPaused paused;
+        ended.reset();
+    }
+    Tape fresh;
+    EXPECT_FALSE(fresh.is_recording()) << "it has the number of the one that ended";
+}
 
 TEST(Tape, AddsUpWhatArrivesOnSeveralWays) {
     Tape tape;

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """GradManager and Function."""
 
+import contextlib
 import gc
 import weakref
 
 import numpy as np
 import pytest
 
+import megengine as mge
 import megengine.functional as F
-from megengine import Tensor
-from megengine.autodiff import Function, GradManager, get_backwarding_grad_manager
+from megengine import Tensor, _mge
+from megengine.autodiff import Function, GradManager, get_backwarding_grad_manager, no_grad
 
 
 def test_gradients_accumulate_and_missing_dy_is_ones():
@@ -251,3 +253,109 @@ def test_gradient_penalty_through_norm_and_pool(norm, pool):
     )
     numeric = (ahead - behind) / (2 * step)
     assert abs(np.sum(grad * direction) - numeric) < 0.02 * max(abs(numeric), np.abs(grad).max())
+
+
+class Linear(Function):
+    """The linear layer as users of other frameworks write it."""
+
+    def forward(self, x, weight, bias=None):
+        self.kept = x, weight
+        self.seen = []
+        y = F.matmul(x, weight, transpose_b=True)
+        return y if bias is None else y + bias
+
+    def backward(self, dy):
+        x, weight = self.kept
+        self.seen.append(self.needs_input_grad)
+        dx = dw = db = None
+        if self.needs_input_grad[0]:
+            dx = F.matmul(dy, weight)
+        if self.needs_input_grad[1]:
+            dw = F.matmul(dy, x, transpose_a=True)
+        if len(self.needs_input_grad) > 2 and self.needs_input_grad[2]:
+            db = dy.sum(axis=0)
+        return dx, dw, db
+
+
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_gradients_beyond_the_inputs_may_be_none(with_bias):
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+    w = Tensor(np.ones((4, 3), np.float32))
+    inputs = [x, w] + ([Tensor(np.ones(4, np.float32))] if with_bias else [])
+    grads = []
+    for function in (Linear(), lambda x, w, b=None: F.linear(x, w, b)):
+        for t in inputs:
+            t.grad = None
+        with GradManager().attach(inputs) as gm:
+            gm.backward(F.square(function(*inputs)))
+        grads.append([t.grad.numpy() for t in inputs])
+    for own, wanted in zip(*grads, strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-6)
+
+
+def test_needs_input_grad_says_what_is_wanted():
+    x, w, b = (Tensor(np.ones(shape, np.float32)) for shape in ((2, 3), (4, 3), (4,)))
+    for attached, wanted in ((w, (False, True, False)), (b, (False, False, True))):
+        linear = Linear()
+        with GradManager().attach(attached) as gm:
+            gm.backward(linear(x, w, b))
+        assert linear.seen == [wanted]
+        assert linear.needs_input_grad == (), "only during backward"
+
+
+def test_wrong_numbers_of_gradients_are_named():
+    class Wrong(Function):
+        def __init__(self, grads):
+            self.grads = grads
+
+        def forward(self, x, y):
+            return x + y
+
+        def backward(self, dy):
+            return [dy if g else None for g in self.grads]
+
+    for grads, count in (((1,), 1), ((1, 1, 1), 3), ((0, 0, 0, 1), 4)):
+        x, y = Tensor([1.0]), Tensor([2.0])
+        message = rf"\[Wrong\] backward gave {count} gradients for 2 inputs"
+        with pytest.raises(RuntimeError, match=message), GradManager().attach([x, y]) as gm:
+            gm.backward(Wrong(grads)(x, y))
+    x, y = Tensor([1.0]), Tensor([2.0])
+    with GradManager().attach([x, y]) as gm:
+        gm.backward(Wrong((1, 0, 0, 0))(x, y))
+    assert x.grad.numpy() == 1 and y.grad is None
+
+
+def test_no_grad_keeps_nothing_and_gives_constants():
+    x = Tensor([3.0])
+    with GradManager().attach(x) as gm:
+        with no_grad():
+            constant = x * x
+            assert not _mge.is_recorded(constant) and not _mge.is_recorded(x)
+            with no_grad():
+                pass
+            assert not _mge.is_recorded(x)
+        assert _mge.is_recorded(x)
+        with pytest.raises(ZeroDivisionError), no_grad():
+            raise ZeroDivisionError
+        assert _mge.is_recorded(x)
+        gm.backward(x * constant)
+    assert x.grad.numpy() == 9
+    with no_grad(), GradManager().attach(x) as gm:  # what begins inside records
+        gm.backward(x * x)
+    assert x.grad.numpy() == 9 + 6
+
+
+def test_no_grad_holds_no_activations():
+    def peak(depth, block):
+        x = Tensor(np.ones(1 << 20, np.float32))
+        mge.device.reset_max_memory_stats()
+        before = mge.device.get_allocated_memory()
+        with GradManager().attach(x), block():
+            y = x
+            for _ in range(depth):
+                y = F.exp(y * 0.1)
+        return mge.device.get_max_allocated_memory() - before
+
+    assert peak(12, no_grad) <= 3.1 * 4 * (1 << 20)
+    assert peak(12, no_grad) <= peak(4, no_grad) + (1 << 20)
+    assert peak(12, contextlib.nullcontext) > 2 * peak(12, no_grad)

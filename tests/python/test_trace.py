@@ -465,3 +465,42 @@ def test_bad_bounds_in_a_trace():
         trace(lambda x: F.linspace(x, 1, 3))(floats(1, 2)).numpy()
     with pytest.raises(RuntimeError, match="num"):
         trace(lambda n: F.linspace(0, 1, n))(Tensor(-1)).numpy()
+
+
+@both_modes
+def test_sublinear_memory_config_acts(symbolic):
+    from megengine.jit import SublinearMemoryConfig
+
+    def step(x):
+        for _ in range(6):
+            x = F.tanh(x * 1.5)
+        return x.sum()
+
+    def gradient(x):
+        with GradManager().attach(x) as gm:
+            gm.backward(step(x))
+        return x.grad
+
+    def results(function):
+        x = Tensor(np.linspace(-1, 1, 50, dtype=np.float32))
+        found = []
+        for _ in range(2):
+            x.grad = None
+            found.append(function(x).numpy())
+        return found
+
+    config = SublinearMemoryConfig(thresh_nr_try=2, num_worker=1)
+    traced = trace(symbolic=symbolic, sublinear_memory_config=config)(gradient)
+    np.testing.assert_allclose(results(traced), results(gradient), rtol=1e-5)
+    for bad in ({"genetic_pool_size": 1, "genetic_nr_iter": 20}, {"thresh_nr_try": -1}):
+        with pytest.raises(ValueError, match="sublinear_mem_config"):
+            trace(step, sublinear_memory_config=SublinearMemoryConfig(**bad))
+    with pytest.raises(ValueError, match="contradicts enable_sublinear_memory_opt"):
+        trace(step, sublinear_memory_config=config, opt_level=-1)
+
+
+def test_a_dtr_config_is_not_dropped_in_silence():
+    from megengine.jit import DTRConfig
+
+    with pytest.warns(UserWarning, match="dtr_config has no effect"):
+        trace(lambda x: x, dtr_config=DTRConfig())

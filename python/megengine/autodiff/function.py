@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions with a gradient written by hand."""
 
+from functools import partial
+
 from .. import _mge
 from ..tensor import Tensor
 
@@ -8,6 +10,9 @@ from ..tensor import Tensor
 class Function:
     """A function whose gradient is written by hand. Make one object per call.
 
+    Attributes:
+        needs_input_grad: during ``backward``, for each input whether its gradient is wanted; what
+            is given for the others is not used.
     Example:
         >>> class Scaled(Function):
         ...     def forward(self, x):
@@ -17,6 +22,8 @@ class Function:
         >>> Scaled()(Tensor([1.0]))
         Tensor([3.], device=xpux:0)
     """
+
+    needs_input_grad: tuple[bool, ...] = ()
 
     def forward(self, *args):
         """Compute the result: a Tensor or a tuple of Tensors.
@@ -30,9 +37,11 @@ class Function:
         """Compute the inputs' gradients from those of the results (None where there is none).
 
         Returns:
-            One per input; None for an input without gradient.
+            One per input; None for an input without gradient. Nones beyond the inputs do not
+            count: ``forward`` may leave out its last arguments.
         Raises:
             NotImplementedError: the class does not have one.
+            RuntimeError: there are too few, or a Tensor is too much.
         """
         raise NotImplementedError(f"[{type(self).__name__}] backward is not defined")
 
@@ -43,13 +52,23 @@ class Function:
                     f"op [{type(self).__name__}] expect type Tensor as inputs,"
                     f" got {type(arg).__name__}"
                 )
-        return _mge.call_function(self._forward_once, self._backward_once, args)
+        backward = partial(self._backward_once, len(args))
+        return _mge.call_function(self._forward_once, backward, args)
 
     def _forward_once(self, *args):
         out = self.forward(*args)
         self._has_many = isinstance(out, (tuple, list))
         return tuple(out) if self._has_many else out
 
-    def _backward_once(self, *grads):
-        found = self.backward(*grads)
-        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    def _backward_once(self, inputs: int, needed: tuple[bool, ...], *grads):
+        self.needs_input_grad = needed
+        try:
+            found = self.backward(*grads)
+        finally:
+            del self.needs_input_grad
+        found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        if len(found) < inputs or any(grad is not None for grad in found[inputs:]):
+            raise RuntimeError(
+                f"[{type(self).__name__}] backward gave {len(found)} gradients for {inputs} inputs"
+            )
+        return found[:inputs]

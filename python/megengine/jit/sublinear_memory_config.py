@@ -8,14 +8,13 @@ from ..device import get_device_count
 
 @dataclass
 class SublinearMemoryConfig:
-    """How hard to search for values to compute twice instead of keeping them. Kept and compared,
-    without effect in this version.
+    """How hard a ``trace`` searches for values to compute twice instead of keeping them.
 
     Args:
-        thresh_nr_try: trials per threshold.
-        genetic_nr_iter: iterations of the genetic search.
-        genetic_pool_size: its pool.
-        lb_memory_mb: stop below this many megabytes.
+        thresh_nr_try: sizes of pieces that are tried around the best of the first ones.
+        genetic_nr_iter: rounds of random changes to the best cuts.
+        genetic_pool_size: sets of cuts that go into the next round, at least 2.
+        lb_memory_mb: no more is given up than brings the peak below so many megabytes.
         num_worker: threads that search.
     """
 

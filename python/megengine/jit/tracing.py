@@ -2,8 +2,10 @@
 """``trace``: a Python function recorded once and run as a compiled graph."""
 
 import functools
+import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from .. import _mge
 from ..core.tracing_state import state
@@ -47,8 +49,9 @@ class trace:
         symbolic: record without running; values are computed when they are asked for.
         capture_as_const: Tensors that are no arguments become constants; needed for ``dump``.
         record_only: record every call anew and compile nothing.
-        sublinear_memory_config: accepted, without effect: memory is planned ahead.
-        dtr_config: accepted, without effect.
+        sublinear_memory_config: a ``SublinearMemoryConfig``: values that wait long for their last
+            readers are computed again instead of kept.
+        dtr_config: accepted with a warning, without effect: memory is planned ahead.
         profiling: keep the profile of each call for ``get_profile``; not available yet.
         opt_level: 0 none, 1 algebra, 2 fusions and layouts as well. Below zero: the same, and each
             call compares the values that were replaced with those of the graph as recorded.
@@ -91,6 +94,12 @@ class trace:
             raise NotImplementedError("[trace] profiling is not available in this version")
         if without_host and not capture_as_const:
             raise NotImplementedError("[trace] without_host needs capture_as_const in this version")
+        if dtr_config is not None:
+            warnings.warn(
+                "[trace] dtr_config has no effect: the memory of a compiled graph is planned ahead;"
+                " sublinear_memory_config makes it smaller",
+                stacklevel=2,
+            )
         self.__wrapped__ = function
         functools.update_wrapper(self, function, updated=())
         self._symbolic_shape = symbolic_shape
@@ -104,6 +113,7 @@ class trace:
             opt_level,
             fusion.jit_fuse_dimshuffle,
             fusion.jit_fuse_reduce,
+            None if sublinear_memory_config is None else asdict(sublinear_memory_config),
         )
         self._arguments: list[str] | None = None  # default names of the inputs
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list

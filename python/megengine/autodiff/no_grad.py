@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work that no tape follows."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .. import _mge
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Nothing is recorded inside of the ``with`` block: its results count as constants, and what
+    they were made from is not kept. A manager that begins to record in the block does so.
+
+    Example:
+        >>> from megengine.autodiff import GradManager
+        >>> w = Tensor([2.0])
+        >>> with GradManager().attach(w) as gm:
+        ...     with no_grad():
+        ...         scale = w * 3
+        ...     gm.backward(w * scale)
+        >>> w.grad
+        Tensor([6.], device=xpux:0)
+    """
+    paused = _mge.PausedRecording()
+    try:
+        yield
+    finally:
+        paused.end()
