@@ -65,7 +65,7 @@ public:
     }
     template <class T>
     void value(const std::vector<T>& items) {
-        list(items, [this](auto& item) { value(item); });
+        list(items, [this](auto& item) { this->value(item); });  // "this": else clang warns
     }
     template <class T>
     void member(std::string_view name, const T& content) {

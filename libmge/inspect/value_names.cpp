@@ -57,7 +57,8 @@ std::vector<std::string> value_labels(const Program& program) {
     std::iota(order.begin(), order.end(), size_t(0));
     std::vector<bool> is_output(labels.size());
     for (auto& port : program.outputs()) is_output[size_t(port.value)] = true;
-    std::ranges::stable_partition(order, [&](size_t i) { return is_output[i]; });
+    // The ranges' version does not compile with clang 14 and libstdc++.
+    std::stable_partition(order.begin(), order.end(), [&](size_t i) { return is_output[i]; });
     std::set<std::string> taken;
     for (size_t i : order) {  // outputs first: they keep their names
         bool is_constant = values[i].place == ValueReport::Place::constant;

@@ -37,7 +37,8 @@ constexpr std::array passes{
 
 void check_names(const PassOptions& options) {
     for (auto& [name, on] : options.passes) {
-        if (std::any_of(passes.begin(), passes.end(), [&](auto& p) { return p.name == name; })) continue;
+        auto is_it = [&wanted = name](auto& pass) { return pass.name == wanted; };
+        if (std::any_of(passes.begin(), passes.end(), is_it)) continue;
         std::string known;
         for (auto& pass : passes) known += text(known.empty() ? "" : ", ", pass.name);
         throw_user("passes", text("there is no pass '", name, "'; there are ", known), ErrorClass::value);

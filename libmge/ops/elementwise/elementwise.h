@@ -35,8 +35,12 @@ struct Unary {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) {
         return infer_elementwise(O::name, in, accepts, gives_bool);
     }
-    static Tensors gradient(const GradientContext<Params>& g) requires requires { &O::derivative; }
-    { return g.result({{"x", O::derivative(g.input("x"), g.output(), g.output_grad())}}); }
+    // T: asked when gradient is used, as O is not complete before.
+    template <class T = O>
+    static Tensors gradient(const GradientContext<Params>& g) requires requires {
+        &T::derivative;
+    }
+    { return g.result({{"x", T::derivative(g.input("x"), g.output(), g.output_grad())}}); }
 };
 
 // y = f(a, b). O has `derivative_a` and `derivative_b` of (a, b, y, dy) in the shape of y; a null result
@@ -54,12 +58,15 @@ struct Binary {
     static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) {
         return infer_elementwise(O::name, in, accepts, gives_bool);
     }
-    static Tensors gradient(const GradientContext<Params>& g) requires requires { &O::derivative_a; }
+    template <class T = O>
+    static Tensors gradient(const GradientContext<Params>& g) requires requires {
+        &T::derivative_a;
+    }
     {
         const Tensor &a = g.input("a"), &b = g.input("b"), &y = g.output(), &dy = g.output_grad();
         Tensor da, db;
-        if (g.needs("a")) da = unbroadcast(O::derivative_a(a, b, y, dy), a);
-        if (g.needs("b")) db = unbroadcast(O::derivative_b(a, b, y, dy), b);
+        if (g.needs("a")) da = unbroadcast(T::derivative_a(a, b, y, dy), a);
+        if (g.needs("b")) db = unbroadcast(T::derivative_b(a, b, y, dy), b);
         return g.result({{"a", da}, {"b", db}});
     }
 };
