@@ -8,18 +8,11 @@
 #include "libmge/kernel/explain_miss.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "tests/fuzz/files.h"
+#include "tests/fuzz/models.h"
 #include "tests/fuzz/mutate_bytes.h"
-#include "tests/model/sample_models.h"
 
 namespace mge::fuzz {
 namespace {
-
-constexpr size_t convolution_net = 3;  // of sample_models()
-
-const Graph& graph() {
-    static const Graph result = sample_models()[convolution_net].graph;
-    return result;
-}
 
 // Cached times, else the heuristic: nothing is measured.
 CompileOptions options_with(FastrunCache* cache) {
@@ -57,7 +50,7 @@ std::vector<CacheRow> rows_of(const std::string& file) {
 // A row for each problem of the net.
 std::vector<CacheRow> sample_rows() {
     std::vector<CacheRow> rows;
-    auto program = Program::compile(graph(), options_with(nullptr));
+    auto program = Program::compile(convolution_net(), options_with(nullptr));
     for (auto& step : program->steps())
         rows.push_back({FastrunCache::machine(), step.problem, {step.algorithm, 0.5, 64, {}}, 1'700'000'000});
     return rows;
@@ -96,10 +89,10 @@ void use_database(Bytes input) {
     auto cache = FastrunCache::from_bytes(input, "input");
     auto rows = cache->rows();
     cache->verify();
-    auto program = Program::compile(graph(), options_with(nullptr));
+    auto program = Program::compile(convolution_net(), options_with(nullptr));
     for (auto& step : program->steps()) explain_miss(rows, FastrunCache::machine(), step.problem, {});
     FastrunCache::in_memory()->merge(rows);
-    Context::create(Program::compile(graph(), options_with(cache.get())))->run();
+    Context::create(Program::compile(convolution_net(), options_with(cache.get())))->run();
 }
 
 }  // namespace

@@ -59,6 +59,11 @@ std::span<const std::byte> sample_key() {
     return bytes_of(key);
 }
 
+const Graph& convolution_net() {
+    static const Graph result = sample_models()[3].graph;
+    return result;
+}
+
 std::vector<std::string> model_files() {
     std::vector<std::string> files = data_files("fuzz/mge");
     for (auto& model : sample_models()) files.push_back(written(model));

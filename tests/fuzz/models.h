@@ -13,6 +13,9 @@ namespace mge::fuzz {
 // The key of encrypted inputs: 32 bytes.
 std::span<const std::byte> sample_key();
 
+// A net with convolutions, for what is made of a compilation: caches and plans.
+const Graph& convolution_net();
+
 // Small models as .mge files.
 std::vector<std::string> model_files();
 

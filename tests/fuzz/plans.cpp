@@ -10,28 +10,21 @@
 
 #include "libmge/base/error.h"
 #include "tests/fuzz/files.h"
+#include "tests/fuzz/models.h"
 #include "tests/fuzz/mutate_bytes.h"
-#include "tests/model/sample_models.h"
 
 namespace mge::fuzz {
 namespace {
 
-constexpr size_t convolution_net = 3;  // of sample_models()
-
-const Graph& graph() {
-    static const Graph result = sample_models()[convolution_net].graph;
-    return result;
-}
-
 TensorSpecs inputs() {
     TensorSpecs specs;
-    for (ValueId id : graph().inputs()) specs.push_back(graph().value(id).spec);
+    for (ValueId id : convolution_net().inputs()) specs.push_back(convolution_net().value(id).spec);
     return specs;
 }
 
 std::string plan_for(const CompileOptions& options) {
     load_and_run::PlanWriter writer;
-    writer.add(graph(), options, *Program::compile(graph(), options));
+    writer.add(convolution_net(), options, *Program::compile(convolution_net(), options));
     auto path = std::filesystem::temp_directory_path() / text("mge_fuzz_plan_", ::getpid());
     cli::Invocation invocation;
     invocation.tool = "load_and_run";
@@ -54,11 +47,11 @@ void try_input(Bytes input) {
     InputFile file(input);
     load_and_run::PlanReader plan(file.path());
     CompileOptions options;
-    plan.apply(graph(), inputs(), 0, options);
+    plan.apply(convolution_net(), inputs(), 0, options);
     check(options);
     // Threads are taken as they are asked for, and started.
     options.threads = 1;
-    auto program = Program::compile(graph(), options);
+    auto program = Program::compile(convolution_net(), options);
     plan.verify(inputs(), *program);
     Context::create(program)->run();
 }
