@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/device/device.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -129,7 +131,15 @@ Tensor empty_tensor(const TensorSpec& spec, DeviceId id) {
 
 Tensor tensor_from_host(const TensorSpec& spec, const void* data, DeviceId id) {
     Tensor tensor = empty_tensor(spec, id);
-    if (size_t bytes = spec.bytes()) device(id).copy_from_host(tensor.data(), data, bytes);
+    size_t bytes = spec.bytes();
+    std::vector<uint8_t> truths;  // any byte but 0 is one
+    if (spec.dtype == DType::boolean) {
+        auto* given = static_cast<const uint8_t*>(data);
+        truths.resize(bytes);
+        std::transform(given, given + bytes, truths.begin(), [](uint8_t byte) { return byte != 0; });
+        data = truths.data();
+    }
+    if (bytes) device(id).copy_from_host(tensor.data(), data, bytes);
     return tensor;
 }
 

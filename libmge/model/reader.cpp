@@ -137,6 +137,13 @@ private:
             if (bytes_[at] != std::byte{0}) fail("byte ", at, ", between its parts, is not zero");
     }
 
+    // Kernels rely on it.
+    void check_bools(std::span<const std::byte> bytes, const std::string& where) const {
+        for (size_t at = 0; at < bytes.size(); ++at)
+            if (bytes[at] > std::byte{1})
+                fail(where, ": byte ", at, " is ", int(bytes[at]), ", where a bool is 0 or 1");
+    }
+
     void read_tensors() {
         size_t start = std::min<size_t>(header_.data_offset, bytes_.size());
         size_t available = bytes_.size() - start;
@@ -156,6 +163,7 @@ private:
             const std::byte* data = bytes_.data() + header_.data_offset + t->offset();
             if (checksum(data, t->bytes()) != t->checksum())
                 fail(where, " (", spec, ") is damaged (checksum)");
+            if (spec.dtype == DType::boolean) check_bools({data, t->bytes()}, where);
             tensors_.emplace_back(spec, borrow_storage(data, t->bytes(), owner_));
         }
         check_padding(start + end, bytes_.size());

@@ -131,6 +131,11 @@ TEST_F(Memory, PeakIsRemembered) {
     EXPECT_LT(cpu_.memory().peak, start + 10'000'000);
 }
 
+TEST(Device, AnyByteButZeroIsTrue) {
+    Tensor truths = tensor_from_host({DType::boolean, {4}, {}}, "\0\1\2\xda");
+    EXPECT_EQ(std::memcmp(truths.data(), "\0\1\1\1", 4), 0);
+}
+
 TEST_F(Memory, BlocksMayDieOnAnotherThread) {
     size_t before = cpu_.memory().allocated;
     for (int round = 0; round < 50; ++round) {

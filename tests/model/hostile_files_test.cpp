@@ -146,6 +146,12 @@ TEST(HostileFiles, SizesThatWrapOrReachBeyondTheEnd) {
         EXPECT_THAT(refusal_of(claims(claim)), HasSubstr(reason)) << claim.offset << ' ' << claim.bytes;
 }
 
+// What kernels make of another byte is anything.
+TEST(HostileFiles, BoolsAreZeroOrOne) {
+    EXPECT_THAT(refusal_of(claims({{64}, 0, 64, "bool"})),
+                HasSubstr("tensor 0: byte 0 is 120, where a bool is 0 or 1"));
+}
+
 // safetensors, audit of 2023: a file that is also one of another kind.
 TEST(HostileFiles, NothingMayStandBehindOrBeforeTheModel) {
     std::string good = claims({{16}, 0, 64});
