@@ -136,3 +136,39 @@ def test_results_are_the_same_in_every_setting():
             np.testing.assert_allclose(first, plain, rtol=1e-4, atol=1e-4)
             np.testing.assert_array_equal(first, second)
     assert not config.benchmark_kernel and not config.deterministic_kernel
+
+
+def test_execution_strategies_are_these_settings():
+    from megengine.functional.debug_param import (
+        Strategy,
+        get_conv_execution_strategy,
+        get_execution_strategy,
+        set_conv_execution_strategy,
+        set_execution_strategy,
+    )
+
+    with config._override():
+        for name, benchmark, deterministic in (
+            ("HEURISTIC", False, False),
+            ("PROFILE", True, False),
+            ("PROFILE_REPRODUCIBLE", True, True),
+            ("HEURISTIC_REPRODUCIBLE", False, True),
+        ):
+            set_execution_strategy(name)
+            assert (config.benchmark_kernel, config.deterministic_kernel) == (
+                benchmark,
+                deterministic,
+            )
+            strategy = get_execution_strategy()
+            assert set(strategy.name.split("|")) == set(name.split("_"))
+            set_execution_strategy(Strategy.HEURISTIC)
+            set_execution_strategy(strategy)
+            assert get_execution_strategy() == strategy
+        with pytest.raises(ValueError, match="'FAST' is none of"):
+            set_execution_strategy("PROFILE_FAST")
+        with pytest.raises(AssertionError):
+            set_execution_strategy(3)
+        with pytest.warns(DeprecationWarning):
+            set_conv_execution_strategy("HEURISTIC")
+        with pytest.warns(DeprecationWarning):
+            assert get_conv_execution_strategy() == Strategy.HEURISTIC

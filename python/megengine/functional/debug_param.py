@@ -1,2 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How algorithms are chosen (experts only)."""
+"""How algorithms are chosen (experts only): the settings of ``megengine.config`` in other words."""
+
+import enum
+import warnings
+
+from .. import config
+
+
+class Strategy(enum.Flag):
+    """How the algorithm of an operator is chosen."""
+
+    HEURISTIC = 1
+    PROFILE = 2
+    REPRODUCIBLE = 4
+
+
+def get_execution_strategy() -> Strategy:
+    """How algorithms are chosen: HEURISTIC or PROFILE, with REPRODUCIBLE or without.
+
+    Example:
+        >>> get_execution_strategy()
+        <Strategy.HEURISTIC: 1>
+    """
+    strategy = Strategy.PROFILE if config.benchmark_kernel else Strategy.HEURISTIC
+    return strategy | Strategy.REPRODUCIBLE if config.deterministic_kernel else strategy
+
+
+def set_execution_strategy(option: str | Strategy) -> None:
+    """Choose algorithms otherwise from the next call on.
+
+    Args:
+        option: ``"HEURISTIC"``; ``"PROFILE"`` measures and takes the fastest; ``"REPRODUCIBLE"``
+            takes reproducible ones only. Names are joined by ``_``, as ``"PROFILE_REPRODUCIBLE"``.
+    Raises:
+        ValueError: there is no such strategy.
+        AssertionError: ``option`` is no name and no Strategy.
+    Example:
+        >>> set_execution_strategy("HEURISTIC_REPRODUCIBLE")
+        >>> set_execution_strategy("HEURISTIC")
+    """
+    if not isinstance(option, Strategy):
+        assert isinstance(option, str), f"[set_execution_strategy] wants a name, got {option!r}"
+        wanted = Strategy(0)
+        for name in option.split("_"):
+            if name not in Strategy.__members__:
+                raise ValueError(
+                    f"[set_execution_strategy] {name!r} is none of {list(Strategy.__members__)},"
+                    " which may be joined by '_'"
+                )
+            wanted |= Strategy[name]
+        option = wanted
+    config.benchmark_kernel = Strategy.PROFILE in option
+    config.deterministic_kernel = Strategy.REPRODUCIBLE in option
+
+
+def get_conv_execution_strategy() -> Strategy:
+    """``get_execution_strategy`` (deprecated)."""
+    warnings.warn("use get_execution_strategy", DeprecationWarning, 2)
+    return get_execution_strategy()
+
+
+def set_conv_execution_strategy(option: str | Strategy) -> None:
+    """``set_execution_strategy`` (deprecated)."""
+    warnings.warn("use set_execution_strategy", DeprecationWarning, 2)
+    set_execution_strategy(option)
