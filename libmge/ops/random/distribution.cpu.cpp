@@ -27,7 +27,8 @@ Prepared prepare_normal(const PrepareContext& context) {
 }
 
 void run_uniform(const Prepared& prepared, const Launch& launch) {
-    auto [count, low, high] = prepared.state<Range>();
+    auto [count, a, b] = prepared.state<Range>();
+    float low = a, high = b;
     // Rounding may reach `high`, which is not included.
     float last = std::nextafter(high, low);
     PhiloxBlocks blocks(launch.in<int32_t>(0), uint32_t(RandomStream::uniform));
@@ -46,7 +47,8 @@ void box_muller(unsigned first, unsigned second, float mean, float deviation, fl
 }
 
 void run_normal(const Prepared& prepared, const Launch& launch) {
-    auto [count, mean, deviation] = prepared.state<Range>();
+    auto [count, a, b] = prepared.state<Range>();
+    float mean = a, deviation = b;
     PhiloxBlocks blocks(launch.in<int32_t>(0), uint32_t(RandomStream::normal));
     blocks.fill(launch.threads, count, launch.out<float>(0), [=](const PhiloxWords& words, float(&y)[4]) {
         box_muller(words.w0, words.w1, mean, deviation, y);

@@ -101,7 +101,8 @@ void pad_row(const std::vector<int64_t>& sources, int64_t inner, const T* x, T* 
 
 void run_rows(const Prepared& prepared, const Launch& launch) {
     auto& maps = prepared.state<Maps>();
-    auto [rows, length] = rows_of(maps);
+    Rows all = rows_of(maps);
+    int64_t rows = all.count, length = all.length;
     static const std::vector<int64_t> scalar{0};
     int rank = maps.padded.rank();
     auto& sources = rank ? maps.sources.back() : scalar;
@@ -125,7 +126,8 @@ void run_rows(const Prepared& prepared, const Launch& launch) {
 
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& maps = prepared.state<Maps>();
-    auto [rows, length] = rows_of(maps);
+    Rows all = rows_of(maps);
+    int64_t rows = all.count, length = all.length;
     dispatch_size(maps.dtype, [&](auto type) {
         using T = typename decltype(type)::type;
         T value;
@@ -143,7 +145,8 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 // Sums in f32 (or the integer type) in the order of dy, whatever the number of threads.
 void run_backward(const Prepared& prepared, const Launch& launch) {
     auto& maps = prepared.state<Maps>();
-    auto [rows, length] = rows_of(maps);
+    Rows all = rows_of(maps);
+    int64_t rows = all.count, length = all.length;
     dispatch_dtype(maps.dtype, NumberTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         using Sum = std::conditional_t<std::is_integral_v<T>, T, float>;
