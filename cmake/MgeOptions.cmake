@@ -24,7 +24,7 @@ target_compile_options(mge_flags INTERFACE
 if(MGE_SANITIZE)
   # -Wno-maybe-uninitialized: <regex> of GCC 12 with the checks in it (bug 105562).
   target_compile_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined
-    -Wno-maybe-uninitialized)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE})
 endif()
 

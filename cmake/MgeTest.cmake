@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-if(MGE_TESTS)
+if(MGE_TESTS AND NOT MGE_FUZZ)
   find_package(GTest REQUIRED)
 endif()
 

@@ -39,6 +39,12 @@ lint_packages=(
     clang-format
 )
 
+# The second holds libFuzzer and the sanitizers.
+fuzz_packages=(
+    clang
+    libclang-rt-dev
+)
+
 # missing_packages NAME...: those that are not installed, one per line.
 missing_packages() {
     local name
@@ -56,7 +62,8 @@ install_groups() {
             build) wanted+=("${build_packages[@]}") ;;
             test) wanted+=("${test_packages[@]}") ;;
             lint) wanted+=("${lint_packages[@]}") ;;
-            *) die 2 "there is no package group '$group'; there are build, test and lint" ;;
+            fuzz) wanted+=("${fuzz_packages[@]}") ;;
+            *) die 2 "there is no package group '$group'; there are build, test, lint and fuzz" ;;
         esac
     done
     command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"

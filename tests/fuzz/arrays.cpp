@@ -46,7 +46,7 @@ uint32_t crc_of(std::string_view bytes) {
 }
 
 void put(std::string& file, uint64_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) file += char(value >> 8 * i);
+    for (; bytes > 0; --bytes, value >>= 8) file += char(value);
 }
 
 struct Member {
