@@ -168,6 +168,10 @@ protected:
         long step = is_nightly() ? 1 : std::max(1L, count / tries_in_a_sample);
         int tries = 0, failed = 0, problems = 0;
         for (long n = 1; n <= count; n += step, ++tries) {
+            if (tries && tries % 1000 == 0) {
+                std::printf("    %d tries, at %ld of %ld\n", tries, n, count);
+                std::fflush(stdout);
+            }
             std::string problem = in_child([&] { return problem_of(work, expected, n, *report_); });
             failed += report_->has_failed[0] + report_->has_failed[1];
             if (problem.empty()) continue;
