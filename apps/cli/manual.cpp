@@ -14,7 +14,9 @@ std::span<const Entry> environment() {
         {"MGE_LOG",
          "Channels of the log on stderr, separated by commas, or all: dispatch, passes, memory, fastrun, "
          "program"},
-        {"XDG_CACHE_HOME", "The fast-run cache is mge/fastrun.sqlite in it; default: ~/.cache"},
+        {"XDG_CACHE_HOME",
+         "The fast-run cache is mge/fastrun.sqlite in it; default: .cache in HOME, or in the home that the "
+         "system knows, or a folder of the user's own in TMPDIR"},
         {"NO_COLOR", "With any value but an empty one: no colours"},
     };
     return entries;

@@ -151,9 +151,13 @@ MachineFact libraries() {
 }
 
 MachineFact cache() {
-    fs::path folder = fs::path(FastrunCache::default_path()).parent_path(), existing = folder;
+    auto path = FastrunCache::default_path();
+    if (!path)
+        return {"fastrun_cache", MachineState::missing, "no folder that only this user can write",
+                "set HOME or XDG_CACHE_HOME"};
+    fs::path folder = fs::path(*path).parent_path(), existing = folder;
     while (!existing.empty() && !fs::exists(existing)) existing = existing.parent_path();
-    MachineFact fact{"fastrun_cache", MachineState::ok, FastrunCache::default_path(), {}};
+    MachineFact fact{"fastrun_cache", MachineState::ok, *path, {}};
     if (::access(existing.c_str(), W_OK) != 0) {
         fact.state = MachineState::missing;
         fact.advice = text("'", folder.string(), "' cannot be written; set XDG_CACHE_HOME");

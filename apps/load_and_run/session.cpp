@@ -72,9 +72,16 @@ void Session::open_cache() {
     auto& o = options_.algorithms;
     if (o.cache.empty() && !o.measures() && !options_.checks.require_cache) return;
     auto& key = o.cache_key.are_given() ? o.cache_key : options_.run.model.keys.key;
-    std::string path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
+    auto path = o.cache.empty() ? FastrunCache::default_path() : o.cache;
+    if (!path) {
+        constexpr auto what =
+            "there is no folder that only this user can write, for a fast-run cache; set HOME or "
+            "XDG_CACHE_HOME, or name a cache with --fast-run-algo-policy";
+        if (!o.measures()) throw UserError(what);
+        return log_warning(text(what, "; what is measured is not kept"));
+    }
     auto use = o.measures() ? cli::CacheUse::tolerant : cli::CacheUse::look_up;
-    cache_ = cli::open_cache(path, key, use, o.cache_key.are_given());
+    cache_ = cli::open_cache(*path, key, use, o.cache_key.are_given());
 }
 
 // The passes ahead of time, all but the choice of layouts, which depends on shapes.

@@ -30,7 +30,8 @@ double time_run(mge::Context& context) {
 
 void measure(const std::string& path, int threads) {
     mge::Model model = mge::read_model(path);
-    auto cache = mge::FastrunCache::open(mge::FastrunCache::default_path());
+    auto path_of_cache = mge::FastrunCache::default_path();
+    auto cache = path_of_cache ? mge::FastrunCache::open(*path_of_cache) : mge::FastrunCache::in_memory();
     mge::CompileOptions options;
     options.threads = threads;
     options.select.heuristic = false;

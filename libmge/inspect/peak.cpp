@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "libmge/base/env.h"
+#include "libmge/base/cache_folder.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -146,11 +146,8 @@ Peak join_kept_peak(const std::string& path, const std::string& key, const Peak&
 }
 
 std::optional<std::string> kept_peaks_path() {
-    auto base = env_string("XDG_CACHE_HOME");
-    if (base && base->starts_with('/')) return *base + "/mge/peaks";
-    auto home = env_string("HOME");
-    if (home && home->starts_with('/')) return *home + "/.cache/mge/peaks";
-    return std::nullopt;
+    auto folder = cache_folder();
+    return folder ? std::optional(*folder + "/mge/peaks") : std::nullopt;
 }
 
 Peak measure_peak(int threads) {

@@ -27,7 +27,7 @@ MGE_API Peak best_of_many(const PeakRuns& runs);
 // stays, unless a quiet machine is far from it: it is another one then. A file that cannot be read or
 // written, or is none, is as if there were none.
 MGE_API Peak join_kept_peak(const std::string& path, const std::string& key, const Peak& measured);
-// $XDG_CACHE_HOME/mge/peaks, or under ~/.cache; nullopt when there is no such folder.
+// mge/peaks in cache_folder(); nullopt when there is none.
 MGE_API std::optional<std::string> kept_peaks_path();
 
 }  // namespace mge

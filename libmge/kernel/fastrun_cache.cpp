@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "libmge/base/env.h"
+#include "libmge/base/cache_folder.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/log.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -315,11 +315,9 @@ std::unique_ptr<FastrunCache> FastrunCache::from_storage(std::span<const std::by
     return cache;
 }
 
-std::string FastrunCache::default_path() {
-    auto base = env_string("XDG_CACHE_HOME");
-    // The XDG specification: a relative path is to be ignored. It would be another cache in every folder.
-    if (!base || !base->starts_with('/')) base = env_string("HOME").value_or("/tmp") + "/.cache";
-    return *base + "/mge/fastrun.sqlite";
+std::optional<std::string> FastrunCache::default_path() {
+    auto folder = cache_folder();
+    return folder ? std::optional(*folder + "/mge/fastrun.sqlite") : std::nullopt;
 }
 
 std::string FastrunCache::machine(DeviceId id) {

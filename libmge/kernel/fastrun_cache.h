@@ -64,8 +64,8 @@ public:
                                                       const std::string& label,
                                                       std::unique_ptr<CacheStorage> storage,
                                                       bool is_tolerant = false);
-    // $XDG_CACHE_HOME/mge/fastrun.sqlite, or under ~/.cache.
-    static std::string default_path();
+    // mge/fastrun.sqlite in cache_folder(); nullopt when there is none.
+    static std::optional<std::string> default_path();
     // The key of rows that are for this machine.
     static std::string machine(DeviceId device = {});
     ~FastrunCache();

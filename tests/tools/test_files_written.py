@@ -2,6 +2,10 @@
 """Where what a tool writes comes to lie, and what is told before long work instead of after it."""
 
 import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +98,64 @@ def test_a_relative_cache_folder_is_ignored(run_tool, small_model, tmp_path):
     ran = run_tool("load_and_run", small_model, "--fast-run", env=places, cwd=tmp_path)
     assert ran.code == 0 and not (tmp_path / "cache").exists()
     assert (tmp_path / "home/.cache/mge/fastrun.sqlite").exists()
+
+
+@pytest.fixture
+def homeless(tool_path):
+    """homeless(*args, folder) runs load_and_run as a user that the system does not know."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can run a tool as another user")
+    nobody = 12345  # no such user
+
+    def run(*args, folder):
+        variables = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+        return subprocess.run(
+            [tool_path("load_and_run"), *args],
+            env={**variables, "TMPDIR": str(folder), "MGE_THREADS": "1"},
+            user=nobody,
+            group=nobody,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    run.user = nobody
+    try:
+        run("--version", folder="/tmp")
+    except PermissionError:
+        pytest.skip("the build tree is closed to other users")
+    return run
+
+
+@pytest.fixture
+def open_folder():
+    """Everyone may write there, as in /tmp."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o1777)
+        yield Path(folder)
+
+
+def test_a_user_without_a_home_has_a_cache_of_its_own(homeless, open_folder, small_model):
+    model = shutil.copy(small_model, open_folder)
+    ran = homeless(model, "--fast-run", folder=open_folder)
+    assert ran.returncode == 0 and ran.stderr.count("warning") == 0, ran.stderr
+    own = open_folder / f"mge-{homeless.user}"
+    assert (own / "mge/fastrun.sqlite").exists()
+    assert own.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_planted_cache_folder_is_not_used(homeless, open_folder, small_model):
+    model = shutil.copy(small_model, open_folder)
+    planted = open_folder / f"mge-{homeless.user}"
+    planted.mkdir()
+    planted.chmod(0o777)
+    ran = homeless(model, "--fast-run", folder=open_folder)
+    assert ran.returncode == 0 and "what is measured is not kept" in ran.stderr
+    assert list(planted.iterdir()) == []
+    ran = homeless(model, "--require-cache", folder=open_folder)
+    assert ran.returncode == USAGE and "XDG_CACHE_HOME" in ran.stderr
 
 
 def test_names_of_operators_are_those_of_profiles(run_tool, tmp_path):
