@@ -111,10 +111,6 @@ void print_table(std::ostream& stream, const std::vector<Row>& rows, const Row& 
     if (!left_out.empty()) stream << "(left out: " << joined(left_out, ", ") << "; --wide shows all)\n";
 }
 
-std::string counted(size_t count, const std::string& one, const std::string& many) {
-    return std::to_string(count) + ' ' + (count == 1 ? one : many.empty() ? one + 's' : many);
-}
-
 std::string format_number(double value, int decimals) {
     char buffer[64];
     std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value);

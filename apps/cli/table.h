@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libmge/base/number_text.h"
+
 namespace mge::cli {
 
 // Rows of text in aligned columns, two spaces apart; the first row is the heading. Where lines are limited
@@ -17,8 +19,7 @@ void print_table(std::ostream& stream, const std::vector<std::vector<std::string
 // Words broken into lines of so many characters, behind blanks and punctuation where there are any.
 std::vector<std::string> wrapped(const std::string& text, size_t width);
 
-// "1 run", "3 runs"; `many` where an s is not enough.
-std::string counted(size_t count, const std::string& one, const std::string& many = {});
+using mge::counted;
 
 std::string format_number(double value, int decimals);
 std::string format_bytes(double bytes);  // 1.50 MiB

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/cli/fit_numbers.h"
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/elements.h"
 
@@ -295,7 +296,7 @@ private:
         if (open != extents.end() && known > 0) *open = count / known;
         if (extents.size() > size_t(max_rank) ||
             (open == extents.end() ? known : known * std::max<int64_t>(*open, 0)) != count)
-            fail(count, " elements do not go into that shape");
+            fail("that shape does not take ", counted(count, "element"));
         x.shape = Shape(extents);
         return x;
     }

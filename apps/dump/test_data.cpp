@@ -14,6 +14,7 @@
 #include "apps/dump/input_transform.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 
 namespace mge::dump {
@@ -225,7 +226,8 @@ Tensors read_test_data(const std::string& specification, const Graph& graph, con
     }
     auto parts = split(specification, ';');
     if (parts.size() != inputs.size())
-        fail("'", specification, "' has ", parts.size(), " parts, the model has ", inputs.size(), " inputs");
+        fail("'", specification, "' has ", counted(parts.size(), "part"), ", the model has ",
+             counted(inputs.size(), "input"));
     for (auto& part : parts) {
         size_t colon = part.find(':'), i = 0;
         if (colon == part.npos) fail("'", part, "': expected the name of an input, ':' and its data");

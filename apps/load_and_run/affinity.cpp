@@ -5,6 +5,7 @@
 #include <span>
 
 #include "libmge/base/error.h"
+#include "libmge/base/number_text.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/affinity.h"
 
@@ -34,8 +35,8 @@ void set_threads(const Options& options) {
     if (cpus.empty()) return;
     if (int(cpus.size()) != threads * crew)
         throw_user(option,
-                   text(cpus.size(), " CPUs for ", threads * crew, " threads (", crew, " times ", threads,
-                        "); give one for each"),
+                   text(counted(cpus.size(), "CPU"), " for ", counted(threads * crew, "thread"), " (", crew,
+                        " times ", threads, "); give one for each"),
                    ErrorClass::value);
     auto allowed = allowed_cpus();
     for (int cpu : cpus)

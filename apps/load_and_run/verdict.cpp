@@ -17,6 +17,7 @@
 #include "apps/load_and_run/report.h"
 #include "apps/load_and_run/rounds.h"
 #include "libmge/base/log.h"
+#include "libmge/base/number_text.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -231,8 +232,8 @@ size_t needed_runs(const Condition& condition) {
 
 [[noreturn]] void fail_for_too_few(const Condition& condition, size_t runs) {
     throw_user("--fail-if",
-               text(condition.figure, " needs ", needed_runs(condition) * min_rounds, " runs, there are ",
-                    runs, "; give both sides more with --duration"),
+               text(condition.figure, " needs ", counted(needed_runs(condition) * min_rounds, "run"),
+                    ", there are ", runs, "; give both sides more with --duration"),
                ErrorClass::value);
 }
 

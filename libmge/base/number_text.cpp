@@ -21,6 +21,12 @@ std::string hexadecimal_text(double value) {
     return sign + prefix + std::string(buffer, end.ptr);
 }
 
+std::string counted(int64_t count, std::string_view one, std::string_view many) {
+    std::string result = std::to_string(count) + ' ';
+    if (count == 1) return result.append(one);
+    return many.empty() ? result.append(one) + 's' : result.append(many);
+}
+
 std::optional<double> parse_number(std::string_view word) {
     bool is_negative = word.starts_with('-');
     if (is_negative) word.remove_prefix(1);

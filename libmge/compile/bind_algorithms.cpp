@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/base/log.h"
+#include "libmge/base/number_text.h"
 #include "libmge/graph/origins.h"
 #include "libmge/passes/node_problem.h"
 
@@ -58,8 +59,8 @@ Choice bind(const Graph& graph, const Node& node, const CompileOptions& options,
 std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, const CompileOptions& options,
                                const Bound& bound) {
     if (options.algorithms.size() != schedule.steps.size())
-        throw DeviceError(text("algorithms for ", options.algorithms.size(),
-                               " steps are given, the program here has ", schedule.steps.size()));
+        throw DeviceError(text("algorithms for ", counted(options.algorithms.size(), "step"),
+                               " are given, the program here has ", schedule.steps.size()));
     std::vector<Choice> choices;
     for (size_t i = 0; i < schedule.steps.size(); ++i) {
         auto& node = graph.node(schedule.steps[i].node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/dynamic_step.h"
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/op/backend.h"
 
@@ -103,8 +104,8 @@ void DynamicStep::check_outputs(const TensorSpecs& inferred) const {
         throw ModelError(text("[", node_.op->name, "] '", node_.name, "': ", what));
     };
     if (inferred.size() != node_.outputs.size())
-        fail(text("the model says that it has ", node_.outputs.size(), " outputs, the operator gives ",
-                  inferred.size()));
+        fail(text("the model says that it has ", counted(node_.outputs.size(), "output"),
+                  ", the operator gives ", inferred.size()));
     for (size_t i = 0; i < inferred.size(); ++i)
         if (auto& said = graph_.value(node_.outputs[i]).spec; said.dtype != inferred[i].dtype)
             fail(text("output ", i, " is said to be ", said, ", it is ", inferred[i].dtype));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "libmge/base/log.h"
+#include "libmge/base/number_text.h"
 #include "libmge/compile/cut_search.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/schedule.h"
@@ -236,7 +237,8 @@ Recomputation recompute(Graph graph, const CompileOptions& options, const std::v
     if (options.log_level > 0 && log_enabled(LogChannel::memory))
         log_line(LogChannel::memory,
                  text("recomputation: ", result.plain_peak, " -> ", result.peak, " bytes alive at once, ",
-                      result.repeated.size(), " operators of ", result.segments, " segments run again"));
+                      counted(result.repeated.size(), "operator"), " of ",
+                      counted(result.segments, "segment"), " run again"));
     return result;
 }
 

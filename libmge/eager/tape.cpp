@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "libmge/base/number_text.h"
 #include "libmge/eager/gradient_reads.h"
 #include "libmge/eager/tape_nodes.h"
 #include "libmge/ops/create/full.h"
@@ -425,8 +426,10 @@ bool Tape::is_recording() const { return bit_ >= 0 && (recorder_->active_bits >>
 Tensors Tape::backward(std::span<const Tensor> ys, std::span<const Tensor> dys) {
     check_thread("backward");
     if (!dys.empty() && dys.size() != ys.size())
-        throw_user("backward", text(ys.size(), " results, but ", dys.size(), " gradients of results"),
-                   ErrorClass::assertion);
+        throw_user(
+            "backward",
+            text(counted(ys.size(), "result"), ", but ", counted(dys.size(), "gradient"), " of results"),
+            ErrorClass::assertion);
     stop();
     Tensors grads;
     {

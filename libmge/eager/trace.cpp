@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/eager/tape.h"
 #include "libmge/graph/builder.h"
@@ -160,7 +161,7 @@ const Trace::Step& Trace::check_step(const OpInfo& op, const void* params, std::
         fail(text("operators differ: ", op.name, '(', params_text(op.fields, params), ") instead of (",
                   params_text(op.fields, step.params.get()), ')'));
     if (step.inputs.size() != inputs.size())
-        fail(text("operators differ: ", op.name, " has ", inputs.size(), " inputs instead of ",
+        fail(text("operators differ: ", op.name, " has ", counted(inputs.size(), "input"), " instead of ",
                   step.inputs.size()));
     for (size_t i = 0; i < inputs.size(); ++i) {
         int expected = step.inputs[i];

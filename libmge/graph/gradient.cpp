@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/graph/builder.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 
@@ -67,7 +68,8 @@ private:
 std::vector<ValueId> add_gradient(Graph& graph, std::vector<ValueId> ys, std::vector<ValueId> dys,
                                   std::vector<ValueId> xs) {
     if (ys.size() != dys.size())
-        throw_user("gradient", text(ys.size(), " outputs, but ", dys.size(), " gradients of them"),
+        throw_user("gradient",
+                   text(counted(ys.size(), "output"), ", but ", counted(dys.size(), "gradient"), " of them"),
                    ErrorClass::value);
     for (ValueId id : xs)
         if (id < 0 || size_t(id) >= graph.values().size())

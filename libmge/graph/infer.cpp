@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/op/apply.h"
 
@@ -209,7 +210,8 @@ Graph with_inferred(Graph graph) {
 Graph infer_shapes(Graph graph, const TensorSpecs& inputs) {
     auto& ports = graph.inputs();
     if (inputs.size() != ports.size())
-        throw_user("graph", text("it has ", ports.size(), " inputs, got ", inputs.size()), ErrorClass::type);
+        throw_user("graph", text("it has ", counted(ports.size(), "input"), ", got ", inputs.size()),
+                   ErrorClass::type);
     for (size_t i = 0; i < ports.size(); ++i) {
         auto& value = graph.value(ports[i]);
         if (value.spec.dtype != inputs[i].dtype)

@@ -10,6 +10,7 @@
 #include "libmge/base/file.h"
 #include "libmge/base/file_limit.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/number_text.h"
 #include "libmge/base/utf8.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
@@ -264,7 +265,7 @@ private:
         check_promotion(graph, *op, inputs, where);
         if (size_t count = list(node.outputs()).size();
             count != op->outputs.size() && !op->traits.variadic_outputs)
-            fail(where, ": ", count, " outputs, the operator has ", op->outputs.size());
+            fail(where, ": ", counted(count, "output"), ", the operator has ", op->outputs.size());
         TensorSpecs specs;
         for (int id : list(node.outputs())) specs.push_back(spec_of(*file_value(id, where), where));
         NodeId made =
@@ -280,7 +281,7 @@ private:
 
     void check_arity(const OpInfo& op, const std::vector<ValueId>& inputs, const std::string& where) const {
         if (inputs.size() > op.inputs.size() && !op.is_variadic())
-            fail(where, ": ", inputs.size(), " inputs, it takes at most ", op.inputs.size());
+            fail(where, ": ", counted(inputs.size(), "input"), ", it takes at most ", op.inputs.size());
         for (size_t i = 0; i < op.inputs.size(); ++i)
             if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || inputs[i] == no_value))
                 fail(where, ": input '", op.inputs[i].name, "' is missing");
@@ -318,7 +319,7 @@ private:
         }
         TensorSpecs expected = node.op->infer(node.params.get(), inputs);
         if (expected.size() != node.outputs.size())
-            fail(where, ": ", node.outputs.size(), " outputs, the operator has ", expected.size());
+            fail(where, ": ", counted(node.outputs.size(), "output"), ", the operator has ", expected.size());
         for (size_t i = 0; i < expected.size(); ++i) {
             auto& spec = graph.value(node.outputs[i]).spec;
             if (expected[i].shape.is_known() ? !(spec == expected[i]) : spec.dtype != expected[i].dtype)
@@ -343,7 +344,7 @@ private:
         size_t name_bytes = 0, said = 0;
         for (auto* source : list(table_->source_nodes())) {
             std::string where = text("source operator ", table->size());
-            if (source->outputs() < 1) fail(where, ": ", source->outputs(), " outputs");
+            if (source->outputs() < 1) fail(where, ": ", counted(source->outputs(), "output"));
             for (auto* name : {source->op(), source->name()}) name_bytes += name ? name->size() : 0;
             // Many may share one string of the file, but would not in memory.
             if (name_bytes > header_.graph_bytes) fail("the names of its source operators are too long");
@@ -376,7 +377,8 @@ private:
             auto nodes = list(values_.vector->Get(flatbuffers::uoffset_t(i))->origin_nodes());
             auto outputs = list(values_.vector->Get(flatbuffers::uoffset_t(i))->origin_outputs());
             if (nodes.size() != outputs.size())
-                fail(where, ": ", nodes.size(), " source operators with ", outputs.size(), " outputs");
+                fail(where, ": ", counted(nodes.size(), "source operator"), " with ",
+                     counted(outputs.size(), "output"));
             for (size_t k = 0; k < nodes.size(); ++k) {
                 auto at = flatbuffers::uoffset_t(k);
                 ValueOrigin origin{nodes.vector->Get(at), outputs.vector->Get(at)};
@@ -403,10 +405,10 @@ private:
             if (result.max_error && !std::isfinite(*result.max_error))
                 fail(where, ": its largest error is ", *result.max_error);
             if (result.inputs.size() != model.graph.inputs().size())
-                fail(where, ": ", result.inputs.size(), " inputs, the model has ",
+                fail(where, ": ", counted(result.inputs.size(), "input"), ", the model has ",
                      model.graph.inputs().size());
             if (!result.outputs.empty() && result.outputs.size() != model.graph.outputs().size())
-                fail(where, ": ", result.outputs.size(), " outputs, the model has ",
+                fail(where, ": ", counted(result.outputs.size(), "output"), ", the model has ",
                      model.graph.outputs().size());
             for (size_t i = 0; i < result.inputs.size(); ++i)
                 if (result.inputs[i].dtype() != model.graph.value(model.graph.inputs()[i]).spec.dtype)

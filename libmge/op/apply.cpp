@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
+
 namespace mge {
 namespace {
 
@@ -58,7 +60,8 @@ Tensors promote(const OpInfo& op, std::span<const Tensor> inputs) {
 
 void check_inputs(const OpInfo& op, std::span<const Tensor> inputs) {
     if (inputs.size() > op.inputs.size() && !op.is_variadic())
-        throw_user(op.name, text("takes at most ", op.inputs.size(), " inputs, got ", inputs.size()),
+        throw_user(op.name,
+                   text("takes at most ", counted(op.inputs.size(), "input"), ", got ", inputs.size()),
                    ErrorClass::type);
     for (size_t i = 0; i < op.inputs.size(); ++i)
         if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || !inputs[i]))

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 
+#include "libmge/base/number_text.h"
 #include "python/src/call_op.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
@@ -123,9 +124,10 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
         for (Py_ssize_t i = 0; i < named; ++i)
             set_keyword(function, PyTuple_GET_ITEM(keywords, i), args[positional + i], arguments);
         if (arguments.inputs.size() > op.inputs.size() && !op.is_variadic())
-            throw_user(op.name,
-                       text("takes at most ", op.inputs.size(), " inputs, got ", arguments.inputs.size()),
-                       ErrorClass::type);
+            throw_user(
+                op.name,
+                text("takes at most ", counted(op.inputs.size(), "input"), ", got ", arguments.inputs.size()),
+                ErrorClass::type);
         Inputs inputs(arguments.inputs.size());
         convert_inputs(op, arguments.inputs, inputs);
         return call_op(op, arguments.params ? arguments.params.get() : function.defaults.get(), inputs);

@@ -55,6 +55,14 @@ TEST(NumberText, IsThatOfPrintf) {
     }
 }
 
+TEST(NumberText, CountsOneAndMany) {
+    EXPECT_EQ(counted(1, "run"), "1 run");
+    EXPECT_EQ(counted(0, "run"), "0 runs");
+    EXPECT_EQ(counted(-1, "row"), "-1 rows");
+    EXPECT_EQ(counted(3, "axis", "axes"), "3 axes");
+    EXPECT_EQ(counted(1, "axis", "axes"), "1 axis");
+}
+
 TEST(NumberText, IsReadBack) {
     auto values = samples();
     values.push_back(std::numeric_limits<double>::denorm_min());

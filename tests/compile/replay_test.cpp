@@ -59,7 +59,7 @@ TEST(Replay, NamesTheStepAndTheReason) {
                 HasSubstr("step 1 (softmax 'softmax#1'): algorithm 'no_such' cannot compute"));
     EXPECT_THAT(error_of(options), HasSubstr("it is not offered here; there are: "));
     options.algorithms = {"reference"};
-    EXPECT_THAT(error_of(options), HasSubstr("algorithms for 1 steps are given, the program here has 2"));
+    EXPECT_THAT(error_of(options), HasSubstr("algorithms for 1 step are given, the program here has 2"));
 }
 
 TEST(Reports, TellPortsViewsAndWorkspaces) {

@@ -545,7 +545,7 @@ def test_resize(run_tool, identity, tmp_path):
 @pytest.mark.parametrize(
     "data, message",
     [
-        ("a:#rand(0,1)", "has 1 parts, the model has 2 inputs"),
+        ("a:#rand(0,1)", "has 1 part, the model has 2 inputs"),
         ("a:#rand(0,1);z:#rand(0,1)", "no input 'z'"),
         ("a:#rand(0,1);a:#rand(0,1)", "given twice"),
         ("a:#rand(0,1,7);b:#rand(0,1)", "rank 1"),

@@ -4,6 +4,7 @@
 #include "apps/cli/table.h"
 #include "apps/load_and_run/checks/comparison.h"
 #include "apps/load_and_run/checks/json.h"
+#include "libmge/base/number_text.h"
 #include "libmge/graph/origins.h"
 
 namespace mge::load_and_run {
@@ -78,7 +79,7 @@ void print_difference(const OperatorDifference& d, const WalkedDifference& walke
     cli::print_table(std::cout, rows);
     if (d.alone)
         std::cout << "  run alone with " << d.alone->from_reference << " of " << d.alone->inputs
-                  << " inputs from the reference: "
+                  << (d.alone->inputs == 1 ? " input" : " inputs") << " from the reference: "
                   << (d.alone->comparison.passed() ? "it agrees; its inputs had drifted"
                                                    : "it differs by itself")
                   << ", " << explain(d.alone->comparison, d.spec.shape, walked.tolerance) << '\n';
@@ -108,7 +109,7 @@ Json difference_json(const OperatorDifference& d) {
 
 void print(const ComparedRun& run) {
     std::cout << "\nCompared with " << run.reference << " (" << name_of(run.tolerance.metric)
-              << "): compared " << run.values.size() << " of " << run.comparable << " values\n";
+              << "): compared " << run.values.size() << " of " << counted(run.comparable, "value") << '\n';
     std::vector<std::vector<std::string>> rows{{"", "value", "shape", "error", "limit", "elements"}};
     for (bool passed : {false, true})
         for (auto& value : run.values)
@@ -186,8 +187,8 @@ std::string failure(const WalkedDifference& walked) {
     std::string difference = explain(first->comparison, first->spec.shape, walked.tolerance);
     if (auto origin = origin_text(*first); !origin.empty())
         return text("the first value that differs from ", walked.reference, " is '", first->output,
-                    "' (compared ", walked.result.compared, " of ", walked.result.values, " values); ",
-                    origin, "; ", difference);
+                    "' (compared ", walked.result.compared, " of ", counted(walked.result.values, "value"),
+                    "); ", origin, "; ", difference);
     return text("the first operator that differs from ", walked.reference, " is ", place_text(*first), ": ",
                 difference);
 }

@@ -8,6 +8,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/number_text.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -187,7 +188,7 @@ void require_cached(const Program& program) {
     }
     if (count)
         throw DeviceError(text("[--require-cache] the cache has no algorithm for ", count, " of ",
-                               program.steps().size(), " steps: ", missing,
+                               counted(program.steps().size(), "step"), ": ", missing,
                                "; fill it with --fast-run, or with mge-fastrun-cache build"));
 }
 

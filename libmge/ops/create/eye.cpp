@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/create/eye.h"
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 
 namespace mge::ops {
@@ -9,7 +10,8 @@ constinit const OpInfo Eye::info = define<Eye>();
 
 TensorSpecs Eye::infer(const Params& p, std::span<const TensorSpec>) {
     if (p.n < 0 || p.m < -1)
-        throw_user(name, text(p.n, " rows and ", p.m, " columns: they must not be negative"),
+        throw_user(name,
+                   text(counted(p.n, "row"), " and ", counted(p.m, "column"), ": they must not be negative"),
                    ErrorClass::value);
     if (p.dtype == DType::none) throw_user(name, "needs a dtype", ErrorClass::type);
     return {{p.dtype, {p.n, p.m < 0 ? p.n : p.m}, {}}};

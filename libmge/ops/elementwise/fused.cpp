@@ -189,7 +189,7 @@ int FusedProgram::constant(double value, DType dtype) { return add_step({nullptr
 
 TensorSpecs FusedProgram::infer(std::span<const TensorSpec> inputs) const {
     if (int(inputs.size()) != inputs_)
-        throw_user(who, mge::text("the program has ", inputs_, " inputs, got ", inputs.size()),
+        throw_user(who, mge::text("the program has ", counted(inputs_, "input"), ", got ", inputs.size()),
                    ErrorClass::value);
     TensorSpecs registers(inputs.begin(), inputs.end());
     for (auto& step : steps_) {

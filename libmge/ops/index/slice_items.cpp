@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/op.h"
 
 namespace mge::ops {
@@ -73,7 +74,7 @@ IntList resolve_items(std::string_view who, const IntList& items, std::span<cons
             next < values.size())
             resolved[i] = values[next++];
     if (next != values.size())
-        throw_user(who, text("`bounds` has ", values.size(), " values, `items` takes ", next),
+        throw_user(who, text("`bounds` has ", counted(values.size(), "value"), ", `items` takes ", next),
                    ErrorClass::value);
     return resolved;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/assigned_value.h"
@@ -34,7 +35,9 @@ Tensor value_gradient(const GradientContext<Params>& g) {
 TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x,
                      std::span<const TensorSpec> indices) {
     if (p.axes.size() != indices.size() || indices.empty())
-        throw_user(who, text("got ", indices.size(), " index tensors for ", p.axes.size(), " axes"),
+        throw_user(who,
+                   text("got ", counted(indices.size(), "index tensor"), " for ",
+                        counted(p.axes.size(), "axis", "axes")),
                    ErrorClass::index);
     TakeShape take;
     for (size_t i = 0; i < indices.size(); ++i) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul_geometry.h"
 
+#include "libmge/base/number_text.h"
+
 namespace mge::ops {
 namespace {
 
@@ -66,9 +68,10 @@ MatmulGeometry matmul_geometry(const Matmul::Params& params, const Shape& a, con
     bool transpose_a = params.transpose_a && a.rank() > 1, transpose_b = params.transpose_b && b.rank() > 1;
     Operand left = read_operand(a, transpose_a, true), right = read_operand(b, transpose_b, false);
     if (left.columns != right.rows)
-        throw_user(Matmul::name, text("shapes ", a, transpose_a ? " transposed" : "", " and ", b,
-                                      transpose_b ? " transposed" : "", " do not fit: ", left.columns,
-                                      " columns meet ", right.rows, " rows"));
+        throw_user(
+            Matmul::name,
+            text("shapes ", a, transpose_a ? " transposed" : "", " and ", b, transpose_b ? " transposed" : "",
+                 " do not fit: ", counted(left.columns, "column"), " against ", counted(right.rows, "row")));
     MatmulGeometry g;
     g.m = left.rows;
     g.n = right.columns;

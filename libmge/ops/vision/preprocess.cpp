@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/preprocess.h"
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 
 namespace mge::ops {
@@ -23,7 +24,7 @@ TensorSpecs Preprocess::infer(const Params& p, std::span<const TensorSpec> in) {
                 ErrorClass::value);
     int64_t channels = p.channels_last ? x[3] : x[1];
     if (mean[0] < channels)
-        throw_user(name, text("x has ", channels, " channels, mean and scale only ", mean[0]),
+        throw_user(name, text("x has ", counted(channels, "channel"), ", mean and scale only ", mean[0]),
                    ErrorClass::value);
     if (p.channels_last) return {{DType::f32, {x[0], mean[0], x[1], x[2]}, {}}};
     return {{DType::f32, {x[0], mean[0], x[2], x[3]}, {}}};

@@ -161,7 +161,7 @@ TEST(Take, SaysWhatDoesNotFit) {
     expect_user_error(ErrorClass::index, "[add_take] index 2 is out of range for axis 0 with extent 2", [&] {
         ops::add_take(x, x, ints({2}, {0, 2}), {.axes = {0}});
     });
-    expect_user_error(ErrorClass::index, "[take] got 1 index tensors for 2 axes", [&] {
+    expect_user_error(ErrorClass::index, "[take] got 1 index tensor for 2 axes", [&] {
         ops::take(x, ints({1}, {0}), {.axes = {0, 1}});
     });
     expect_user_error(ErrorClass::type, "[take] indices have to be int32, got float32",

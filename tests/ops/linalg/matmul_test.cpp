@@ -87,7 +87,7 @@ std::string message_of(const Shape& a, const Shape& b) {
 
 TEST(Matmul, RefusesWhatDoesNotFit) {
     EXPECT_EQ(message_of({2, 3}, {4, 3}),
-              "[matmul] shapes (2, 3) and (4, 3) do not fit: 3 columns meet 4 rows");
+              "[matmul] shapes (2, 3) and (4, 3) do not fit: 3 columns against 4 rows");
     EXPECT_EQ(message_of({}, {3}), "[matmul] takes vectors and matrices, got shapes () and (3,)");
     EXPECT_NE(message_of({2, 2, 3}, {3, 3, 4}), "");
 }

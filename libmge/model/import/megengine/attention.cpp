@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
@@ -46,7 +47,7 @@ public:
     Tensor row(bool is_given, int64_t length) { return is_given && length ? next(length) : Tensor(); }
     void finish() const {
         if (at_ != flat_.spec().numel())
-            invalid("it has ", flat_.spec().numel(), " weights, its projections need ", at_);
+            invalid("it has ", counted(flat_.spec().numel(), "weight"), ", its projections need ", at_);
     }
 
 private:

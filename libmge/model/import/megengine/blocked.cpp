@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/megengine/blocked.h"
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
@@ -46,7 +47,7 @@ Tensor filled_up(const Tensor& x, int64_t block, uint32_t groups) {
 Tensor first_channels(const Tensor& x, int64_t count, uint32_t groups) {
     int64_t channels = x.shape()[1];
     if (count == 0 || count == channels) return x;
-    if (count > channels) invalid(count, " of ", channels, " channels");
+    if (count > channels) invalid(count, " of ", counted(channels, "channel"));
     if (groups > 1) unsupported("the first channels of ", groups, " groups");
     return cut(x, 1, 0, count);
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "libmge/base/number_text.h"
 #include "libmge/graph/builder.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/model/import/megengine/quantised.h"
@@ -96,7 +97,7 @@ private:
             }
             if (is_input(op)) result_.file_inputs.push_back(std::string(input_record(i).name));
             if (is_assertion(op) && op.inputs.size() < 2)
-                fail(place(i), " has ", op.inputs.size(), " inputs, it compares two");
+                fail(place(i), " has ", counted(op.inputs.size(), "input"), ", it compares two");
         }
         std::ranges::sort(result_.file_inputs);
         for (auto& output : record_.outputs)
@@ -110,8 +111,8 @@ private:
     const TensorRecord& input_record(size_t i) const {
         auto& op = record_.operators[i];
         if (op.tensors.size() != 1 || op.outputs.size() != 1)
-            fail(place(i), " is an input with ", op.tensors.size(), " tensors and ", op.outputs.size(),
-                 " outputs, expected one of each");
+            fail(place(i), " is an input with ", counted(op.tensors.size(), "tensor"), " and ",
+                 counted(op.outputs.size(), "output"), ", expected one of each");
         return op.tensors[0];
     }
 
@@ -203,7 +204,7 @@ private:
     void store(size_t i, const Tensors& outputs) {
         auto& op = record_.operators[i];
         if (outputs.size() != op.outputs.size())
-            fail(place(i), " has ", op.outputs.size(), " outputs, expected ", outputs.size());
+            fail(place(i), " has ", counted(op.outputs.size(), "output"), ", expected ", outputs.size());
         for (size_t k = 0; k < outputs.size(); ++k) {
             values_[op.outputs[k]] = outputs[k];
             std::string_view name = value_name(op.outputs[k]);

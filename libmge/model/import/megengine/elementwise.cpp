@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/elementwise/activation.h"
@@ -233,7 +234,7 @@ static_assert(first_quantised + std::size(quantised_modes) == first_comparison);
 Tensor apply_mode(const Mode& mode, const Tensors& inputs) {
     if (!mode.apply) unsupported("mode ", mode.name);
     if (inputs.size() != mode.arity)
-        invalid("mode ", mode.name, " takes ", mode.arity, " inputs, it has ", inputs.size());
+        invalid("mode ", mode.name, " takes ", counted(mode.arity, "input"), ", it has ", inputs.size());
     return mode.apply(inputs);
 }
 

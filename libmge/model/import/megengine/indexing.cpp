@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
@@ -36,7 +37,8 @@ public:
     Places read() {
         auto* items = site_.params<file::IndexDescMaskDump>().items();
         for (flatbuffers::uoffset_t i = 0; items && i < items->size(); ++i) read_item(*items->Get(i));
-        if (next_ != site_.size()) invalid("it has ", site_.size(), " inputs, its indices name ", next_);
+        if (next_ != site_.size())
+            invalid("it has ", counted(site_.size(), "input"), ", its indices name ", next_);
         return std::move(places_);
     }
 

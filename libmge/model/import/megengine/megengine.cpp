@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libmge/base/number_text.h"
 #include "libmge/base/utf8.h"
 #include "libmge/model/import/megengine/build_graph.h"
 #include "libmge/model/import/megengine/decode.h"
@@ -62,8 +63,8 @@ const Tensor* find_value(const std::vector<std::string>& names, const Tensors& v
 
 TestCase make_test_case(const BuiltGraph& built, const Tensors& values, const std::string& label) {
     if (values.size() != built.file_inputs.size())
-        fail(label,
-             text("it has ", values.size(), " values, the model ", built.file_inputs.size(), " inputs"));
+        fail(label, text("it has ", counted(values.size(), "value"), ", the model ",
+                         counted(built.file_inputs.size(), "input")));
     TestCase test;
     for (ValueId input : built.graph.inputs()) {
         auto& port = built.graph.value(input);

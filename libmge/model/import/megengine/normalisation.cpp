@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisations and softmax.
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
@@ -57,7 +58,7 @@ Tensors import_batch_norm(const Site& site) {
 Tensors import_layer_norm(const Site& site) {
     auto& p = site.params<file::LayerNorm>();
     if (p.normalized_dim() < 1 || p.normalized_dim() > uint64_t(max_rank))
-        invalid("it normalises ", p.normalized_dim(), " axes");
+        invalid("it normalises ", counted(p.normalized_dim(), "axis", "axes"));
     return ops::layer_norm(site.in(0), optional_input(site, 1), optional_input(site, 2),
                            {.axes = int(p.normalized_dim()), .epsilon = p.eps()});
 }

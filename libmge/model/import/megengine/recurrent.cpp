@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/model/import/megengine/recurrence.h"
@@ -58,7 +59,7 @@ public:
     }
     void finish() const {
         if (at_ != flat_.spec().numel())
-            invalid("it has ", flat_.spec().numel(), " weights, its cells need ", at_);
+            invalid("it has ", counted(flat_.spec().numel(), "weight"), ", its cells need ", at_);
     }
 
 private:
@@ -133,9 +134,10 @@ Layers unrolled(const Site& site, const LayerShape& layer, const Tensor& weights
     bool has_c = site.size() == 4;
     if (rank_of(x) != 3 || rank_of(h0) != 3) invalid("inputs of rank ", rank_of(x), " and ", rank_of(h0));
     int64_t steps = x.shape()[0];
-    if (layer.layers < 1 || steps < 1) invalid("it has ", layer.layers, " layers and ", steps, " steps");
+    if (layer.layers < 1 || steps < 1)
+        invalid("it has ", counted(layer.layers, "layer"), " and ", counted(steps, "step"));
     if (layer.layers > most_steps || steps * layer.layers * layer.directions > most_steps)
-        unsupported(steps, " steps in ", layer.layers, " layers");
+        unsupported(counted(steps, "step"), " in ", counted(layer.layers, "layer"));
     auto cells = cut_weights(site, weights, layer, x.shape()[2]);
     Tensors sequence, last_h, last_c;
     for (int64_t t = 0; t < steps; ++t) sequence.push_back(element(x, t));
@@ -221,7 +223,7 @@ Tensors import_lstm(const Site& site) {
 // The same without c.
 Tensors import_rnn(const Site& site) {
     auto& p = site.params<file::RNN>();
-    if (site.size() != 3) invalid("it has ", site.size(), " inputs, not 3");
+    if (site.size() != 3) invalid("it has ", counted(site.size(), "input"), ", not 3");
     LayerShape layer{p.num_layers(), p.bidirectional() ? 2 : 1, p.hidden_size(), 1, p.bias()};
     auto step = [](const Site& at, const Tensor& sum, const Tensor&, int64_t) -> LstmState {
         return {rnn_activation(sum, at.params<file::RNN>().nonline_mode()), {}, {}};

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "libmge/base/number_text.h"
+
 namespace mge::ops {
 namespace {
 
@@ -46,8 +48,8 @@ ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const
     ConvGeometry g;
     read_weight(who, window, weight, g);
     if (x[1] != g.groups * g.ic)
-        throw_user(who, text("the input ", x, " has ", x[1], " channels, the weight ", weight, " takes ",
-                             g.groups * g.ic));
+        throw_user(who, text("the input ", x, " has ", counted(x[1], "channel"), ", the weight ", weight,
+                             " takes ", g.groups * g.ic));
     g.n = x[0];
     g.in = {x[2], x[3]};
     g.stride = window.stride;
@@ -58,7 +60,7 @@ ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const
             throw_user(who, text("extents, stride, padding and dilation may be at most ", largest_extent));
         int64_t reach = g.dilation[i] * (g.kernel[i] - 1) + 1, available = g.in[i] + 2 * g.padding[i];
         if (g.kernel[i] < 1 || available < reach)
-            throw_user(who, text("the window reaches over ", reach, i ? " columns" : " rows",
+            throw_user(who, text("the window reaches over ", counted(reach, i ? "column" : "row"),
                                  ", the padded input has ", available));
         g.out[i] = (available - reach) / g.stride[i] + 1;
     }
