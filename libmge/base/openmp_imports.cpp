@@ -15,8 +15,7 @@
 
 namespace mge {
 
-constinit thread_local int RegionThreads::threads_ = 0;
-constinit thread_local bool IndependentShares::independent_ = false;
+constinit thread_local RegionRules RegionScope::rules_;
 
 namespace {
 
@@ -33,7 +32,7 @@ struct OpenMp {
 };
 OpenMp libgomp{};
 
-bool is_ours() { return RegionThreads::here() > 0 || is_in_share(); }
+bool is_ours() { return RegionScope::here().threads > 0 || is_in_share(); }
 
 struct Region {
     void (*fn)(void*);
@@ -44,11 +43,11 @@ void parallel(void (*fn)(void*), void* argument, unsigned threads, unsigned flag
     if (!is_ours()) return libgomp.parallel(fn, argument, threads, flags);
     // In a region of the program's own, OpenMP would give one thread too.
     bool is_nested = is_in_share() || libgomp.in_parallel();
-    int shares = is_nested ? 1 : threads ? int(threads) : RegionThreads::here();
+    int shares = is_nested ? 1 : threads ? int(threads) : RegionScope::here().threads;
     Region region{fn, argument};
     auto run = [](void* r, int, int) { static_cast<Region*>(r)->fn(static_cast<Region*>(r)->argument); };
     run_shares(team_size(shares), run, &region,
-               IndependentShares::here() ? Waiting::never : Waiting::for_each_other);
+               RegionScope::here().never_waits ? Waiting::never : Waiting::for_each_other);
 }
 
 void barrier() {
@@ -56,7 +55,9 @@ void barrier() {
     meet_other_shares();
 }
 
-int max_threads() { return RegionThreads::here() ? RegionThreads::here() : libgomp.max_threads(); }
+int max_threads() {
+    return RegionScope::here().threads ? RegionScope::here().threads : libgomp.max_threads();
+}
 int num_threads() { return is_ours() ? place_in_team().shares : libgomp.num_threads(); }
 int thread_num() { return is_ours() ? place_in_team().share : libgomp.thread_num(); }
 int in_parallel() { return is_in_share() || libgomp.in_parallel(); }

@@ -10,34 +10,28 @@ namespace mge {
 // OpenMP than we have. Once per process.
 bool lead_openmp_imports_to_teams();
 
-// While it lives, oneDNN's regions entered from this thread are our team's, of so many threads.
-class RegionThreads {
-public:
-    explicit RegionThreads(int threads) : outer_(threads_) { threads_ = threads; }
-    ~RegionThreads() { threads_ = outer_; }
-    RegionThreads(const RegionThreads&) = delete;
-    RegionThreads& operator=(const RegionThreads&) = delete;
-
-    static int here() { return threads_; }  // 0 outside
-
-private:
-    [[gnu::tls_model("initial-exec")]] static constinit thread_local int threads_;
-    int outer_;
+// Of oneDNN's regions that are entered from this thread.
+struct RegionRules {
+    int threads = 0;           // of our team; 0: the regions are libgomp's
+    bool never_waits = false;  // their shares do not wait for each other
 };
 
-// While it lives, it says whether shares of regions entered from this thread never wait for each other.
-class IndependentShares {
+// While it lives, one of the rules is another.
+class RegionScope {
 public:
-    explicit IndependentShares(bool independent) : outer_(independent_) { independent_ = independent; }
-    ~IndependentShares() { independent_ = outer_; }
-    IndependentShares(const IndependentShares&) = delete;
-    IndependentShares& operator=(const IndependentShares&) = delete;
+    template <class T>
+    RegionScope(T RegionRules::*rule, T value) : outer_(rules_) {
+        rules_.*rule = value;
+    }
+    ~RegionScope() { rules_ = outer_; }
+    RegionScope(const RegionScope&) = delete;
+    RegionScope& operator=(const RegionScope&) = delete;
 
-    static bool here() { return independent_; }
+    static const RegionRules& here() { return rules_; }
 
 private:
-    [[gnu::tls_model("initial-exec")]] static constinit thread_local bool independent_;
-    bool outer_;
+    [[gnu::tls_model("initial-exec")]] static constinit thread_local RegionRules rules_;
+    RegionRules outer_;
 };
 
 }  // namespace mge

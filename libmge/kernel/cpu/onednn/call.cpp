@@ -158,7 +158,7 @@ void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
     auto& step = steps[i];
     if (step.primitive) {
         auto& arguments = set.arguments[i];
-        IndependentShares scope(step.is_independent);
+        RegionScope scope(&RegionRules::never_waits, step.is_independent);
         check(dnnl_primitive_execute(step.primitive.get(), stream(), int(arguments.size()), arguments.data()),
               "dnnl_primitive_execute");
         return;

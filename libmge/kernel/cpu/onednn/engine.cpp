@@ -63,7 +63,7 @@ dnnl_stream_t stream() {
 ThreadScope::ThreadScope(int threads) {
     threads = team_size(threads);
     if (team_kind() == TeamKind::own) {
-        own_.emplace(threads);
+        own_.emplace(&RegionRules::threads, threads);
         return;
     }
     // A primitive made before the fork asks for as many threads as it was made for: there, no region may have
@@ -77,6 +77,8 @@ ThreadScope::~ThreadScope() {
     if (!own_ && openmp_threads() != outer_) set_openmp_threads(outer_);
 }
 
-int ThreadScope::threads() { return team_kind() == TeamKind::own ? RegionThreads::here() : openmp_threads(); }
+int ThreadScope::threads() {
+    return team_kind() == TeamKind::own ? RegionScope::here().threads : openmp_threads();
+}
 
 }  // namespace mge::onednn

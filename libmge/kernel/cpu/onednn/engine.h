@@ -45,7 +45,7 @@ public:
     static int threads();
 
 private:
-    std::optional<RegionThreads> own_;
+    std::optional<RegionScope> own_;
     int outer_ = 0;  // OpenMP's
 };
 
