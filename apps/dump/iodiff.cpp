@@ -6,11 +6,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "apps/cli/numbers.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
+#include "apps/dump/matched_dumps.h"
 #include "libmge/inspect/compare.h"
 #include "libmge/inspect/io_dump.h"
 
@@ -26,66 +28,15 @@ struct Options {
     bool stop_on_error = false;
 };
 
-struct Pair {
-    const DumpRecord* a;
-    const DumpRecord* b;
-};
-
 struct Difference {
     const DumpRecord* record;
     std::string what;  // one line
     double error = 0;
     int64_t index = -1;  // flat; -1: not of one element
     bool is_root = false;
+    // Of a root: what it depends on that was not compared, and may be at fault as well.
+    std::vector<const DumpRecord*> before;
 };
-
-struct Matched {
-    std::vector<Pair> pairs;
-    std::vector<std::string> only_in_a, only_in_b;
-};
-
-// A value of a dump may come several times, once per run: the first goes with the first.
-std::vector<std::pair<std::string, const DumpRecord*>> keyed(const IoDump& dump, bool by_file) {
-    std::vector<std::pair<std::string, const DumpRecord*>> result;
-    std::map<std::string, int> seen;
-    for (auto& record : dump.records) {
-        std::string key = by_file ? record.file : record.name;
-        if (int n = seen[key]++; n > 0) key += text(" (", n + 1, ")");
-        result.emplace_back(key, &record);
-    }
-    return result;
-}
-
-Matched match(const IoDump& a, const IoDump& b, bool by_file) {
-    Matched result;
-    std::map<std::string, const DumpRecord*> in_b;
-    for (auto& [key, record] : keyed(b, by_file)) in_b[key] = record;
-    for (auto& [key, record] : keyed(a, by_file)) {
-        auto it = in_b.find(key);
-        if (it == in_b.end()) {
-            result.only_in_a.push_back(key);
-            continue;
-        }
-        result.pairs.push_back({record, it->second});
-        in_b.erase(it);
-    }
-    for (auto& [key, record] : in_b) result.only_in_b.push_back(key);
-    return result;
-}
-
-bool has_same_files(const IoDump& a, const IoDump& b) {
-    auto same = [](const DumpRecord& x, const DumpRecord& y) { return x.file == y.file; };
-    return !a.is_text && !b.is_text && std::ranges::equal(a.records, b.records, same);
-}
-
-Matched match(const IoDump& a, const IoDump& b, const std::string& how) {
-    if (how == "file" && (a.is_text || b.is_text))
-        throw cli::UsageError("--match file needs two binary dumps", "leave it out, or give two folders");
-    // Two single files are meant to be compared, whatever they are called.
-    if (!a.is_text && !b.is_text && a.records.size() == 1 && b.records.size() == 1)
-        return {{{&a.records[0], &b.records[0]}}, {}, {}};
-    return match(a, b, how == "file" || (how == "auto" && has_same_files(a, b)));
-}
 
 bool is_beyond(double got, double expected, double allowed) {
     if (std::isnan(got) && std::isnan(expected)) return false;
@@ -124,20 +75,48 @@ std::optional<Difference> compare_values(const DumpRecord& a, const DumpRecord& 
     return Difference{&a, what, comparison.error, first ? first->index : -1};
 }
 
-std::optional<Difference> compare(const Pair& pair, bool is_text, double allowed) {
+std::optional<Difference> compare(const DumpPair& pair, bool is_text, double allowed) {
     auto& [a, b] = pair;
     if (!(a->shape == b->shape)) return Difference{a, text("shapes ", a->shape, " and ", b->shape), INFINITY};
     return is_text ? compare_texts(*a, *b, allowed) : compare_values(*a, *b, allowed);
 }
 
-// An operator is at the root when it read the same and gave something else.
-void mark_roots(std::vector<Difference>& differences) {
-    std::set<int> different;
-    for (auto& difference : differences) different.insert(difference.record->id);
-    for (auto& difference : differences)
-        difference.is_root =
-            std::ranges::none_of(difference.record->inputs, [&](int id) { return different.contains(id); });
-}
+// An operator is at the root when what it read was the same, and it gave something else. Where nothing tells
+// whether an input was the same, those of its own operator decide.
+class RootFinder {
+public:
+    RootFinder(const IoDump& dump, std::span<const DumpPair> compared,
+               const std::vector<Difference>& differences) {
+        for (auto& record : dump.records) by_id_.try_emplace(record.id, &record);
+        for (auto& pair : compared) compared_.insert(pair.a->id);
+        for (auto& difference : differences) different_.insert(difference.record->id);
+    }
+
+    void judge(Difference& difference) const {
+        difference.is_root = true;
+        std::set<int> seen;
+        std::vector<int> open(difference.record->inputs);
+        while (!open.empty()) {
+            int id = open.back();
+            open.pop_back();
+            if (!seen.insert(id).second) continue;
+            if (different_.contains(id)) {
+                difference.is_root = false;
+                difference.before.clear();
+                return;
+            }
+            auto it = by_id_.find(id);
+            if (compared_.contains(id) || it == by_id_.end() || it->second->inputs.empty()) continue;
+            difference.before.push_back(it->second);
+            auto& inputs = it->second->inputs;
+            open.insert(open.end(), inputs.begin(), inputs.end());
+        }
+    }
+
+private:
+    std::map<int, const DumpRecord*> by_id_;
+    std::set<int> compared_, different_;
+};
 
 std::string owner(const DumpRecord& record) {
     return record.owner_name.empty() ? "?" : text(record.owner_name, " {", record.owner_type, "}");
@@ -148,7 +127,7 @@ std::string label(const DumpRecord& record) {
                 record.shape);
 }
 
-void print(const Matched& matched, const std::vector<Difference>& differences) {
+void print(const MatchedDumps& matched, const std::vector<Difference>& differences) {
     for (auto& key : matched.only_in_a) std::cout << "only in the first: " << key << '\n';
     for (auto& key : matched.only_in_b) std::cout << "only in the second: " << key << '\n';
     for (auto& difference : differences)
@@ -157,15 +136,20 @@ void print(const Matched& matched, const std::vector<Difference>& differences) {
               << " differ\n";
     if (differences.empty()) return;
     std::cout << "Root operators, whose inputs agree:\n";
-    for (auto& difference : differences)
-        if (difference.is_root)
-            std::cout << "  " << owner(*difference.record) << " -> '" << difference.record->name << "'\n";
+    for (auto& difference : differences) {
+        if (!difference.is_root) continue;
+        std::cout << "  " << owner(*difference.record) << " -> '" << difference.record->name << "'";
+        for (size_t i = 0; i < difference.before.size(); ++i)
+            std::cout << (i ? ", " : ", or what was not compared before it: ")
+                      << owner(*difference.before[i]);
+        std::cout << '\n';
+    }
 }
 
 // JSON has no infinity.
 cli::Json number(double value) { return std::isfinite(value) ? cli::Json(value) : cli::Json(); }
 
-cli::Json to_json(const Matched& matched, const std::vector<Difference>& differences) {
+cli::Json to_json(const MatchedDumps& matched, const std::vector<Difference>& differences) {
     cli::Json list = cli::Json::array(), roots = cli::Json::array();
     for (auto& d : differences) {
         auto& r = *d.record;
@@ -178,8 +162,13 @@ cli::Json to_json(const Matched& matched, const std::vector<Difference>& differe
                         {"error", number(d.error)},
                         {"what", d.what},
                         {"root", d.is_root}});
-        if (d.is_root)
-            roots.push_back({{"operator", r.owner_name}, {"type", r.owner_type}, {"value", r.name}});
+        if (!d.is_root) continue;
+        cli::Json before = cli::Json::array();
+        for (auto* each : d.before) before.push_back(each->owner_name);
+        roots.push_back({{"operator", r.owner_name},
+                         {"type", r.owner_type},
+                         {"value", r.name},
+                         {"not_compared", before}});
     }
     return {{"compared", matched.pairs.size()},
             {"only_in_a", matched.only_in_a},
@@ -192,17 +181,20 @@ int run(const Options& options, const cli::Invocation& invocation) {
     IoDump a = read_io_dump(options.a, false), b = read_io_dump(options.b, false);
     if (a.is_text != b.is_text)
         throw cli::UsageError("one of the dumps is text and the other binary", "give two of one kind");
-    Matched matched = match(a, b, options.match);
+    MatchedDumps matched = match_dumps(a, b, options.match);
     if (matched.pairs.empty())
         throw cli::UsageError("the dumps have no value in common", "dump both with the names of values kept");
     std::vector<Difference> differences;
+    size_t compared = 0;
     cli::Progress progress("values", matched.pairs.size());
     for (auto& pair : matched.pairs) {
+        ++compared;
         if (auto difference = compare(pair, a.is_text, options.max_error)) differences.push_back(*difference);
         if (options.stop_on_error && !differences.empty()) break;
         progress.advance();
     }
-    mark_roots(differences);
+    RootFinder roots(a, std::span(matched.pairs).first(compared), differences);
+    for (auto& difference : differences) roots.judge(difference);
     print(matched, differences);
     cli::Json result = to_json(matched, differences);
     if (differences.empty()) return cli::finish(invocation, result);
@@ -231,8 +223,9 @@ void add_iodiff(cli::App& app) {
     command.add_flag("-s,--stop-on-error", options->stop_on_error, "Stop at the first difference");
     command
         .add_option("--match", options->match,
-                    "What belongs together: files of one name, values of one name, or what fits")
-        ->check(CLI::IsMember({"auto", "file", "name"}))
+                    "What belongs together: files of one name, values of one name, those of one origin in "
+                    "the network, or what fits")
+        ->check(CLI::IsMember({"auto", "file", "name", "origin"}))
         ->capture_default_str();
 }
 

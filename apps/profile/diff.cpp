@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/profile/diff.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -9,6 +10,7 @@
 #include "apps/cli/table.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
+#include "libmge/graph/origins.h"
 
 namespace mge::profile {
 namespace {
@@ -30,7 +32,94 @@ std::string ratio_text(const Change& change) {
 
 std::string maybe_time(std::optional<double> time) { return time ? time_text(*time) : not_known; }
 
+// "4 -> 1" steps, where they are not as many.
+std::string count_text(const Change& c) {
+    if (c.count_before == c.count_after || !c.time_before || !c.time_after)
+        return std::to_string(std::max(c.count_before, c.count_after));
+    return text(c.count_before, " -> ", c.count_after);
+}
+
 std::string signed_time(double difference) { return (difference < 0 ? "" : "+") + time_text(difference); }
+
+// Numbers of groups of rows that belong together: which operators of the network several rows have between
+// them belong to one group.
+class Groups {
+public:
+    size_t find(size_t i) {
+        while (parent_.at(i) != i) i = parent_[i] = parent_[parent_[i]];
+        return i;
+    }
+    void join(size_t a, size_t b) { parent_[find(b)] = find(a); }
+    size_t add() {
+        parent_.push_back(parent_.size());
+        return parent_.size() - 1;
+    }
+
+private:
+    std::vector<size_t> parent_;
+};
+
+struct Row {
+    const Profile* profile;
+    ProfileRow row;
+    bool is_after;
+};
+
+// What makes a row the same one in another profile, row by row. Where both tell which operators of the
+// network their steps compute, rows with operators in common are one group: a fused kernel, and what it
+// consists of in the other. Others go together one by one, the first of two equal ones with the first.
+std::vector<size_t> group_rows(const std::vector<Row>& rows, const Profile& before, const Profile& after,
+                               const RowSelection& selection) {
+    bool by_origin =
+        selection.aggregate == Aggregate::none && !before.operators.empty() && !after.operators.empty();
+    auto numbers = by_origin ? match_sources(after.operators, before.operators) : std::vector<NodeId>();
+    bool is_same_network = before.operators.size() == after.operators.size() &&
+                           std::ranges::none_of(numbers, [](NodeId id) { return id < 0; });
+    Groups groups;
+    std::map<std::pair<bool, NodeId>, size_t> of_operator;  // {only the second has it, number}
+    std::map<std::string, std::deque<size_t>> unmatched;    // by identity, of the first
+    std::vector<size_t> result;
+    for (auto& [profile, row, is_after] : rows) {
+        size_t group = result.emplace_back(groups.add());
+        auto* origins = by_origin && row.step >= 0 ? &profile->steps[size_t(row.step)].origins : nullptr;
+        if (origins && !origins->empty()) {
+            for (NodeId origin : *origins) {
+                NodeId number = is_after ? numbers[size_t(origin)] : origin;
+                auto key = number < 0 ? std::pair(true, origin) : std::pair(false, number);
+                groups.join(of_operator.try_emplace(key, group).first->second, group);
+            }
+            continue;
+        }
+        // What passes made up is called after operators by their numbers.
+        if (by_origin && !is_same_network) continue;
+        auto& places = unmatched[identity(row, selection.by_type)];
+        if (!is_after) {
+            places.push_back(group);
+        } else if (!places.empty()) {
+            groups.join(places.front(), group);
+            places.pop_front();
+        }
+    }
+    for (auto& group : result) group = groups.find(group);
+    return result;
+}
+
+void add_part(std::string& all, const std::string& part) {
+    if (part.empty()) return;
+    all += (all.empty() ? "" : "+") + part;
+}
+
+void add(Change& change, const Row& row) {
+    auto& [profile, r, is_after] = row;
+    auto& time = is_after ? change.time_after : change.time_before;
+    time = time.value_or(0) + r.time;
+    add_part(is_after ? change.algorithm_after : change.algorithm_before, algorithm_of(*profile, r));
+    (is_after ? change.count_after : change.count_before) += r.count;
+    // Called as in the first.
+    if (is_after && change.time_before) return;
+    add_part(change.name, r.name);
+    add_part(change.type, r.type);
+}
 
 }  // namespace
 
@@ -39,25 +128,20 @@ Comparison compare(const Profile& before, const Profile& after, const RowSelecti
     everything.top = 0;
     everything.order_by = selection.aggregate == Aggregate::none ? "+index" : "time";
     Comparison result;
-    std::map<std::string, std::deque<size_t>> unmatched;  // by identity: places in `changes`, first one first
-    for (auto& row : select_rows(before, ProfileSide::device, everything)) {
-        unmatched[identity(row, selection.by_type)].push_back(result.changes.size());
-        result.total_before += row.time;
-        result.changes.push_back(
-            {row.step, -1, row.name, row.type, row.count, row.time, {}, algorithm_of(before, row), {}});
+    std::vector<Row> rows;
+    for (bool is_after : {false, true}) {
+        auto& profile = is_after ? after : before;
+        for (auto& row : select_rows(profile, ProfileSide::device, everything)) {
+            (is_after ? result.total_after : result.total_before) += row.time;
+            rows.push_back({&profile, std::move(row), is_after});
+        }
     }
-    for (auto& row : select_rows(after, ProfileSide::device, everything)) {
-        result.total_after += row.time;
-        auto& places = unmatched[identity(row, selection.by_type)];
-        size_t place = places.empty() ? result.changes.size() : places.front();
-        if (places.empty())
-            result.changes.push_back({-1, -1, row.name, row.type, row.count, {}, {}, {}, {}});
-        else
-            places.pop_front();
-        auto& change = result.changes[place];
-        change.after = row.step;
-        change.time_after = row.time;
-        change.algorithm_after = algorithm_of(after, row);
+    auto groups = group_rows(rows, before, after, selection);
+    std::map<size_t, size_t> place_of;  // of groups, in `changes`
+    for (size_t i = 0; i < rows.size(); ++i) {
+        auto [place, is_new] = place_of.try_emplace(groups[i], result.changes.size());
+        if (is_new) result.changes.emplace_back();
+        add(result.changes[place->second], rows[i]);
     }
     std::ranges::stable_sort(result.changes, std::greater(),
                              [](auto& c) { return std::abs(c.difference()); });
@@ -75,7 +159,7 @@ void print(std::ostream& stream, const Comparison& comparison) {
                                     ? c.algorithm_after
                                     : c.algorithm_before + " -> " + c.algorithm_after;
         table.push_back({signed_time(c.difference()), maybe_time(c.time_before), maybe_time(c.time_after),
-                         ratio_text(c), shortened(c.name), shortened(c.type), std::to_string(c.count),
+                         ratio_text(c), shortened(c.name), shortened(c.type), count_text(c),
                          shortened(algorithm)});
     }
     cli::print_table(stream, table, {"count", "ratio", "type", "before"});
@@ -92,7 +176,9 @@ cli::Json to_json(const Comparison& comparison) {
     for (auto& c : comparison.changes)
         list.push_back({{"name", c.name},
                         {"type", c.type},
-                        {"count", c.count},
+                        {"count", std::max(c.count_before, c.count_after)},
+                        {"count_before", c.count_before},
+                        {"count_after", c.count_after},
                         {"before_s", or_null(c.time_before)},
                         {"after_s", or_null(c.time_after)},
                         {"difference_s", c.difference()},

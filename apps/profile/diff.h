@@ -7,12 +7,12 @@
 
 namespace mge::profile {
 
-// The same operator in two profiles. Operators are matched by type and name, the n-th of several equal ones
-// with the n-th; one side may be missing.
+// The same work in two profiles: steps that compute the same operators of the network, whatever the passes
+// made of them. Where a profile does not tell that, those of one type and name, the n-th of several equal
+// ones with the n-th. One side may be missing.
 struct Change {
-    int before = -1, after = -1;  // steps
     std::string name, type;
-    size_t count = 1;
+    size_t count_before = 0, count_after = 0;  // steps
     std::optional<double> time_before, time_after;
     double difference() const { return time_after.value_or(0) - time_before.value_or(0); }
     std::string algorithm_before, algorithm_after;

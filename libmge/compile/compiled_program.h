@@ -44,6 +44,7 @@ public:
     const std::vector<PortInfo>& outputs() const override { return outputs_; }
     const std::vector<StepReport>& steps() const override { return reports_; }
     const std::vector<ValueReport>& values() const override { return values_; }
+    const std::vector<SourceNode>& sources() const override { return *graph_.source_nodes(); }
     MemoryReport memory() const override { return memory_; }
     std::vector<std::span<const std::byte>> made_constants() const override { return made_constants_; }
     const std::vector<ReplacedValue>& replaced() const override;

@@ -354,7 +354,7 @@ void CompiledProgram::make_step_reports() {
 void CompiledProgram::make_value_reports() {
     for (size_t id = 0; id < graph_.values().size(); ++id) {
         auto& value = graph_.value(ValueId(id));
-        ValueReport report{value.name, other_labels(graph_, ValueId(id)), value.spec};
+        ValueReport report{value.name, other_labels(graph_, ValueId(id)), value.origins, value.spec};
         if (value.producer >= 0) report.name = value_label(graph_, ValueId(id));
         int buffer = schedule_.buffer_of[id];
         if (schedule_.is_dynamic[id]) {

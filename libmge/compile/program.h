@@ -40,6 +40,7 @@ struct ValueReport {
     enum class Place : uint8_t { none, arena, input, output, constant, dynamic };
     std::string name;  // value_label() of what is computed; of inputs and constants the name that they have
     std::vector<std::string> other_names;  // of the values of the source graph that are equal to it
+    std::vector<ValueOrigin> origins;      // those values; none for what the passes made up
     TensorSpec spec;
     Place place = Place::none;  // none: never computed; dynamic: its memory is found during the run
     size_t offset = 0;          // in the arena; else the index of the input's or output's memory
@@ -96,6 +97,8 @@ public:
     virtual const std::vector<StepReport>& steps() const = 0;
     // By value id.
     virtual const std::vector<ValueReport>& values() const = 0;
+    // The operators of the source graph by number, which steps and values come from.
+    virtual const std::vector<SourceNode>& sources() const = 0;
     virtual MemoryReport memory() const = 0;
     // Where the constants lie that passes made and the copies that algorithms packed, each piece once.
     virtual std::vector<std::span<const std::byte>> made_constants() const = 0;

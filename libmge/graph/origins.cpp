@@ -2,6 +2,7 @@
 #include "libmge/graph/origins.h"
 
 #include <algorithm>
+#include <charconv>
 #include <unordered_map>
 
 #include "libmge/base/hash.h"
@@ -135,6 +136,17 @@ std::vector<NodeId> match_sources(const std::vector<SourceNode>& a, const std::v
     match_in_order(a, b, result);
     match_names(a, b, result);
     return result;
+}
+
+std::string kind_text(uint64_t kind) {
+    char digits[16];
+    return {digits, std::to_chars(digits, std::end(digits), kind, 16).ptr};
+}
+
+std::optional<uint64_t> parse_kind(std::string_view text) {
+    uint64_t kind = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), kind, 16);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(kind) : std::nullopt;
 }
 
 std::string label(const SourceNode& source) {

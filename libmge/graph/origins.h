@@ -3,6 +3,7 @@
 // Where operators and values come from, and what they are called: the one name of an operator for people, in
 // every tool, whatever the passes made of it.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ MGE_API bool is_own_source(const Graph& graph);
 // operators are the same network; others (in training or not, with an operator more or less) have what stands
 // in the same order in both, and what has the same name.
 MGE_API std::vector<NodeId> match_sources(const std::vector<SourceNode>& a, const std::vector<SourceNode>& b);
+
+// A SourceNode's kind in files: "5f00aa".
+MGE_API std::string kind_text(uint64_t kind);
+MGE_API std::optional<uint64_t> parse_kind(std::string_view text);
 
 // "conv1", or "conv2d#30" when nobody named it.
 MGE_API std::string label(const SourceNode& source);

@@ -8,9 +8,11 @@
 //      deps:
 //       [i0]var7: [-0.2812, -0.9688, ...] s
 //      val: [0.188, -0.4158, ...]min=-0.733 max=0.818 mean=-0.0501 l2=0.302 sd=0.3 s
-// (l2 is the root of the mean square; s: planned ahead, d: found while running.)
-// Binary: u32 length of the name, u32 dtype, u32 7, u32 shape[7], the name, the elements. The file is called
-// by the value's number, six hexadecimal digits.
+//     from: 3:0,4:0;3/conv2d/1/5f00aa/conv1;4/relu/1/77/
+// (l2 is the root of the mean square; s: planned ahead, d: found while running. MegEngine's have no last
+// line, which says where the value comes from: io_dump_origin.h.) Binary: u32 length of the name, u32 dtype,
+// u32 7, u32 shape[7], the name, the elements. The file is called by the value's number, six hexadecimal
+// digits. Its name ends with " from=" and where the value comes from.
 
 #include <functional>
 #include <iosfwd>
@@ -18,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "libmge/graph/graph.h"
 #include "libmge/tensor/tensor.h"
 
 namespace mge {
@@ -37,11 +40,19 @@ struct DumpedDependency {
     std::string head;  // its first elements when the operator read it: "[1, 2, ...]"
 };
 
+// Where a value comes from in the network as somebody wrote it, whatever the passes made of it; empty in
+// dumps of MegEngine, and for what is no result of an operator.
+struct DumpedOrigin {
+    std::vector<ValueOrigin> values;    // which values of the source graph it is
+    std::vector<SourceNode> operators;  // whose work was done for it
+};
+
 // A value that was just produced.
 struct DumpedValue {
     DumpedName self;
     std::vector<DumpedDependency> inputs;  // of the operator that made it
     Tensor value;                          // plain
+    DumpedOrigin origin;
 };
 
 class MGE_API IoDumpSink {
@@ -67,6 +78,7 @@ struct DumpRecord {
     int id = -1;       // −1: not told
     std::string name, owner_name, owner_type;
     std::vector<int> inputs;  // numbers of the values that its operator read
+    DumpedOrigin origin;
     Shape shape;
     std::string dtype;  // as MegEngine writes it: "Float32"
 

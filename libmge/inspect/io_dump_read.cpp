@@ -14,12 +14,14 @@
 #include "libmge/device/device.h"
 #include "libmge/inspect/io_dump.h"
 #include "libmge/inspect/io_dump_format.h"
+#include "libmge/inspect/io_dump_origin.h"
 
 namespace mge {
 namespace {
 
 // What a text dump starts with; what stands in the name of a binary one.
-constexpr std::string_view text_start = "var", produced = " produced: name=", name_start = "var={id:";
+constexpr std::string_view text_start = "var", produced = " produced: name=", name_start = "var={id:",
+                           origin_line = " from: ", origin_mark = " from=";
 constexpr size_t longest_name = 1 << 20;
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -90,6 +92,8 @@ public:
                 read_dependency(line);
             else if (line.starts_with(" val: "))
                 read_value(line.substr(6));
+            else if (line.starts_with(origin_line))
+                read_origin(line.substr(origin_line.size()));
         }
         if (records_.empty()) fail("it holds no values");
         return std::move(records_);
@@ -133,6 +137,12 @@ private:
         auto number = id ? whole_number(*id) : std::nullopt;
         if (!number || records_.empty()) fail("a dependency is damaged");
         records_.back().inputs.push_back(*number);
+    }
+
+    void read_origin(std::string_view line) {
+        auto origin = parse_origin(line, budget_);
+        if (!origin || records_.empty()) fail("where a value comes from is damaged");
+        records_.back().origin = std::move(*origin);
     }
 
     // "[0.5, 1, ...]min=0 max=1 mean=0.5 l2=0.7 sd=0.1 s"
@@ -216,7 +226,16 @@ DumpRecord parse_binary(std::span<const std::byte> bytes, const std::string& pat
     if (name_bytes > longest_name || bytes.size() - dump_header_bytes < name_bytes)
         fail("its name is cut off");
     DumpRecord record;
-    read_binary_name(as_text(bytes.subspan(dump_header_bytes, name_bytes)), record);
+    std::string_view name = as_text(bytes.subspan(dump_header_bytes, name_bytes));
+    read_binary_name(name, record);
+    // No name of MegEngine's ends so: behind its last mark there are blanks.
+    if (size_t at = name.rfind(origin_mark);
+        at != std::string_view::npos && name.find(' ', at + 1) == std::string_view::npos) {
+        FileBudget budget(path, bytes.size());
+        auto origin = parse_origin(name.substr(at + origin_mark.size()), budget);
+        if (!origin) fail("where its value comes from is damaged");
+        record.origin = std::move(*origin);
+    }
     record.dtype = dtype->name;
     int rank = int(dump_rank);
     while (rank > 0 && word(bytes, size_t(2 + rank)) == 0) --rank;

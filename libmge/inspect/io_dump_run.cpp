@@ -53,11 +53,21 @@ DumpedName IoDumpRun::describe(ValueId id) const {
     return result;
 }
 
+DumpedOrigin IoDumpRun::origin(ValueId id) const {
+    DumpedOrigin result{program_->values()[size_t(id)].origins, {}};
+    std::map<NodeId, const SourceNode*> operators;
+    for (auto& value : result.values) operators[value.node] = &program_->sources().at(size_t(value.node));
+    if (int step = owners_[size_t(id)].step; step >= 0)
+        for (auto& source : program_->steps()[size_t(step)].sources) operators[source.id] = &source;
+    for (auto& [number, source] : operators) result.operators.push_back(*source);
+    return result;
+}
+
 void IoDumpRun::write(ValueId id, Context& context, std::vector<DumpedDependency> inputs) {
     Tensor value = context.value(id);
     if (!value) return;
     is_written_[size_t(id)] = true;
-    DumpedValue dumped{describe(id), std::move(inputs), to_plain(value)};
+    DumpedValue dumped{describe(id), std::move(inputs), to_plain(value), origin(id)};
     dumped.self.spec = dumped.value.spec();  // now known for run-time shapes too
     sink_.write(dumped);
 }
@@ -112,7 +122,7 @@ void OutputDump::after_step(size_t step, Context& context) {
         self.name = labels_[size_t(port.value)];
         self.owner_name = self.owner_type = "output";
         self.spec = {value.dtype(), value.shape(), {}};
-        sink_->write({self, {}, to_plain(value)});
+        sink_->write({self, {}, to_plain(value), {}});
     }
     ++run_;
 }

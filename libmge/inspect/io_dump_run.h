@@ -21,6 +21,7 @@ public:
 
 private:
     DumpedName describe(ValueId id) const;
+    DumpedOrigin origin(ValueId id) const;
     void write(ValueId id, Context& context, std::vector<DumpedDependency> inputs);
     void write_without_step(ValueId id, Context& context);
     DumpedDependency dependency(ValueId id, Context& context) const;

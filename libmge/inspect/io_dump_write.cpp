@@ -9,6 +9,7 @@
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump.h"
 #include "libmge/inspect/io_dump_format.h"
+#include "libmge/inspect/io_dump_origin.h"
 #include "libmge/op/apply.h"
 
 namespace mge {
@@ -77,13 +78,16 @@ public:
 
     void write(const DumpedValue& v) override {
         auto letter = [](const DumpedName& name) { return name.is_static ? 's' : 'd'; };
-        stream_ << "var" << v.self.id << " produced: name=" << ascii(v.self.name)
-                << " layout=" << layout_text(v.value.spec()) << " owner_opr=" << owner_text(v.self) << " opr"
-                << v.self.owner_id << "\n deps:\n";
+        // Through text(): the stream may write numbers as some language does.
+        stream_ << text("var", v.self.id, " produced: name=", ascii(v.self.name),
+                        " layout=", layout_text(v.value.spec()), " owner_opr=", owner_text(v.self), " opr",
+                        v.self.owner_id, "\n deps:\n");
         for (size_t i = 0; i < v.inputs.size(); ++i)
-            stream_ << "  [i" << i << "]var" << v.inputs[i].value.id << ": " << v.inputs[i].head << ' '
-                    << letter(v.inputs[i].value) << '\n';
+            stream_ << text("  [i", i, "]var", v.inputs[i].value.id, ": ", v.inputs[i].head, ' ',
+                            letter(v.inputs[i].value), '\n');
         stream_ << " val: " << dump_head(v.value) << figures(v.value) << ' ' << letter(v.self) << '\n';
+        if (std::string origin = origin_text(v.origin); !origin.empty())
+            stream_ << " from: " << origin << '\n';
         stream_.flush();
     }
 
@@ -120,6 +124,7 @@ public:
         if (DType written = written_dtype(value.dtype()); written != value.dtype())
             value = convert_dtype(value, written);
         std::string name = text("var=", info_text(v.self), " owner_opr_inputs=", inputs_text(v));
+        if (std::string origin = origin_text(v.origin); !origin.empty()) name += " from=" + origin;
         write_file_atomically(folder_ + "/" + file, [&](std::ostream& stream) {
             put(stream, uint32_t(name.size()));
             put(stream, dump_number(value.dtype()));

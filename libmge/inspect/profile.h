@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libmge/base/api.h"
+#include "libmge/graph/graph.h"
 
 namespace mge {
 
@@ -32,6 +33,7 @@ struct ProfileStep {
     std::string name, type, algorithm;
     std::string choice;                // how the algorithm was chosen
     std::vector<std::string> sources;  // nodes of the model that the step computes
+    std::vector<NodeId> origins;       // the same in Profile::operators
     std::vector<int> inputs, outputs;  // indices into Profile::values; -1: an absent optional input
     std::optional<double> operations, bytes;
     int64_t workspace = 0, workspace_offset = -1;  // bytes, and where they lie in the arena; -1: not told
@@ -88,6 +90,8 @@ struct MGE_API Profile {
     std::optional<ProfileMemory> memory;
     int64_t runs_total = 0;  // the latest of which are in `runs`
 
+    // Of the network as somebody wrote it, by number; empty where nothing tells it (MegEngine's).
+    std::vector<SourceNode> operators;
     std::vector<ProfileStep> steps;
     std::vector<int> order;  // of execution: indices into steps
     std::vector<ProfileValue> values;

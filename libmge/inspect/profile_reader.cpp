@@ -4,6 +4,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/graph/origins.h"
 #include "libmge/inspect/profile_json.h"
 
 namespace mge {
@@ -25,6 +26,8 @@ public:
         profile_.model = read_text(root_.at("model"), "model", budget_);
         read_host(root_.at("host"));
         if (auto memory = root_.find("memory")) read_memory(*memory);
+        if (auto operators = root_.find("operators"))
+            for (auto node : operators->items("operators")) read_operator(node);
         for (auto value : root_.at("values").items("values")) read_value(value);
         for (auto step : root_.at("steps").items("steps")) read_step(step);
         for (auto name : root_.at("threads").items("threads")) {
@@ -96,6 +99,12 @@ private:
             budget_.spend(sizeof(std::string));
             step.sources.push_back(read_text(source, "steps.sources", budget_));
         }
+        if (auto origins = json.find("origins"))
+            for (auto number : origins->items("steps.origins")) {
+                budget_.spend(2 * sizeof(NodeId));
+                step.origins.push_back(
+                    int(in_range(number, "steps.origins", 0, int64_t(profile_.operators.size()) - 1)));
+            }
         step.inputs = value_ids(json.at("inputs"), "steps.inputs");
         step.outputs = value_ids(json.at("outputs"), "steps.outputs");
         step.operations = count(json.at("operations"), "steps.operations");
@@ -107,6 +116,19 @@ private:
                                              std::numeric_limits<int64_t>::max() - step.workspace);
         profile_.order.push_back(int(profile_.steps.size()));
         profile_.steps.push_back(std::move(step));
+    }
+
+    void read_operator(JsonValue json) {
+        budget_.spend(2 * sizeof(SourceNode));
+        SourceNode node;
+        node.id = NodeId(profile_.operators.size());
+        node.op = read_text(json.at("op"), "operators.op", budget_);
+        node.name = read_text(json.at("name"), "operators.name", budget_);
+        node.outputs = int(in_range(json.at("outputs"), "operators.outputs", 1, 1 << 20));
+        auto kind = parse_kind(json.at("kind").text("operators.kind"));
+        if (!kind) refuse(text("has operators.kind that is no hexadecimal number"));
+        node.kind = *kind;
+        profile_.operators.push_back(std::move(node));
     }
 
     void read_run(JsonValue json) {

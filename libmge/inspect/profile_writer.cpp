@@ -3,6 +3,7 @@
 
 #include "libmge/base/file.h"
 #include "libmge/base/json_writer.h"
+#include "libmge/graph/origins.h"
 #include "libmge/inspect/profile.h"
 #include "libmge/inspect/profile_json.h"
 
@@ -17,12 +18,23 @@ void write_step(JsonWriter& json, const ProfileStep& step) {
         json.member("algorithm", step.algorithm);
         json.member("choice", step.choice);
         json.member("sources", step.sources);
+        if (!step.origins.empty()) json.member("origins", step.origins);
         json.member("inputs", step.inputs);
         json.member("outputs", step.outputs);
         json.member("operations", step.operations);
         json.member("bytes", step.bytes);
         json.member("workspace", step.workspace);
         if (step.workspace_offset >= 0) json.member("workspace_offset", step.workspace_offset);
+    });
+}
+
+void write_operator(JsonWriter& json, const SourceNode& node) {
+    json.line();
+    json.object([&] {
+        json.member("op", node.op);
+        json.member("name", node.name);
+        json.member("outputs", node.outputs);
+        json.member("kind", kind_text(node.kind));
     });
 }
 
@@ -90,6 +102,10 @@ void write_profile(const std::string& path, const Profile& profile) {
             json.member("model", profile.model);
             write_host(json, profile);
             if (profile.memory) write_memory(json, *profile.memory);
+            if (!profile.operators.empty()) {
+                json.key("operators");
+                json.list(profile.operators, [&](auto& node) { write_operator(json, node); });
+            }
             json.key("steps");
             json.list(profile.steps, [&](auto& step) { write_step(json, step); });
             json.key("values");

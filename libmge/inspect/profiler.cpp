@@ -68,7 +68,10 @@ ProfileStep step_of(const StepReport& report, size_t index) {
     step.type = report.op;
     step.algorithm = report.algorithm;
     step.choice = std::string(name_of(report.source));
-    for (auto& source : report.sources) step.sources.push_back(label(source));
+    for (auto& source : report.sources) {
+        step.sources.push_back(label(source));
+        step.origins.push_back(source.id);
+    }
     step.inputs = report.inputs;
     step.outputs = report.outputs;
     step.operations = report.footprint.operations;
@@ -116,6 +119,7 @@ Profile make_profile(const Program& program, const std::string& model,
     profile.memory =
         ProfileMemory{int64_t(memory.weights + memory.made_weights), int64_t(memory.packed_weights),
                       int64_t(memory.plan), int64_t(memory.plan_lower_bound), int64_t(memory.inputs_outputs)};
+    profile.operators = program.sources();
     for (auto& report : program.steps()) {
         profile.order.push_back(int(profile.steps.size()));
         profile.steps.push_back(step_of(report, profile.steps.size()));

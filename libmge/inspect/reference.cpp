@@ -6,6 +6,7 @@
 #include <set>
 
 #include "libmge/inspect/elements.h"
+#include "libmge/inspect/io_dump_origin.h"
 
 namespace mge {
 namespace {
@@ -33,25 +34,34 @@ private:
 
 class DumpReference final : public Reference {
 public:
-    explicit DumpReference(const std::string& path) : dump_(read_io_dump(path, false)) {
-        for (auto& record : dump_.records) by_name_[record.name] = &record;
+    DumpReference(const std::string& path, const std::vector<SourceNode>& operators)
+        : dump_(read_io_dump(path, false)) {
+        MatchedOperators matched(operators, operators_of(dump_));
+        for (auto& record : dump_.records) {
+            // A name that is made up of another graph's numbers may be that of another value here.
+            if (record.origin.values.empty()) by_key_[record.name] = &record;
+            for (auto& origin : record.origin.values)
+                if (NodeId number = matched.number(origin.node); number >= 0)
+                    by_key_[origin_key({number, origin.output})] = &record;
+        }
     }
 
-    bool has(const std::string& key) const override { return by_name_.contains(key); }
+    bool has(const std::string& key) const override { return by_key_.contains(key); }
+    std::string name(const std::string& key) const override { return by_key_.at(key)->name; }
     std::optional<Comparison> compare(const std::string& key, const Tensor& got,
                                       const Tolerance& tolerance) override {
         if (!has(key)) return std::nullopt;
-        if (dump_.is_text) return compare_with_text(got, *by_name_.at(key), tolerance);
+        if (dump_.is_text) return compare_with_text(got, *by_key_.at(key), tolerance);
         return compare_tensors(got, load(key), tolerance);
     }
     Tensor load(const std::string& key) override {
         if (!has(key) || dump_.is_text) return {};
-        return read_binary_record(by_name_.at(key)->path).value;
+        return read_binary_record(by_key_.at(key)->path).value;
     }
 
 private:
     IoDump dump_;
-    std::map<std::string, const DumpRecord*> by_name_;
+    std::map<std::string, const DumpRecord*> by_key_;
 };
 
 class WalkReference final : public Reference {
@@ -105,8 +115,8 @@ std::unique_ptr<Reference> stored_reference(std::vector<std::string> names,
     return std::make_unique<StoredReference>(std::move(names), std::move(read));
 }
 
-std::unique_ptr<Reference> dump_reference(const std::string& path) {
-    return std::make_unique<DumpReference>(path);
+std::unique_ptr<Reference> dump_reference(const std::string& path, const std::vector<SourceNode>& operators) {
+    return std::make_unique<DumpReference>(path, operators);
 }
 
 std::unique_ptr<Reference> walk_reference(std::unique_ptr<LayerWalk> walk, ValueKeys keys,

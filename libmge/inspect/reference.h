@@ -20,6 +20,8 @@ class MGE_API Reference {
 public:
     virtual ~Reference() = default;
     virtual bool has(const std::string& key) const = 0;
+    // What the value is called there.
+    virtual std::string name(const std::string& key) const { return key; }
     // Nullopt when there is no such value (any more). `got` is plain.
     virtual std::optional<Comparison> compare(const std::string& key, const Tensor& got,
                                               const Tolerance& tolerance) = 0;
@@ -33,8 +35,10 @@ public:
 MGE_API std::unique_ptr<Reference> stored_reference(std::vector<std::string> names,
                                                     std::function<Tensor(const std::string&)> read);
 // An io dump; values of a binary one are read when they are asked for, a text one tells their first elements
-// and figures.
-MGE_API std::unique_ptr<Reference> dump_reference(const std::string& path);
+// and figures. Values that say where they come from are known by that, in the numbers of `operators` (those
+// of the asking graph's source), all others by name.
+MGE_API std::unique_ptr<Reference> dump_reference(const std::string& path,
+                                                  const std::vector<SourceNode>& operators);
 
 // Another walk, which advances as far as it is asked to. `last_use`: by key, the step of the asking walk that
 // wants the value for the last time; no other values are kept.

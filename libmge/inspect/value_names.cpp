@@ -69,7 +69,9 @@ std::vector<std::string> value_labels(const Program& program) {
     return labels;
 }
 
-ValueKeys keys_by_name(const Graph& graph) {
+std::string origin_key(const ValueOrigin& origin) { return text('#', origin.node, ':', origin.output); }
+
+ValueKeys keys_for_files(const Graph& graph) {
     // Several nodes may have come from one operator of another engine's file: its name is that of the value
     // that bears it.
     std::set<std::string> borne;
@@ -78,9 +80,11 @@ ValueKeys keys_by_name(const Graph& graph) {
         auto& value = graph.value(id);
         if (value.producer < 0)
             return value.name.empty() ? std::vector<std::string>{} : std::vector{value.name};
-        std::vector keys{value_label(graph, id)};
-        for (auto& other : other_labels(graph, id)) keys.push_back(std::move(other));
-        std::erase_if(keys, [&](auto& key) { return key != value.name && borne.contains(key); });
+        std::vector names{value_label(graph, id)}, keys = std::vector<std::string>();
+        for (auto& other : other_labels(graph, id)) names.push_back(std::move(other));
+        std::erase_if(names, [&](auto& name) { return name != value.name && borne.contains(name); });
+        for (auto& origin : value.origins) keys.push_back(origin_key(origin));
+        keys.insert(keys.end(), names.begin(), names.end());
         return keys;
     });
 }
@@ -96,7 +100,7 @@ ValueKeys keys_by_origin(const Graph& graph, const std::vector<NodeId>& numbers,
         if (value.is_input) keys.push_back(text("input ", number_of_input[size_t(id)]));
         for (auto& origin : value.origins)
             if (NodeId number = numbers.at(size_t(origin.node)); number >= 0)
-                keys.push_back(text('#', number, ':', origin.output));
+                keys.push_back(origin_key({number, origin.output}));
         return keys;
     });
 }

@@ -23,8 +23,9 @@ MGE_API std::vector<std::string> value_labels(const Program& program);
 // first; none when nothing tells what it is. A value that only lies otherwise, or is rounded, has the keys of
 // the one it was made from.
 using ValueKeys = std::vector<std::vector<std::string>>;
-// By name, which files have.
-MGE_API ValueKeys keys_by_name(const Graph& graph);
+// By place in the source graph, and by name: for files, which have one or the other.
+MGE_API ValueKeys keys_for_files(const Graph& graph);
+MGE_API std::string origin_key(const ValueOrigin& origin);
 // By place in the source graph.
 MGE_API ValueKeys keys_by_origin(const Graph& graph);
 // The same for a graph of another source, in the numbers of this one: `numbers` by number there; −1 has none.

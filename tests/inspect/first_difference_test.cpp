@@ -171,7 +171,7 @@ TEST(FirstDifference, ComparesByNameWithStoredValues) {
     auto check = [&] {
         LayerWalk walk(graph, {}, inputs);
         auto reference = stored_reference(names, read);
-        return find_first_difference(walk, *reference, keys_by_name(walk.graph()), {});
+        return find_first_difference(walk, *reference, keys_for_files(walk.graph()), {});
     };
     FirstDifference same = check();
     EXPECT_FALSE(same.first);

@@ -158,6 +158,59 @@ TEST_F(IoDumpFiles, TextReadsBack) {
     EXPECT_NEAR(product.rms, std::sqrt(57.0 / 4), 0.01);
 }
 
+TEST_F(IoDumpFiles, WhereValuesComeFromReadsBack) {
+    Sample sample;
+    auto sink = binary_dump(folder_.string());
+    sample.dump(*sink);
+    std::ofstream file(path("dump.txt"));
+    auto texts = text_dump(file);
+    sample.dump(*texts);
+    file.close();
+    std::filesystem::create_directory(folder_ / "text");
+    std::filesystem::rename(path("dump.txt"), folder_ / "text/dump.txt");
+    for (auto& dump : {read_io_dump(folder_.string()), read_io_dump(path("text/dump.txt"))}) {
+        auto relu = std::ranges::find(dump.records, "relu#1", &DumpRecord::name);
+        ASSERT_NE(relu, dump.records.end());
+        EXPECT_THAT(relu->origin.values, ElementsAre(ValueOrigin{1, 0}));
+        EXPECT_THAT(relu->origin.operators, ElementsAre(sample.program->sources()[1]));
+        auto* x = dump.find("x");
+        ASSERT_TRUE(x);
+        EXPECT_TRUE(x->origin.values.empty());
+    }
+}
+
+TEST_F(IoDumpFiles, AnyNameOfAnOperatorReadsBack) {
+    DumpedValue value;
+    value.self.id = 3;
+    float zero = 0;
+    value.value = tensor_from_host({DType::f32, {1}, {}}, &zero);
+    value.self.spec = value.value.spec();
+    value.origin.values = {{7, 2}, {9, 0}};
+    value.origin.operators = {{7, "split", "a/b;c,d {id:3, \\x from=\n", 3, 0xfedcba9876543210},
+                              {9, "relu", "", 1, 0}};
+    binary_dump(folder_.string())->write(value);
+    auto record = read_binary_record(path("000003"));
+    EXPECT_EQ(record.origin.values, value.origin.values);
+    EXPECT_EQ(record.origin.operators, value.origin.operators);
+    EXPECT_TRUE(record.inputs.empty());
+}
+
+TEST_F(IoDumpFiles, ADamagedOriginIsAModelError) {
+    Sample sample(0);
+    std::ostringstream stream;
+    auto sink = text_dump(stream);
+    sample.dump(*sink);
+    for (std::string damage : {"x", "1:", "-1:0", "1:0;relu", "0:0;0/relu/0/1/", "0:0;0/relu/1/g/",
+                               "0:0;0//1/1/", "0:0;0/relu/1/1/\\x4", "99999999999:0"}) {
+        std::string dump = stream.str();
+        size_t at = dump.find(" from: "), end = dump.find('\n', at);
+        ASSERT_NE(at, std::string::npos);
+        dump.replace(at + 7, end - at - 7, damage);
+        std::ofstream(path("dump.txt")) << dump;
+        EXPECT_THROW(read_io_dump(path("dump.txt")), ModelError) << damage;
+    }
+}
+
 TEST_F(IoDumpFiles, EachRunDumpsAnew) {
     Sample sample;
     std::ostringstream stream;

@@ -209,6 +209,132 @@ def test_io_dumps_name_the_same_layers(run_tool, dump, optimised, tmp_path):
     assert f"compared {found['compared']} of {found['comparable']} values" in ran.out
 
 
+def layers(changes):
+    """What both profiles have, as {name: (steps before, after)}."""
+    return {
+        c["name"]: (c["count_before"], c["count_after"])
+        for c in changes
+        if c["before_s"] is not None and c["after_s"] is not None
+    }
+
+
+def test_profiles_of_one_network_are_compared_layer_by_layer(run_tool, dump, optimised, tmp_path):
+    """Fused or not, with a dropout more or not: a layer is the same one."""
+    plain, learning = dump(), dump(training=True, dropped=True)
+    runs = {
+        "plain": (plain, "--graph-opt-level", "0"),
+        "optimised": (optimised(plain),),
+        "learning": (learning, "--graph-opt-level", "0"),
+    }
+    for name, flags in runs.items():
+        profile = ("--profile", tmp_path / f"{name}.json")
+        assert run_tool("load_and_run", *flags, *SHORT, *profile).code == OK
+
+    def changes(before, after):
+        files = (tmp_path / f"{name}.json" for name in (before, after))
+        ran = run_tool("mge-profile", "diff", *files, "--top", "0")
+        assert ran.code == OK, ran.err
+        return ran
+
+    ran = changes("plain", "optimised")
+    found = layers(ran.result["changes"])
+    assert {c["type"] for c in ran.result["changes"] if c["name"] not in found} <= {"reorder"}
+    assert found["conv2d#3+batch_norm#4+add#5+relu#6"] == (4, 1)
+    assert "4 -> 1" in ran.out and "conv2d+batch_norm+add+relu" in ran.out
+    total = sum(c["before_s"] or 0 for c in ran.result["changes"])
+    assert total == pytest.approx(ran.result["total_before_s"])
+    found = layers(changes("optimised", "plain").result["changes"])
+    assert found["conv2d#3+batch_norm#4+add#5+relu#6"] == (1, 4)
+    # The dropout lies between: operators behind it have other numbers there.
+    ran = changes("optimised", "learning")
+    found = layers(ran.result["changes"])
+    assert found["conv2d#0+batch_norm#1+relu#2"] == (1, 3)
+    assert {"avg_pool2d#10", "y"} <= found.keys()
+    alone = {c["type"] for c in ran.result["changes"] if c["name"] not in found}
+    assert alone - {"reorder"} == {"dropout"}
+
+
+@pytest.fixture
+def same_data(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.RandomState(1).rand(6, 3, 8, 8).astype("float32"))
+    return ("--input", f"data:{tmp_path / 'x.npy'}")
+
+
+@pytest.fixture
+def io_dumps(run_tool, tmp_path, same_data):
+    """io_dumps(name, *flags): dumps of all values, a text and a folder."""
+
+    def write(name, *flags):
+        folder, file = tmp_path / name, tmp_path / f"{name}.txt"
+        folder.mkdir()
+        dumps = ("--io-dump", file, "--bin-io-dump", folder)
+        ran = run_tool("load_and_run", *flags, *SHORT, *same_data, *dumps)
+        assert ran.code == OK, ran.err
+        return file, folder
+
+    return write
+
+
+def test_io_dumps_of_one_network_are_compared_layer_by_layer(run_tool, dump, optimised, io_dumps):
+    plain = io_dumps("plain", dump(), "--graph-opt-level", "0")
+    fused = io_dumps("fused", optimised(dump()))
+    for a, b in zip(plain, fused, strict=True):
+        ran = run_tool("mge-dump", "iodiff", a, b)
+        assert ran.code == OK, ran.out
+        # Whatever the optimised model computes is a value of the other, too.
+        assert [name for name in ran.result["only_in_b"] if not name.startswith("reorder")] == []
+        assert ran.result["compared"] >= 7
+        assert {"conv2d#3", "batch_norm#4:o0", "add#5"} <= set(ran.result["only_in_a"])
+
+
+def test_io_dumps_tell_the_operator_that_was_changed(run_tool, dump, optimised, io_dumps):
+    planted = io_dumps("planted", dump(planted=1), "--graph-opt-level", "0")
+    fused = io_dumps("fused", optimised(dump()))
+    for a, b in zip(planted, fused, strict=True):
+        ran = run_tool("mge-dump", "iodiff", a, b)
+        assert ran.code == ACCURACY, ran.out
+        (root,) = ran.result["roots"]
+        assert root["value"] == "relu#6"
+        assert root["not_compared"] == ["add#5", "batch_norm#4", "conv2d#3"]
+        assert "or what was not compared before it: add#5" in ran.out
+        (root,) = run_tool("mge-dump", "iodiff", b, a).result["roots"]
+        assert root["value"] == "relu#6" and root["not_compared"] == []
+
+
+def test_io_dumps_match_behind_a_dropout(run_tool, dump, optimised, io_dumps):
+    learning = io_dumps("learning", dump(training=True, dropped=True), "--graph-opt-level", "0")
+    fused = io_dumps("fused", optimised(dump()))
+    plain = io_dumps("plain", dump(), "--graph-opt-level", "0")
+    for flags in ((), ("--match", "origin")):
+        for a, b in zip(learning, fused, strict=True):
+            ran = run_tool("mge-dump", "iodiff", a, b, "-e", "1e9", *flags)
+            assert ran.code == OK, ran.out
+            assert ran.result["compared"] >= 7
+            assert "relu#6" not in ran.result["only_in_a"] + ran.result["only_in_b"]
+            assert "y" not in ran.result["only_in_a"] + ran.result["only_in_b"]
+    # The statistics of the batch are not those of all batches.
+    for a, b in zip(learning, plain, strict=True):
+        ran = run_tool("mge-dump", "iodiff", a, b)
+        assert ran.code == ACCURACY
+        assert ran.result["roots"][0]["operator"] == "batch_norm#1"
+        assert ran.result["roots"][0]["not_compared"] == []
+
+
+def test_an_io_dump_is_a_reference_for_another_form_of_the_network(
+    run_tool, dump, optimised, io_dumps, same_data
+):
+    """Behind the dropout the numbers are others: none of them is taken for a name."""
+    learning = io_dumps("learning", dump(training=True, dropped=True), "--graph-opt-level", "0")
+    for there in learning:
+        for flags in (("--first-diff",), ()):
+            ran = run_tool(
+                "load_and_run", optimised(dump()), *same_data, *SHORT,
+                "--compare", there, "--atol", 1e9, *flags,
+            )  # fmt: skip
+            assert ran.code == OK, ran.err
+            assert ran.result["first_diff" if flags else "compare"]["compared"] >= 5
+
+
 def test_one_name_for_a_step_in_every_tool(run_tool, dump, optimised, tmp_path):
     model = dump()
     names = []

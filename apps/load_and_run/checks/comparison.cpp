@@ -59,9 +59,9 @@ public:
     Tensor array(const std::string& name) const {
         return content_ ? cli::read_npz_array(*content_, path_, name) : cli::read_npz_array(path_, name);
     }
-    // It has to live as long.
-    std::unique_ptr<Reference> values() const {
-        if (kind_ == Kind::dump) return dump_reference(path_);
+    // For one who calls operators by their numbers in `operators`. It has to live as long.
+    std::unique_ptr<Reference> values(const std::vector<SourceNode>& operators) const {
+        if (kind_ == Kind::dump) return dump_reference(path_, operators);
         return stored_reference(names(), [this](const std::string& name) { return array(name); });
     }
 
@@ -160,23 +160,31 @@ public:
     void finish(Context& context) {
         for (auto& port : program_->outputs()) compare(port.value, context);
     }
+    // What was compared, by the names there and here.
     const std::set<std::string>& seen() const { return seen_; }
+    const std::set<std::string>& seen_here() const { return seen_here_; }
 
 private:
     void compare(ValueId id, Context& context) {
-        compare(id, labels_[size_t(id)], context);
-        for (auto& other : program_->values()[size_t(id)].other_names) compare(id, other, context);
+        auto& value = program_->values()[size_t(id)];
+        for (auto& origin : value.origins) compare(id, origin_key(origin), labels_[size_t(id)], context);
+        compare_name(id, labels_[size_t(id)], context);
+        for (auto& other : value.other_names) compare_name(id, other, context);
     }
-    void compare(ValueId id, const std::string& name, Context& context) {
+    void compare_name(ValueId id, const std::string& name, Context& context) {
         // Several operators may have come from one of another engine's file, with its name: the output bears
         // it.
         if (auto port = ports_.find(name); port != ports_.end() && port->second != id) return;
-        if (seen_.contains(name) || !reference_.has(name)) return;
+        compare(id, name, name, context);
+    }
+    void compare(ValueId id, const std::string& key, const std::string& name, Context& context) {
+        if (!reference_.has(key) || seen_.contains(reference_.name(key))) return;
         Tensor value = context.value(id);
         if (!value) return;
-        seen_.insert(name);
+        seen_.insert(reference_.name(key));
+        seen_here_.insert(name);
         Tensor plain = to_plain(value);
-        if (auto comparison = reference_.compare(name, plain, run_.tolerance))
+        if (auto comparison = reference_.compare(key, plain, run_.tolerance))
             run_.values.push_back({name, plain.spec(), *comparison});
     }
 
@@ -185,7 +193,7 @@ private:
     ComparedRun& run_;
     std::vector<std::string> labels_;
     std::map<std::string, ValueId> ports_;
-    std::set<std::string> seen_;
+    std::set<std::string> seen_, seen_here_;
 };
 
 // numpy.savez without names calls its arrays arr_0, arr_1, …: as many as there are outputs are the outputs.
@@ -208,7 +216,7 @@ void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const 
         run.comparable = names.size();
         return;
     }
-    auto reference = file.values();
+    auto reference = file.values(program->sources());
     CompareObserver observer(program, *reference, run);
     context.observe(&observer);
     context.run();
@@ -218,7 +226,7 @@ void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const 
         if (!observer.seen().contains(name)) run.only_in_reference.push_back(name);
     run.comparable = std::set(names.begin(), names.end()).size();
     for (auto& port : program->outputs())
-        if (!observer.seen().contains(port.name)) run.only_here.push_back(port.name);
+        if (!observer.seen_here().contains(port.name)) run.only_here.push_back(port.name);
 }
 
 void compare_with_outputs(const OtherModel& other, const std::shared_ptr<const Program>& program,
@@ -379,8 +387,9 @@ WalkedDifference walk_to_first_difference(const CheckOptions& checks, const Subj
         walked.result = walk_with_model(checks, subject, file, graph);
     } else {
         LayerWalk walk(graph, subject.options, subject.inputs);
-        auto reference = file.values();
-        walked.result = find_first_difference(walk, *reference, keys_by_name(walk.graph()), walked.tolerance);
+        auto reference = file.values(*walk.graph().source_nodes());
+        walked.result =
+            find_first_difference(walk, *reference, keys_for_files(walk.graph()), walked.tolerance);
     }
     if (walked.result.compared == 0)
         throw_user("--first-diff",
