@@ -13,6 +13,8 @@
 #include "apps/dump/graph_picture.h"
 #include "apps/dump/written.h"
 #include "libmge/base/file.h"
+#include "libmge/graph/origins.h"
+#include "libmge/inspect/value_names.h"
 
 namespace mge::dump {
 namespace {
@@ -34,7 +36,7 @@ std::string format_of(const Options& options) {
 }
 
 std::string render(const Graph& graph, const std::string& format, const PictureOptions& options) {
-    if (format == "text") return to_text(graph);
+    if (format == "text") return to_text(name_values(graph));
     if (format == "json") return to_json(graph);
     std::string dot = dot_text(graph, options);
     return format == "svg" ? svg_from_dot(dot) : dot;
@@ -50,6 +52,7 @@ std::string title(const Options& options, const Graph& graph) {
 
 int run(Options options, const cli::Invocation& invocation) {
     Model model = options.input.read();
+    note_origins(model.graph);
     options.picture.title = title(options, model.graph);
     std::string format = format_of(options), data = render(model.graph, format, options.picture);
     cli::write_output(invocation, options.output, [&](std::ostream& stream) { stream << data; });

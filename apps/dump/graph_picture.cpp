@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <set>
 
 #include "apps/dump/written.h"
+#include "libmge/graph/origins.h"
 
 extern char** environ;
 
@@ -55,6 +57,24 @@ std::string html(std::string_view text) {
             result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
         else
             result += uint8_t(c) < 0x20 ? ' ' : c;
+    }
+    return result;
+}
+
+// The name of a fused operator is long: a line for each of its parts that would not fit behind the last.
+std::string broken(std::string_view name) {
+    constexpr size_t width = 28;
+    std::string result;
+    size_t column = 0;
+    while (!name.empty()) {
+        size_t end = std::min(name.find('+'), name.size() - 1) + 1;
+        if (column > 0 && column + end > width) {
+            result += '\n';
+            column = 0;
+        }
+        result += name.substr(0, end);
+        column += end;
+        name.remove_prefix(end);
     }
     return result;
 }
@@ -127,11 +147,17 @@ private:
         std::vector<std::string> names = value_names(graph_);
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
             auto& node = graph_.node(NodeId(i));
-            bool is_named = node.name == options_.around;
+            bool is_named = is_called(node, options_.around);
             for (auto* ids : {&node.inputs, &node.outputs})
                 for (ValueId id : *ids) is_named |= id != no_value && names[size_t(id)] == options_.around;
             if (is_named) nodes_.insert(NodeId(i));
         }
+    }
+    // By its whole name, or that of one of the operators whose work it does.
+    bool is_called(const Node& node, const std::string& name) const {
+        if (node.name == name || node_label(graph_, node) == name) return true;
+        return std::ranges::any_of(
+            node.origins, [&](NodeId id) { return label(graph_.source_nodes()->at(size_t(id))) == name; });
     }
     void add_neighbours() {
         std::set<ValueId> touched;
@@ -147,8 +173,9 @@ private:
 
     void draw_node(NodeId id) {
         auto& node = graph_.node(id);
-        std::string label(node.op->name);
-        if (!node.name.empty() && node.name != label) label += "\n" + node.name;
+        std::string label(node.op->name), name = node_label(graph_, node);
+        bool tells_type = name.starts_with(label + "#") && name.find('+') == name.npos;
+        label = tells_type || name == label ? name : label + "\n" + broken(name);
         if (options_.params)
             if (std::string params = params_text(node.op->fields, node.params.get()); !params.empty())
                 label += "\n" + params;

@@ -15,6 +15,7 @@ struct PictureOptions {
 
 // The graph in Graphviz's language: a box per operator, coloured by its kind, arrows with dtype and shape,
 // a title and what the colours mean. Weights stand beside the operator that reads them.
+// The graph has to know where its operators come from (note_origins): they are called as in every tool.
 // UserError when nothing is called `around`.
 std::string dot_text(const Graph& graph, const PictureOptions& options);
 

@@ -5,6 +5,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/base/utf8.h"
 #include "libmge/graph/graph.h"
+#include "libmge/graph/origins.h"
 
 namespace mge {
 namespace {
@@ -14,6 +15,11 @@ std::string value_name(const Graph& graph, ValueId id) {
     auto& value = graph.value(id);
     std::string name = text(value.is_constant() ? "c" : value.is_input ? "in" : "v", id);
     return value.name.empty() ? name : name + ":" + printable(value.name);
+}
+
+// As every tool calls the operator, once the graph knows where it comes from.
+std::string node_name(const Graph& graph, const Node& node) {
+    return graph.source_nodes() ? node_label(graph, node) : node.name;
 }
 
 std::string quoted(std::string_view raw) {
@@ -75,14 +81,14 @@ std::string json_value(const Graph& graph, ValueId id) {
                 ", \"layout\": ", quoted(value.spec.layout.name()), "}");
 }
 
-std::string json_node(const Node& node) {
+std::string json_node(const Graph& graph, const Node& node) {
     auto params = save_params(node.op->fields, node.params.get());
     std::string fields;
     for (auto& [name, value] : params)
         fields += text(fields.empty() ? "" : ", ", quoted(name), ": ", std::visit(JsonParam{}, value));
     return text("{\"op\": ", quoted(node.op->name), ", \"name\": ", quoted(node.name), ", \"params\": {",
                 fields, "}, \"inputs\": ", json_ids(node.inputs), ", \"outputs\": ", json_ids(node.outputs),
-                "}");
+                ", \"label\": ", quoted(node_name(graph, node)), "}");
 }
 
 }  // namespace
@@ -100,9 +106,9 @@ std::string to_text(const Graph& graph) {
         for (ValueId id : node.outputs)
             outputs += text(outputs.empty() ? "" : ", ", value_name(graph, id), ' ', graph.value(id).spec);
         for (ValueId id : node.inputs) inputs += text(inputs.empty() ? "" : ", ", value_name(graph, id));
-        std::string params = params_text(node.op->fields, node.params.get());
+        std::string params = params_text(node.op->fields, node.params.get()), name = node_name(graph, node);
         result += text(outputs, " = ", node.op->name, '(', inputs, params.empty() ? "" : "; ", params, ')',
-                       node.name.empty() ? "" : " " + quoted(node.name), '\n');
+                       name.empty() ? "" : " " + quoted(name), '\n');
     }
     for (ValueId id : graph.outputs()) result += text("output ", value_name(graph, id), '\n');
     return result;
@@ -112,7 +118,7 @@ std::string to_json(const Graph& graph) {
     std::string values, nodes;
     for (size_t i = 0; i < graph.values().size(); ++i)
         values += text(i ? ",\n    " : "", json_value(graph, ValueId(i)));
-    for (auto& node : graph.nodes()) nodes += text(nodes.empty() ? "" : ",\n    ", json_node(node));
+    for (auto& node : graph.nodes()) nodes += text(nodes.empty() ? "" : ",\n    ", json_node(graph, node));
     return text("{\n  \"inputs\": ", json_ids(graph.inputs()),
                 ",\n  \"outputs\": ", json_ids(graph.outputs()), ",\n  \"values\": [\n    ", values,
                 "],\n  \"nodes\": [\n    ", nodes, "]\n}\n");
@@ -132,9 +138,9 @@ std::string to_dot(const Graph& graph) {
     }
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         auto& node = graph.node(NodeId(i));
+        std::string name = node_name(graph, node);
         result +=
-            text("  n", i, " [label=", quoted(text(node.op->name, node.name.empty() ? "" : " " + node.name)),
-                 "];\n");
+            text("  n", i, " [label=", quoted(text(node.op->name, name.empty() ? "" : " " + name)), "];\n");
         for (ValueId id : node.inputs)
             if (id != no_value)
                 result += text("  ", source(id), " -> n", i, " [label=", quoted(text(graph.value(id).spec)),

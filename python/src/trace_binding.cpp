@@ -16,6 +16,7 @@
 
 #include "libmge/base/hash.h"
 #include "libmge/eager/trace.h"
+#include "libmge/inspect/value_names.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
@@ -238,7 +239,7 @@ void add_model(nb::module_& module) {
             "output_names",
             [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.outputs()); })
         .def_prop_ro("metadata", [](const LoadedModel& m) { return m.model().metadata; })
-        .def_prop_ro("text", [](const LoadedModel& m) { return to_text(m.model().graph); })
+        .def_prop_ro("text", [](const LoadedModel& m) { return to_text(name_values(m.model().graph)); })
         .def("run", &run_model, nb::arg("inputs"),
              "The outputs for a list of Tensors, of any shapes that fit.")
         .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"))

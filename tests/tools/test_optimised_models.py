@@ -3,6 +3,7 @@
 
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -348,6 +349,40 @@ def test_one_name_for_a_step_in_every_tool(run_tool, dump, optimised, tmp_path):
         assert [s["name"] for s in steps] == names[-1]
     assert names[0] == names[1]
     assert "conv2d#3+batch_norm#4+add#5+relu#6" in names[0]
+
+
+def test_one_name_for_an_operator_in_texts_and_pictures(run_tool, dump, optimised):
+    for model in (dump(), optimised(dump())):
+        names = [row["name"] for row in run_tool("mge-dump", "info", model).result["operators"]]
+
+        def graph(*flags, model=model):
+            ran = run_tool("mge-dump", "graph", model, *flags)
+            assert ran.code == OK, ran.err
+            return ran.out
+
+        text = graph("--format", "text")
+        assert [line.split('"')[-2] for line in text.splitlines() if '"' in line] == names
+        nodes = json.loads(graph("--format", "json"))["nodes"]
+        assert [node["label"] for node in nodes] == names
+        drawn = graph().replace("+\\n", "+")
+        for name in names:
+            assert re.search(rf'label="(\w+\\n)?{re.escape(name)}"', drawn), name
+            assert graph("--around", name, "--depth", 0).count("fillcolor") >= 1
+        # A part of what was fused is found, too.
+        near = graph("--around", "batch_norm#4", "--depth", 0).replace("+\\n", "+")
+        assert next(name for name in names if "batch_norm#4" in name) in near
+        assert "conv2d#0" not in near
+    assert "conv2d#3+batch_norm#4+add#5+relu#6" in names
+
+
+def test_values_have_the_names_of_dumps_in_a_text(run_tool, dump, io_dumps):
+    text = run_tool("mge-dump", "graph", dump(), "--format", "text").out
+    file, _ = io_dumps("plain", dump(), "--graph-opt-level", "0")
+    computed = re.findall(r"name=(\S+#\d+\S*) layout", file.read_text())
+    computed = [name for name in computed if not name.startswith("constant#")]
+    assert {"batch_norm#4:o0", "add#5"} <= set(computed)
+    for name in computed:
+        assert f":{name} float32" in text
 
 
 def test_what_cannot_be_compared_is_refused_before_the_runs(run_tool, dump, small_model):
