@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/json_number.h"
 #include "libmge/base/error.h"
 
 namespace mge::cli {
@@ -100,9 +101,9 @@ std::optional<StoredOptions> stored_options(const Model& model) {
             throw ModelError("the options in the model are of another version");
         StoredOptions stored;
         auto& o = stored.options;
-        o.level = json.at("level").get<int>();
+        o.level = whole_number<int>(json.at("level"));
         o.layout = json.at("layout").get<std::string>();
-        if (json.contains("jit")) o.graph_opt.jit = json["jit"].get<int>();
+        if (json.contains("jit")) o.graph_opt.jit = whole_number<int>(json["jit"]);
         for (auto& s : jit_switches)
             if (json.contains(s.name)) o.graph_opt.jit_config.*s.member = json[s.name].get<bool>();
         for (auto& s : switches)
@@ -110,7 +111,7 @@ std::optional<StoredOptions> stored_options(const Model& model) {
         for (auto& p : precisions)
             if (json.contains(p.name)) o.graph_opt.*p.member = json[p.name].get<bool>();
         stored.inputs = json.at("inputs").get<std::string>();
-        stored.threads = json.at("threads").get<int>();
+        stored.threads = whole_number<int>(json.at("threads"));
         stored.algorithms = json.at("algorithms").get<std::vector<std::string>>();
         return stored;
     } catch (const Json::exception&) {

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/json_number.h"
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/fastrun_cache/commands.h"
@@ -60,11 +61,11 @@ CacheRow row_of(const cli::Json& j) {
     j.at("problem").get_to(row.problem);
     j.at("algorithm").get_to(row.measured.name);
     j.at("milliseconds").get_to(row.measured.milliseconds);
-    j.at("measured_at").get_to(row.measured_at);
-    row.measured.workspace = size_t(j.at("workspace").get<int64_t>());
+    row.measured_at = cli::whole_number<int64_t>(j.at("measured_at"));
+    row.measured.workspace = size_t(cli::whole_number<int64_t>(j.at("workspace")));
     row.measured.attributes = attributes_of(j.at("attributes"));
     // Earlier versions did not know what else ran beside a measurement.
-    row.measured.doubts = j.value("doubts", 1);
+    row.measured.doubts = j.contains("doubts") ? cli::whole_number<int>(j["doubts"]) : 1;
     return row;
 }
 

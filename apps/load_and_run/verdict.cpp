@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 
+#include "apps/cli/json_number.h"
 #include "apps/cli/table.h"
 #include "apps/cli/text_file.h"
 #include "apps/load_and_run/affinity.h"
@@ -117,7 +118,7 @@ Baseline read_baseline(const std::string& path) {
     Baseline result;
     try {
         result.command = report.at("command").get<std::vector<std::string>>();
-        result.threads = report.at("host").at("threads").get<int>();
+        result.threads = cli::whole_number<int>(report.at("host").at("threads"));
         result.cpu = text(report["host"].value("cpu", ""), ", ", report["host"].value("isa", ""));
         result.model = report.at("result").at("model").get<std::string>();
         for (auto& test : report.at("result").at("tests")) {

@@ -313,3 +313,35 @@ def test_names_in_csv_are_text(run_tool, tool_path, odd_model, tmp_path):
     assert run_tool("load_and_run", odd_model, "--iter", 1, "--profile", tmp_path / "p").code == 0
     ran = run_tool("mge-profile", "export", tmp_path / "p", "--csv", "-", json=False)
     assert ran.code == 0 and "\x1b" not in ran.out and "\x9b" not in ran.out
+
+
+# Too large for an int, for an int64, for a double's whole numbers, and no whole number.
+ODD_NUMBERS = [2**32 + 1, 2**63, 1e308, 1.5, -(2**40)]
+
+
+@pytest.mark.parametrize("number", ODD_NUMBERS)
+@pytest.mark.parametrize("name", ["threads", "level"])
+def test_numbers_of_a_plan_are_not_cut(run_tool, small_model, tmp_path, name, number):
+    plan = tmp_path / "plan.json"
+    assert run_tool("load_and_run", small_model, "--save-plan", plan).code == 0
+    content = json.loads(plan.read_text())
+    content["programs"][0][name] = number
+    plan.write_text(json.dumps(content))
+    done = run_tool("load_and_run", small_model, "--replay-plan", plan)
+    assert done.code == MODEL
+    assert "is not a readable plan" in done.err
+
+
+@pytest.mark.parametrize("number", [2**63, 1e308, 1.5])
+@pytest.mark.parametrize("name", ["measured_at", "workspace", "doubts"])
+def test_numbers_of_an_export_are_not_cut(run_tool, small_model, tmp_path, name, number):
+    cache, rows = tmp_path / "cache.sqlite", tmp_path / "rows.json"
+    flags = ("--fast-run", "--fast-run-algo-policy", cache)
+    assert run_tool("load_and_run", small_model, *flags).code == 0
+    assert run_tool("mge-fastrun-cache", "export", cache, rows).code == 0
+    content = json.loads(rows.read_text())
+    content["rows"][0][name] = number
+    rows.write_text(json.dumps(content))
+    done = run_tool("mge-fastrun-cache", "import", tmp_path / "other.sqlite", rows)
+    assert done.code == MODEL
+    assert "of another kind" in done.err

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/json_number.h"
 #include "apps/cli/table.h"
 #include "apps/cli/text_file.h"
 #include "libmge/base/error.h"
@@ -112,8 +113,8 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
                 entry.inputs += (entry.inputs.empty() ? "" : ", ") + input.at("spec").get<std::string>();
             entry.layout = p.at("layout").get<std::string>();
             for (auto& [name, is_on] : p.at("passes").items()) entry.passes[name] = is_on.get<bool>();
-            entry.level = p.at("level").get<int>();
-            entry.threads = p.at("threads").get<int>();
+            entry.level = cli::whole_number<int>(p.at("level"));
+            entry.threads = cli::whole_number<int>(p.at("threads"));
             auto name = p.at("precision").get<std::string>();
             auto it = std::find(std::begin(precisions), std::end(precisions), name);
             if (it == std::end(precisions)) throw ModelError(text("'", path, "': precision '", name, "'"));
