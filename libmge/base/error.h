@@ -77,10 +77,14 @@ public:
 };
 
 // std::ostringstream for want of memory ends its text somewhere and says nothing; this one throws
-// std::bad_alloc.
+// std::bad_alloc. And it writes numbers the same wherever a program runs: 1234.5, not "1.234,5" where the
+// program has asked for such a language (std::locale::global).
 class TextStream : public std::ostringstream {
 public:
-    TextStream() { exceptions(std::ios_base::badbit); }
+    TextStream() {
+        exceptions(std::ios_base::badbit);
+        imbue(std::locale::classic());
+    }
 };
 
 // text("axis ", 7, " of ", shape): everything that has operator<<, joined.

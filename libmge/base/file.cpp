@@ -395,6 +395,7 @@ void write_file_atomically(const std::string& path, const std::function<void(std
     NewFile file(path, readers, replace);
     DescriptorBuffer buffer(file.descriptor());
     std::ostream stream(&buffer);
+    stream.imbue(std::locale::classic());  // for those who read it elsewhere
     write(stream);
     stream.flush();
     if (!stream) {

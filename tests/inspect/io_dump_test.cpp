@@ -16,6 +16,7 @@
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump_run.h"
 #include "libmge/mge.h"
+#include "tests/base/comma_locale.h"
 #include "tests/harness/expect_error.h"
 #include "tests/new_folder.h"
 
@@ -156,6 +157,25 @@ TEST_F(IoDumpFiles, TextReadsBack) {
     EXPECT_THAT(product.inputs, ElementsAre(x.id, dump.records[1].id));
     EXPECT_THAT(product.head, ElementsAre(-4, -4, 3, 4));
     EXPECT_NEAR(product.rms, std::sqrt(57.0 / 4), 0.01);
+}
+
+TEST_F(IoDumpFiles, ATextIsTheSameInEveryLanguage) {
+    Sample sample(0);
+    auto written = [&] {
+        std::ostringstream stream;
+        auto sink = text_dump(stream);
+        sample.dump(*sink);
+        DumpedValue value;
+        value.self.id = value.self.owner_id = 12345;
+        value.value = sample.context->copy_output(1);
+        value.self.spec = value.value.spec();
+        sink->write(value);
+        return stream.str();
+    };
+    std::string before = written();
+    EXPECT_THAT(before, HasSubstr("var12345 "));
+    CommaLocale scope;
+    EXPECT_EQ(written(), before);
 }
 
 TEST_F(IoDumpFiles, WhereValuesComeFromReadsBack) {
