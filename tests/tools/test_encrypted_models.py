@@ -346,7 +346,7 @@ def readable_memory(process):
 @pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="the sanitizer's own memory is terabytes")
 def test_what_memory_holds_while_it_runs(files, tool_path):
     """Neither key nor file in dumps; the model's own pages are left out of them."""
-    command = [tool_path("load_and_run"), "sealed.mge", "--key-file", "key", "--duration", "8"]
+    command = [tool_path("load_and_run"), "sealed.mge", "--key-file", "key", "--duration", "3600"]
     running = subprocess.Popen(
         command, cwd=files, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -375,7 +375,8 @@ def wait_until_it_runs(process):
     import time
 
     ticks = os.sysconf("SC_CLK_TCK")
-    for _ in range(600):
+    deadline = time.monotonic() + 600
+    while process.poll() is None and time.monotonic() < deadline:
         used = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         if (int(used[11]) + int(used[12])) / ticks > 1:
             return
