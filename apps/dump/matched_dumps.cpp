@@ -30,9 +30,10 @@ std::vector<Keyed> keyed(const IoDump& dump, const KeysOf& keys, bool by_file) {
         if (int n = counts[key]++; n > 0) key += text(" (", n + 1, ")");
     };
     for (auto& record : dump.records) {
-        auto& each = result.emplace_back(&record, keys(record), by_file ? record.file : record.name);
+        Keyed each{&record, keys(record), by_file ? record.file : record.name};
         for (auto& key : each.keys) count(seen, key);
         count(seen_labels, each.label);
+        result.push_back(std::move(each));
     }
     return result;
 }
