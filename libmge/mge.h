@@ -5,7 +5,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/version.h"
 #include "libmge/compile/program.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/graph.h"
 #include "libmge/op/apply.h"

@@ -15,7 +15,7 @@ void throw_unfit(const char* option, double value, DType dtype) {
 
 Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option) {
     if (tensor.dtype() == dtype) return tensor;
-    Tensor result = empty_tensor({dtype, tensor.shape(), {}});
+    Tensor result = empty_tensor({dtype, tensor.shape(), {}}, host_device);
     dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         auto* elements = result.data<T>();
@@ -26,7 +26,7 @@ Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option) {
 }
 
 Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed, const char* option) {
-    Tensor result = empty_tensor(spec);
+    Tensor result = empty_tensor(spec, host_device);
     std::mt19937_64 generator(seed);
     dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;

@@ -33,7 +33,7 @@ void check_size(const std::string& label, size_t file_bytes, int64_t height, int
 }
 
 Tensor new_image(int64_t height, int64_t width, int channels) {
-    return empty_tensor({DType::u8, {1, height, width, channels}, {}});
+    return empty_tensor({DType::u8, {1, height, width, channels}, {}}, host_device);
 }
 
 Tensor decode_png(std::span<const std::byte> bytes, const std::string& label) {
@@ -123,7 +123,8 @@ private:
 
 Tensor with_channels(const Tensor& image, int channels) {
     if (image.shape()[3] == channels) return image;
-    Tensor result = empty_tensor({DType::u8, {1, image.shape()[1], image.shape()[2], channels}, {}});
+    Tensor result =
+        empty_tensor({DType::u8, {1, image.shape()[1], image.shape()[2], channels}, {}}, host_device);
     const auto* from = image.data<uint8_t>();
     auto* to = result.data<uint8_t>();
     for (int64_t i = 0, n = image.shape()[1] * image.shape()[2]; i < n; ++i) {
@@ -166,7 +167,7 @@ Tensor read_image(const std::string& path, Channels channels) {
 
 Tensor swap_red_and_blue(const Tensor& image) {
     if (image.shape()[3] != 3) return image;
-    Tensor result = empty_tensor(image.spec());
+    Tensor result = empty_tensor(image.spec(), host_device);
     const auto* from = image.data<uint8_t>();
     auto* to = result.data<uint8_t>();
     for (int64_t i = 0, n = image.spec().numel(); i < n; i += 3) {

@@ -114,8 +114,9 @@ private:
     }
 
     Tensor copy(const ElementType& type, const Shape& shape, size_t count) const {
-        if (type.bytes == size_of(type.dtype)) return tensor_from_host({type.dtype, shape, {}}, data_.data());
-        Tensor result = empty_tensor({type.dtype, shape, {}});
+        if (type.bytes == size_of(type.dtype))
+            return tensor_from_host({type.dtype, shape, {}}, data_.data(), host_device);
+        Tensor result = empty_tensor({type.dtype, shape, {}}, host_device);
         for (size_t i = 0; i < count; ++i) {
             if (type.dtype == DType::f32) {
                 double value;

@@ -361,7 +361,7 @@ Tensor transformed(const Tensor& data, const std::string& expression, DType dtyp
     array.values.reserve(size_t(data.spec().numel()));
     for_each_element(data, [&](int64_t, double value) { array.values.push_back(value); });
     Array result = Expression(expression, array).value();
-    Tensor tensor = empty_tensor({dtype, result.shape, {}});
+    Tensor tensor = empty_tensor({dtype, result.shape, {}}, host_device);
     dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         for (size_t i = 0; i < result.values.size(); ++i)

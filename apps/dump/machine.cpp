@@ -19,7 +19,7 @@
 #include "libmge/base/thread_team.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/cpu/library_versions.h"
+#include "libmge/device/cpu/library_versions.h"
 #include "libmge/kernel/fastrun_cache.h"
 
 namespace mge::dump {

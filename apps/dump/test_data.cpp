@@ -109,7 +109,7 @@ ImageLayout image_layout(const Value& input) {
 Tensor resized(const Tensor& image, int64_t height, int64_t width) {
     int64_t from_height = image.shape()[1], from_width = image.shape()[2], channels = image.shape()[3];
     if (from_height == height && from_width == width) return image;
-    Tensor result = empty_tensor({DType::u8, {1, height, width, channels}, {}});
+    Tensor result = empty_tensor({DType::u8, {1, height, width, channels}, {}}, host_device);
     auto source = [](int64_t i, int64_t to, int64_t from, int64_t& low, int64_t& high) {
         double at = (double(i) + 0.5) * double(from) / double(to) - 0.5;
         at = std::clamp(at, 0.0, double(from - 1));
@@ -143,7 +143,7 @@ Tensor arranged(const Tensor& image, const ImageLayout& layout) {
     Shape shape = layout.channels_first ? Shape{1, channels, height, width} : image.shape();
     Tensor result = image;
     if (layout.channels_first) {
-        result = empty_tensor({DType::u8, shape, {}});
+        result = empty_tensor({DType::u8, shape, {}}, host_device);
         const auto* in = image.data<uint8_t>();
         auto* out = result.data<uint8_t>();
         for (int64_t c = 0; c < channels; ++c)
@@ -171,7 +171,7 @@ Tensor repeated(const Tensor& tensor, int64_t times) {
     shape.push_back(times);
     checked_numel("--repeat", shape);
     spec.shape[0] *= times;
-    Tensor result = empty_tensor(spec);
+    Tensor result = empty_tensor(spec, host_device);
     size_t bytes = tensor.spec().bytes();
     for (int64_t i = 0; i < times && bytes; ++i)
         std::memcpy(static_cast<char*>(result.data()) + size_t(i) * bytes, tensor.data(), bytes);

@@ -77,7 +77,7 @@ private:
 
     // Whole numbers are rounded to, as MegEngine does.
     Tensor to_tensor(const TensorSpec& spec, const std::vector<double>& numbers) const {
-        Tensor result = empty_tensor(spec);
+        Tensor result = empty_tensor(spec, host_device);
         dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
             using T = typename decltype(type)::type;
             for (size_t i = 0; i < numbers.size(); ++i) {

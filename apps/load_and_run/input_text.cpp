@@ -110,7 +110,7 @@ Tensor parse_literal(const std::string& literal) {
     Shape shape;
     std::vector<double> numbers = LiteralParser(literal).parse(shape);
     bool is_real = literal.find_first_of(".eEnN") != std::string::npos;
-    Tensor result = empty_tensor({is_real ? DType::f32 : DType::i32, shape, {}});
+    Tensor result = empty_tensor({is_real ? DType::f32 : DType::i32, shape, {}}, host_device);
     for (size_t i = 0; i < numbers.size(); ++i) {
         if (is_real) {
             result.data<float>()[i] = cli::fit_number<float>(numbers[i], "--input");

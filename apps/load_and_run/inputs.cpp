@@ -59,7 +59,7 @@ Tensor fit_dtype(const Tensor& tensor, DType dtype, const std::string& name) {
 }
 
 Tensor shape_filled_with_ones(const std::string& braced, DType dtype) {
-    Tensor tensor = empty_tensor({dtype, parse_braced_shape(braced), {}});
+    Tensor tensor = empty_tensor({dtype, parse_braced_shape(braced), {}}, host_device);
     std::memset(tensor.data(), 1, tensor.spec().bytes());
     return tensor;
 }
@@ -109,7 +109,7 @@ Tensor repeated(const Tensor& tensor, int64_t batch, const std::string& name) {
     TensorSpec spec = cli::with_batch(tensor.spec(), batch, name, option);
     if (tensor.spec().bytes() == 0 && tensor.shape()[0] != batch)
         throw_user(option, text("the input '", name, "' is empty"), ErrorClass::value);
-    Tensor result = empty_tensor(spec);
+    Tensor result = empty_tensor(spec, host_device);
     size_t have = tensor.spec().bytes(), bytes = spec.bytes();
     for (size_t at = 0; at < bytes; at += have)
         std::memcpy(static_cast<char*>(result.data()) + at, tensor.data(), std::min(have, bytes - at));

@@ -56,7 +56,7 @@ public:
                 members_.push_back(
                     {named, named.algorithm->prepare({problem, named.candidate, constants_}), {}, {}});
         for (auto& member : members_) workspace_ = std::max(workspace_, member.prepared.workspace());
-        storage_.push_back(device(default_device()).allocate(workspace_));
+        storage_.push_back(queue_of(default_device()).allocate(workspace_));
         workspace_data_ = storage_.back()->data;
     }
 
@@ -101,7 +101,7 @@ private:
     }
     // 0.25 to 0.75, which no operator here finds special, in any floating dtype.
     void* fill(const TensorSpec& spec) {
-        storage_.push_back(device(default_device()).allocate(spec.bytes()));
+        storage_.push_back(queue_of(default_device()).allocate(spec.bytes()));
         void* data = storage_.back()->data;
         size_t n = spec.bytes() / size_of(spec.dtype);
         for (size_t i = 0; i < n; ++i) {

@@ -64,7 +64,7 @@ public:
         choice_ = select(find_kernels(op, default_device()), problem, {}, {});
         y_ = empty_tensor(outputs_[0]);
         out_ = y_.data();
-        workspace_ = device(default_device()).allocate(choice_.prepared.workspace());
+        workspace_ = queue_of(default_device()).allocate(choice_.prepared.workspace());
     }
     void run() {
         choice_.algorithm->run(choice_.prepared, {in_, {&out_, 1}, workspace_->data, default_threads()});

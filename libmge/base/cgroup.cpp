@@ -149,9 +149,24 @@ std::optional<double> memory_of(const std::string& folder, bool is_v2) {
     return bytes && *bytes >= 0 && *bytes < none ? bytes : std::nullopt;
 }
 
+// Pages of files that nobody has asked for lately count, too, until somebody needs them.
+double reclaimable_in(const std::string& folder, bool is_v2) {
+    std::string_view key = is_v2 ? "inactive_file" : "total_inactive_file";
+    std::ifstream file(folder + "/memory.stat");
+    for (std::string line; std::getline(file, line);)
+        if (auto words = split(line, ' '); words.size() == 2 && words[0] == key)
+            return number(words[1]).value_or(0);
+    return 0;
+}
+
+uint64_t used_memory_of(const std::string& folder, bool is_v2) {
+    auto used = number(words_in(folder + (is_v2 ? "/memory.current" : "/memory.usage_in_bytes"))[0]);
+    return uint64_t(std::max(used.value_or(0) - reclaimable_in(folder, is_v2), 0.0));
+}
+
 struct Limit {
     double value;
-    std::string group;
+    Group group;
 };
 
 std::optional<Limit> smallest(const std::string& root, std::string_view controller,
@@ -160,7 +175,7 @@ std::optional<Limit> smallest(const std::string& root, std::string_view controll
     for (auto& group : find_groups(root, controller))
         if (auto value = limit_of(root + group.folder, group.is_v2);
             value && (!result || *value < result->value))
-            result = {*value, group.folder};
+            result = {*value, group};
     return result;
 }
 
@@ -169,13 +184,15 @@ std::optional<Limit> smallest(const std::string& root, std::string_view controll
 std::optional<CpuQuota> cpu_quota(const std::string& root) {
     auto limit = smallest(root, "cpu", quota_of);
     if (!limit) return std::nullopt;
-    return CpuQuota{limit->value, limit->group};
+    return CpuQuota{limit->value, limit->group.folder};
 }
 
 std::optional<MemoryLimit> memory_limit_of_groups(const std::string& root) {
     auto limit = smallest(root, "memory", memory_of);
     if (!limit) return std::nullopt;
-    return MemoryLimit{uint64_t(limit->value), limit->group};
+    auto& group = limit->group;
+    return MemoryLimit{uint64_t(limit->value), used_memory_of(root + group.folder, group.is_v2),
+                       group.folder};
 }
 
 }  // namespace mge

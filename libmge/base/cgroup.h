@@ -20,6 +20,7 @@ MGE_API std::optional<CpuQuota> cpu_quota(const std::string& root = {});
 
 struct MemoryLimit {
     uint64_t bytes;
+    uint64_t used;  // by the group that sets it, without what the system can take back at once
     std::string group;
 };
 MGE_API std::optional<MemoryLimit> memory_limit_of_groups(const std::string& root = {});

@@ -172,6 +172,8 @@ uint64_t hash_param(const T& value) {
         return std::hash<T>{}(value);
     } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
         return uint64_t(value);
+    } else if constexpr (requires { value.hash(); }) {
+        return value.hash();
     } else {
         uint64_t seed = value.size();
         for (auto& element : value) seed = hash_mix(seed, hash_param(element));

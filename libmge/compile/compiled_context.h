@@ -28,6 +28,7 @@ public:
     CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs = true);
     ~CompiledContext() override;
 
+    const Program& program() const override { return *program_; }
     void* input(size_t i) override;
     void bind_input(size_t i, const void* data) override;
     void run() override;
@@ -51,11 +52,12 @@ private:
     // One piece of memory that stands outside the arena: addresses of instructions that follow it.
     struct Port {
         StorageRef storage;  // null while bound to foreign memory
-        size_t offset = 0;
+        size_t offset = 0, place = 0;
         void* data = nullptr;
         std::vector<void**> followers;
     };
     void allocate(bool own_outputs);
+    void take(Port& port, size_t bytes);
     void make_instructions();
     void note_block_lives();
     void take_blocks(size_t step);
@@ -70,8 +72,9 @@ private:
     Tensor tensor_at(ValueId id);
 
     std::shared_ptr<const CompiledProgram> program_;
-    StorageRef memory_;  // inputs, then outputs; an arena of its own before them
-    StorageRef arena_;
+    // By place: inputs, then outputs; an arena of its own before them.
+    std::vector<StorageRef> memory_, arenas_;
+    std::vector<Queue*> queues_;  // by place
     std::vector<Port> inputs_, outputs_;
     // Without a plan: memory that comes and goes, and by step what comes before and goes after it.
     std::vector<Port> blocks_;

@@ -23,11 +23,13 @@ struct Location {
     // dynamic: value id
     size_t at = 0;
     const void* constant = nullptr;
+    size_t place = 0;  // arena: which of the program's places
 };
 
 struct CompiledStep {
     NodeId node = -1;
     bool is_dynamic = false;
+    size_t place = 0;  // where it runs
     Choice choice;
     std::vector<Location> inputs, outputs;
     Location workspace;
@@ -42,6 +44,7 @@ public:
 
     const std::vector<PortInfo>& inputs() const override { return inputs_; }
     const std::vector<PortInfo>& outputs() const override { return outputs_; }
+    const std::vector<DeviceId>& places() const override { return places_; }
     const std::vector<StepReport>& steps() const override { return reports_; }
     const std::vector<ValueReport>& values() const override { return values_; }
     const std::vector<SourceNode>& sources() const override { return *graph_.source_nodes(); }
@@ -57,27 +60,37 @@ public:
     const std::vector<CompiledStep>& compiled_steps() const { return steps_; }
     // Values of dynamic steps are found by value id; all others where locate() says.
     Location locate(ValueId id) const;
-    // Bytes of each input's and of each output's memory. Several graph outputs may lie in one output memory.
-    const std::vector<size_t>& input_bytes() const { return input_bytes_; }
-    const std::vector<size_t>& output_bytes() const { return output_bytes_; }
-    size_t arena_bytes() const { return memory_.plan; }
+    // The memory of each input and of each output. Several graph outputs may lie in one output memory.
+    struct PortMemory {
+        size_t bytes = 0, place = 0;
+    };
+    const std::vector<PortMemory>& input_memory() const { return input_memory_; }
+    const std::vector<PortMemory>& output_memory() const { return output_memory_; }
+    // By place.
+    const std::vector<size_t>& arena_bytes() const { return arena_bytes_; }
     // With force_dynamic_alloc, instead of an arena: values and workspaces, and the steps that need them.
     const std::vector<MemoryBlock>& blocks() const { return blocks_; }
     // By output memory, the step that fills it.
     const std::vector<int>& output_steps() const { return output_steps_; }
-    // The arena that was taken while compiling, for the first who asks; null for all others.
-    StorageRef take_arena() const;
+    // By place, the arenas that were taken while compiling, for the first who asks; empty for all others.
+    std::vector<StorageRef> take_arenas() const;
+    // Nothing is under way when a run returns.
+    bool is_on_host() const;
     // True once: for the run that checks the operators.
     bool is_first_run() const { return checks_first_run_.exchange(false, std::memory_order_relaxed); }
 
 private:
     using ConstantBytes = std::map<const void*, size_t>;  // by address
+    void find_places();
+    size_t index_of(DeviceId place) const;
+    void upload_constants(ConstantBytes& given);
     void check_recording();
     void check_layout();
     void ignore(std::string option, std::string given, std::string reason);
     void give_up_values(const std::vector<NodeId>& endpoints);
     std::vector<Choice> bind();
     void count_constants(const ConstantBytes& given);
+    std::vector<Location> plan_arenas(std::span<const MemoryBlock> blocks);
     void place_buffers(const std::vector<Choice>& choices);
     Location place(const Buffer& buffer, const Location& in_plan);
     void make_steps(std::vector<Choice> choices);
@@ -94,10 +107,12 @@ private:
     std::vector<CompiledStep> steps_;
     std::vector<bool> is_released_;  // by value: constants of which the steps read packed copies
     std::vector<MemoryBlock> blocks_;
-    std::vector<size_t> input_bytes_, output_bytes_;
+    std::vector<DeviceId> places_;
+    std::vector<size_t> arena_bytes_;
+    std::vector<PortMemory> input_memory_, output_memory_;
     std::vector<int> output_steps_;
     mutable std::mutex arena_mutex_;
-    mutable StorageRef arena_;
+    mutable std::vector<StorageRef> arenas_;
     mutable std::atomic<bool> checks_first_run_{false};
     std::vector<PortInfo> inputs_, outputs_;
     std::vector<StepReport> reports_;

@@ -43,8 +43,10 @@ std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program)
 }
 
 void Context::fill_inputs(std::span<const Tensor> inputs) {
+    auto& ports = program().inputs();
     for (size_t i = 0; i < inputs.size(); ++i)
-        if (size_t bytes = inputs[i].spec().bytes()) std::memcpy(input(i), inputs[i].data(), bytes);
+        copy_between(ports.at(i).device, input(i), inputs[i].device(), inputs[i].address(),
+                     inputs[i].spec().bytes());
 }
 
 CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs)
@@ -70,40 +72,44 @@ CompiledContext::~CompiledContext() {
 }
 
 void CompiledContext::allocate(bool own_outputs) {
-    arena_ = program_->take_arena();
-    bool has_own_arena = bool(arena_);
-    if (has_own_arena) std::memset(arena_->data, 0, program_->arena_bytes());
-    size_t bytes = has_own_arena ? 0 : align_up(program_->arena_bytes());
-    auto add_ports = [&](std::vector<Port>& ports, const std::vector<size_t>& sizes) {
-        for (size_t size : sizes) {
-            ports.push_back({{}, bytes, nullptr, {}});
-            bytes += align_up(size);
+    arenas_ = program_->take_arenas();
+    bool has_own_arenas = !arenas_.empty();
+    std::vector<size_t> bytes;
+    for (size_t arena : program_->arena_bytes()) bytes.push_back(has_own_arenas ? 0 : align_up(arena));
+    auto add_ports = [&](std::vector<Port>& ports, const std::vector<CompiledProgram::PortMemory>& wanted) {
+        for (auto [size, place] : wanted) {
+            ports.push_back({{}, bytes[place], place, nullptr, {}});
+            bytes[place] += align_up(size);
         }
     };
-    add_ports(inputs_, program_->input_bytes());
+    add_ports(inputs_, program_->input_memory());
     if (own_outputs)
-        add_ports(outputs_, program_->output_bytes());
+        add_ports(outputs_, program_->output_memory());
     else
-        outputs_.resize(program_->output_bytes().size());
-    memory_ = device(default_device()).allocate(bytes);
-    if (!has_own_arena) arena_ = memory_;
-    // Touching every page now spares the runs their page faults.
-    std::memset(memory_->data, 0, bytes);
+        for (auto [size, place] : program_->output_memory()) outputs_.push_back({{}, 0, place, nullptr, {}});
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        queues_.push_back(&queue_of(program_->places()[i]));
+        memory_.push_back(queues_[i]->allocate(bytes[i]));
+        // Touching every page now spares the runs their page faults.
+        queues_[i]->fill(memory_[i]->data, 0, bytes[i]);
+        if (has_own_arenas) queues_[i]->fill(arenas_[i]->data, 0, program_->arena_bytes()[i]);
+    }
+    if (!has_own_arenas) arenas_ = memory_;
     auto fill_ports = [&](std::vector<Port>& ports) {
         for (auto& port : ports) {
-            port.storage = memory_;
-            port.data = static_cast<char*>(memory_->data) + port.offset;
+            port.storage = memory_[port.place];
+            port.data = static_cast<char*>(port.storage->data) + port.offset;
         }
     };
     fill_ports(inputs_);
     if (own_outputs) fill_ports(outputs_);
-    blocks_.resize(program_->blocks().size());
+    for (auto& block : program_->blocks()) blocks_.push_back({{}, 0, block.place, nullptr, {}});
 }
 
 void* CompiledContext::address(const Location& location, void** follower) {
     switch (location.kind) {
         case Location::Kind::arena:
-            return static_cast<char*>(arena_->data) + location.at;
+            return static_cast<char*>(arenas_[location.place]->data) + location.at;
         case Location::Kind::block:
             blocks_[location.at].followers.push_back(follower);
             return nullptr;
@@ -153,7 +159,8 @@ void CompiledContext::make_instructions() {
                                         {outputs, step.outputs.size()},
                                         nullptr,
                                         options.threads,
-                                        nullptr}});
+                                        nullptr,
+                                        queues_[step.place]}});
         auto& workspace = instructions_.back().launch.workspace;
         workspace = address(step.workspace, &workspace);
     }
@@ -170,14 +177,16 @@ void CompiledContext::note_block_lives() {
         lives_.at(size_t(program_->output_steps()[i])).outputs.push_back(i);
 }
 
+void CompiledContext::take(Port& port, size_t bytes) {
+    port.storage = queues_[port.place]->allocate(bytes);
+    port.offset = 0;
+    point(port, port.storage->data);
+}
+
 void CompiledContext::take_blocks(size_t step) {
-    auto take = [&](Port& port, size_t bytes) {
-        port.storage = device(default_device()).allocate(bytes);
-        point(port, port.storage->data);
-    };
     try {
         for (size_t i : lives_[step].blocks) take(blocks_[i], program_->blocks()[i].bytes);
-        for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_bytes()[i]);
+        for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_memory()[i].bytes);
     } catch (const MemoryError& e) {
         throw MemoryError(text(operator_text(program_->steps()[step]), ": ", e.what()));
     }
@@ -194,7 +203,7 @@ void CompiledContext::give_blocks(size_t step) {
 
 void* CompiledContext::input(size_t i) {
     if (i >= inputs_.size()) throw_no_port("input", i, inputs_.size());
-    return static_cast<char*>(memory_->data) + inputs_[i].offset;
+    return static_cast<char*>(memory_[inputs_[i].place]->data) + inputs_[i].offset;
 }
 
 void CompiledContext::point(Port& port, void* data) {
@@ -204,15 +213,16 @@ void CompiledContext::point(Port& port, void* data) {
 
 void CompiledContext::bind_input(size_t i, const void* data) {
     void* own = input(i);
-    inputs_[i].storage = data ? StorageRef{} : memory_;
+    inputs_[i].storage = data ? StorageRef{} : memory_[inputs_[i].place];
     point(inputs_[i], data ? const_cast<void*>(data) : own);
 }
 
 Tensors CompiledContext::bound_inputs() {
     Tensors result;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-        auto& spec = program_->inputs()[i].spec;
-        result.emplace_back(spec, borrow_storage(inputs_[i].data, spec.bytes(), nullptr));
+        auto& port = program_->inputs()[i];
+        result.emplace_back(port.spec, borrow_storage(inputs_[i].data, port.spec.bytes(), nullptr), 0,
+                            port.device);
     }
     return result;
 }
@@ -222,11 +232,9 @@ void CompiledContext::renew_outputs() {
     for (size_t i = 0; i < outputs_.size(); ++i) {
         auto& port = outputs_[i];
         // Nobody has kept what it held.
-        bool is_free = port.storage && port.storage.get() != memory_.get() && port.storage->users == 1;
-        if (is_free) continue;
-        port.storage = device(default_device()).allocate(program_->output_bytes()[i]);
-        port.offset = 0;
-        point(port, port.storage->data);
+        bool is_free =
+            port.storage && port.storage.get() != memory_[port.place].get() && port.storage->users == 1;
+        if (!is_free) take(port, program_->output_memory()[i].bytes);
     }
 }
 
@@ -305,9 +313,12 @@ void CompiledContext::start() {
 }
 
 void CompiledContext::wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !is_started_; });
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !is_started_; });
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+    for (Queue* queue : queues_) queue->wait();
 }
 
 void CompiledContext::work() {
@@ -334,12 +345,12 @@ Tensor CompiledContext::tensor_at(ValueId id) {
     Location location = program_->locate(id);
     auto in_port = [&](Port& port) {
         if (!port.data) return Tensor();  // not yet, or no more
-        if (port.storage) return Tensor(value.spec, port.storage, port.offset);
-        return Tensor(value.spec, borrow_storage(port.data, value.spec.bytes(), nullptr));
+        if (port.storage) return Tensor(value.spec, port.storage, port.offset, value.device);
+        return Tensor(value.spec, borrow_storage(port.data, value.spec.bytes(), nullptr), 0, value.device);
     };
     switch (location.kind) {
         case Location::Kind::arena:
-            return Tensor(value.spec, arena_, location.at);
+            return Tensor(value.spec, arenas_[location.place], location.at, value.device);
         case Location::Kind::block:
             return in_port(blocks_[location.at]);
         case Location::Kind::input:
@@ -349,7 +360,8 @@ Tensor CompiledContext::tensor_at(ValueId id) {
         case Location::Kind::constant:
             if (!location.constant && value.spec.bytes()) return {};
             // The spec of the value: a view of a constant has another shape.
-            return Tensor(value.spec, borrow_storage(location.constant, value.spec.bytes(), program_));
+            return Tensor(value.spec, borrow_storage(location.constant, value.spec.bytes(), program_), 0,
+                          value.device);
         case Location::Kind::absent:
         case Location::Kind::dynamic:
             break;
@@ -373,9 +385,11 @@ Tensor CompiledContext::output(size_t i) {
 }
 
 Tensor CompiledContext::copy_output(size_t i) {
-    Tensor result = output(i);
-    if (!result) return result;
-    return tensor_from_host(result.spec(), result.data(), result.device());
+    Tensor now = output(i);
+    if (!now) return now;
+    Tensor result = empty_tensor(now.spec(), now.device());
+    copy_between(result.device(), result.address(), now.device(), now.address(), now.spec().bytes());
+    return result;
 }
 
 std::vector<double> CompiledContext::time_steps() {
@@ -388,6 +402,7 @@ std::vector<double> CompiledContext::time_steps() {
         if (!lives_.empty()) take_blocks(i);
         instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
         if (!lives_.empty()) give_blocks(i);
+        queues_[program_->compiled_steps()[i].place]->wait();
         times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     }
     return times;

@@ -3,7 +3,9 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
+#include "libmge/kernel/launch.h"
 #include "libmge/op/backend.h"
+#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {
@@ -29,6 +31,8 @@ DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOpti
       node_(node),
       options_(options),
       is_view_(node.op->traits.view && may_view),
+      device_(running_place(graph, node)),
+      output_device_(graph.place(node)),
       read_(std::move(read)),
       write_(std::move(write)) {
     plans_.reserve(kept_plans);
@@ -58,8 +62,10 @@ void DynamicStep::compute() {
         outputs_[0] = inputs[0].with_shape(plan.outputs[0].shape);
     } else {
         for (size_t i = 0; i < outputs_.size(); ++i)
-            if (plan.outputs[i].shape.is_known()) outputs_[i] = empty_tensor(plan.outputs[i]);
-        launch(plan, inputs);
+            if (plan.outputs[i].shape.is_known()) outputs_[i] = empty_tensor(plan.outputs[i], output_device_);
+        launch(*plan.choice.algorithm, plan.choice.prepared,
+               {queue_of(device_), options_.threads, node_.op->traits.runtime_shape ? this : nullptr}, inputs,
+               outputs_);
     }
     for (size_t i = 0; i < outputs_.size(); ++i) write_(node_.outputs[i], std::move(outputs_[i]));
     outputs_.clear();
@@ -67,8 +73,8 @@ void DynamicStep::compute() {
 }
 
 void* DynamicStep::allocate(size_t output, const TensorSpec& spec) {
-    outputs_.at(output) = empty_tensor(spec);
-    return outputs_[output].data();
+    outputs_.at(output) = empty_tensor(spec, output_device_);
+    return outputs_[output].address();
 }
 
 DynamicStep::Plan& DynamicStep::find_plan(std::shared_ptr<const void> params,
@@ -92,10 +98,9 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     for (auto& spec : plan.outputs)
         if (spec.shape.is_known()) checked_numel(node_.op->name, spec.shape);
     if (is_view_) return plan;
-    DeviceId device = default_device();
-    Problem problem{node_.op->name, plan.params.get(), node_.op->fields,  plan.inputs, plan.outputs, 0,
-                    device,         options_.threads,  options_.precision};
-    plan.choice = select(find_kernels(*node_.op, device), problem, {}, options_.select);
+    Problem problem{node_.op->name, plan.params.get(), node_.op->fields,   plan.inputs,   plan.outputs, 0,
+                    device_,        options_.threads,  options_.precision, output_device_};
+    plan.choice = select(find_kernels(*node_.op, device_), problem, {}, options_.select);
     return plan;
 }
 
@@ -109,18 +114,6 @@ void DynamicStep::check_outputs(const TensorSpecs& inferred) const {
     for (size_t i = 0; i < inferred.size(); ++i)
         if (auto& said = graph_.value(node_.outputs[i]).spec; said.dtype != inferred[i].dtype)
             fail(text("output ", i, " is said to be ", said, ", it is ", inferred[i].dtype));
-}
-
-void DynamicStep::launch(const Plan& plan, std::span<const Tensor> inputs) {
-    std::vector<const void*> in;
-    std::vector<void*> out;
-    for (auto& input : inputs) in.push_back(input ? input.data() : nullptr);
-    for (auto& output : outputs_) out.push_back(output ? output.data() : nullptr);
-    StorageRef workspace;
-    if (size_t bytes = plan.choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
-    plan.choice.algorithm->run(plan.choice.prepared,
-                               {in, out, workspace ? workspace->data : nullptr, options_.threads,
-                                node_.op->traits.runtime_shape ? this : nullptr});
 }
 
 }  // namespace mge

@@ -41,7 +41,6 @@ private:
     // What the graph says of the outputs could not be compared with anything before. ModelError when it is
     // not so.
     void check_outputs(const TensorSpecs& inferred) const;
-    void launch(const Plan& plan, std::span<const Tensor> inputs);
 
     static constexpr size_t kept_plans = 8;
 
@@ -49,6 +48,7 @@ private:
     const Node& node_;
     const CompileOptions& options_;
     bool is_view_;
+    DeviceId device_, output_device_;  // where it runs, and where its outputs lie
     std::function<Tensor(ValueId)> read_;
     std::function<void(ValueId, Tensor)> write_;
     std::vector<Plan> plans_;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <list>
 #include <mutex>
 
 #include "libmge/base/per_process.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/program.h"
+#include "libmge/compile/upload.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/place.h"
 
 namespace mge {
 namespace {
@@ -16,6 +18,7 @@ constexpr size_t kept_programs = 16;
 
 struct Entry {
     TensorSpecs inputs;
+    std::vector<DeviceId> places;  // of the inputs
     std::shared_ptr<const CompiledProgram> program;
     std::mutex mutex;  // one run at a time on the context
     std::unique_ptr<CompiledContext> context;
@@ -35,16 +38,17 @@ std::unique_ptr<Entries> make_entries(Entries* of_parent) {
     for (auto& entry : of_parent->list) {
         entries->list.push_back(std::make_shared<Entry>());
         entries->list.back()->inputs = entry->inputs;
+        entries->list.back()->places = entry->places;
         entries->list.back()->program = entry->program;
     }
     return entries;
 }
 
 // What a run gives that computes nothing: no memory that anybody has seen.
-Tensor output_of_fake_run(const TensorSpec& spec) {
+Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
     if (!spec.shape.is_known()) return {};
-    Tensor result = empty_tensor(spec);
-    if (size_t bytes = spec.bytes()) std::memset(result.data(), 0, bytes);
+    Tensor result = empty_tensor(spec, device);
+    queue_of(device).fill(result.address(), 0, spec.bytes());
     return result;
 }
 
@@ -81,25 +85,32 @@ struct Executable::State {
         return result;
     }
 
-    std::shared_ptr<const Program> compile(const TensorSpecs& inputs) {
-        Graph shaped = infer_shapes(graph, inputs);
+    std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
+        Graph shaped = place_inputs(infer_shapes(graph, inputs), places);
         if (!options.no_profiling_on_shape_change) return Program::compile(shaped, options);
         if (first) return Program::compile(shaped, with_known_algorithms(*first));
         return first = Program::compile(shaped, options);
     }
 
-    std::shared_ptr<Entry> find(const TensorSpecs& inputs) {
+    std::vector<DeviceId> own_places() const {
+        std::vector<DeviceId> places;
+        for (ValueId id : graph.inputs()) places.push_back(graph.value(id).device);
+        return places;
+    }
+
+    std::shared_ptr<Entry> find(const TensorSpecs& inputs, std::span<const DeviceId> places) {
         auto& [mutex, entries] = of_process.get();
         std::lock_guard lock(mutex);
         for (auto it = entries.begin(); it != entries.end(); ++it)
-            if ((*it)->inputs == inputs) {
+            if ((*it)->inputs == inputs && std::ranges::equal((*it)->places, places)) {
                 entries.splice(entries.begin(), entries, it);
                 return entries.front();
             }
         if (options.const_shape) require_own_shapes(inputs);
         auto entry = std::make_shared<Entry>();
         entry->inputs = inputs;
-        entry->program = std::static_pointer_cast<const CompiledProgram>(compile(inputs));
+        entry->places.assign(places.begin(), places.end());
+        entry->program = std::static_pointer_cast<const CompiledProgram>(compile(inputs, places));
         entries.push_front(entry);
         if (entries.size() > kept_programs) entries.pop_back();
         return entry;
@@ -107,16 +118,17 @@ struct Executable::State {
 };
 
 Executable::Executable(Graph graph, CompileOptions options) : state_(std::make_unique<State>()) {
-    state_->graph = std::move(graph);
+    state_->graph = place(std::move(graph), options.device);
     state_->options = std::move(options);
     state_->skips_next = state_->options.fake_next_exec;
+    if (!state_->options.uploads) state_->options.uploads = std::make_shared<ConstantUploads>();
 }
 Executable::~Executable() = default;
 
 const Graph& Executable::graph() const { return state_->graph; }
 
 std::shared_ptr<const Program> Executable::program_for(const TensorSpecs& inputs) {
-    return state_->find(inputs)->program;
+    return state_->find(inputs, state_->own_places())->program;
 }
 
 void Executable::fake_next_exec() {
@@ -126,11 +138,13 @@ void Executable::fake_next_exec() {
 
 Tensors Executable::run(std::span<const Tensor> inputs) {
     TensorSpecs specs;
+    std::vector<DeviceId> places;
     for (auto& input : inputs) {
         if (!input) throw_user("graph", text("input ", specs.size(), " is missing"), ErrorClass::type);
         specs.push_back(input.spec());
+        places.push_back(input.device());
     }
-    auto entry = state_->find(specs);
+    auto entry = state_->find(specs, places);
     std::lock_guard lock(entry->mutex);
     if (!entry->context) {
         entry->context = std::make_unique<CompiledContext>(entry->program, false);
@@ -138,7 +152,7 @@ Tensors Executable::run(std::span<const Tensor> inputs) {
     }
     auto& context = *entry->context;
     bool is_fake = state_->skips_next.exchange(false, std::memory_order_relaxed);
-    for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].data());
+    for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].address());
     context.renew_outputs();
     if (!is_fake) context.run();
     Tensors outputs;
@@ -150,7 +164,8 @@ Tensors Executable::run(std::span<const Tensor> inputs) {
         if (location.kind == Location::Kind::input)
             outputs.push_back(inputs[location.at].with_shape(spec.shape));
         else
-            outputs.push_back(is_fake ? output_of_fake_run(spec) : context.output(i));
+            outputs.push_back(is_fake ? output_of_fake_run(spec, graph.value(graph.outputs()[i]).device)
+                                      : context.output(i));
     }
     return outputs;
 }

@@ -5,6 +5,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
+#include "libmge/device/device.h"
 
 namespace mge {
 namespace {
@@ -55,7 +56,7 @@ bool FirstRunCheck::is_overwritten(size_t step, ValueId input) const {
     return std::ranges::any_of(program_.steps()[step].outputs, [&](ValueId id) {
         if (id == no_value) return false;
         auto& to = program_.values()[size_t(id)];
-        return to.place == from.place && to.offset == from.offset;
+        return to.place == from.place && to.device == from.device && to.offset == from.offset;
     });
 }
 
@@ -63,7 +64,8 @@ std::optional<uint64_t> FirstRunCheck::sum_of(ValueId id, Context& context) cons
     if (id == no_value) return std::nullopt;
     Tensor value = context.value(id);
     if (!value) return std::nullopt;
-    return checksum(value.data(), value.spec().bytes());
+    Tensor on_host = to_host(value);
+    return checksum(on_host.data(), on_host.spec().bytes());
 }
 
 void FirstRunCheck::expect_unchanged(ValueId id, size_t reader, const char* when, Context& context) const {

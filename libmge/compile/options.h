@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace mge {
 
 struct Pass;
+class ConstantUploads;
 
 // What the memory plan may do.
 struct SequenceOptimization {
@@ -47,6 +49,10 @@ struct KnownAlgorithm {
 struct CompileOptions {
     // By pass name: true on, false off; a pass not mentioned is the engine's decision.
     std::map<std::string, bool, std::less<>> passes;
+    // What lies at the graph's default place (graph/place.h) lies there.
+    DeviceId device;
+    // Where constants are that other programs of the graph have uploaded; null: nowhere yet.
+    std::shared_ptr<ConstantUploads> uploads;
     // Optimisation level: 0 none; 1 algebra and constants; 2 fusions and layouts as well; 3 as 2, with
     // graph_opt.jit on when it is unset. Below zero: the same level, and every run compares each value that a
     // pass replaced with what the graph as it was gives; an Error with code `accuracy` names pass and value.

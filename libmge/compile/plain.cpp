@@ -2,31 +2,37 @@
 #include "libmge/compile/plain.h"
 
 #include "libmge/device/device.h"
+#include "libmge/kernel/launch.h"
 #include "libmge/ops/shape/reorder.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
 
-Tensor to_plain(const Tensor& tensor) {
-    if (tensor.spec().layout.is_plain()) return tensor;
-    TensorSpec spec{tensor.dtype(), tensor.shape(), {}};
+Tensor to_plain(const Tensor& tensor) { return in_layout(tensor, {}); }
+
+Tensor in_layout(const Tensor& tensor, const Layout& layout) {
+    if (tensor.spec().layout == layout) return tensor;
+    TensorSpec spec{tensor.dtype(), tensor.shape(), layout};
     auto params = std::make_shared<ops::Reorder::Params>();
-    Operands operands{{tensor.spec()}, {spec}, {nullptr}};
-    Choice choice =
-        NodeProblem(ops::Reorder::info, params, std::move(operands), 1, Precision::strict).choose({});
-    Tensor result = empty_tensor(spec);
-    StorageRef workspace;
-    if (size_t bytes = choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
-    const void* in[] = {tensor.data()};
-    void* out[] = {result.data()};
-    choice.algorithm->run(choice.prepared, {in, out, workspace ? workspace->data : nullptr, 1, nullptr});
+    params->layout = layout.is_plain() ? "plain" : layout.name();
+    DeviceId device = tensor.device();
+    NodeProblem problem(ops::Reorder::info, params, {{tensor.spec()}, {spec}, {nullptr}, device, device}, 1,
+                        Precision::strict);
+    Choice choice = problem.choose({});
+    Tensor result = empty_tensor(spec, device);
+    launch(*choice.algorithm, choice.prepared, {queue_of(device)}, {&tensor, 1}, {&result, 1});
     return result;
 }
+
+// On the host there are kernels for every layout.
+Tensor plain_on_host(const Tensor& tensor) { return to_plain(to_host(tensor)); }
 
 Tensor copy_plain(const Tensor& tensor) {
     Tensor plain = to_plain(tensor);
     if (!tensor.spec().layout.is_plain()) return plain;
-    return tensor_from_host(plain.spec(), plain.data(), plain.device());
+    Tensor copy = empty_tensor(plain.spec(), plain.device());
+    copy_between(copy.device(), copy.address(), plain.device(), plain.address(), plain.spec().bytes());
+    return copy;
 }
 
 }  // namespace mge

@@ -170,4 +170,13 @@ void verify_plan(std::span<const MemoryBlock> blocks, const MemoryPlan& plan) {
     }
 }
 
+std::vector<MemoryPlan> plan_places(std::span<const MemoryBlock> blocks, size_t places) {
+    if (places == 1) return {plan_memory(blocks)};
+    std::vector<std::vector<MemoryBlock>> by_place(places);
+    for (auto& block : blocks) by_place.at(block.place).push_back(block);
+    std::vector<MemoryPlan> plans;
+    for (auto& own : by_place) plans.push_back(plan_memory(own));
+    return plans;
+}
+
 }  // namespace mge

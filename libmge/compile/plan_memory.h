@@ -19,6 +19,7 @@ namespace mge {
 struct MemoryBlock {
     size_t bytes = 0;
     int first = 0, last = 0;  // steps, both inclusive
+    size_t place = 0;         // blocks of different places lie in different arenas
 };
 
 struct MemoryPlan {
@@ -32,7 +33,11 @@ constexpr size_t align_up(size_t bytes, size_t alignment = arena_alignment) {
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
+// Of one place.
 MGE_API MemoryPlan plan_memory(std::span<const MemoryBlock> blocks);
+
+// By place, its plan; `offsets` are those of its own blocks, in their order.
+std::vector<MemoryPlan> plan_places(std::span<const MemoryBlock> blocks, size_t places);
 
 // InternalError when two blocks overlap in time and place, or the figures of the plan are wrong.
 MGE_API void verify_plan(std::span<const MemoryBlock> blocks, const MemoryPlan& plan);

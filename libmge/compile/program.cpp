@@ -14,8 +14,10 @@
 #include "libmge/compile/recompute.h"
 #include "libmge/compile/release_constants.h"
 #include "libmge/compile/replacement_check.h"
+#include "libmge/compile/upload.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
+#include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
 #include "libmge/passes/pass.h"
@@ -25,7 +27,7 @@ namespace {
 
 PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t index) {
     auto& value = graph.value(id);
-    return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec};
+    return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec, no_value, value.device};
 }
 
 }  // namespace
@@ -109,7 +111,7 @@ std::shared_ptr<const Program> Program::compile(const Graph& graph, const Compil
                        ErrorClass::value);
         specs.push_back(value.spec);
     }
-    return std::make_shared<CompiledProgram>(infer_shapes(graph, specs), options);
+    return std::make_shared<CompiledProgram>(infer_shapes(place(graph, options.device), specs), options);
 }
 
 CompiledProgram::~CompiledProgram() = default;
@@ -122,7 +124,7 @@ const std::vector<ReplacedValue>& CompiledProgram::replaced() const {
 CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : options_(options) {
     ConstantBytes given;
     for (auto& value : graph.values())
-        if (value.is_constant()) given.emplace(value.constant.data(), value.spec.bytes());
+        if (value.is_constant()) given.emplace(value.constant.address(), value.spec.bytes());
     for (size_t i = 0; i < graph.inputs().size(); ++i)
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
@@ -150,13 +152,15 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     if (options_.enable_sublinear_memory_opt) give_up_values(endpoints);
     std::set<const void*> constants;
     for (auto& value : graph_.values())
-        if (value.is_constant() && constants.insert(value.constant.data()).second)
+        if (value.is_constant() && constants.insert(value.constant.address()).second)
             memory_.constants += value.spec.bytes();
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
     // Without a plan every value is a block of its own.
     schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt && !options_.force_dynamic_alloc);
+    find_places();
     check_recording();
+    upload_constants(given);
     auto choices = bind();
     count_constants(given);
     place_buffers(choices);
@@ -168,9 +172,11 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     options_.select.cache = nullptr;
     options_.select.lookups = nullptr;
     options_.select.profile = false;
+    options_.uploads = nullptr;
     checks_first_run_ = options_.var_sanity_check_first_run;
-    if (options_.allocate_static_mem_after_graph_compile && memory_.plan)
-        arena_ = device(default_device()).allocate(memory_.plan);
+    if (options_.allocate_static_mem_after_graph_compile)
+        for (size_t i = 0; i < places_.size(); ++i)
+            arenas_.push_back(queue_of(places_[i]).allocate(arena_bytes_[i]));
     if (options_.comp_node_seq_record_level == 2) graph_.forget_nodes();
 }
 
@@ -183,9 +189,43 @@ void CompiledProgram::give_up_values(const std::vector<NodeId>& endpoints) {
     memory_.repeated_segments = result.segments;
 }
 
-StorageRef CompiledProgram::take_arena() const {
+std::vector<StorageRef> CompiledProgram::take_arenas() const {
     std::lock_guard lock(arena_mutex_);
-    return std::exchange(arena_, {});
+    return std::exchange(arenas_, {});
+}
+
+bool CompiledProgram::is_on_host() const {
+    return std::ranges::all_of(places_, [](DeviceId place) { return place.is_host(); });
+}
+
+// In the order in which its steps come to them; one at least.
+void CompiledProgram::find_places() {
+    auto add = [&](DeviceId place) {
+        if (std::ranges::find(places_, place) == places_.end()) places_.push_back(place);
+    };
+    for (ValueId id : graph_.inputs()) add(graph_.value(id).device);
+    for (auto& step : schedule_.steps) {
+        add(step.device);
+        add(graph_.place(graph_.node(step.node)));
+    }
+    for (ValueId id : graph_.outputs()) add(graph_.value(id).device);
+    if (places_.empty()) add(options_.device);
+}
+
+size_t CompiledProgram::index_of(DeviceId place) const {
+    return size_t(std::ranges::find(places_, place) - places_.begin());
+}
+
+void CompiledProgram::upload_constants(ConstantBytes& given) {
+    if (is_on_host()) return;
+    auto uploads = options_.uploads ? options_.uploads : std::make_shared<ConstantUploads>();
+    for (size_t i = 0; i < graph_.values().size(); ++i) {
+        auto& value = graph_.value(ValueId(i));
+        if (!value.is_constant() || value.device.is_host()) continue;
+        Tensor uploaded = uploads->find(value.constant, value.device);
+        if (given.contains(value.constant.address())) given.emplace(uploaded.address(), value.spec.bytes());
+        value.constant = std::move(uploaded);
+    }
 }
 
 std::vector<Choice> CompiledProgram::bind() {
@@ -203,13 +243,14 @@ void CompiledProgram::count_constants(const ConstantBytes& given) {
     std::set<const void*> kept;
     for (size_t id = 0; id < graph_.values().size(); ++id) {
         auto& value = graph_.value(ValueId(id));
-        if (!value.is_constant() || is_released_[id] || !kept.insert(value.constant.data()).second) continue;
-        bool is_given = given.contains(value.constant.data());
+        if (!value.is_constant() || is_released_[id] || !kept.insert(value.constant.address()).second)
+            continue;
+        bool is_given = given.contains(value.constant.address());
         (is_given ? memory_.weights : memory_.made_weights) += value.spec.bytes();
-        if (is_given && is_mapped(value.constant.data())) memory_.weights_in_file += value.spec.bytes();
+        if (is_given && is_mapped(value.constant.address())) memory_.weights_in_file += value.spec.bytes();
         if (!is_given)
             made_constants_.push_back(
-                {static_cast<const std::byte*>(value.constant.data()), value.spec.bytes()});
+                {static_cast<const std::byte*>(value.constant.address()), value.spec.bytes()});
     }
     std::vector<std::span<const std::byte>> unread;
     for (auto [address, bytes] : given) {
@@ -251,47 +292,65 @@ Location CompiledProgram::place(const Buffer& buffer, const Location& in_plan) {
         case Buffer::Kind::arena:
             return in_plan;
         case Buffer::Kind::input:
-            input_bytes_[size_t(buffer.port)] = buffer.bytes;
+            input_memory_[size_t(buffer.port)] = {buffer.bytes, index_of(buffer.device)};
             return {Location::Kind::input, size_t(buffer.port)};
         case Buffer::Kind::output:
-            output_bytes_.push_back(buffer.bytes);
+            output_memory_.push_back({buffer.bytes, index_of(buffer.device)});
             output_steps_.push_back(buffer.first);
-            return {Location::Kind::output, output_bytes_.size() - 1};
+            return {Location::Kind::output, output_memory_.size() - 1};
         case Buffer::Kind::constant:
             break;
     }
     // Null when it was let go: the steps read packed copies.
     auto& constant = graph_.value(buffer.constant).constant;
-    return {Location::Kind::constant, 0, constant ? constant.data() : nullptr};
+    return {Location::Kind::constant, 0, constant ? constant.address() : nullptr};
+}
+
+// By block, where it lies in the arena of its place.
+std::vector<Location> CompiledProgram::plan_arenas(std::span<const MemoryBlock> blocks) {
+    auto plans = plan_places(blocks, places_.size());
+    for (size_t i = 0; i < plans.size(); ++i) {
+        arena_bytes_[i] = plans[i].bytes;
+        memory_.plan += plans[i].bytes;
+        memory_.plan_lower_bound += plans[i].lower_bound;
+    }
+    std::vector<size_t> next(plans.size());
+    std::vector<Location> locations;
+    for (auto& block : blocks)
+        locations.push_back(
+            {Location::Kind::arena, plans[block.place].offsets[next[block.place]++], nullptr, block.place});
+    return locations;
 }
 
 void CompiledProgram::place_buffers(const std::vector<Choice>& choices) {
     std::vector<size_t> workspaces;
     for (auto& choice : choices) workspaces.push_back(choice.algorithm ? choice.prepared.workspace() : 0);
     auto blocks = arena_blocks(schedule_, workspaces);
-    MemoryPlan plan;
+    for (size_t i = 0; i < schedule_.buffers.size(); ++i)
+        if (int block = blocks.buffer_block[i]; block >= 0)
+            blocks.blocks[size_t(block)].place = index_of(schedule_.buffers[i].device);
+    for (size_t i = 0; i < schedule_.steps.size(); ++i)
+        if (int block = blocks.workspace_block[i]; block >= 0)
+            blocks.blocks[size_t(block)].place = index_of(schedule_.steps[i].device);
+    arena_bytes_.resize(places_.size());
+    std::vector<Location> locations;  // by block
     if (options_.force_dynamic_alloc) {
         blocks_ = blocks.blocks;
+        for (size_t i = 0; i < blocks_.size(); ++i) locations.push_back({Location::Kind::block, i});
     } else {
         if (!options_.seq_opt.enable_mem_reuse_alloc) keep_all_alive(blocks.blocks, schedule_.steps.size());
-        plan = plan_memory(blocks.blocks);
+        locations = plan_arenas(blocks.blocks);
     }
-    auto location_of = [&](int block) {
-        if (block < 0) return Location{};
-        if (options_.force_dynamic_alloc) return Location{Location::Kind::block, size_t(block)};
-        return Location{Location::Kind::arena, plan.offsets[size_t(block)]};
-    };
-    input_bytes_.resize(graph_.inputs().size());
+    auto location_of = [&](int block) { return block < 0 ? Location{} : locations[size_t(block)]; };
+    input_memory_.resize(graph_.inputs().size());
     for (size_t i = 0; i < schedule_.buffers.size(); ++i)
         buffer_locations_.push_back(place(schedule_.buffers[i], location_of(blocks.buffer_block[i])));
     for (int block : blocks.workspace_block) workspace_locations_.push_back(location_of(block));
-    memory_.plan = plan.bytes;
-    memory_.plan_lower_bound = plan.lower_bound;
-    for (size_t bytes : input_bytes_) memory_.inputs_outputs += bytes;
-    for (size_t bytes : output_bytes_) memory_.inputs_outputs += bytes;
+    for (auto* ports : {&input_memory_, &output_memory_})
+        for (auto& port : *ports) memory_.inputs_outputs += port.bytes;
     if (options_.log_level > 0 && log_enabled(LogChannel::memory))
-        log_line(LogChannel::memory, text("plan ", plan.bytes, " bytes for ", blocks.blocks.size(),
-                                          " blocks, lower bound ", plan.lower_bound));
+        log_line(LogChannel::memory, text("plan ", memory_.plan, " bytes for ", blocks.blocks.size(),
+                                          " blocks, lower bound ", memory_.plan_lower_bound));
 }
 
 Location CompiledProgram::locate(ValueId id) const {
@@ -305,9 +364,13 @@ Location CompiledProgram::locate(ValueId id) const {
 void CompiledProgram::make_steps(std::vector<Choice> choices) {
     for (size_t i = 0; i < schedule_.steps.size(); ++i) {
         auto& node = graph_.node(schedule_.steps[i].node);
-        CompiledStep step{
-            schedule_.steps[i].node, schedule_.steps[i].is_dynamic, std::move(choices[i]), {}, {},
-            workspace_locations_[i]};
+        CompiledStep step{schedule_.steps[i].node,
+                          schedule_.steps[i].is_dynamic,
+                          index_of(schedule_.steps[i].device),
+                          std::move(choices[i]),
+                          {},
+                          {},
+                          workspace_locations_[i]};
         for (ValueId id : node.inputs) step.inputs.push_back(locate(id));
         for (ValueId id : node.outputs) step.outputs.push_back(locate(id));
         steps_.push_back(std::move(step));
@@ -332,6 +395,7 @@ void CompiledProgram::make_step_reports() {
         StepReport report{std::string(node.op->name), node_label(graph_, node), "chosen at run time"};
         for (NodeId origin : node.origins)
             report.sources.push_back(graph_.source_nodes()->at(size_t(origin)));
+        report.device = places_[step.place];
         report.inputs = node.inputs;
         report.outputs = node.outputs;
         report.is_repeated = std::ranges::binary_search(repeated_, step.node);
@@ -354,7 +418,8 @@ void CompiledProgram::make_step_reports() {
 void CompiledProgram::make_value_reports() {
     for (size_t id = 0; id < graph_.values().size(); ++id) {
         auto& value = graph_.value(ValueId(id));
-        ValueReport report{value.name, other_labels(graph_, ValueId(id)), value.origins, value.spec};
+        ValueReport report{value.name, other_labels(graph_, ValueId(id)), value.origins, value.spec,
+                           value.device};
         if (value.producer >= 0) report.name = value_label(graph_, ValueId(id));
         int buffer = schedule_.buffer_of[id];
         if (schedule_.is_dynamic[id]) {

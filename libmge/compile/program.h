@@ -22,6 +22,7 @@ struct StepReport {
     ChoiceSource source = ChoiceSource::heuristic;
     double milliseconds = 0;   // as measured by fast-run; 0 when it was not
     bool is_doubtful = false;  // measured beside other work, so that the time is not trusted
+    DeviceId device;           // where it runs
     size_t workspace = 0, workspace_offset = 0;  // bytes, and where they lie in the arena
     // The operators of the source graph whose work the step does: several for a fusion, none for what the
     // passes added (a reorder).
@@ -42,6 +43,7 @@ struct ValueReport {
     std::vector<std::string> other_names;  // of the values of the source graph that are equal to it
     std::vector<ValueOrigin> origins;      // those values; none for what the passes made up
     TensorSpec spec;
+    DeviceId device;
     Place place = Place::none;  // none: never computed; dynamic: its memory is found during the run
     size_t offset = 0;          // in the arena; else the index of the input's or output's memory
     size_t bytes = 0;  // of the memory it lies in, which views share; 0 for a constant of which the steps
@@ -83,6 +85,7 @@ struct PortInfo {
     std::string name;
     TensorSpec spec;
     ValueId value = no_value;  // its id in values()
+    DeviceId device;
 };
 MGE_API TensorSpecs specs_of(std::span<const PortInfo> ports);
 
@@ -94,6 +97,8 @@ public:
     virtual ~Program() = default;
     virtual const std::vector<PortInfo>& inputs() const = 0;
     virtual const std::vector<PortInfo>& outputs() const = 0;  // shapes may be unknown until run
+    // The devices it runs on, each with its queue.
+    virtual const std::vector<DeviceId>& places() const = 0;
     virtual const std::vector<StepReport>& steps() const = 0;
     // By value id.
     virtual const std::vector<ValueReport>& values() const = 0;
@@ -123,18 +128,22 @@ class MGE_API Context {
 public:
     static std::unique_ptr<Context> create(std::shared_ptr<const Program> program);
     virtual ~Context() = default;
-    // Where the input lies; fill it before run(). It stays the same for the life of the context.
+    virtual const Program& program() const = 0;
+    // Address of the input on its device; fill it before run(). It stays the same for the life of the
+    // context.
     virtual void* input(size_t i) = 0;
-    // Copies all inputs in, in plain layout and of the program's specs.
+    // Copies all inputs in, in plain layout and of the program's specs, from wherever they lie.
     void fill_inputs(std::span<const Tensor> inputs);
-    // Lets an input be read from the caller's memory instead (plain layout, alive until the run is over);
-    // null: back to input().
+    // Lets an input be read from the caller's memory on the input's device instead (plain layout, alive until
+    // the run is over); null: back to input().
     virtual void bind_input(size_t i, const void* data) = 0;
+    // Asks the queues of the program's devices for the work: on a CPU it is done when the call returns.
     virtual void run() = 0;
     // The next run computes nothing and leaves its outputs as they are.
     virtual void fake_next_exec() = 0;
     virtual void start() = 0;  // run() on this context's own worker
-    virtual void wait() = 0;   // rethrows what the worker threw
+    // Until all of it is done. Throws what went wrong in the worker or on a queue.
+    virtual void wait() = 0;
     // The result of the last run; shares the context's memory until the next run. `copy_output` does not.
     virtual Tensor output(size_t i) = 0;
     virtual Tensor copy_output(size_t i) = 0;

@@ -162,7 +162,8 @@ private:
         TensorSpecs specs;
         for (ValueId id : node.outputs) specs.push_back(turned_.graph_.value(id).spec);
         Graph& target = rewrite_.target();
-        NodeId made = target.add_node(*node.op, node.params, late(node.inputs), node.name, &specs);
+        NodeId made = target.add_node(*node.op, node.params, late(node.inputs), node.name, &specs,
+                                      &turned_.graph_.place(node));
         take_work(node, target.node(made));
         for (size_t k = 0; k < node.outputs.size(); ++k) {
             ValueId id = target.node(made).outputs[k];

@@ -9,7 +9,7 @@ namespace mge {
 namespace {
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) {
-    return {static_cast<const std::byte*>(tensor.data()), tensor.spec().bytes()};
+    return {static_cast<const std::byte*>(tensor.address()), tensor.spec().bytes()};
 }
 
 }  // namespace

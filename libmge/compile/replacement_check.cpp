@@ -118,7 +118,7 @@ std::map<ReplacementCheck::Origin, std::string> ReplacementCheck::descriptions(c
     auto describe = [&](ValueId id) -> std::string {
         if (id == no_value) return " -";
         auto& value = graph.value(id);
-        if (value.is_constant()) return text(" constant ", value.constant.data());
+        if (value.is_constant()) return text(" constant ", value.constant.address());
         if (value.is_input) return text(" input ", inputs[id]);
         auto origin = origin_of(graph, id);
         return origin ? text(' ', origin->node, ':', origin->output) : " new";
@@ -192,9 +192,9 @@ std::string ReplacementCheck::responsible(int index, const Tensor& expected, con
         graph.set_outputs({id});
         auto context =
             Context::create(std::make_shared<CompiledProgram>(std::move(graph), without_passes(threads_)));
-        for (size_t i = 0; i < inputs.size(); ++i) context->bind_input(i, inputs[i].data());
+        for (size_t i = 0; i < inputs.size(); ++i) context->bind_input(i, inputs[i].address());
         context->run();
-        Tensor value = to_plain(context->output(0));
+        Tensor value = plain_on_host(context->output(0));
         if (!(value.shape() == expected.shape()) || first_difference(value, expected, tolerance_))
             return stage.pass;
     }
@@ -236,7 +236,7 @@ CheckedRun::CheckedRun(const CompiledProgram& program)
 void CheckedRun::begin(CompiledContext& context) {
     if (!reference_) return;
     inputs_ = context.bound_inputs();
-    for (size_t i = 0; i < inputs_.size(); ++i) reference_->bind_input(i, inputs_[i].data());
+    for (size_t i = 0; i < inputs_.size(); ++i) reference_->bind_input(i, inputs_[i].address());
     reference_->run();
 }
 
@@ -251,7 +251,7 @@ void CheckedRun::finish(CompiledContext& context) {
 void CheckedRun::compare(ValueId id, Context& context) const {
     int index = check_.index_of(id);
     Tensor got = context.value(id), expected = reference_->output(size_t(index));
-    if (got && expected) check_.compare(index, to_plain(got), expected, inputs_);
+    if (got && expected) check_.compare(index, plain_on_host(got), expected, inputs_);
 }
 
 }  // namespace mge

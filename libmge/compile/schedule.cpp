@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libmge/passes/node_problem.h"
+
 namespace mge {
 namespace {
 
@@ -45,12 +47,14 @@ private:
             }
             if (dynamic)
                 for (ValueId id : node.outputs) result_.is_dynamic[size_t(id)] = true;
-            if (dynamic || !node.op->traits.view) result_.steps.push_back({NodeId(i), dynamic});
+            if (dynamic || !node.op->traits.view)
+                result_.steps.push_back({NodeId(i), dynamic, running_place(graph_, node)});
         }
     }
 
     int add_buffer(Buffer::Kind kind, ValueId id, int first) {
-        result_.buffers.push_back({kind, graph_.value(id).spec.bytes(), first, first});
+        auto& value = graph_.value(id);
+        result_.buffers.push_back({kind, value.spec.bytes(), first, first, value.device});
         result_.buffer_of[size_t(id)] = int(result_.buffers.size()) - 1;
         return result_.buffer_of[size_t(id)];
     }
@@ -103,7 +107,9 @@ private:
     bool may_overwrite(const Node& node, int step, ValueId output, ValueId input) {
         if (input == no_value || result_.buffer_of[size_t(input)] < 0) return false;
         auto& from = buffer(input);
-        if (from.kind != Buffer::Kind::arena || from.last != step || from.first == step) return false;
+        if (from.kind != Buffer::Kind::arena || from.last != step || from.first == step ||
+            !(from.device == graph_.value(output).device))
+            return false;
         auto &a = graph_.value(input).spec, &b = graph_.value(output).spec;
         if (a.bytes() != b.bytes() || size_of(a.dtype) != size_of(b.dtype) || !(a.layout == b.layout) ||
             from.bytes != b.bytes())

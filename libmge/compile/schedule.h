@@ -15,13 +15,15 @@ struct Buffer {
     Kind kind = Kind::arena;
     size_t bytes = 0;
     int first = 0, last = 0;  // steps at which it is alive
-    int port = -1;            // index of the graph input
+    DeviceId device;
+    int port = -1;  // index of the graph input
     ValueId constant = no_value;
 };
 
 struct Step {
     NodeId node = -1;
     bool is_dynamic = false;
+    DeviceId device;  // where it runs
 };
 
 struct Schedule {

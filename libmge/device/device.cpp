@@ -44,11 +44,6 @@ Kinds& kinds() {
     return all;
 }
 
-DeviceId& default_id() {
-    static DeviceId id;
-    return id;
-}
-
 [[noreturn]] void throw_name(std::string_view name) {
     throw UserError(text("'", name,
                          "' is not a device name: expected xpux, cpuN, multithreadN or the name of a loaded ",
@@ -110,8 +105,7 @@ Device& device(DeviceId id) {
     return kinds().at(id.kind).open(id.index);
 }
 
-DeviceId default_device() { return default_id(); }
-void set_default_device(DeviceId id) { default_id() = id; }
+Queue& queue_of(DeviceId id) { return device(id).queue(id.stream); }
 
 uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index)) {
     auto& all = kinds();
@@ -125,8 +119,25 @@ uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index))
     return uint8_t(kind);
 }
 
+void copy_between(DeviceId to, void* target, DeviceId from, const void* source, size_t bytes) {
+    if (bytes == 0) return;
+    Queue &there = queue_of(to), &here = queue_of(from);
+    if (from.is_host()) return there.copy_from_host(target, source, bytes);
+    if (to.is_host()) return here.copy_to_host(target, source, bytes);
+    if (to.kind != from.kind) {
+        std::vector<std::byte> passing(bytes);
+        here.copy_to_host(passing.data(), source, bytes);
+        return there.copy_from_host(target, passing.data(), bytes);
+    }
+    if (to == from) return there.copy(target, source, bytes);
+    if (auto made = here.record()) there.wait_for(*made);
+    there.copy(target, source, bytes);
+    // Whatever uses the source's memory next comes after the copy.
+    if (auto copied = there.record()) here.wait_for(*copied);
+}
+
 Tensor empty_tensor(const TensorSpec& spec, DeviceId id) {
-    return Tensor(spec, device(id).allocate(spec.bytes()), 0, id);
+    return Tensor(spec, queue_of(id).allocate(spec.bytes()), 0, id);
 }
 
 Tensor tensor_from_host(const TensorSpec& spec, const void* data, DeviceId id) {
@@ -139,8 +150,19 @@ Tensor tensor_from_host(const TensorSpec& spec, const void* data, DeviceId id) {
         std::transform(given, given + bytes, truths.begin(), [](uint8_t byte) { return byte != 0; });
         data = truths.data();
     }
-    if (bytes) device(id).copy_from_host(tensor.data(), data, bytes);
+    if (bytes) queue_of(id).copy_from_host(tensor.address(), data, bytes);
     return tensor;
+}
+
+Tensor to_device(const Tensor& tensor, DeviceId id) {
+    if (!tensor || tensor.device() == id) return tensor;
+    Tensor result = empty_tensor(tensor.spec(), id);
+    copy_between(id, result.address(), tensor.device(), tensor.address(), tensor.spec().bytes());
+    return result;
+}
+
+Tensor to_host(const Tensor& tensor) {
+    return !tensor || tensor.device().is_host() ? tensor : to_device(tensor, host_device);
 }
 
 Tensor scalar_tensor(double value, DType dtype, DeviceId id) {

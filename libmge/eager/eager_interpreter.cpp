@@ -6,7 +6,8 @@
 #include <memory>
 
 #include "libmge/base/threads.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
+#include "libmge/kernel/launch.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
@@ -14,18 +15,18 @@
 namespace mge {
 namespace {
 
-constexpr size_t max_inline_inputs = 8;
 constexpr size_t plan_slots = 2048;
 
 struct Plan {
     const OpInfo* op = nullptr;
     std::shared_ptr<const void> params;
     TensorSpecs inputs, outputs;
-    DeviceId device;
+    DeviceId device, output_device;  // where it runs, and where its outputs lie
     int threads = 1;
     SelectSettings settings;  // under which it was chosen
+    bool moves = false;       // the operator says where its outputs lie
     Choice choice;
-    Device* memory = nullptr;
+    Queue *queue = nullptr, *output_queue = nullptr;
     std::vector<size_t> output_bytes;  // 0 where only a run can tell
 };
 
@@ -88,16 +89,20 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
     plan->params = op.params.copy(params);
     for (auto& input : inputs) plan->inputs.push_back(input ? input.spec() : TensorSpec{});
     plan->device = id;
+    plan->moves = op.place != nullptr;
+    plan->output_device = plan->moves ? op.place(params) : id;
     plan->threads = threads;
     plan->settings = select_settings();
     plan->outputs = op.infer(plan->params.get(), plan->inputs);
-    plan->memory = &device(id);
+    plan->queue = &queue_of(id);
+    plan->output_queue = &queue_of(plan->output_device);
     for (auto& spec : plan->outputs) {
         if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
         plan->output_bytes.push_back(spec.shape.is_known() ? spec.bytes() : 0);
     }
     if (!op.traits.view) {
-        Problem problem{op.name, plan->params.get(), op.fields, plan->inputs, plan->outputs, 0, id, threads};
+        Problem problem{op.name, plan->params.get(), op.fields,          plan->inputs, plan->outputs, 0, id,
+                        threads, Precision::strict,  plan->output_device};
         plan->choice = select(find_kernels(op, id), problem, plan->settings);
     }
     return plan;
@@ -118,7 +123,7 @@ public:
     RuntimeOutputs(Tensors& outputs, DeviceId id) : outputs_(outputs), id_(id) {}
     void* allocate(size_t output, const TensorSpec& spec) override {
         outputs_.at(output) = empty_tensor(spec, id_);
-        return outputs_[output].data();
+        return outputs_[output].address();
     }
 
 private:
@@ -126,67 +131,52 @@ private:
     DeviceId id_;
 };
 
+// `id`: that of the first input, as the user spelled it.
 Tensor make_output(const Plan& plan, size_t i, DeviceId id) {
-    return Tensor(plan.outputs[i], plan.memory->allocate(plan.output_bytes[i]), 0, id);
+    return Tensor(plan.outputs[i], plan.output_queue->allocate(plan.output_bytes[i]), 0,
+                  plan.moves ? plan.output_device : id);
 }
 
-DeviceId device_of(std::span<const Tensor> inputs) {
-    for (auto& input : inputs)
-        if (input) return input.device();
-    return default_device();
+[[gnu::noinline]] DeviceId find_place(const OpInfo& op, std::span<const Tensor> inputs) {
+    const Tensor* of_host_value = nullptr;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!inputs[i]) continue;
+        if (!op.resolve || input_info(op, i).kind != InputKind::host) return inputs[i].device();
+        if (!of_host_value) of_host_value = &inputs[i];
+    }
+    return of_host_value ? of_host_value->device() : default_device();
+}
+
+// Where the operator runs. The door has seen to it that inputs which are no host values lie at one place; the
+// first is one of them in nearly all calls.
+inline DeviceId place_of_call(const OpInfo& op, std::span<const Tensor> inputs) {
+    return !op.resolve && !inputs.empty() && inputs[0] ? inputs[0].device() : find_place(op, inputs);
 }
 
 // A tensor without memory may only stand for its shape.
-void check_is_not_read(const Plan& plan, size_t i) {
-    MGE_CHECK(plan.op->traits.reads_only_specs, "input ", i, " of ", plan.op->name, " has no memory");
+[[gnu::noinline]] void refuse_to_read(const OpInfo& op, size_t input) {
+    MGE_CHECK(op.traits.reads_only_specs, "input ", input, " of ", op.name, " has no memory");
 }
 
-void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
+void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
               OutputAllocator* allocator) {
-    std::array<const void*, max_inline_inputs> few_in;
-    std::array<void*, max_inline_inputs> few_out;
-    std::vector<const void*> many_in(inputs.size() > few_in.size() ? inputs.size() : 0);
-    std::vector<void*> many_out(outputs.size() > few_out.size() ? outputs.size() : 0);
-    const void** in = many_in.empty() ? few_in.data() : many_in.data();
-    void** out = many_out.empty() ? few_out.data() : many_out.data();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        in[i] = inputs[i] ? inputs[i].data() : nullptr;
+    for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && !inputs[i].impl()->storage) [[unlikely]]
-            check_is_not_read(plan, i);
-    }
-    for (size_t i = 0; i < outputs.size(); ++i) out[i] = outputs[i] ? outputs[i].data() : nullptr;
-    StorageRef workspace;
-    if (size_t bytes = plan.choice.prepared.workspace()) workspace = device(plan.device).allocate(bytes);
-    Launch launch{{in, inputs.size()},
-                  {out, outputs.size()},
-                  workspace ? workspace->data : nullptr,
-                  plan.threads,
-                  allocator};
-    plan.choice.algorithm->run(plan.choice.prepared, launch);
+            refuse_to_read(*plan.op, i);
+    launch(*plan.choice.algorithm, plan.choice.prepared, {*plan.queue, plan.threads, allocator}, inputs,
+           outputs);
 }
 
 class EagerInterpreter final : public Interpreter {
 public:
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
-        if (op.resolve && has_host_values(op, inputs)) return apply_resolved(op, params, inputs);
-        DeviceId id = device_of(inputs);
-        Plan& plan = find_plan(op, params, inputs, id);
-        Tensors outputs(plan.outputs.size());
-        if (op.traits.view) {
-            outputs[0] = inputs[0].with_shape(plan.outputs[0].shape);
-            return outputs;
-        }
-        for (size_t i = 0; i < outputs.size(); ++i)
-            if (plan.outputs[i].shape.is_known()) outputs[i] = make_output(plan, i, id);
-        RuntimeOutputs allocator(outputs, id);
-        run_plan(plan, inputs, outputs, op.traits.runtime_shape ? &allocator : nullptr);
-        return outputs;
+        return apply_at(place_of_call(op, inputs), op, params, inputs);
     }
 
     Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
+        DeviceId id = place_of_call(op, inputs);
         if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
-            return apply(op, params, inputs).at(0);
-        DeviceId id = device_of(inputs);
+            return apply_at(id, op, params, inputs).at(0);
         Plan& plan = find_plan(op, params, inputs, id);
         if (op.traits.view) return inputs[0].with_shape(plan.outputs[0].shape);
         Tensor output = make_output(plan, 0, id);
@@ -202,11 +192,25 @@ private:
             if (inputs[i] && input_info(op, i).kind == InputKind::host) return true;
         return false;
     }
-    Tensors apply_resolved(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
-        size_t first = 0;
-        while (input_info(op, first).kind != InputKind::host) ++first;
-        auto resolved = op.resolve(params, inputs.subspan(first));
-        return apply(op, resolved.get(), inputs.first(first));
+    static Tensors apply_at(DeviceId id, const OpInfo& op, const void* params,
+                            std::span<const Tensor> inputs) {
+        if (op.resolve && has_host_values(op, inputs)) {
+            size_t first = 0;
+            while (input_info(op, first).kind != InputKind::host) ++first;
+            auto resolved = op.resolve(params, inputs.subspan(first));
+            return apply_at(id, op, resolved.get(), inputs.first(first));
+        }
+        Plan& plan = find_plan(op, params, inputs, id);
+        Tensors outputs(plan.outputs.size());
+        if (op.traits.view) {
+            outputs[0] = inputs[0].with_shape(plan.outputs[0].shape);
+            return outputs;
+        }
+        for (size_t i = 0; i < outputs.size(); ++i)
+            if (plan.outputs[i].shape.is_known()) outputs[i] = make_output(plan, i, id);
+        RuntimeOutputs allocator(outputs, id);
+        run_plan(plan, inputs, outputs, op.traits.runtime_shape ? &allocator : nullptr);
+        return outputs;
     }
 };
 

@@ -31,7 +31,8 @@ uint64_t hash_of(const OpInfo& op, const void* params, const TensorSpecs& specs)
 
 Tensors symbols_for(GraphBuilder& builder, std::span<const Tensor> tensors) {
     Tensors symbols;
-    for (auto& tensor : tensors) symbols.push_back(tensor ? builder.input(tensor.spec(), {}) : Tensor());
+    for (auto& tensor : tensors)
+        symbols.push_back(tensor ? builder.input(tensor.spec(), {}, tensor.device()) : Tensor());
     return symbols;
 }
 

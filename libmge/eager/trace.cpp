@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "libmge/base/number_text.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/eager/tape.h"
 #include "libmge/graph/builder.h"
+#include "libmge/ops/move/to_device.h"
 
 namespace mge {
 namespace {
@@ -21,9 +22,11 @@ char lost_owner;
 // Larger values are data, not shapes.
 constexpr int64_t known_value_limit = 1024;
 
+// Wherever they lie.
 bool same_bytes(const Tensor& a, const Tensor& b) {
-    if (!(a.spec() == b.spec()) || !(a.device() == b.device())) return false;
-    return a.data() == b.data() || std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
+    if (!(a.spec() == b.spec())) return false;
+    if (a.address() == b.address()) return true;
+    return std::memcmp(to_host(a).data(), to_host(b).data(), a.spec().bytes()) == 0;
 }
 
 bool is_small_int(const Tensor& tensor) {
@@ -66,7 +69,7 @@ void Trace::begin(std::span<const Tensor> arguments) {
     outer_ = exchange_base_interpreter(this);
     for (size_t i = 0; i < arguments.size(); ++i) {
         if (!recorded_) {
-            variables_.push_back({Kind::argument, arguments[i].spec(), int(i), {}});
+            variables_.push_back({Kind::argument, arguments[i].spec(), arguments[i].device(), int(i), {}});
             present_.emplace_back();
         } else if (variables_[i].spec.dtype != arguments[i].dtype()) {
             leave();
@@ -85,7 +88,7 @@ void Trace::bind(int variable, const Tensor& handle) {
 }
 
 int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
-    variables_.push_back({kind, tensor.spec(), at, {}});
+    variables_.push_back({kind, tensor.spec(), tensor.device(), at, {}});
     present_.emplace_back();
     bind(int(variables_.size()) - 1, tensor);
     return int(variables_.size()) - 1;
@@ -111,8 +114,9 @@ int Trace::match_external(const Tensor& tensor, int expected) {
         return expected;
     }
     auto& present = present_[size_t(expected)];
-    if (present.bound && !present.handle.is_same(tensor) && !same_bytes(present.handle, tensor))
-        fail("input id mismatch: another external tensor was used");
+    bool is_same = !present.bound || present.handle.is_same(tensor) ||
+                   (present.handle.device() == tensor.device() && same_bytes(present.handle, tensor));
+    if (!is_same) fail("input id mismatch: another external tensor was used");
     if (!present.bound) bind(expected, tensor);
     return expected;
 }
@@ -221,7 +225,7 @@ Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tenso
     else
         ids = identify_all(inputs);
     TensorSpecs specs = infer_step(op, params, inputs, ids);
-    DeviceId id = inputs.empty() || !inputs[0] ? default_device() : inputs[0].device();
+    DeviceId id = place_of_outputs(op, params, inputs, default_device());
     if (recorded_ && steps_[size_t(position_)].outputs.size() != specs.size())
         fail(text("operators differ: ", op.name, " has another number of outputs"));
     Tensors outputs;
@@ -279,17 +283,18 @@ Graph Trace::segment_graph(Segment& segment) const {
         for (int input : step.inputs) {
             if (input < 0 || ids[size_t(input)] != no_value) continue;
             auto& variable = variables_[size_t(input)];
+            const Tensor& handle = present_[size_t(input)].handle;
             if (variable.constant) {
-                ids[size_t(input)] = graph.add_constant(variable.constant);
+                ids[size_t(input)] = graph.add_constant(variable.constant, {}, handle.device());
             } else {
                 segment.inputs.push_back(input);
-                ids[size_t(input)] =
-                    graph.add_input(present_[size_t(input)].handle.spec(), text("value_", input));
+                ids[size_t(input)] = graph.add_input(handle.spec(), text("value_", input), handle.device());
             }
         }
         TensorSpecs specs;
         for (int output : step.outputs) specs.push_back(present_[size_t(output)].handle.spec());
-        NodeId node = graph.add_node(*step.op, step.params, values_of(step.inputs, ids), {}, &specs);
+        NodeId node = graph.add_node(*step.op, step.params, values_of(step.inputs, ids), {}, &specs,
+                                     &segment.places[size_t(i - segment.begin)]);
         for (size_t k = 0; k < step.outputs.size(); ++k)
             ids[size_t(step.outputs[k])] = graph.node(node).outputs[k];
     }
@@ -297,13 +302,23 @@ Graph Trace::segment_graph(Segment& segment) const {
     return graph;
 }
 
+// In the present call; numbers in the program lie where their operands do.
+std::vector<DeviceId> Trace::places_of(int begin, int end) const {
+    std::vector<DeviceId> places;
+    for (int i = begin; i < end; ++i)
+        places.push_back(present_[size_t(steps_[size_t(i)].outputs.at(0))].handle.device());
+    return places;
+}
+
 Trace::Segment& Trace::find_segment(int begin, int end, const std::vector<int>& wanted) {
+    auto places = places_of(begin, end);
     auto settings = select_settings();
     for (auto& segment : segments_)
-        if (segment->begin == begin && segment->end == end && segment->settings == settings &&
-            std::ranges::includes(segment->outputs, wanted))
+        if (segment->begin == begin && segment->end == end && segment->places == places &&
+            segment->settings == settings && std::ranges::includes(segment->outputs, wanted))
             return *segment;
-    auto segment = std::make_unique<Segment>(Segment{begin, end, {}, wanted, settings, nullptr});
+    auto segment =
+        std::make_unique<Segment>(Segment{begin, end, {}, wanted, std::move(places), settings, nullptr});
     CompileOptions compile = options_.compile;
     compile.select = with_settings(compile.select, settings);
     segment->executable = std::make_unique<Executable>(segment_graph(*segment), std::move(compile));
@@ -453,32 +468,76 @@ void Trace::abort() {
     leave();
 }
 
-Graph Trace::graph() const {
-    if (!recorded_) throw UserError("nothing was traced yet: call the function first");
-    GraphBuilder builder;
-    Tensors values(variables_.size());
-    for (size_t i = 0; i < variables_.size(); ++i) {
-        auto& variable = variables_[i];
+// A program that can be used anywhere: what lies where its first argument did lies at the default place.
+class Trace::Export {
+public:
+    explicit Export(const Trace& trace) : trace_(trace), values_(trace.variables_.size()) {
+        for (auto& variable : trace.variables_)
+            if (variable.kind == Kind::argument || variable.constant) {
+                home_ = variable.device;
+                break;
+            }
+    }
+
+    Graph run() && {
+        for (size_t i = 0; i < values_.size(); ++i) values_[i] = from_outside(trace_.variables_[i]);
+        for (auto& step : trace_.steps_) add(step);
+        Tensors outputs;
+        for (int output : trace_.outputs_) outputs.push_back(value_of(output));
+        builder_.set_outputs(outputs);
+        return builder_.take();
+    }
+
+private:
+    DeviceId exported(DeviceId id) const { return id == home_ ? DeviceId{} : id; }
+    Tensor value_of(int variable) const { return variable < 0 ? Tensor() : values_[size_t(variable)]; }
+
+    Tensor from_outside(const Variable& variable) {
         if (variable.kind == Kind::argument)
-            values[i] = builder.input(variable.spec, text("arg_", variable.at));
-        else if (variable.constant)
-            values[i] = variable.constant;
-        else if (variable.kind == Kind::external)
+            return builder_.input(variable.spec, text("arg_", variable.at), exported(variable.device));
+        if (variable.constant) {
+            // The constant of a tensor at another place is a symbol: a host tensor would lie on the host.
+            ValueId id = builder_.graph().add_constant(variable.constant, {}, exported(variable.device));
+            return builder_.symbol(id);
+        }
+        if (variable.kind == Kind::external)
             throw UserError(
                 "the function used tensors that are no arguments: trace with capture_as_const=True",
                 ErrorClass::value);
+        return {};
     }
-    auto value_of = [&](int variable) { return variable < 0 ? Tensor() : values[size_t(variable)]; };
-    for (auto& step : steps_) {
+
+    void add(const Step& step) {
         Tensors inputs;
         for (int input : step.inputs) inputs.push_back(value_of(input));
-        Tensors outputs = builder.apply(*step.op, step.params.get(), inputs);
-        for (size_t k = 0; k < outputs.size(); ++k) values[size_t(step.outputs[k])] = outputs[k];
+        auto params = step.params;
+        if (step.op == &ops::ToDevice::info)
+            params = std::make_shared<ops::ToDevice::Params>(
+                ops::ToDevice::Params{exported(step.op->place(params.get()))});
+        Tensors outputs = builder_.apply(*step.op, params.get(), inputs);
+        for (size_t k = 0; k < outputs.size(); ++k) {
+            if (inputs.empty())
+                outputs[k] = put(outputs[k], trace_.variables_[size_t(step.outputs[k])].device);
+            values_[size_t(step.outputs[k])] = outputs[k];
+        }
     }
-    Tensors outputs;
-    for (int output : outputs_) outputs.push_back(value_of(output));
-    builder.set_outputs(outputs);
-    return builder.take();
+
+    // What has no inputs lies where it was made.
+    Tensor put(const Tensor& symbol, DeviceId place) {
+        ValueId id = symbol.impl()->symbol;
+        builder_.graph().value(id).device = exported(place);
+        return builder_.symbol(id);
+    }
+
+    const Trace& trace_;
+    GraphBuilder builder_;
+    Tensors values_;  // by variable
+    DeviceId home_;
+};
+
+Graph Trace::graph() const {
+    if (!recorded_) throw UserError("nothing was traced yet: call the function first");
+    return Export(*this).run();
 }
 
 Trace* Trace::pause() {

@@ -64,11 +64,13 @@ public:
     static void resume(Trace* trace);
 
 private:
+    class Export;
     enum class Kind : uint8_t { argument, external, literal, computed };
     // What stands for a value in all calls.
     struct Variable {
         Kind kind;
         TensorSpec spec;
+        DeviceId device;  // at the recording
         int at = 0;       // argument number, or the step that computes it
         Tensor constant;  // literals and captured tensors
     };
@@ -88,6 +90,7 @@ private:
     struct Segment {
         int begin, end;
         std::vector<int> inputs, outputs;  // variables
+        std::vector<DeviceId> places;      // by step, where its results lie
         SelectSettings settings;           // under which it is compiled
         std::unique_ptr<Executable> executable;
     };
@@ -114,6 +117,7 @@ private:
     void run_compiled(const std::vector<int>& wanted);
     void run_one_by_one(const std::vector<int>& wanted);
     Segment& find_segment(int begin, int end, const std::vector<int>& wanted);
+    std::vector<DeviceId> places_of(int begin, int end) const;
     Graph segment_graph(Segment& segment) const;
     void give_value(int variable, const Tensor& value);
     void fill(const Tensor& handle, const Tensor& value, int variable);

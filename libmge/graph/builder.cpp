@@ -10,12 +10,14 @@ GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
             constants_.try_emplace(value.constant.impl(), value.constant, ValueId(i));
 }
 
-Tensor GraphBuilder::input(const TensorSpec& spec, std::string name) {
-    return symbol(graph_.add_input(spec, std::move(name)));
+Tensor GraphBuilder::input(const TensorSpec& spec, std::string name, DeviceId device) {
+    return symbol(graph_.add_input(spec, std::move(name), device));
 }
 
 Tensor GraphBuilder::symbol(ValueId id) {
-    return id == no_value ? Tensor{} : Tensor::symbolic(graph_.value(id).spec, this, id);
+    if (id == no_value) return {};
+    auto& value = graph_.value(id);
+    return Tensor::symbolic(value.spec, this, id, value.device);
 }
 
 ValueId GraphBuilder::value_of(const Tensor& tensor) {

@@ -9,7 +9,7 @@
 namespace mge {
 
 // Records operators applied to symbolic tensors into a graph. Concrete tensors become constants, one per
-// value however often it is used.
+// value however often it is used. What has no inputs lies at the graph's default place.
 //
 //     GraphBuilder builder;
 //     Tensor x = builder.input({DType::f32, {1, 10}, {}}, "x");
@@ -21,7 +21,7 @@ public:
     GraphBuilder() = default;
     explicit GraphBuilder(Graph graph);  // goes on with an existing graph
 
-    Tensor input(const TensorSpec& spec, std::string name);
+    Tensor input(const TensorSpec& spec, std::string name, DeviceId device = {});
     // A tensor that stands for a value of the graph; null for no_value.
     Tensor symbol(ValueId id);
     // The value a tensor stands for; a concrete one is added as a constant, a null one is no_value.

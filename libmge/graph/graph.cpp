@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/graph/graph.h"
 
+#include "libmge/device/device.h"
 #include "libmge/graph/infer.h"
+#include "libmge/graph/place.h"
 
 namespace mge {
 
-ValueId Graph::add_input(const TensorSpec& spec, std::string name) {
-    values_.push_back({.spec = spec, .name = std::move(name), .is_input = true});
+ValueId Graph::add_input(const TensorSpec& spec, std::string name, DeviceId device) {
+    values_.push_back({.spec = spec, .name = std::move(name), .is_input = true, .device = device});
     inputs_.push_back(ValueId(values_.size() - 1));
     return inputs_.back();
 }
 
-ValueId Graph::add_constant(Tensor value, std::string name) {
-    TensorSpec spec = value.spec();
-    values_.push_back({.spec = spec, .name = std::move(name), .constant = std::move(value)});
+ValueId Graph::add_constant(const Tensor& value, std::string name) {
+    return add_constant(value, std::move(name), value.device());
+}
+
+ValueId Graph::add_constant(const Tensor& value, std::string name, DeviceId device) {
+    values_.push_back(
+        {.spec = value.spec(), .name = std::move(name), .constant = to_host(value), .device = device});
     return ValueId(values_.size() - 1);
 }
 
 NodeId Graph::add_node(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
-                       std::string name, const TensorSpecs* known_outputs) {
+                       std::string name, const TensorSpecs* known_outputs, const DeviceId* known_place) {
+    DeviceId device =
+        known_place ? *known_place : place_of_outputs(op, params.get(), input_places(*this, inputs), {});
     TensorSpecs outputs;
     if (known_outputs) {
         outputs = *known_outputs;
@@ -35,7 +43,7 @@ NodeId Graph::add_node(const OpInfo& op, std::shared_ptr<const void> params, std
     Node node{&op, std::move(params), std::move(inputs), {}, std::move(name)};
     for (size_t i = 0; i < outputs.size(); ++i) {
         node.outputs.push_back(ValueId(values_.size()));
-        values_.push_back({.spec = outputs[i], .producer = id, .output_index = int(i)});
+        values_.push_back({.spec = outputs[i], .producer = id, .output_index = int(i), .device = device});
     }
     nodes_.push_back(std::move(node));
     return id;

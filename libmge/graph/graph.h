@@ -38,8 +38,9 @@ struct ValueOrigin {
     auto operator<=>(const ValueOrigin&) const = default;
 };
 
-// A value is a graph input, a constant (its Tensor is here), or an output of a node. `spec` is what shape
-// inference says for the graph's present input shapes; its shape is unknown when only a run can tell.
+// A value is a graph input, a constant (its Tensor is here, for the host), or an output of a node. `spec` is
+// what shape inference says for the graph's present input shapes; its shape is unknown when only a run can
+// tell.
 struct Value {
     TensorSpec spec;
     std::string name;
@@ -47,6 +48,8 @@ struct Value {
     int output_index = 0;
     Tensor constant;
     bool is_input = false;
+    // Where it lies; see place.h for the default place.
+    DeviceId device;
     // The values of the source graph that this one is, ascending: several when they are equal, none for what
     // passes made up.
     std::vector<ValueOrigin> origins;
@@ -72,12 +75,17 @@ struct Node {
 
 class MGE_API Graph {
 public:
-    ValueId add_input(const TensorSpec& spec, std::string name);
-    ValueId add_constant(Tensor value, std::string name = {});
-    // Appends a node and infers its outputs. Inputs have to exist already, so the order stays topological.
-    // With `known_outputs` the specs are taken instead (values whose shapes were seen while tracing).
+    ValueId add_input(const TensorSpec& spec, std::string name, DeviceId device = {});
+    // Its value is kept in host memory, wherever it lies for the operators: where the tensor does, if nothing
+    // else is said.
+    ValueId add_constant(const Tensor& value, std::string name = {});
+    ValueId add_constant(const Tensor& value, std::string name, DeviceId device);
+    // Appends a node and infers its outputs and where they lie: at the default place when it has no inputs.
+    // Inputs have to exist already, so the order stays topological. With `known_outputs` the specs are taken
+    // instead (values whose shapes were seen while tracing), with `known_place` the place.
     NodeId add_node(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
-                    std::string name = {}, const TensorSpecs* known_outputs = nullptr);
+                    std::string name = {}, const TensorSpecs* known_outputs = nullptr,
+                    const DeviceId* known_place = nullptr);
     void set_outputs(std::vector<ValueId> outputs) { outputs_ = std::move(outputs); }
     void set_inputs(std::vector<ValueId> inputs) { inputs_ = std::move(inputs); }
 
@@ -87,6 +95,8 @@ public:
     const std::vector<ValueId>& outputs() const { return outputs_; }
     const Node& node(NodeId id) const { return nodes_.at(size_t(id)); }
     const Value& value(ValueId id) const { return values_.at(size_t(id)); }
+    // Where a node's outputs lie.
+    const DeviceId& place(const Node& node) const { return value(node.outputs.at(0)).device; }
     Node& node(NodeId id) { return nodes_.at(size_t(id)); }
     Value& value(ValueId id) { return values_.at(size_t(id)); }
 

@@ -49,7 +49,7 @@ Tensor ones_value(const TensorSpec& spec, int count) {
     if (spec.is_absent() || !is_int(spec.dtype)) return {};
     int64_t length = spec.shape.is_known() ? std::min(spec.numel(), known_value_limit) : count;
     std::vector<int32_t> values(size_t(length), 1);
-    return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data());
+    return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data(), host_device);
 }
 
 // Ranks for up to this many inputs of unknown shape are tried in every combination.
@@ -151,6 +151,8 @@ void KnownValues::add(const Graph& graph, NodeId id) {
         auto& shape = graph.value(output).spec.shape;
         if (!shape.is_known() || shape.numel() > known_value_limit) return;
     }
+    // What is known is known to the host.
+    if (node.op->place) return;
     Tensors inputs;
     for (ValueId input : node.inputs) {
         Tensor value = find(graph, input);
@@ -158,8 +160,8 @@ void KnownValues::add(const Graph& graph, NodeId id) {
             graph.value(input).spec.shape.is_known())
             value = Tensor(graph.value(input).spec, borrow_storage(nullptr, 0, nullptr));
         if (input != no_value && !value) return;
-        if (value && value.data() && value.spec().numel() > known_value_limit) return;
-        inputs.push_back(std::move(value));
+        if (value && value.address() && value.spec().numel() > known_value_limit) return;
+        inputs.push_back(to_host(value));
     }
     Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
     computed_.resize(graph.values().size());

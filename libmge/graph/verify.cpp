@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/graph/graph.h"
 #include "libmge/graph/infer.h"
+#include "libmge/graph/place.h"
 
 namespace mge {
 namespace {
@@ -17,6 +18,8 @@ void verify_value(const Graph& graph, ValueId id) {
     auto& value = graph.value(id);
     int sources = (value.producer >= 0) + value.is_input + value.is_constant();
     MGE_CHECK(sources <= 1, "value ", id, " has ", sources, " sources");
+    if (value.is_constant())
+        MGE_CHECK(value.constant.device().is_host(), "the host cannot read constant ", id);
     if (value.is_constant())
         MGE_CHECK(value.constant.spec() == value.spec, "value ", id, " is said to be ", value.spec,
                   " but holds ", value.constant.spec());
@@ -72,6 +75,17 @@ void verify_outputs(const Graph& graph, NodeId id, const KnownValues& known) {
     }
 }
 
+void verify_place(const Graph& graph, NodeId id) {
+    auto& node = graph.node(id);
+    for (ValueId output : node.outputs)
+        MGE_CHECK(graph.value(output).device == graph.place(node), label(graph, id),
+                  " has outputs at different places");
+    if (node.op->place) return;
+    auto places = input_places(graph, node.inputs);
+    MGE_CHECK(place_of_outputs(*node.op, node.params.get(), places, graph.place(node)) == graph.place(node),
+              label(graph, id), " does not lie where its inputs do");
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
@@ -86,6 +100,7 @@ void verify(const Graph& graph) {
         MGE_CHECK(graph.node(id).params, label(graph, id), " has no parameters");
         verify_inputs(graph, id);
         verify_outputs(graph, id, known);
+        verify_place(graph, id);
         known.add(graph, id);
     }
 }

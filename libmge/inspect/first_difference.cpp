@@ -3,33 +3,14 @@
 
 #include <set>
 
+#include "libmge/compile/plain.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/op/apply.h"
-#include "libmge/ops/shape/reorder.h"
-#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {
-
-// The plain tensor in the layout that a step reads.
-Tensor in_layout(const Tensor& plain, const TensorSpec& spec) {
-    if (spec.layout.is_plain()) return plain;
-    auto params = std::make_shared<ops::Reorder::Params>();
-    params->layout = spec.layout.name();
-    TensorSpec to{plain.dtype(), plain.shape(), spec.layout};
-    Operands operands{{plain.spec()}, {to}, {nullptr}};
-    Choice choice =
-        NodeProblem(ops::Reorder::info, params, std::move(operands), 1, Precision::strict).choose({});
-    Tensor result(to, device(default_device()).allocate(to.bytes()));
-    StorageRef workspace;
-    if (size_t bytes = choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
-    const void* in[] = {plain.data()};
-    void* out[] = {result.data()};
-    choice.algorithm->run(choice.prepared, {in, out, workspace ? workspace->data : nullptr, 1, nullptr});
-    return result;
-}
 
 class Finder {
 public:
@@ -73,7 +54,7 @@ private:
         ++result.values;
         auto* key = find_key(id);
         if (!key || !walk_.value(id)) return;
-        Tensor got = to_plain(walk_.value(id));
+        Tensor got = plain_on_host(walk_.value(id));
         auto comparison = reference_.compare(*key, got, tolerance_);
         if (!comparison || (may_be_another_ && !comparison->mismatch.empty())) return;
         ++result.compared;
@@ -147,12 +128,12 @@ private:
             if (!value || !(value.shape() == spec.shape)) continue;
             if (is_float(value.dtype()) && is_float(spec.dtype)) value = convert_dtype(value, spec.dtype);
             if (value.dtype() != spec.dtype) continue;
-            inputs.back() = in_layout(value, spec);
+            inputs.back() = in_layout(to_device(value, inputs.back().device()), spec.layout);
             ++alone.from_reference;
         }
         // With none of the reference's inputs it would be the same run again.
         if (alone.from_reference == 0) return std::nullopt;
-        Tensor again = to_plain(walk_.run_alone(step, inputs).at(output));
+        Tensor again = plain_on_host(walk_.run_alone(step, inputs).at(output));
         alone.comparison = compare_tensors(again, expected, tolerance_);
         alone.got = figures_of(again);
         return alone;

@@ -97,7 +97,7 @@ void ValueGuard::after_step(size_t step, Context& context) {
 void ValueGuard::check(size_t step, ValueId id, Context& context) {
     Tensor tensor = context.value(id);
     if (!tensor || !is_float(tensor.dtype()) || first_bad(as_row(tensor), range_) < 0) return;
-    Tensor plain = to_plain(tensor);
+    Tensor plain = plain_on_host(tensor);
     int64_t index = first_bad(plain, range_);
     if (index < 0) return;  // padding
     auto finding = at_step(*program_, step, range_ ? "range" : "check-finite", labels_[size_t(id)]);
@@ -134,7 +134,7 @@ void RepeatGuard::after_step(size_t step, Context& context) {
             first_[i] = copy_plain(now);
             continue;
         }
-        Tensor plain = to_plain(now);
+        Tensor plain = plain_on_host(now);
         auto finding = at_step(*program_, step, "check-var-value", labels_[size_t(values_[i].id)]);
         finding.shape = plain.shape();
         if (!(plain.spec() == first_[i].spec())) {
@@ -183,7 +183,7 @@ void WriteGuard::before_step(size_t step, Context& context) {
 void WriteGuard::after_step(size_t step, Context& context) {
     for (ValueId id : program_->steps()[step].outputs) {
         if (!is_filled_[size_t(id)]) continue;
-        Tensor plain = to_plain(context.value(id));
+        Tensor plain = plain_on_host(context.value(id));
         auto& suspicious = suspicious_[size_t(id)];
         if (runs_ % 2 == 1) {
             for (int64_t index : suspicious) {

@@ -255,7 +255,8 @@ DumpRecord parse_binary(std::span<const std::byte> bytes, const std::string& pat
     }
     if (data.size() != expected)
         fail(text("shape ", record.shape, " needs ", expected, " bytes, there are ", data.size()));
-    if (with_value) record.value = tensor_from_host({dtype->stored, record.shape, {}}, data.data());
+    if (with_value)
+        record.value = tensor_from_host({dtype->stored, record.shape, {}}, data.data(), host_device);
     return record;
 }
 

@@ -8,9 +8,7 @@ namespace mge {
 namespace {
 
 // Enough for the head of a dump; the rest of a large value need not be converted for it.
-std::string head_of(const Tensor& tensor) {
-    return tensor.spec().layout.is_plain() ? dump_head(tensor) : dump_head(to_plain(tensor));
-}
+std::string head_of(const Tensor& tensor) { return dump_head(plain_on_host(tensor)); }
 
 }  // namespace
 
@@ -67,7 +65,7 @@ void IoDumpRun::write(ValueId id, Context& context, std::vector<DumpedDependency
     Tensor value = context.value(id);
     if (!value) return;
     is_written_[size_t(id)] = true;
-    DumpedValue dumped{describe(id), std::move(inputs), to_plain(value), origin(id)};
+    DumpedValue dumped{describe(id), std::move(inputs), plain_on_host(value), origin(id)};
     dumped.self.spec = dumped.value.spec();  // now known for run-time shapes too
     sink_.write(dumped);
 }
@@ -122,7 +120,7 @@ void OutputDump::after_step(size_t step, Context& context) {
         self.name = labels_[size_t(port.value)];
         self.owner_name = self.owner_type = "output";
         self.spec = {value.dtype(), value.shape(), {}};
-        sink_->write({self, {}, to_plain(value), {}});
+        sink_->write({self, {}, plain_on_host(value), {}});
     }
     ++run_;
 }

@@ -8,6 +8,8 @@
 #include "libmge/base/file.h"
 #include "libmge/compile/dynamic_step.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/place.h"
+#include "libmge/kernel/launch.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
@@ -26,7 +28,7 @@ void let_go_of_pages(const Tensor& constant) {
 
 LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Tensors& inputs)
     : options_(options) {
-    graph_ = run_passes(infer_shapes(graph, specs_of(inputs)), pass_options(options));
+    graph_ = run_passes(infer_shapes(place(graph, options.device), specs_of(inputs)), pass_options(options));
     schedule_ = schedule(graph_, options.seq_opt.enable_mem_plan_opt);
     values_.resize(graph_.values().size());
     last_reader_.assign(graph_.values().size(), -1);
@@ -34,10 +36,11 @@ LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Te
         for (ValueId id : graph_.node(NodeId(i)).inputs)
             if (id != no_value) last_reader_[size_t(id)] = NodeId(i);
     for (ValueId id : graph_.outputs()) last_reader_[size_t(id)] = NodeId(graph_.nodes().size());
-    for (size_t i = 0; i < inputs.size(); ++i) values_[size_t(graph_.inputs()[i])] = inputs[i];
+    for (size_t i = 0; i < inputs.size(); ++i)
+        values_[size_t(graph_.inputs()[i])] = to_device(inputs[i], graph_.value(graph_.inputs()[i]).device);
     for (size_t i = 0; i < graph_.values().size(); ++i)
         if (auto& value = graph_.value(ValueId(i)); value.is_constant()) {
-            values_[i] = value.constant;
+            values_[i] = value.device.is_host() ? value.constant : to_device(value.constant, value.device);
             let_go_of_pages(value.constant);
         }
     run_views_until(schedule_.steps.empty() ? NodeId(graph_.nodes().size()) : schedule_.steps[0].node);
@@ -80,7 +83,8 @@ Tensors LayerWalk::run_step(size_t step, const Tensors& inputs) {
     Tensors outputs =
         schedule_.steps[step].is_dynamic ? compute_dynamic(step_node, inputs) : compute(step, inputs);
     for (size_t i = 0; i < step_node.inputs.size(); ++i)
-        if (inputs[i] && graph_.value(step_node.inputs[i]).is_constant()) let_go_of_pages(inputs[i]);
+        if (inputs[i] && graph_.value(step_node.inputs[i]).is_constant())
+            let_go_of_pages(graph_.value(step_node.inputs[i]).constant);
     return outputs;
 }
 
@@ -94,18 +98,10 @@ Tensors LayerWalk::compute(size_t step, const Tensors& inputs) {
                         .choose(how);
     algorithm_ = choice.candidate.name;
     Tensors outputs;
-    std::vector<const void*> in;
-    std::vector<void*> out;
-    for (auto& input : inputs) in.push_back(input ? input.data() : nullptr);
-    for (ValueId id : node.outputs) {
-        auto& spec = graph_.value(id).spec;
-        outputs.push_back(Tensor(spec, device(default_device()).allocate(spec.bytes())));
-        out.push_back(outputs.back().data());
-    }
-    StorageRef workspace;
-    if (size_t bytes = choice.prepared.workspace()) workspace = device(default_device()).allocate(bytes);
-    choice.algorithm->run(choice.prepared,
-                          {in, out, workspace ? workspace->data : nullptr, options_.threads, nullptr});
+    for (ValueId id : node.outputs)
+        outputs.push_back(empty_tensor(graph_.value(id).spec, graph_.value(id).device));
+    launch(*choice.algorithm, choice.prepared, {queue_of(running_place(graph_, node)), options_.threads},
+           inputs, outputs);
     return outputs;
 }
 

@@ -337,8 +337,8 @@ std::string to_svg(const MemoryTimeline& t, const Program& program) {
 std::vector<std::span<const std::byte>> constant_pieces(const Graph& graph, bool mapped) {
     std::map<const void*, size_t> bytes;
     for (auto& value : graph.values())
-        if (value.is_constant() && is_mapped(value.constant.data()) == mapped)
-            bytes.emplace(value.constant.data(), value.spec.bytes());
+        if (value.is_constant() && is_mapped(value.constant.address()) == mapped)
+            bytes.emplace(value.constant.address(), value.spec.bytes());
     std::vector<std::span<const std::byte>> pieces;
     for (auto [address, size] : bytes) pieces.push_back({static_cast<const std::byte*>(address), size});
     return pieces;
@@ -385,7 +385,7 @@ ProcessMemory process_memory() {
 }
 
 ProcessMemory settled_process_memory() {
-    device(default_device()).release_cached();
+    device(host_device).release_cached();
     ::malloc_trim(0);
     return process_memory();
 }

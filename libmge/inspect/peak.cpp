@@ -158,7 +158,7 @@ Peak measure_peak(int threads) {
                                   [&] { return is_quiet(*witness); }});
     auto path = kept_peaks_path();
     if (!path) return measured;
-    std::string key = text(device(default_device()).model(), " | ", name_of(cpu_isa()), " | ", threads);
+    std::string key = text(cpu_model(), " | ", name_of(cpu_isa()), " | ", threads);
     return join_kept_peak(*path, key, measured);
 }
 

@@ -86,7 +86,7 @@ public:
             take_values();
         }
         auto it = held_.find(key);
-        return it == held_.end() ? Tensor{} : to_plain(it->second);
+        return it == held_.end() ? Tensor{} : plain_on_host(it->second);
     }
     void release_before(size_t step) override {
         std::erase_if(held_, [&](auto& entry) { return last_use_.at(entry.first) < step; });

@@ -18,6 +18,8 @@
 
 namespace mge {
 
+class Queue;
+
 // How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included), split
 // products, bf16.
 enum class Precision : uint8_t { strict, relaxed, fast };
@@ -32,6 +34,7 @@ struct Problem {
     DeviceId device;
     int threads = 1;
     Precision precision = Precision::strict;
+    DeviceId output_device;  // where the outputs lie; not `device` for what moves data
 
     template <class P>
     const P& as() const {
@@ -39,7 +42,7 @@ struct Problem {
     }
     bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].is_absent(); }
     bool is_constant(size_t i) const { return constant_inputs >> i & 1; }
-    // Stable text of all of the above but the device's name: what the fast-run cache stores and what logs
+    // Stable text of all of the above but the devices' names: what the fast-run cache stores and what logs
     // print.
     MGE_API std::string key() const;
 };
@@ -114,7 +117,7 @@ private:
 struct PrepareContext {
     const Problem& problem;
     const Candidate& candidate;
-    std::span<const void* const> constants;  // data of constant inputs, null for the others
+    std::span<const void* const> constants;  // addresses of constant inputs, null for the others
 };
 
 // Gives memory for outputs whose shape the kernel itself finds out.
@@ -124,13 +127,15 @@ public:
     virtual void* allocate(size_t output, const TensorSpec& spec) = 0;
 };
 
-// One run. Addresses are in the layouts of the Problem's specs; absent optional inputs are null.
+// One run. Addresses are those of the Problem's device, in the layouts of its specs; absent optional inputs
+// are null. On a CPU the work is done when run() returns; elsewhere run() only asks the queue for it.
 struct Launch {
     std::span<const void* const> inputs;
     std::span<void* const> outputs;
     void* workspace = nullptr;
     int threads = 1;
     OutputAllocator* allocator = nullptr;  // set only for operators with run-time shapes
+    Queue* queue = nullptr;                // where the work is asked for; CPUs need none
 
     template <class T>
     const T* in(size_t i) const {

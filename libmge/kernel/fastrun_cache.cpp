@@ -11,9 +11,7 @@
 #include "libmge/base/cache_folder.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/log.h"
-#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
-#include "libmge/kernel/cpu/library_versions.h"
 #include "libmge/kernel/database.h"
 
 namespace mge {
@@ -320,9 +318,7 @@ std::optional<std::string> FastrunCache::default_path() {
     return folder ? std::optional(*folder + "/mge/fastrun.sqlite") : std::nullopt;
 }
 
-std::string FastrunCache::machine(DeviceId id) {
-    return text(device(id).model(), " | ", name_of(cpu_isa()), " | ", library_versions());
-}
+std::string FastrunCache::machine(DeviceId id) { return device(id).fingerprint(); }
 
 void FastrunCache::warn(const std::exception& failure) {
     log_warning(text(failure.what(), "; going on without it"));

@@ -12,6 +12,7 @@
 #include "libmge/device/device.h"
 #include "libmge/kernel/contest.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/launch.h"
 #include "libmge/kernel/lookups.h"
 
 namespace mge {
@@ -20,56 +21,67 @@ namespace {
 // Caches see this much foreign data between two runs of a candidate, as they would inside a network.
 constexpr int64_t eviction_bytes = int64_t(4) << 20;
 
-// Buffers filled with plausible data: random floats in [-1, 1), zeros for integers (valid as indices).
+// Operands with plausible data: random floats in [-1, 1), zeros for the rest (valid as indices).
 class Scratch {
 public:
-    Scratch(const Problem& problem, std::span<const void* const> constants) {
+    Scratch(const Problem& problem, std::span<const void* const> constants)
+        : problem_(problem), queue_(queue_of(problem.device)) {
         for (size_t i = 0; i < problem.inputs.size(); ++i) {
             const void* constant = i < constants.size() ? constants[i] : nullptr;
-            inputs_.push_back(constant ? constant : problem.has_input(i) ? fill(problem.inputs[i]) : nullptr);
+            inputs_.push_back(!problem.has_input(i) ? Tensor{}
+                              : constant            ? borrowed(problem.inputs[i], constant)
+                                                    : filled(problem.inputs[i]));
         }
-        for (auto& spec : problem.outputs) outputs_.push_back(buffer(spec.bytes()));
+        for (auto& spec : problem.outputs) outputs_.push_back(zeros(spec));
     }
-    // By all threads: each has caches of its own, and none sleeps when the next run begins.
-    void evict(int threads) {
-        if (!evictor_) evictor_ = device({}).allocate(size_t(eviction_bytes));
+    // By all threads: each has caches of its own, and none sleeps when the next run begins. Another device's
+    // caches are left as they are.
+    void evict() {
+        if (!problem_.device.is_host()) return;
+        if (!evictor_) evictor_ = queue_.allocate(size_t(eviction_bytes));
         constexpr int64_t page = 4096;
         auto* bytes = static_cast<char*>(evictor_->data);
-        par_for(threads, eviction_bytes / page, 1, [&](int64_t begin, int64_t end) {
+        par_for(problem_.threads, eviction_bytes / page, 1, [&](int64_t begin, int64_t end) {
             std::memset(bytes + begin * page, 1, size_t((end - begin) * page));
         });
     }
-    void prepare_for(const Prepared& prepared, const Problem& problem) {
-        if (prepared.workspace() <= workspace_bytes_) return;
-        workspace_ = device(problem.device).allocate(prepared.workspace());
-        workspace_bytes_ = prepared.workspace();
+    // Its pages are touched before a run is timed.
+    void take_workspace(size_t bytes) {
+        if (bytes <= workspace_bytes_) return;
+        workspace_ = queue_.allocate(bytes);
+        workspace_bytes_ = bytes;
+        queue_.fill(workspace_->data, 0, bytes);
     }
-    void run(const Algorithm& algorithm, const Prepared& prepared, const Problem& problem) {
-        algorithm.run(prepared,
-                      {inputs_, outputs_, workspace_ ? workspace_->data : nullptr, problem.threads});
+    void run(const Algorithm& algorithm, const Prepared& prepared) {
+        launch(algorithm, prepared,
+               {queue_, problem_.threads, nullptr, workspace_ ? workspace_->data : nullptr}, inputs_,
+               outputs_);
+        queue_.wait();
     }
 
 private:
-    void* buffer(size_t bytes) {
-        StorageRef storage = device({}).allocate(bytes);
-        std::memset(storage->data, 0, bytes);
-        owned_.push_back(storage);
-        return storage->data;
+    Tensor borrowed(const TensorSpec& spec, const void* data) const {
+        return Tensor(spec, borrow_storage(data, spec.bytes(), nullptr), 0, problem_.device);
     }
-    void* fill(const TensorSpec& spec) {
-        void* data = buffer(spec.bytes());
-        if (spec.dtype != DType::f32) return data;
+    Tensor zeros(const TensorSpec& spec) {
+        Tensor tensor = empty_tensor(spec, problem_.device);
+        queue_.fill(tensor.address(), 0, spec.bytes());
+        return tensor;
+    }
+    Tensor filled(const TensorSpec& spec) {
+        if (spec.dtype != DType::f32) return zeros(spec);
+        std::vector<float> values(spec.bytes() / sizeof(float));
         uint32_t state = 12345;
-        for (float *p = static_cast<float*>(data), *end = p + spec.bytes() / 4; p < end; ++p) {
+        for (float& value : values) {
             state = state * 1664525u + 1013904223u;
-            *p = float(int32_t(state)) * 0x1p-31f;
+            value = float(int32_t(state)) * 0x1p-31f;
         }
-        return data;
+        return tensor_from_host(spec, values.data(), problem_.device);
     }
 
-    std::vector<StorageRef> owned_;
-    std::vector<const void*> inputs_;
-    std::vector<void*> outputs_;
+    const Problem& problem_;
+    Queue& queue_;
+    Tensors inputs_, outputs_;
     StorageRef workspace_, evictor_;
     size_t workspace_bytes_ = 0;
 };
@@ -107,12 +119,10 @@ void time_all(std::vector<Contestant>& contestants, const Problem& problem,
     if (contestants.empty()) return;
     Scratch scratch(problem, constants);
     auto ready = [&](size_t i) {
-        scratch.prepare_for(contestants[i].prepared, problem);
-        scratch.evict(problem.threads);
+        scratch.take_workspace(contestants[i].prepared.workspace());
+        scratch.evict();
     };
-    auto run = [&](size_t i) {
-        scratch.run(*contestants[i].named->algorithm, contestants[i].prepared, problem);
-    };
+    auto run = [&](size_t i) { scratch.run(*contestants[i].named->algorithm, contestants[i].prepared); };
     auto results = contest({contestants.size(), ready, run}, witness);
     for (size_t i = 0; i < results.size(); ++i) contestants[i].result = results[i];
 }

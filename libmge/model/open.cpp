@@ -19,7 +19,7 @@ namespace {
 // Our own reader uses weights in place, at aligned addresses; bytes out of an envelope may lie anywhere.
 ModelBytes aligned(const ModelBytes& file) {
     if (reinterpret_cast<uintptr_t>(file.bytes.data()) % model_alignment == 0) return file;
-    auto storage = std::make_shared<StorageRef>(device({}).allocate(file.bytes.size()));
+    auto storage = std::make_shared<StorageRef>(queue_of(host_device).allocate(file.bytes.size()));
     std::memcpy((*storage)->data, file.bytes.data(), file.bytes.size());
     std::span bytes(static_cast<const std::byte*>((*storage)->data), file.bytes.size());
     return {bytes, storage, file.label};

@@ -12,6 +12,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
 #include "libmge/base/utf8.h"
+#include "libmge/device/device.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
 #include "mge_generated.h"
@@ -184,14 +185,17 @@ private:
             auto* value = values_.vector->Get(flatbuffers::uoffset_t(i));
             if (value->tensor() < 0) continue;
             Tensor constant = tensor(value->tensor(), text("value ", i));
-            ids_[i] = graph.add_constant(constant, string(value->name()));
+            ids_[i] =
+                graph.add_constant(constant, string(value->name()), device_of(*value, text("value ", i)));
         }
         for (int id : list(table_->inputs())) {
             const file::Value* value = file_value(id, "the inputs");
             if (ids_[size_t(id)] != no_value)
                 fail("value ", id, " is an input twice, or an input and a constant");
             if (!value->shape_known()) fail("input ", id, " has no shape");
-            ids_[size_t(id)] = graph.add_input(spec_of(*value, text("value ", id)), string(value->name()));
+            std::string where = text("value ", id);
+            ids_[size_t(id)] =
+                graph.add_input(spec_of(*value, where), string(value->name()), device_of(*value, where));
         }
     }
 
@@ -199,6 +203,19 @@ private:
         if (id < 0 || size_t(id) >= values_.size())
             fail(where, ": value ", id, " of ", values_.size(), " does not exist");
         return values_.vector->Get(flatbuffers::uoffset_t(id));
+    }
+
+    // DeviceError for a device that this machine does not have.
+    DeviceId device_of(const file::Value& value, const std::string& where) const {
+        std::string name = string(value.device());
+        if (name.empty()) return {};
+        try {
+            return parse_device(name);
+        } catch (const DeviceError& e) {
+            throw DeviceError(text("'", label_, "': ", where, ": ", e.what()));
+        } catch (const UserError& e) {
+            fail(where, ": ", e.what());
+        }
     }
 
     TensorSpec spec_of(const file::Value& value, const std::string& where) const {
@@ -243,6 +260,8 @@ private:
                 throw;
             } catch (const MemoryError&) {
                 throw;
+            } catch (const DeviceError& e) {
+                throw DeviceError(text("'", label_, "': ", where, ": ", e.what()));
             } catch (const Error& e) {  // what the operator itself refuses
                 fail(where, ": ", e.what());
             }
@@ -268,8 +287,13 @@ private:
             fail(where, ": ", counted(count, "output"), ", the operator has ", op->outputs.size());
         TensorSpecs specs;
         for (int id : list(node.outputs())) specs.push_back(spec_of(*file_value(id, where), where));
-        NodeId made =
-            graph.add_node(*op, params(*op, node, where), std::move(inputs), string(node.name()), &specs);
+        // Where an operator has inputs, they say where its outputs lie.
+        bool has_own_place = std::ranges::all_of(inputs, [](ValueId id) { return id == no_value; });
+        DeviceId place;
+        if (has_own_place && !specs.empty())
+            place = device_of(*file_value(node.outputs()->Get(0), where), where);
+        NodeId made = graph.add_node(*op, params(*op, node, where), std::move(inputs), string(node.name()),
+                                     &specs, has_own_place ? &place : nullptr);
         check_specs(graph, made, where);
         for (size_t i = 0; i < specs.size(); ++i) {
             int id = node.outputs()->Get(flatbuffers::uoffset_t(i));

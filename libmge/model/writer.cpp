@@ -5,6 +5,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/utf8.h"
 #include "libmge/base/version.h"
+#include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
@@ -104,9 +105,11 @@ Offset<file::Value> describe(Builder& b, const Value& value, bool with_origins, 
     bool has_origins = with_origins && !value.origins.empty();
     auto nodes = has_origins ? b.CreateVector(origin_nodes) : NoOrigins();
     auto outputs = has_origins ? b.CreateVector(origin_outputs) : NoOrigins();
+    auto device =
+        value.device.is_default ? Offset<flatbuffers::String>() : b.CreateString(logical_name(value.device));
     return file::CreateValue(b, utf8(b, value.name), b.CreateString(std::string(name_of(value.spec.dtype))),
                              b.CreateVector(dims.data(), dims.size()), value.spec.shape.is_known(),
-                             value.is_constant() ? data.add(value.constant) : -1, nodes, outputs);
+                             value.is_constant() ? data.add(value.constant) : -1, nodes, outputs, device);
 }
 
 Offset<file::Node> describe(Builder& b, const Node& node, bool with_origins) {

@@ -70,13 +70,16 @@ void check_inputs(const OpInfo& op, std::span<const Tensor> inputs) {
         if (!inputs[i]) throw_user(op.name, text("input ", i, " of the list is missing"), ErrorClass::type);
 }
 
-void check_devices(const OpInfo& op, std::span<const Tensor> inputs) {
-    const Tensor* first = nullptr;
+// Refuses inputs at different places, host values apart.
+void check_places(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    const TensorImpl* first = nullptr;
     for (auto& input : inputs) {
         if (!input) continue;
-        if (first && !(first->device() == input.device()))
-            throw_user(op.name, "its inputs lie on different devices; move them with .to()");
-        first = &input;
+        if (first && !(first->device == input.impl()->device)) [[unlikely]] {
+            place_of_outputs(op, params, inputs, host_device);
+            return;
+        }
+        first = input.impl();
     }
 }
 
@@ -107,7 +110,7 @@ Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inpu
     if (is_plain_call(op, inputs)) [[likely]]
         return current_interpreter().apply(op, params, inputs);
     check_inputs(op, inputs);
-    check_devices(op, inputs);
+    check_places(op, params, inputs);
     if (is_promoted(op, inputs)) return current_interpreter().apply(op, params, inputs);
     return current_interpreter().apply(op, params, promote(op, inputs));
 }
@@ -116,7 +119,7 @@ Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> i
     if (is_plain_call(op, inputs)) [[likely]]
         return current_interpreter().apply_one(op, params, inputs);
     check_inputs(op, inputs);
-    check_devices(op, inputs);
+    check_places(op, params, inputs);
     if (is_promoted(op, inputs)) return current_interpreter().apply_one(op, params, inputs);
     return current_interpreter().apply_one(op, params, promote(op, inputs));
 }

@@ -27,8 +27,8 @@ struct KernelEntry {
     KernelList (*kernels)();  // null: this backend does not have the operator
 };
 
-// Raised whenever Algorithm, Problem, Launch, OpInfo or Tensor change their meaning or size.
-inline constexpr uint32_t backend_abi = 2;
+// Raised whenever Algorithm, Problem, Launch, OpInfo, Device, Queue or Tensor change their meaning or size.
+inline constexpr uint32_t backend_abi = 3;
 
 struct Backend {
     uint32_t abi;

@@ -53,6 +53,11 @@ concept HasVersion = requires {
     { O::version } -> std::convertible_to<int>;
 };
 
+template <class O>
+concept Moves = requires(const typename O::Params& p) {
+    { O::place(p) } -> std::same_as<DeviceId>;
+};
+
 template <class P>
 constexpr ParamsType params_type(uint64_t (*hash)(const void*)) {
     return {
@@ -91,6 +96,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     };
     if constexpr (Differentiable<O>)
         info.gradient = +[](const GradientArguments& a) { return O::gradient(GradientContext<P>(a)); };
+    if constexpr (Moves<O>) info.place = +[](const void* p) { return O::place(*static_cast<const P*>(p)); };
     if constexpr (Resolvable<O>)
         info.resolve = +[](const void* p, std::span<const Tensor> values) -> std::shared_ptr<const void> {
             return std::make_shared<const P>(O::resolve(*static_cast<const P*>(p), values));

@@ -3,6 +3,8 @@
 
 #include <unordered_map>
 
+#include "libmge/device/device.h"
+
 namespace mge {
 
 size_t index_of_input(const OpInfo& op, std::string_view name) {
@@ -16,9 +18,53 @@ const InputInfo& input_info(const OpInfo& op, size_t position) {
     return position < op.inputs.size() ? op.inputs[position] : op.inputs.back();
 }
 
-IntList host_values(const Tensor& tensor) {
-    if (!tensor) return {};
-    MGE_CHECK(!tensor.is_symbolic());
+namespace {
+
+// The place that an operator's inputs agree on; `at(i)` is null for an absent one.
+template <class At>
+const DeviceId* common_place(const OpInfo& op, size_t count, At at) {
+    const DeviceId *found = nullptr, *of_host_value = nullptr;
+    for (size_t i = 0; i < count; ++i) {
+        const DeviceId* place = at(i);
+        if (!place) continue;
+        if (input_info(op, i).kind == InputKind::host) {
+            if (!of_host_value) of_host_value = place;
+        } else if (!found) {
+            found = place;
+        } else if (!(*found == *place)) {
+            throw_user(op.name, text("its inputs lie on different devices, ", logical_name(*found), " and ",
+                                     logical_name(*place), "; move one of them with .to()"));
+        }
+    }
+    return found ? found : of_host_value;
+}
+
+template <class At>
+DeviceId place_of(const OpInfo& op, const void* params, size_t count, At at, DeviceId elsewhere) {
+    const DeviceId* common = common_place(op, count, at);
+    if (op.place) return op.place(params);
+    return common ? *common : elsewhere;
+}
+
+}  // namespace
+
+DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const DeviceId* const> inputs,
+                          DeviceId elsewhere) {
+    return place_of(
+        op, params, inputs.size(), [&](size_t i) { return inputs[i]; }, elsewhere);
+}
+
+DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                          DeviceId elsewhere) {
+    return place_of(
+        op, params, inputs.size(), [&](size_t i) { return inputs[i] ? &inputs[i].impl()->device : nullptr; },
+        elsewhere);
+}
+
+IntList host_values(const Tensor& given) {
+    if (!given) return {};
+    MGE_CHECK(!given.is_symbolic());
+    Tensor tensor = to_host(given);
     IntList values(size_t(tensor.spec().numel()));
     for (size_t i = 0; i < values.size(); ++i) {
         if (tensor.dtype() == DType::i32)

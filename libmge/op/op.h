@@ -135,6 +135,9 @@ struct OpInfo {
     TensorSpecs (*infer)(const void* params, std::span<const TensorSpec> inputs);
     // Null when gradients stop here.
     Tensors (*gradient)(const GradientArguments&);
+    // Null when the outputs lie where the inputs do; else where they lie, for an operator that moves data. It
+    // has the same kernels everywhere, and runs where its inputs lie.
+    DeviceId (*place)(const void* params);
     // Null for operators without host values: parameters with the values of the host inputs (null ones
     // absent) folded in.
     std::shared_ptr<const void> (*resolve)(const void* params, std::span<const Tensor> host_values);
@@ -161,6 +164,14 @@ template <class P>
 std::span<const Tensor> GradientContext<P>::variadic_inputs() const {
     return inputs.subspan(op.fixed_inputs());
 }
+
+// Where an operator's outputs lie: where its inputs do, host values apart; where its host values do when it
+// has no other inputs; `elsewhere` when it has none at all. Absent inputs are null. UserError that names both
+// places when inputs that are no host values lie at different ones.
+MGE_API DeviceId place_of_outputs(const OpInfo& op, const void* params,
+                                  std::span<const DeviceId* const> inputs, DeviceId elsewhere);
+MGE_API DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                                  DeviceId elsewhere);
 
 // The values of a host tensor (i32 or i64, concrete); an empty list for a null one.
 MGE_API IntList host_values(const Tensor& tensor);

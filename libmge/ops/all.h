@@ -27,6 +27,7 @@
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matinv.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/move/to_device.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/ctc_loss.h"
@@ -211,6 +212,7 @@ using AllOps = TypeList<
     ops::Take,
     ops::Tan,
     ops::Tanh,
+    ops::ToDevice,
     ops::Topk,
     ops::Transpose,
     ops::Uniform,

@@ -146,10 +146,12 @@ private:
     }
 
     bool works(const Node& node, const Form& form, const std::vector<ValueId>& inputs) {
-        Operands operands{form.inputs, form.outputs, {}};
+        DeviceId device = running_place(source_, node);
+        Operands operands{form.inputs, form.outputs, {}, device, source_.place(node)};
         for (ValueId id : inputs) {
             Tensor constant = constant_of(rewrite_.target(), id);
-            operands.constants.push_back(constant && packs_weights(options_) ? constant.data() : nullptr);
+            bool packs = constant && packs_weights(options_);
+            operands.constants.push_back(packs ? address_for(device, constant) : nullptr);
         }
         if (physical_form(*node.op, node.params, operands.inputs, operands.outputs)) return true;
         // An elementwise kernel would take the layout for a shape; only its physical form is right.
@@ -191,8 +193,8 @@ private:
     }
 
     void add(const Node& node, std::vector<ValueId> inputs, const TensorSpecs& specs) {
-        NodeId added =
-            rewrite_.target().add_node(*node.op, node.params, std::move(inputs), node.name, &specs);
+        NodeId added = rewrite_.target().add_node(*node.op, node.params, std::move(inputs), node.name, &specs,
+                                                  &source_.place(node));
         for (size_t i = 0; i < node.outputs.size(); ++i)
             rewrite_.replace(node.outputs[i], rewrite_.target().node(added).outputs[i]);
     }

@@ -72,10 +72,10 @@ Folded fold(const Statistics& s, const Tensor& weights, int64_t inner, const Ten
         factor[size_t(c)] = a;
         new_bias[size_t(c)] = float((b - s.mean.data<float>()[c]) * a + s.shift.data<float>()[c]);
     }
-    Tensor result = empty_tensor(weights.spec());
+    Tensor result = empty_tensor(weights.spec(), host_device);
     for (int64_t i = 0; i < count; ++i)
         result.data<float>()[i] = float(weights.data<float>()[i] * factor[size_t(i / inner % channels)]);
-    return {result, tensor_from_host({DType::f32, {channels}, {}}, new_bias.data())};
+    return {result, tensor_from_host({DType::f32, {channels}, {}}, new_bias.data(), host_device)};
 }
 
 }  // namespace
@@ -115,10 +115,11 @@ Graph fold_batch_norm(Graph graph, const PassOptions&) {
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
         Folded& folded = results.at(&node);
         std::string_view weights = producer.op->name == "conv2d" ? "weight" : "b";
-        auto inputs = with_input(*producer.op, rewrite(producer.inputs), weights,
-                                 rewrite.target().add_constant(folded.weights));
-        return {producer.params, with_input(*producer.op, std::move(inputs), "bias",
-                                            rewrite.target().add_constant(folded.bias))};
+        auto constant = [&](const Tensor& value) {
+            return rewrite.target().add_constant(value, {}, graph.place(producer));
+        };
+        auto inputs = with_input(*producer.op, rewrite(producer.inputs), weights, constant(folded.weights));
+        return {producer.params, with_input(*producer.op, std::move(inputs), "bias", constant(folded.bias))};
     };
     return absorb_producers(graph, producer_of, fuse);
 }

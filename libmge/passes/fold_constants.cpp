@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "libmge/device/device.h"
 #include "libmge/op/apply.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
@@ -33,6 +34,7 @@ private:
     }
 
     bool fold(const Node& node) {
+        if (node.op->place) return false;
         size_t input_bytes = 0, output_bytes = 0;
         Tensors inputs;
         for (ValueId id : node.inputs) {
@@ -55,8 +57,9 @@ private:
         if (output_bytes > input_bytes + growth_limit) return false;
         Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
         for (size_t i = 0; i < outputs.size(); ++i) {
-            values_[size_t(node.outputs[i])] = outputs[i];
-            rewrite_.replace(node.outputs[i], rewrite_.target().add_constant(outputs[i]));
+            values_[size_t(node.outputs[i])] = to_host(outputs[i]);
+            rewrite_.replace(node.outputs[i],
+                             rewrite_.target().add_constant(outputs[i], {}, graph_.place(node)));
         }
         return true;
     }

@@ -56,7 +56,7 @@ Graph fuse_bias(Graph graph, const PassOptions& options) {
     };
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
         Tensor bias = combined_bias(graph, node, constant_side(graph, node), producer);
-        ValueId id = rewrite.target().add_constant(bias);
+        ValueId id = rewrite.target().add_constant(bias, {}, graph.place(producer));
         return {producer.params, with_input(*producer.op, rewrite(producer.inputs), "bias", id)};
     };
     return absorb_producers(graph, producer_of, fuse);

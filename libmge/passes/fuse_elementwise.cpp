@@ -245,7 +245,8 @@ private:
         TensorSpecs specs, expected{spec(graph_.node(last).outputs[0])};
         for (ValueId value : inputs) specs.push_back(spec(value));
         bool is_right = op->infer(params.get(), specs) == expected;
-        Operands operands{specs, expected, std::vector<const void*>(specs.size())};
+        DeviceId device = graph_.place(graph_.node(last));
+        Operands operands{specs, expected, std::vector<const void*>(specs.size()), device, device};
         if (!is_right || !NodeProblem(*op, params, operands, 1, Precision::strict).is_supported({})) {
             for (NodeId id : group) rewrite_.copy(id);
             return;
@@ -265,22 +266,33 @@ private:
     std::vector<bool> is_absorbed_;
 };
 
-// Whether the device has a kernel for fused steps.
-bool can_fuse() {
+bool has_fused_kernels(DeviceId id) {
     try {
         for (auto* op : {&ops::FusedElementwise::info, &ops::FusedRegion::info})
-            if (find_kernels(*op, default_device()).empty()) return false;
+            if (find_kernels(*op, id).empty()) return false;
         return true;
     } catch (const DeviceError&) {
         return false;
     }
 }
 
+// A place of the graph without kernels for fused steps.
+std::optional<DeviceId> place_without_fusion(const Graph& graph) {
+    std::optional<DeviceId> last;
+    for (auto& value : graph.values()) {
+        if (last && *last == value.device) continue;
+        last = value.device;
+        if (!has_fused_kernels(value.device)) return last;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Graph fuse_elementwise(Graph graph, const PassOptions& options) {
-    if (can_fuse()) return Fuser(graph, options).run();
-    log_warning(text("graph_opt.jit: ", physical_name(default_device()),
+    auto place = place_without_fusion(graph);
+    if (!place) return Fuser(graph, options).run();
+    log_warning(text("graph_opt.jit: ", physical_name(*place),
                      " has no kernels for fused operators; nothing is fused"));
     return graph;
 }

@@ -197,7 +197,7 @@ std::vector<NodeId> readers(const Graph& graph) {
 }
 
 Tensor vector_of(const std::vector<float>& values) {
-    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data());
+    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), host_device);
 }
 
 void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
@@ -209,9 +209,10 @@ void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
         scale.push_back(float(is_padding ? 1 : a));
     }
     auto params = std::make_shared<ops::Preprocess::Params>(ops::Preprocess::Params{prefix.channels_last});
-    ValueId means = rewrite.target().add_constant(vector_of(mean));
-    ValueId scales = rewrite.target().add_constant(vector_of(scale));
     auto& last = rewrite.source().node(prefix.steps.back());
+    DeviceId device = rewrite.source().place(last);
+    ValueId means = rewrite.target().add_constant(vector_of(mean), {}, device);
+    ValueId scales = rewrite.target().add_constant(vector_of(scale), {}, device);
     rewrite.emit(prefix.steps.back(), ops::Preprocess::info, params, {rewrite(input), means, scales},
                  last.name);
     for (NodeId step : prefix.steps) rewrite.absorb(step, rewrite(last.outputs[0]));

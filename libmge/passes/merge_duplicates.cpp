@@ -32,7 +32,8 @@ void merge_constants(Rewrite& rewrite) {
         uint64_t hash = hash_constant(value.constant);
         auto [begin, end] = seen.equal_range(hash);
         auto it = std::find_if(begin, end, [&](auto& entry) {
-            return same_constant(graph.value(entry.second).constant, value.constant);
+            auto& other = graph.value(entry.second);
+            return other.device == value.device && same_constant(other.constant, value.constant);
         });
         if (it == end)
             seen.emplace(hash, ValueId(i));
@@ -60,7 +61,8 @@ Graph merge_duplicates(Graph graph, const PassOptions&) {
         auto [begin, end] = seen.equal_range(hash);
         auto it = std::find_if(begin, end, [&](auto& entry) {
             auto& other = rewrite.target().node(entry.second);
-            return same_params(node, other) && other.inputs == inputs;
+            return same_params(node, other) && other.inputs == inputs &&
+                   rewrite.target().place(other) == graph.place(node);
         });
         if (it == end) {
             rewrite.copy_with(NodeId(i), node.params, std::move(inputs));

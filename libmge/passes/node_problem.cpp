@@ -156,12 +156,20 @@ std::optional<PhysicalForm> reduced_form(const OpInfo& op, const void* params, c
 
 }  // namespace
 
+DeviceId running_place(const Graph& graph, const Node& node) {
+    return node.op->place ? graph.value(node.inputs.at(0)).device : graph.place(node);
+}
+
+const void* address_for(DeviceId device, const Tensor& constant) {
+    return constant.device().is_host() == device.is_host() ? constant.address() : nullptr;
+}
+
 Operands operands_of(const Graph& graph, const Node& node, bool packs) {
-    Operands result;
+    Operands result{.device = running_place(graph, node), .output_device = graph.place(node)};
     for (ValueId id : node.inputs) {
         result.inputs.push_back(id == no_value ? TensorSpec{} : graph.value(id).spec);
         Tensor constant = id == no_value ? Tensor{} : graph.value(id).constant;
-        result.constants.push_back(constant && packs ? constant.data() : nullptr);
+        result.constants.push_back(constant && packs ? address_for(result.device, constant) : nullptr);
     }
     for (ValueId id : node.outputs) result.outputs.push_back(graph.value(id).spec);
     return result;
@@ -191,7 +199,6 @@ NodeProblem::NodeProblem(const OpInfo& op, std::shared_ptr<const void> params, O
     : op_(op),
       params_(std::move(params)),
       operands_(std::move(operands)),
-      device_(default_device()),
       threads_(threads),
       precision_(precision) {
     if (has_layout(operands_.inputs))
@@ -208,13 +215,15 @@ NodeProblem::NodeProblem(const OpInfo& op, std::shared_ptr<const void> params, O
 }
 
 Problem NodeProblem::problem() const {
-    return {op_.name,       params_.get(), op_.fields, operands_.inputs, operands_.outputs,
-            constant_mask_, device_,       threads_,   precision_};
+    return {op_.name,       params_.get(),    op_.fields, operands_.inputs, operands_.outputs,
+            constant_mask_, operands_.device, threads_,   precision_,       operands_.output_device};
 }
 
-KernelList NodeProblem::kernels() const { return find_kernels(op_, device_); }
+KernelList NodeProblem::kernels() const { return find_kernels(op_, operands_.device); }
 
-Choice NodeProblem::choose(const SelectOptions& options) const {
+Choice NodeProblem::choose(SelectOptions options) const {
+    // There is one way to move data.
+    if (op_.place) options.profile = false, options.heuristic = true;
     return select(kernels(), problem(), operands_.constants, options);
 }
 

@@ -21,7 +21,13 @@ namespace mge {
 struct Operands {
     TensorSpecs inputs, outputs;
     std::vector<const void*> constants;  // per input; null for those that are not constant
+    DeviceId device, output_device;      // where the node runs, and where its outputs lie
 };
+// Where a node runs: where its outputs lie, unless it moves data.
+DeviceId running_place(const Graph& graph, const Node& node);
+// What a node on a device may read ahead of a constant; null when it lies elsewhere still.
+const void* address_for(DeviceId device, const Tensor& constant);
+
 // Without `packs` no input counts as constant, so that algorithms pack none ahead.
 Operands operands_of(const Graph& graph, const Node& node, bool packs = true);
 
@@ -41,7 +47,7 @@ public:
                 Precision precision);
     Problem problem() const;
     KernelList kernels() const;
-    Choice choose(const SelectOptions& options) const;
+    Choice choose(SelectOptions options) const;
     std::optional<Cost> find_cost(const SelectOptions& options) const;
     std::optional<size_t> find_heuristic_workspace(const SelectOptions& options) const;
     // Some algorithm that is no mere reference accepts the problem, and the options accept it.
@@ -54,7 +60,6 @@ private:
     std::shared_ptr<const void> params_;
     Operands operands_;
     uint32_t constant_mask_ = 0;
-    DeviceId device_;
     int threads_;
     Precision precision_;
 };

@@ -20,14 +20,16 @@ void unite(std::vector<T>& into, const std::vector<T>& others) {
 Rewrite::Rewrite(const Graph& source) : source_(source), moved_(source.values().size(), no_value) {
     target_.set_source_nodes(source.source_nodes());
     for (ValueId id : source.inputs())
-        moved_[size_t(id)] = target_.add_input(source.value(id).spec, source.value(id).name);
+        moved_[size_t(id)] =
+            target_.add_input(source.value(id).spec, source.value(id).name, source.value(id).device);
 }
 
 ValueId Rewrite::operator()(ValueId id) {
     if (id == no_value) return no_value;
     auto& moved = moved_[size_t(id)];
     auto& value = source_.value(id);
-    if (moved == no_value && value.is_constant()) moved = target_.add_constant(value.constant, value.name);
+    if (moved == no_value && value.is_constant())
+        moved = target_.add_constant(value.constant, value.name, value.device);
     MGE_CHECK(moved != no_value, "value ", id, " was not computed yet");
     return moved;
 }
@@ -47,14 +49,16 @@ void Rewrite::copy_with(NodeId id, std::shared_ptr<const void> params, std::vect
     auto& node = source_.node(id);
     TensorSpecs specs;
     for (ValueId output : node.outputs) specs.push_back(source_.value(output).spec);
-    NodeId copied = target_.add_node(*node.op, std::move(params), std::move(inputs), node.name, &specs);
+    NodeId copied = target_.add_node(*node.op, std::move(params), std::move(inputs), node.name, &specs,
+                                     &source_.place(node));
     for (size_t i = 0; i < node.outputs.size(); ++i)
         replace(node.outputs[i], target_.node(copied).outputs[i]);
 }
 
 void Rewrite::emit(NodeId id, const OpInfo& op, std::shared_ptr<const void> params,
                    std::vector<ValueId> inputs, std::string name) {
-    NodeId added = target_.add_node(op, std::move(params), std::move(inputs), std::move(name));
+    NodeId added = target_.add_node(op, std::move(params), std::move(inputs), std::move(name), nullptr,
+                                    &source_.place(source_.node(id)));
     replace(source_.node(id).outputs[0], target_.node(added).outputs[0]);
 }
 

@@ -28,6 +28,7 @@ struct Site {
     const std::vector<ValueId>& inputs;
     TensorSpec result;  // of output 0
     bool fixed_shapes;
+    DeviceId place;
 
     const TensorSpec& spec(size_t i) const { return graph.value(inputs[i]).spec; }
     template <class P>
@@ -51,7 +52,7 @@ struct Site {
         return make(O::info, std::make_shared<const typename O::Params>(params), std::move(inputs));
     }
     ValueId make(const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs) const {
-        NodeId id = graph.add_node(op, std::move(params), std::move(inputs));
+        NodeId id = graph.add_node(op, std::move(params), std::move(inputs), {}, nullptr, &place);
         ValueId value = graph.node(id).outputs[0];
         MGE_CHECK(graph.value(value).spec == result, op.name, " gives ", graph.value(value).spec, ", not ",
                   result);
@@ -237,8 +238,9 @@ ValueId simplify(Rewrite& rewrite, const Node& node, const std::vector<ValueId>&
                  const PassOptions& options) {
     auto& graph = rewrite.source();
     if (!is_settled(graph, node)) return no_value;
-    Site site{rewrite.target(),    *node.op, node.params.get(), inputs, graph.value(node.outputs[0]).spec,
-              options.fixed_shapes};
+    Site site{
+        rewrite.target(),     *node.op,         node.params.get(), inputs, graph.value(node.outputs[0]).spec,
+        options.fixed_shapes, graph.place(node)};
     for (auto& rule : rules)
         if (rule.op == node.op->name)
             if (ValueId value = rule.apply(site); value != no_value) return value;

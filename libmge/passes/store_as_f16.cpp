@@ -90,7 +90,7 @@ Tensor narrowed(const Tensor& constant) {
         float x = constant.data<float>()[i];
         values[i] = Half(std::isfinite(x) ? std::clamp(x, float(-largest_f16), float(largest_f16)) : x);
     }
-    return tensor_from_host({DType::f16, constant.shape(), {}}, values.data());
+    return tensor_from_host({DType::f16, constant.shape(), {}}, values.data(), host_device);
 }
 
 bool has_too_small(const Tensor& constant) {
@@ -161,7 +161,8 @@ private:
         if (value.spec.dtype != DType::f32) return rewrite_(id);
         if (value.is_constant() && wanted == DType::f16) {
             auto [it, is_new] = constants_.try_emplace(id, no_value);
-            if (is_new) it->second = target().add_constant(narrowed(value.constant), value.name);
+            if (is_new)
+                it->second = target().add_constant(narrowed(value.constant), value.name, value.device);
             return it->second;
         }
         return converted(rewrite_(id), wanted);
@@ -240,12 +241,13 @@ private:
 
     // Some algorithm takes it, and not the reference alone where f32 has a better one.
     bool has_kernel(const OpInfo& op, const std::shared_ptr<const void>& params, const TensorSpecs& inputs,
-                    const TensorSpecs& outputs) {
+                    const TensorSpecs& outputs, DeviceId device) {
         if (op.traits.view) return true;
         auto is_known = [](const TensorSpec& s) { return s.is_absent() || s.shape.is_known(); };
         for (auto* specs : {&inputs, &outputs})
             if (!std::all_of(specs->begin(), specs->end(), is_known)) return true;
-        NodeProblem node(op, params, {inputs, outputs, std::vector<const void*>(inputs.size())},
+        NodeProblem node(op, params,
+                         {inputs, outputs, std::vector<const void*>(inputs.size()), device, device},
                          options_.threads, options_.precision);
         bool any = false, any_fast = false;
         for (auto& algorithm : node.kernels()) {
@@ -287,7 +289,7 @@ private:
             if (!outputs[i].shape.is_known()) outputs[i].shape = recorded[i].shape;
             if (!(outputs[i].shape == recorded[i].shape)) return false;
         }
-        if (!has_kernel(*node.op, params, specs, outputs)) return false;
+        if (!has_kernel(*node.op, params, specs, outputs, source_.place(node))) return false;
         add(id, std::move(params), std::move(inputs), outputs);
         return true;
     }
@@ -295,7 +297,8 @@ private:
     void add(NodeId id, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
              const TensorSpecs& outputs) {
         auto& node = source_.node(id);
-        NodeId added = target().add_node(*node.op, std::move(params), std::move(inputs), node.name, &outputs);
+        NodeId added = target().add_node(*node.op, std::move(params), std::move(inputs), node.name, &outputs,
+                                         &source_.place(node));
         for (size_t i = 0; i < node.outputs.size(); ++i) {
             ValueId output = target().node(added).outputs[i];
             rewrite_.replace(node.outputs[i], output);

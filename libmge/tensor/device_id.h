@@ -12,14 +12,24 @@ namespace mge {
 // Which backend, which of its devices, which queue. Kind 0 is the CPU; other numbers are given out as
 // backends are loaded. The logical name "xpux" means the default device; `is_default` keeps that spelling, it
 // does not take part in equality.
+//
+// Two places are the same when all three numbers are: queues of one device share its memory but not their
+// order, so what moves from one to the other is copied.
 struct DeviceId {
     uint8_t kind = 0;
     uint8_t index = 0;
     uint8_t stream = 0;
     bool is_default = true;
-    bool operator==(const DeviceId& other) const {
+    constexpr bool operator==(const DeviceId& other) const {
         return kind == other.kind && index == other.index && stream == other.stream;
     }
+    constexpr uint64_t hash() const { return uint64_t(kind) << 16 | uint64_t(index) << 8 | stream; }
+    // The host reads and writes its memory directly, and its work is done when a call returns.
+    constexpr bool is_host() const { return kind == 0; }
 };
+
+// The first CPU: where everything lies that the host works out by itself. As the default place of a graph:
+// see graph/place.h.
+inline constexpr DeviceId host_device{};
 
 }  // namespace mge

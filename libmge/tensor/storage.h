@@ -11,12 +11,11 @@
 
 namespace mge {
 
-// A piece of device memory, counted by its users. Made by an Allocator or borrowed from an owner (a mapped
-// file, a numpy array); `release` gives it back to where it came from.
+// A piece of device memory, counted by its users. Made by a queue's allocator or borrowed from an owner (a
+// mapped file, a numpy array); `release` gives it back to where it came from.
 struct Storage {
     std::atomic<uint32_t> users{1};
-    DeviceId device;
-    uint8_t size_class = 0;  // the allocator's own note
+    uint8_t device_index = 0, size_class = 0;  // the allocator's own notes
     void* data = nullptr;
     size_t bytes = 0;
     void (*release)(Storage*) = nullptr;

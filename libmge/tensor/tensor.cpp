@@ -89,6 +89,11 @@ Tensor Tensor::alias() const {
     return tensor;
 }
 
+void Tensor::throw_not_on_host() const {
+    throw UserError(text("the host cannot read ", spec(), " on a device of kind ", int(device().kind),
+                         ": copy it to the host first (to_host)"));
+}
+
 void Tensor::destroy(TensorImpl* impl) {
     std::destroy_at(impl);
     give_block(impl);

@@ -64,9 +64,16 @@ public:
     const Shape& shape() const { return impl_->spec.shape; }
     DeviceId device() const { return impl_->device; }
 
-    // Address of the first element; null for symbolic tensors. Treat as read-only unless you made the tensor.
-    void* data() const {
+    // Address of the first element on its device, for launches and copies; null for symbolic tensors.
+    void* address() const {
         return impl_->storage ? static_cast<char*>(impl_->storage->data) + impl_->offset : nullptr;
+    }
+    // The same where the host may read it; read only, unless you made the tensor. UserError when the tensor
+    // lies on another device: to_host() copies it.
+    void* data() const {
+        if (!impl_->device.is_host()) [[unlikely]]
+            throw_not_on_host();
+        return address();
     }
     template <class T>
     T* data() const {
@@ -89,6 +96,7 @@ public:
 private:
     explicit Tensor(TensorImpl* adopted) : impl_(adopted) {}
     static void destroy(TensorImpl* impl);
+    [[noreturn]] void throw_not_on_host() const;
     TensorImpl* impl_ = nullptr;
 };
 using Tensors = std::vector<Tensor>;

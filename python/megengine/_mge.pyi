@@ -115,6 +115,9 @@ class TraceError(RuntimeError):
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
     """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
 
+def exchange_thread_device(device: Any | None) -> Any:
+    """The default device of this thread (None: that of the process); gives the one before."""
+
 def file_limit() -> int:
     """Bytes of memory that one file may ask for (MGE_FILE_LIMIT)."""
 
@@ -131,7 +134,10 @@ def load(path: str) -> megengine._mge.Model:
     """Read a model file of any kind: .mge, MegEngine's, packed."""
 
 def memory_stats(device: Any | None = None) -> dict:
-    """Bytes allocated, reserved, peak, and the limit (0: none)."""
+    """Bytes allocated and reserved, the largest figures of both, and the limit (0: none)."""
+
+def memory_status() -> tuple:
+    """Bytes of main memory that this process may use, and how many of them are free."""
 
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""
@@ -1580,6 +1586,16 @@ class ops:
     @staticmethod
     def tanh(x: Operand) -> Tensor:
         """Hyperbolic tangent.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def to_device(x: Operand, *, device: str = 'xpux:0') -> Tensor:
+        """The same values on another device.
+
+        Args:
+            device: Name of the device where the result lies.
         Returns:
             y
         """

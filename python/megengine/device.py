@@ -4,7 +4,7 @@
 Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``.
 """
 
-import os
+import contextlib
 
 from . import _mge
 
@@ -52,7 +52,7 @@ def is_rocm_available() -> bool:
 
 
 def set_default_device(device: str = "xpux") -> None:
-    """Set where new Tensors live.
+    """Set where new Tensors live, in all threads without a ``default_device`` of their own.
 
     Args:
         device: name of the device.
@@ -62,8 +62,35 @@ def set_default_device(device: str = "xpux") -> None:
     _mge.set_default_device(device)
 
 
+class default_device(contextlib.ContextDecorator):
+    """Where new Tensors of this thread live, for a block or a function.
+
+    Blocks nest; other threads and Tensors that exist already are left alone.
+
+    Args:
+        device: name of the device.
+    Raises:
+        RuntimeError: there is no such device.
+    Example:
+        >>> with default_device("cpu1"):
+        ...     get_default_device()
+        'cpu1:0'
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = str(_mge.Device(device))
+        self._outer: list[str | None] = []
+
+    def __enter__(self) -> "default_device":
+        self._outer.append(_mge.exchange_thread_device(self._device))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _mge.exchange_thread_device(self._outer.pop())
+
+
 def get_default_device() -> str:
-    """Name of the device where new Tensors live."""
+    """Name of the device where new Tensors of this thread live."""
     return _mge.get_default_device()
 
 
@@ -88,8 +115,8 @@ def get_max_allocated_memory(device: str | None = None) -> int:
 
 
 def get_max_reserved_memory(device: str | None = None) -> int:
-    """Largest ``get_reserved_memory``: memory is given back only on request, so today's."""
-    return max(get_reserved_memory(device), get_max_allocated_memory(device))
+    """Largest ``get_reserved_memory`` since the last ``reset_max_memory_stats``."""
+    return _mge.memory_stats(device)["peak_reserved"]
 
 
 def reset_max_memory_stats(device: str | None = None) -> None:
@@ -98,9 +125,8 @@ def reset_max_memory_stats(device: str | None = None) -> None:
 
 
 def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
-    """Total and free bytes of a device's memory."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    return page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
+    """Total and free bytes of a device's memory; in a container, of the container's."""
+    return _mge.memory_status()
 
 
 def coalesce_free_memory() -> None:

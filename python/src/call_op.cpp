@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"

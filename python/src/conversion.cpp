@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "python/src/device_object.h"
@@ -344,9 +344,9 @@ PyObject* numpy_from_tensor(const Tensor& tensor) {
     int rank = tensor.shape().rank();
     for (int i = 0; i < rank; ++i) dims[size_t(i)] = tensor.shape()[i];
     auto* descr = reinterpret_cast<PyArray_Descr*>(Py_NewRef(numpy_dtype(tensor.dtype())));
-    bool is_host = tensor.device().kind == 0;
+    bool is_host = tensor.device().is_host();
     Reference array(PyArray_NewFromDescr(&PyArray_Type, descr, rank, dims.data(), nullptr,
-                                         is_host ? tensor.data() : nullptr, 0, nullptr));
+                                         is_host ? tensor.address() : nullptr, 0, nullptr));
     if (!array) throw PythonError{};
     if (is_host) {
         auto owner = std::make_unique<Tensor>(tensor);
@@ -357,8 +357,8 @@ PyObject* numpy_from_tensor(const Tensor& tensor) {
         owner.release();
         if (PyArray_SetBaseObject(as_array(array), capsule) != 0) throw PythonError{};
     } else if (tensor.spec().bytes() > 0) {
-        device(tensor.device())
-            .copy_to_host(PyArray_DATA(as_array(array)), tensor.data(), tensor.spec().bytes());
+        queue_of(tensor.device())
+            .copy_to_host(PyArray_DATA(as_array(array)), tensor.address(), tensor.spec().bytes());
     }
     PyArray_CLEARFLAGS(as_array(array), NPY_ARRAY_WRITEABLE);
     return array.release();
@@ -370,7 +370,7 @@ PyObject* scalar_from_tensor(const Tensor& tensor) {
             text("[item] only a tensor of one element is a number, this one has shape ", tensor.shape()),
             ErrorClass::assertion);
     std::array<std::byte, sizeof(int64_t)> bytes;
-    device(tensor.device()).copy_to_host(bytes.data(), tensor.data(), tensor.spec().bytes());
+    queue_of(tensor.device()).copy_to_host(bytes.data(), tensor.address(), tensor.spec().bytes());
     PyObject* result = nullptr;
     dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;

@@ -6,8 +6,9 @@
 
 #include <string>
 
+#include "libmge/base/memory_status.h"
 #include "libmge/base/threads.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/tensor/tensor.h"
 #include "python/src/conversion.h"
@@ -41,6 +42,7 @@ nb::dict memory_figures(nb::handle device_name) {
     result["allocated"] = stats.allocated;
     result["reserved"] = stats.reserved;
     result["peak"] = stats.peak;
+    result["peak_reserved"] = stats.peak_reserved;
     result["limit"] = stats.limit;
     return result;
 }
@@ -80,9 +82,19 @@ void add_device_functions(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     module.def("set_default_device",
                [](nb::handle name) { set_default_device(parse_device_argument(name.ptr())); });
+    module.def(
+        "exchange_thread_device",
+        [](nb::handle name) -> nb::object {
+            std::optional<DeviceId> id;
+            if (!name.is_none()) id = parse_device_argument(name.ptr());
+            auto before = exchange_thread_device(id);
+            return before ? nb::object(nb::str(logical_name(*before).c_str())) : nb::none();
+        },
+        nb::arg("device").none(),
+        "The default device of this thread (None: that of the process); gives the one before.");
     module.def("get_default_device", [] { return logical_name(default_device()); });
     module.def("memory_stats", &memory_figures, nb::arg("device").none() = nb::none(),
-               "Bytes allocated, reserved, peak, and the limit (0: none).");
+               "Bytes allocated and reserved, the largest figures of both, and the limit (0: none).");
     module.def(
         "reset_peak_memory", [](nb::handle name) { device(parse_device_argument(name.ptr())).reset_peak(); },
         nb::arg("device").none() = nb::none());
@@ -99,6 +111,13 @@ void add_device_functions(PyObject* module_object) {
     module.def(
         "synchronize", [](nb::handle name) { device(parse_device_argument(name.ptr())).synchronize(); },
         nb::arg("device").none() = nb::none());
+    module.def(
+        "memory_status",
+        [] {
+            MemoryStatus status = memory_status();
+            return nb::make_tuple(status.total, status.free);
+        },
+        "Bytes of main memory that this process may use, and how many of them are free.");
     module.def("usable_cpus", &usable_cpus);
     module.def("get_threads", &default_threads);
     module.def("set_threads", &set_default_threads);

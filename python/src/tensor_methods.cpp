@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties and methods of _mge.Tensor.
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
 #include "python/src/conversion.h"
 #include "python/src/device_object.h"

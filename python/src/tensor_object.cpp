@@ -4,7 +4,7 @@
 #include <memory>
 #include <new>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"

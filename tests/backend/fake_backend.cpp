@@ -3,6 +3,7 @@
 // C function. Its memory holds every byte inverted, so that host code that reads it directly, or a kernel of
 // the CPU that runs on it by mistake, gives wrong numbers instead of passing by luck.
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -62,9 +63,12 @@ KernelList kernels(Fake, FullLike) {
     return list;
 }
 
-class FakeDevice final : public Device {
+// Does its work at once, as a CPU does, though the host cannot make sense of its memory.
+class FakeDevice final : public Device, public Queue {
 public:
     std::string model() const override { return "a fake"; }
+    std::string fingerprint() const override { return model(); }
+    Queue& queue(int) override { return *this; }
     StorageRef allocate(size_t bytes) override {
         if (stats_.limit && stats_.allocated + bytes > stats_.limit)
             throw MemoryError("fake device: the memory limit is reached");
@@ -87,6 +91,11 @@ public:
     void copy_to_host(void* target, const void* source, size_t bytes) override {
         copy_from_host(target, source, bytes);
     }
+    void copy(void* target, const void* source, size_t bytes) override { std::memcpy(target, source, bytes); }
+    void fill(void* target, int byte, size_t bytes) override { std::memset(target, byte ^ inverted, bytes); }
+    std::shared_ptr<const Event> record() override { return nullptr; }
+    void wait_for(const Event& event) override { event.wait(); }
+    void wait() override {}
     void synchronize() override {}
 
 private:

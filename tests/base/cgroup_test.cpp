@@ -74,6 +74,9 @@ TEST_F(Cgroups, OfVersion2IsThatOfTheProcess) {
     write("sys/fs/cgroup/system.slice/net.service/memory.max", "max");
     EXPECT_EQ(quota(), "0.5 in /sys/fs/cgroup/system.slice/net.service");
     EXPECT_EQ(memory(), "1073741824 in /sys/fs/cgroup/system.slice");
+    write("sys/fs/cgroup/system.slice/memory.current", "3000000");
+    write("sys/fs/cgroup/system.slice/memory.stat", "anon 100\ninactive_file 1000000");
+    EXPECT_EQ(memory_limit_of_groups(root_.string())->used, 2000000u);
 }
 
 TEST_F(Cgroups, TheSmallestOfAllAroundTheProcessHolds) {
@@ -100,6 +103,9 @@ TEST_F(Cgroups, OfVersion1IsThatOfTheProcess) {
     EXPECT_EQ(memory(), "none");
     write("sys/fs/cgroup/memory/m/memory.limit_in_bytes", "67108864");
     EXPECT_EQ(memory(), "67108864 in /sys/fs/cgroup/memory/m");
+    write("sys/fs/cgroup/memory/m/memory.usage_in_bytes", "5000000");
+    write("sys/fs/cgroup/memory/m/memory.stat", "cache 900000\ninactive_file 1\ntotal_inactive_file 800000");
+    EXPECT_EQ(memory_limit_of_groups(root_.string())->used, 4200000u);
 }
 
 TEST_F(Cgroups, AContainerSeesItsGroupAsTheMount) {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "tests/new_folder.h"
 
 namespace mge::cli {

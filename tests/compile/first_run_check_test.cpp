@@ -83,6 +83,7 @@ protected:
         for (size_t i = 0; i < graph.values().size(); ++i)
             if (graph.value(ValueId(i)).name.empty()) graph.value(ValueId(i)).name = text("v", i);
         CompileOptions o;
+        o.device = default_device();
         o.level = 0;
         o.threads = 1;
         o.var_sanity_check_first_run = checks;
@@ -118,7 +119,8 @@ TEST_F(FirstRun, NamesTheReaderOfWhatWasWrittenTooLate) {
 TEST_F(FirstRun, SeesGraphInputs) {
     relu_writes_its_input = true;
     Graph graph = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::relu(x[0])}; });
-    auto context = Context::create(Program::compile(graph, {.level = 0, .threads = 1}));
+    auto context =
+        Context::create(Program::compile(graph, {.device = default_device(), .level = 0, .threads = 1}));
     EXPECT_THAT(error_of(*context), HasSubstr("the value 'x0' has changed after step 0 (relu"));
 }
 
@@ -153,7 +155,7 @@ TEST_F(FirstRun, LetsInPlaceStepsPass) {
     // Each result takes over its input's memory.
     Graph graph = record(
         {f32({4})}, [](const Tensors& x) { return Tensors{ops::relu(ops::exp(ops::relu(ops::exp(x[0]))))}; });
-    auto program = Program::compile(graph, {.level = 0, .threads = 1});
+    auto program = Program::compile(graph, {.device = default_device(), .level = 0, .threads = 1});
     EXPECT_EQ(error_of(*Context::create(program)), "no error");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,14 +44,15 @@ TEST(Device, WrongNamesSayWhatIsExpected) {
 
 class Memory : public testing::Test {
 protected:
-    Device& cpu_ = device({});
+    Device& cpu_ = device(host_device);
+    Queue& queue_ = queue_of(host_device);
     void TearDown() override { cpu_.set_memory_limit(0); }
 };
 
 TEST_F(Memory, IsAlignedAndCounted) {
     size_t before = cpu_.memory().allocated;
     for (size_t bytes : {0, 1, 63, 64, 65, 4096, 100'000, 3'000'000}) {
-        StorageRef block = cpu_.allocate(bytes);
+        StorageRef block = queue_.allocate(bytes);
         EXPECT_EQ(reinterpret_cast<uintptr_t>(block->data) % 64, 0u);
         EXPECT_GE(block->bytes, bytes);
         EXPECT_LE(block->bytes, std::max<size_t>(64, bytes * 5 / 4 + 64));
@@ -61,9 +62,9 @@ TEST_F(Memory, IsAlignedAndCounted) {
 }
 
 TEST_F(Memory, ComesFromTheCacheTheSecondTime) {
-    void* data = cpu_.allocate(5'000'000)->data;
+    void* data = queue_.allocate(5'000'000)->data;
     size_t reserved = cpu_.memory().reserved;
-    EXPECT_EQ(cpu_.allocate(5'000'000)->data, data);
+    EXPECT_EQ(queue_.allocate(5'000'000)->data, data);
     EXPECT_EQ(cpu_.memory().reserved, reserved);
     cpu_.release_cached();
     EXPECT_LT(cpu_.memory().reserved, reserved);
@@ -79,7 +80,7 @@ TEST_F(Memory, LargeBlocksLeaveNothingBehind) {
     for (int round = 0; round < 3; ++round) {
         std::vector<StorageRef> blocks;
         for (int i = 0; i < 8; ++i) {
-            blocks.push_back(cpu_.allocate(large));
+            blocks.push_back(queue_.allocate(large));
             std::memset(blocks.back()->data, 1, large);
         }
         ProcessMemory now = seen();
@@ -99,33 +100,33 @@ TEST_F(Memory, LargeBlocksLeaveNothingBehind) {
 TEST_F(Memory, LimitIsKeptAndNamed) {
     size_t in_use = cpu_.memory().allocated;
     cpu_.set_memory_limit(in_use + 1'000'000);
-    EXPECT_THAT(message_of<MemoryError>([&] { cpu_.allocate(2'000'000); }),
+    EXPECT_THAT(message_of<MemoryError>([&] { queue_.allocate(2'000'000); }),
                 HasSubstr("cannot allocate 2000000 bytes"));
     EXPECT_EQ(cpu_.memory().allocated, in_use) << "a refused request leaves nothing behind";
-    cpu_.allocate(500'000);
+    queue_.allocate(500'000);
 }
 
 TEST_F(Memory, WhatIsBesideCountsAgainstTheLimit) {
     auto in_use = ptrdiff_t(cpu_.memory().allocated);
     set_cpu_memory_limit(1'000'000, -in_use);
-    auto held = cpu_.allocate(500'000);
+    auto held = queue_.allocate(500'000);
     std::string counted = std::to_string(ptrdiff_t(cpu_.memory().allocated) - in_use);
-    EXPECT_THAT(message_of<MemoryError>([&] { cpu_.allocate(600'000); }),
+    EXPECT_THAT(message_of<MemoryError>([&] { queue_.allocate(600'000); }),
                 HasSubstr(counted + " of the limit of 1000000 bytes are in use"));
     add_beside_cpu_memory_limit(400'000);
-    EXPECT_THROW(cpu_.allocate(200'000), MemoryError);
-    cpu_.allocate(50'000);
+    EXPECT_THROW(queue_.allocate(200'000), MemoryError);
+    queue_.allocate(50'000);
 }
 
 TEST_F(Memory, AbsurdSizesAreRefused) {
-    EXPECT_THROW(cpu_.allocate(size_t(1) << 60), MemoryError);
-    EXPECT_THROW(cpu_.allocate(SIZE_MAX), MemoryError);
+    EXPECT_THROW(queue_.allocate(size_t(1) << 60), MemoryError);
+    EXPECT_THROW(queue_.allocate(SIZE_MAX), MemoryError);
 }
 
 TEST_F(Memory, PeakIsRemembered) {
     cpu_.reset_peak();
     size_t start = cpu_.memory().peak;
-    cpu_.allocate(10'000'000);
+    queue_.allocate(10'000'000);
     EXPECT_GE(cpu_.memory().peak, start + 10'000'000);
     cpu_.reset_peak();
     EXPECT_LT(cpu_.memory().peak, start + 10'000'000);
@@ -140,7 +141,7 @@ TEST_F(Memory, BlocksMayDieOnAnotherThread) {
     size_t before = cpu_.memory().allocated;
     for (int round = 0; round < 50; ++round) {
         std::vector<StorageRef> blocks;
-        for (size_t i = 0; i < 100; ++i) blocks.push_back(cpu_.allocate(i * 7));
+        for (size_t i = 0; i < 100; ++i) blocks.push_back(queue_.allocate(i * 7));
         std::thread([moved = std::move(blocks)]() mutable { moved.clear(); }).join();
     }
     EXPECT_EQ(cpu_.memory().allocated, before);

@@ -11,7 +11,7 @@
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "tests/fuzz/outcome.h"
 #include "tests/fuzz/target.h"
 

@@ -2,7 +2,7 @@
 // Dumps of values, text and binary.
 #include <sstream>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/inspect/compare.h"
 #include "libmge/inspect/io_dump.h"
 #include "tests/fuzz/files.h"

@@ -6,7 +6,7 @@
 
 #include "libmge/base/hash.h"
 #include "libmge/compile/program.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/model/container.h"
 #include "tests/fuzz/files.h"
 #include "tests/model/sample_models.h"
@@ -71,7 +71,7 @@ std::vector<std::string> model_files() {
 }
 
 Model read(Bytes bytes) {
-    auto storage = std::make_shared<StorageRef>(device({}).allocate(bytes.size() + 1));
+    auto storage = std::make_shared<StorageRef>(queue_of({}).allocate(bytes.size() + 1));
     std::memcpy((*storage)->data, bytes.data(), bytes.size());
     Bytes image(static_cast<const std::byte*>((*storage)->data), bytes.size());
     return read_model(image, storage, "input");

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/model/container.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/models.h"

@@ -9,11 +9,13 @@
 #include <random>
 
 #include "libmge/base/env.h"
+#include "libmge/device/default_device.h"
 #include "libmge/kernel/select.h"
 #include "libmge/op/backend.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "tests/harness/execution_modes.h"
 #include "tests/harness/tolerance.h"
+#include "tests/shadow/shadow_device.h"
 
 namespace mge::test {
 namespace {
@@ -99,7 +101,7 @@ private:
 };
 
 Tensor guarded_tensor(const TensorSpec& spec) {
-    StorageRef storage = device(default_device()).allocate(spec.bytes() + guard_bytes);
+    StorageRef storage = queue_of(default_device()).allocate(spec.bytes() + guard_bytes);
     std::memset(storage->data, guard_value, spec.bytes() + guard_bytes);
     return Tensor(spec, std::move(storage), 0, default_device());
 }
@@ -139,7 +141,7 @@ struct Bench {
         for (auto& t : in) in_data.push_back(t ? t.data() : nullptr);
         for (auto& t : out) out_data.push_back(t ? t.data() : nullptr);
         HeapOutputs allocator(out);
-        StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+        StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
         named.algorithm->run(prepared, {in_data, out_data, workspace->data, threads,
                                         op.traits.runtime_shape ? &allocator : nullptr});
         for (size_t i = 0; i < out.size(); ++i)
@@ -255,6 +257,16 @@ void check_gradient(const OpInfo& op, const void* params, const Tensors& inputs,
     ASSERT_EQ(grads.size(), inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i)
         if (wanted[i]) compare_gradient(op, params, inputs, i, grads[i], weights, random);
+    auto there = [](const Tensors& tensors) {
+        Tensors moved;
+        for (auto& tensor : tensors) moved.push_back(to_device(tensor, shadow_device()));
+        return moved;
+    };
+    Tensors grads_there = op.gradient(
+        {op, params, on_shadow(op, inputs), there(outputs), there(weights), {wanted.get(), inputs.size()}});
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (wanted[i])
+            expect_close(to_host(grads_there[i]), grads[i], 1, 1, text("gradient of input ", i, " there"));
 }
 
 bool is_close(double got, double expected, double bound, double floor) {

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/op.h"
 

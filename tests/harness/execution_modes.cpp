@@ -8,7 +8,9 @@
 #include <sstream>
 
 #include "libmge/compile/program.h"
+#include "libmge/device/device.h"
 #include "libmge/model/model.h"
+#include "tests/shadow/shadow_device.h"
 
 namespace mge::test {
 namespace {
@@ -58,6 +60,20 @@ Graph written_and_read(const Graph& graph) {
 
 }  // namespace
 
+Tensors on_shadow(const OpInfo& op, std::span<const Tensor> tensors) {
+    Tensors moved;
+    for (size_t i = 0; i < tensors.size(); ++i)
+        moved.push_back(input_info(op, i).kind == InputKind::host ? tensors[i]
+                                                                  : to_device(tensors[i], shadow_device()));
+    return moved;
+}
+
+Tensors on_host(const Tensors& tensors) {
+    Tensors moved;
+    for (auto& tensor : tensors) moved.push_back(to_host(tensor));
+    return moved;
+}
+
 void check_execution_modes(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                            const Tensors& expected, const CheckOptions& options) {
     expect_all_close(eager_interpreter().apply(op, params, inputs), expected, options, "eager");
@@ -68,6 +84,15 @@ void check_execution_modes(const OpInfo& op, const void* params, std::span<const
     expect_all_close(Executable(graph, compile).run(graph_inputs), expected, options, "compiled");
     expect_all_close(Executable(written_and_read(graph), compile).run(graph_inputs), expected, options,
                      "reloaded");
+    // On a device whose memory the host cannot touch.
+    InterpreterScope eager(eager_interpreter());
+    expect_all_close(on_host(eager_interpreter().apply(op, params, on_shadow(op, inputs))), expected, options,
+                     "eager on the shadow device");
+    compile.device = shadow_device();
+    Tensors moved;
+    for (auto& input : graph_inputs) moved.push_back(to_device(input, compile.device));
+    expect_all_close(on_host(Executable(graph, compile).run(moved)), expected, options,
+                     "compiled for the shadow device");
 }
 
 }  // namespace mge::test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/all.h"

@@ -91,10 +91,10 @@ TEST(Memory, LimitOfTheAllocatorHolds) {
     auto& cpu = device({});
     size_t allocated = cpu.memory().allocated;
     cpu.set_memory_limit(allocated + (1 << 20));
-    EXPECT_THROW(cpu.allocate(2 << 20), MemoryError);
-    EXPECT_THROW(cpu.allocate(2 << 20), MemoryError);
+    EXPECT_THROW(queue_of(host_device).allocate(2 << 20), MemoryError);
+    EXPECT_THROW(queue_of(host_device).allocate(2 << 20), MemoryError);
     EXPECT_EQ(cpu.memory().allocated, allocated) << "what was refused is given back";
-    { StorageRef fits = cpu.allocate(1000 << 10); }
+    { StorageRef fits = queue_of(host_device).allocate(1000 << 10); }
     EXPECT_EQ(cpu.memory().allocated, allocated);
     cpu.set_memory_limit(0);
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libmge/device/default_device.h"
 #include "libmge/graph/builder.h"
 #include "libmge/inspect/profile_rows.h"
 #include "libmge/inspect/value_names.h"

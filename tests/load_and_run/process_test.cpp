@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/array_file.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/model/model.h"
 #include "tests/model/sample_models.h"
 #include "tests/new_folder.h"

@@ -17,7 +17,7 @@
 #include "libmge/base/file_limit.h"
 #include "libmge/base/hash.h"
 #include "libmge/compile/program.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
@@ -42,7 +42,7 @@ size_t peak_resident() {
 }
 
 std::string message_of(const std::string& bytes) {
-    auto storage = std::make_shared<StorageRef>(device({}).allocate(bytes.size() + 1));
+    auto storage = std::make_shared<StorageRef>(queue_of({}).allocate(bytes.size() + 1));
     std::memcpy((*storage)->data, bytes.data(), bytes.size());
     std::span image(static_cast<const std::byte*>((*storage)->data), bytes.size());
     try {
@@ -265,7 +265,7 @@ Model read_again(const Graph& graph) {
     std::ostringstream stream;
     write_model(stream, model);
     std::string bytes = stream.str();
-    auto storage = std::make_shared<StorageRef>(device({}).allocate(bytes.size()));
+    auto storage = std::make_shared<StorageRef>(queue_of({}).allocate(bytes.size()));
     std::memcpy((*storage)->data, bytes.data(), bytes.size());
     return read_model({static_cast<const std::byte*>((*storage)->data), bytes.size()}, storage, "test.mge");
 }
@@ -392,7 +392,7 @@ TEST(HostileFiles, EveryPrefixOfALargeModel) {
     write_model(stream, model);
     std::string good = stream.str();
     ASSERT_GT(good.size(), 60'000u);
-    auto storage = std::make_shared<StorageRef>(device({}).allocate(good.size()));
+    auto storage = std::make_shared<StorageRef>(queue_of({}).allocate(good.size()));
     auto* data = static_cast<std::byte*>((*storage)->data);
     for (bool is_mended : {false, true})
         for (size_t n = good.size() - 1; n > 0; --n) {

@@ -13,7 +13,7 @@
 
 #include "libmge/base/hash.h"
 #include "libmge/compile/program.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/model/container.h"
 #include "libmge/ops/all.h"
@@ -31,7 +31,7 @@ using testing::HasSubstr;
 // Bytes at an aligned address, as a mapped file has them.
 struct Image {
     explicit Image(const std::string& bytes)
-        : storage(device({}).allocate(bytes.size() + 1)), size(bytes.size()) {
+        : storage(queue_of({}).allocate(bytes.size() + 1)), size(bytes.size()) {
         std::memcpy(storage->data, bytes.data(), bytes.size());
     }
     std::span<std::byte> bytes() { return {static_cast<std::byte*>(storage->data), size}; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/sample_models.h"
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/ops/all.h"
 
 namespace mge {

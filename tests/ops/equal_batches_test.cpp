@@ -85,7 +85,7 @@ std::vector<std::vector<char>> run(const NamedCandidate& named, const Problem& p
     Tensors outputs;
     std::vector<void*> addresses;
     for (auto& spec : problem.outputs) addresses.push_back(outputs.emplace_back(empty_tensor(spec)).data());
-    StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+    StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
     named.algorithm->run(prepared, {inputs, addresses, workspace->data, problem.threads});
     std::vector<std::vector<char>> bytes;
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -264,7 +264,7 @@ TEST(EqualBatches, SoftmaxAndReductions) {
 
 std::vector<char> run(const Choice& choice, const Problem& problem, const std::vector<const void*>& inputs) {
     Tensor y = empty_tensor(problem.outputs[0]);
-    StorageRef workspace = device(default_device()).allocate(choice.prepared.workspace());
+    StorageRef workspace = queue_of(default_device()).allocate(choice.prepared.workspace());
     void* outputs[] = {y.data()};
     choice.algorithm->run(choice.prepared, {inputs, outputs, workspace->data, problem.threads});
     auto* begin = static_cast<const char*>(y.data());

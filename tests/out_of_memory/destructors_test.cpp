@@ -44,7 +44,7 @@ TEST(Allocator, LosesNoBlockThatCannotBeNoted) {
     for (long failing = 1; failing <= 4; ++failing) {
         fail_allocation(failing);
         try {
-            cpu.allocate(3'000'000);
+            queue_of(host_device).allocate(3'000'000);
         } catch (const std::exception&) {
         }
         stop_failing();

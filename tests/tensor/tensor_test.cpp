@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/tensor/layout.h"
 
 namespace mge {

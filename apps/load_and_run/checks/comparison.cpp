@@ -183,7 +183,7 @@ private:
         if (!value) return;
         seen_.insert(reference_.name(key));
         seen_here_.insert(name);
-        Tensor plain = to_plain(value);
+        Tensor plain = plain_on_host(value);
         if (auto comparison = reference_.compare(key, plain, run_.tolerance))
             run_.values.push_back({name, plain.spec(), *comparison});
     }

@@ -48,6 +48,12 @@ void* take_from_system(size_t bytes) {
                : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
+void raise_to(std::atomic<size_t>& peak, size_t now) {
+    size_t highest = peak.load(std::memory_order_relaxed);
+    while (now > highest && !peak.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
+    }
+}
+
 struct ThreadCache {
     std::array<std::array<Storage*, kept_per_class>, small_classes> blocks;
     std::array<uint8_t, small_classes> count{};
@@ -82,14 +88,55 @@ ThreadCache* open_thread_cache() try {
 
 }  // namespace
 
-CachingAllocator& cpu_allocator() {
-    // Never destroyed: tensors in static storage are released after static destructors started.
-    static CachingAllocator& allocator = *std::make_unique<CachingAllocator>().release();
-    static const int registered =
-        pthread_atfork([] { cpu_allocator().lock_for_fork(); }, [] { cpu_allocator().unlock_after_fork(); },
-                       [] { cpu_allocator().unlock_after_fork(); });
-    (void)registered;
-    return allocator;
+namespace {
+
+// Never destroyed: tensors in static storage are released after static destructors started.
+struct Allocators {
+    std::array<std::atomic<CachingAllocator*>, 256> by_index{};
+    std::mutex adding;
+
+    CachingAllocator& find(int index) {
+        auto& slot = by_index.at(size_t(index));
+        if (auto* found = slot.load(std::memory_order_acquire)) return *found;
+        std::lock_guard lock(adding);
+        if (auto* found = slot.load(std::memory_order_relaxed)) return *found;
+        auto* made = std::make_unique<CachingAllocator>(index).release();
+        slot.store(made, std::memory_order_release);
+        return *made;
+    }
+    template <class Fn>
+    void for_each(Fn fn) {
+        for (auto& slot : by_index)
+            if (auto* allocator = slot.load(std::memory_order_acquire)) fn(*allocator);
+    }
+    // None is made between the two.
+    void lock_for_fork() {
+        adding.lock();
+        for_each([](auto& allocator) { allocator.lock_for_fork(); });
+    }
+    void unlock_after_fork() {
+        for_each([](auto& allocator) { allocator.unlock_after_fork(); });
+        adding.unlock();
+    }
+};
+
+Allocators& allocators() {
+    static Allocators& all = *std::make_unique<Allocators>().release();
+    return all;
+}
+
+CachingAllocator& make_first_allocator() {
+    auto& first = allocators().find(0);
+    pthread_atfork([] { allocators().lock_for_fork(); }, [] { allocators().unlock_after_fork(); },
+                   [] { allocators().unlock_after_fork(); });
+    return first;
+}
+
+}  // namespace
+
+CachingAllocator& cpu_allocator(int index) {
+    static CachingAllocator& first = make_first_allocator();
+    return index == 0 ? first : allocators().find(index);
 }
 
 void set_cpu_memory_limit(size_t bytes, ptrdiff_t beside) { cpu_allocator().set_limit(bytes, beside); }
@@ -103,7 +150,7 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
     int c = class_of(bytes);
     size_t rounded = rounded_bytes(c, bytes);
     Storage* storage = nullptr;
-    ThreadCache* cache = c < small_classes ? open_thread_cache() : nullptr;
+    ThreadCache* cache = c < small_classes && index_ == 0 ? open_thread_cache() : nullptr;
     if (cache && cache->count[c] > 0) [[likely]]
         storage = cache->blocks[c][--cache->count[c]];
     else if (!(storage = take_shared(c, rounded)))
@@ -120,9 +167,11 @@ void CachingAllocator::note_allocated(size_t bytes, size_t requested) {
     size_t limit = limit_.load(std::memory_order_relaxed);
     if (limit) [[unlikely]]
         require_room(ptrdiff_t(now), ptrdiff_t(bytes), requested);
-    size_t peak = peak_.load(std::memory_order_relaxed);
-    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
-    }
+    raise_to(peak_, now);
+}
+
+void CachingAllocator::note_reserved(size_t bytes) {
+    raise_to(peak_reserved_, reserved_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
 }
 
 void CachingAllocator::require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const {
@@ -154,11 +203,12 @@ Storage* CachingAllocator::make_block(int size_class, size_t bytes, size_t reque
         data = take_from_system(bytes);
     }
     if (!data) throw MemoryError(text("the system has no ", requested, " bytes of memory left"));
-    reserved_.fetch_add(bytes, std::memory_order_relaxed);
+    note_reserved(bytes);
     if (bytes < huge_page) in_heap_.fetch_add(bytes, std::memory_order_relaxed);
     storage->data = data;
     storage->bytes = bytes;
     storage->size_class = uint8_t(size_class);
+    storage->device_index = index_;
     storage->release = release;
     return storage.release();
 }
@@ -186,24 +236,27 @@ void CachingAllocator::keep_for_all(Storage* block) try {
 }
 
 void CachingAllocator::release(Storage* storage) {
-    auto& self = cpu_allocator();
+    auto& self = cpu_allocator(storage->device_index);
     self.allocated_.fetch_sub(storage->bytes, std::memory_order_relaxed);
     int c = storage->size_class;
-    auto give_to_all = [](Storage* block) { cpu_allocator().keep_for_all(block); };
-    ThreadCache* cache = c < small_classes ? open_thread_cache() : nullptr;
+    ThreadCache* cache = c < small_classes && self.index_ == 0 ? open_thread_cache() : nullptr;
     if (cache && cache->count[c] < kept_per_class) [[likely]] {
-        cache->give_back = give_to_all;
+        cache->give_back = [](Storage* block) { cpu_allocator().keep_for_all(block); };
         cache->blocks[c][cache->count[c]++] = storage;
         return;
     }
-    give_to_all(storage);
+    self.keep_for_all(storage);
 }
 
 MemoryStats CachingAllocator::stats() const {
-    return {allocated_.load(), reserved_.load(), in_heap_.load(), peak_.load(), limit_.load()};
+    return {allocated_.load(), reserved_.load(), in_heap_.load(),
+            peak_.load(),      limit_.load(),    peak_reserved_.load()};
 }
 
-void CachingAllocator::reset_peak() { peak_.store(allocated_.load()); }
+void CachingAllocator::reset_peaks() {
+    peak_.store(allocated_.load());
+    peak_reserved_.store(reserved_.load());
+}
 
 void CachingAllocator::release_cached() {
     std::array<Storage*, small_classes> small{};

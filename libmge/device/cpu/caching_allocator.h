@@ -15,6 +15,8 @@ namespace mge {
 // lock. Blocks of 2 MB and more sit in huge pages.
 class CachingAllocator {
 public:
+    // That of cpu0, cpu1, …: each has blocks and figures of its own. Threads keep blocks of cpu0 alone.
+    explicit CachingAllocator(int index) : index_(uint8_t(index)) {}
     StorageRef allocate(size_t bytes);
     MemoryStats stats() const;
     void set_limit(size_t bytes, ptrdiff_t beside = 0) {
@@ -22,7 +24,7 @@ public:
         limit_.store(bytes, std::memory_order_relaxed);
     }
     void add_beside_limit(ptrdiff_t bytes) { beside_limit_.fetch_add(bytes, std::memory_order_relaxed); }
-    void reset_peak();
+    void reset_peaks();
     void release_cached();
 
     // fork() may happen while another thread holds the lock: held across it, so that the child's copy is
@@ -41,15 +43,17 @@ private:
     void keep_for_all(Storage* block);
     void free_block(Storage* storage);
     void note_allocated(size_t bytes, size_t requested);
+    void note_reserved(size_t bytes);
     void require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const;
 
+    const uint8_t index_;
     std::mutex mutex_;
     std::array<Storage*, small_classes> free_{};
     std::map<size_t, Storage*> free_large_;  // by their bytes
-    std::atomic<size_t> allocated_{0}, reserved_{0}, in_heap_{0}, peak_{0}, limit_{0};
+    std::atomic<size_t> allocated_{0}, reserved_{0}, in_heap_{0}, peak_{0}, limit_{0}, peak_reserved_{0};
     std::atomic<ptrdiff_t> beside_limit_{0};
 };
 
-CachingAllocator& cpu_allocator();
+CachingAllocator& cpu_allocator(int index = 0);
 
 }  // namespace mge

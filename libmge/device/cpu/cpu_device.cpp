@@ -1,32 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/device/cpu/cpu_device.h"
 
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <fstream>
+#include <memory>
 
+#include "libmge/base/error.h"
 #include "libmge/device/cpu/caching_allocator.h"
+#include "libmge/device/cpu/library_versions.h"
 
 namespace mge {
 namespace {
 
-class CpuDevice final : public Device {
+// The calling thread does the work at once.
+class CpuQueue final : public Queue {
 public:
-    std::string model() const override { return cpu_model(); }
+    explicit CpuQueue(CachingAllocator& allocator) : allocator_(allocator) {}
     StorageRef allocate(size_t bytes) override { return allocator_.allocate(bytes); }
-    MemoryStats memory() const override { return allocator_.stats(); }
-    void set_memory_limit(size_t bytes) override { allocator_.set_limit(bytes); }
-    void reset_peak() override { allocator_.reset_peak(); }
-    void release_cached() override { allocator_.release_cached(); }
     void copy_from_host(void* target, const void* source, size_t bytes) override {
         std::memcpy(target, source, bytes);
     }
     void copy_to_host(void* target, const void* source, size_t bytes) override {
         std::memcpy(target, source, bytes);
     }
-    void synchronize() override {}  // work runs on the calling thread
+    void copy(void* target, const void* source, size_t bytes) override { std::memcpy(target, source, bytes); }
+    void fill(void* target, int byte, size_t bytes) override { std::memset(target, byte, bytes); }
+    std::shared_ptr<const Event> record() override { return nullptr; }
+    void wait_for(const Event& event) override { event.wait(); }
+    void wait() override {}
 
 private:
-    CachingAllocator& allocator_ = cpu_allocator();
+    CachingAllocator& allocator_;
+};
+
+class CpuDevice final : public Device {
+public:
+    explicit CpuDevice(int index) : allocator_(cpu_allocator(index)), queue_(allocator_) {}
+    std::string model() const override { return cpu_model(); }
+    std::string fingerprint() const override {
+        return text(cpu_model(), " | ", name_of(cpu_isa()), " | ", library_versions());
+    }
+    Queue& queue(int) override { return queue_; }
+    MemoryStats memory() const override { return allocator_.stats(); }
+    void set_memory_limit(size_t bytes) override { allocator_.set_limit(bytes); }
+    void reset_peak() override { allocator_.reset_peaks(); }
+    void release_cached() override { allocator_.release_cached(); }
+    void synchronize() override {}
+
+private:
+    CachingAllocator& allocator_;
+    CpuQueue queue_;
 };
 
 std::string read_model() {
@@ -40,9 +65,18 @@ std::string read_model() {
 
 }  // namespace
 
-Device& open_cpu(int) {
-    static CpuDevice device;
-    return device;
+// Never destroyed, as their allocators.
+Device& open_cpu(int index) {
+    static Device& first = *std::make_unique<CpuDevice>(0).release();
+    if (index == 0) [[likely]]
+        return first;
+    static std::array<std::atomic<Device*>, 256> others{};
+    auto& slot = others.at(size_t(index));
+    Device* found = slot.load(std::memory_order_acquire);
+    if (found) return *found;
+    auto made = std::make_unique<CpuDevice>(index);
+    if (slot.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) return *made.release();
+    return *found;
 }
 
 std::string cpu_model() {

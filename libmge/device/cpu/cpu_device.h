@@ -4,7 +4,8 @@
 
 namespace mge {
 
-// The CPU. cpu0, cpu1, … are separate queues over one memory, so they share one allocator and its figures.
+// The CPU. cpu0, cpu1, … are the same processors and the same memory, each with an allocator and figures of
+// its own.
 Device& open_cpu(int index);
 
 // The instruction sets a program may use, lowest first; MGE_ISA limits it, else the best the machine has.

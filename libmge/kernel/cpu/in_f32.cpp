@@ -97,7 +97,7 @@ std::vector<const void*> widen_constants(State& state, const PrepareContext& con
     for (size_t i = 0; i < given.size() && i < state.inputs.size(); ++i) {
         Operand& operand = state.inputs[i];
         if (!given[i] || operand.half == DType::none) continue;
-        state.constants[i] = device(DeviceId{}).allocate(size_t(operand.elements) * sizeof(float));
+        state.constants[i] = queue_of(host_device).allocate(size_t(operand.elements) * sizeof(float));
         auto* values = static_cast<float*>(state.constants[i]->data);
         widen(operand, context.problem.threads, given[i], values);
         operand.is_constant = true;

@@ -528,4 +528,4 @@ def copy(inp: Tensor, device=None) -> Tensor:
     """
     if device is None or inp.device == device:
         return _mge.ops.copy(inp)
-    return Tensor(inp.numpy(), dtype=inp.dtype, device=device)
+    return _mge.ops.to_device(inp, device=str(device))

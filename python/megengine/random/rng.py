@@ -165,10 +165,10 @@ _seed = int(time.time())
 
 
 def next_state(device=None) -> Tensor:
-    """The state for one random operator from the stream of a device that all share."""
-    key = str(device) if device is not None else ""
+    """The state for one random operator from the stream of a device (None: the default one)."""
+    key = str(device) if device is not None else _mge.get_default_device()
     if key not in _streams:
-        _streams[key] = _Stream(_seed, device)
+        _streams[key] = _Stream(_seed, key)
     return _streams[key].draw()
 
 

@@ -18,7 +18,7 @@
 #include "libmge/base/env.h"
 #include "libmge/base/file.h"
 #include "libmge/compile/program.h"
-#include "libmge/device/device.h"
+#include "libmge/device/default_device.h"
 #include "libmge/model/open.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/shape/concat.h"

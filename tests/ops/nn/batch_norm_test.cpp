@@ -34,7 +34,7 @@ void for_candidates(const typename Op::Params& params, const Tensors& inputs, Fn
     for (auto& named : list_candidates(find_kernels(Op::info, default_device()), problem)) {
         if (named.candidate.attributes.naive) continue;
         Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
-        StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+        StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
         Tensors outputs;
         std::vector<void*> out;
         for (auto& spec : results) out.push_back(outputs.emplace_back(empty_tensor(spec)).data());

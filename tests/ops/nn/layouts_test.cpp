@@ -33,7 +33,7 @@ Tensors run(const NamedCandidate& named, const Problem& problem, const Tensors& 
     std::vector<void*> out;
     for (auto& t : inputs) in.push_back(t ? t.data() : nullptr);
     for (auto& spec : problem.outputs) out.push_back(outputs.emplace_back(empty_tensor(spec)).data());
-    StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+    StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
     for (int repeat = 0; repeat < 2; ++repeat)
         named.algorithm->run(prepared, {in, out, workspace->data, problem.threads});
     return outputs;
@@ -178,7 +178,7 @@ TEST(Conv2d, ComputesHalvesInTiles) {
                 Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
                 EXPECT_LT(prepared.workspace(), inputs[0].spec().bytes() + out.bytes()) << what;
                 Tensor both = in_layout(residual, layout);
-                StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+                StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
                 const void* in[] = {inputs[0].data(), weight.data(), bias.data(), both.data()};
                 void* result[] = {both.data()};
                 named.algorithm->run(prepared, {in, result, workspace->data, 2});
@@ -311,7 +311,7 @@ TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
     ASSERT_FALSE(list.empty());
     for (auto& named : list) {
         Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
-        StorageRef workspace = device(default_device()).allocate(prepared.workspace());
+        StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
         Tensor y = empty_tensor(out), again = empty_tensor(out);
         const void* in[] = {x.data(), weight.data()};
         void* first[] = {y.data()};

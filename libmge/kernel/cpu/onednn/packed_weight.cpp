@@ -59,7 +59,7 @@ std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const M
         if (auto weight = known.find(key, given, used)) return weight;
     }
     // Without the lock: others pack their own meanwhile.
-    auto packed = std::make_shared<const PackedWeight>(device(DeviceId{}).allocate(bytes(used)));
+    auto packed = std::make_shared<const PackedWeight>(queue_of(host_device).allocate(bytes(used)));
     reorder(given, data, used, packed->data());
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;

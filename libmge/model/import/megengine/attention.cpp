@@ -111,8 +111,8 @@ Tensors import_multi_head_attention(const Site& site) {
     Tensor query = per_head(projections.query(site.in(0)), heads);
     Tensor key = per_head(projections.key(site.in(1)), heads);
     Tensor value = per_head(projections.value(site.in(2)), heads);
-    Tensor scores =
-        ops::mul(ops::matmul(query, key, {.transpose_b = true}), scalar_tensor(p.sm_scaler(), query.dtype()));
+    Tensor scores = ops::mul(ops::matmul(query, key, {.transpose_b = true}),
+                             scalar_tensor(p.sm_scaler(), query.dtype(), host_device));
     if (site.size() == 5) {
         Tensor mask = site.in(4);
         if (site.known_rank(4) == 3)

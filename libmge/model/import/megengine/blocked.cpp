@@ -101,9 +101,10 @@ Tensor blocked(const Tensor& x, int64_t block) {
     Tensor size = ops::shape_of(x);
     auto extent = [&](int axis) { return ops::shape_of(x, {.axis = axis}); };
     std::vector<int32_t> channels{int32_t(blocks), int32_t(block)};
-    Tensor target = ops::concat(
-        {extent(0), tensor_from_host({DType::i32, {2}, {}}, channels.data()), extent(2), extent(3)},
-        {.axis = 0});
+    Tensor target =
+        ops::concat({extent(0), tensor_from_host({DType::i32, {2}, {}}, channels.data(), host_device),
+                     extent(2), extent(3)},
+                    {.axis = 0});
     return ops::transpose(ops::reshape(x, target), {.pattern = {0, 1, 3, 4, 2}});
 }
 

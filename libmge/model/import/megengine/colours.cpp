@@ -29,7 +29,7 @@ struct Term {
     double weight;
 };
 
-Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype()); }
+Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype(), host_device); }
 
 // Sum of value * weight; of integers rounded to the nearest.
 Tensor weighted(std::initializer_list<Term> terms) {
@@ -105,7 +105,7 @@ Tensors import_colours(const Site& site) {
         invalid("images of shape ", x.shape(), ", expected ", mode->channels, " channels");
     if (mode->compute) return {computed(x, mode->channels, mode->compute)};
     std::vector<int32_t> order(mode->order.begin(), mode->order.end());
-    Tensor index = tensor_from_host({DType::i32, {int64_t(order.size())}, {}}, order.data());
+    Tensor index = tensor_from_host({DType::i32, {int64_t(order.size())}, {}}, order.data(), host_device);
     return {ops::take({x, index}, {.axes = {3}})};
 }
 

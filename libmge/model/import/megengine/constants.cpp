@@ -15,7 +15,7 @@ Tensor tensor_of(const TensorRecord& record) {
     if (!record.has_data && spec.bytes()) invalid("a constant of shape ", spec, " without a value");
     if (record.has_data && record.data.size() != spec.bytes())
         invalid(record.data.size(), " bytes for a constant of shape ", spec, ", which has ", spec.bytes());
-    return tensor_from_host(spec, record.data.data());
+    return tensor_from_host(spec, record.data.data(), host_device);
 }
 
 Tensors import_constants(const Site& site) {

@@ -34,9 +34,10 @@ Tensor bent(const Tensor& moves, int axis, const Sliding& window, int64_t paddin
     for (int64_t r = 0; r < window_repeats; ++r)
         for (int64_t k = 0; k < window.taps; ++k)
             taps.insert(taps.end(), size_t(tap_repeats), float(k * window.dilation - padding));
-    Tensor tap = tensor_from_host({DType::f32, {1, int64_t(taps.size()), 1, 1}, {}}, taps.data());
-    Tensor place =
-        ops::mul(count_up(extent_of(moves, axis)), scalar_tensor(double(window.stride), DType::f32));
+    Tensor tap =
+        tensor_from_host({DType::f32, {1, int64_t(taps.size()), 1, 1}, {}}, taps.data(), host_device);
+    Tensor place = ops::mul(count_up(extent_of(moves, axis)),
+                            scalar_tensor(double(window.stride), DType::f32, host_device));
     place = ops::reshape(place, {.shape = axis == 2 ? IntList{1, 1, -1, 1} : IntList{1, 1, 1, -1}});
     return ops::add(ops::add(moves, tap), place);
 }

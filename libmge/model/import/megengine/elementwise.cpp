@@ -23,7 +23,7 @@ namespace {
 
 using Args = const Tensors&;
 
-Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype()); }
+Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype(), host_device); }
 Tensor only_where(const Tensor& condition, const Tensor& x) { return ops::where(condition, x, number(x, 0)); }
 
 Tensor fast_tanh(const Tensor& x) {  // x * (27 + x^2) / (27 + 9 x^2)

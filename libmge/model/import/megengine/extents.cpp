@@ -21,7 +21,7 @@ Extent element_of(const Tensor& vector, int64_t i) { return cut(vector, 0, i, i 
 Tensor as_tensor(const Extent& extent) {
     if (auto* tensor = std::get_if<Tensor>(&extent)) return *tensor;
     auto number = int32_t(std::get<int64_t>(extent));
-    return tensor_from_host({DType::i32, {1}, {}}, &number);
+    return tensor_from_host({DType::i32, {1}, {}}, &number, host_device);
 }
 
 Tensor target_shape(std::initializer_list<Extent> extents) {
@@ -32,7 +32,7 @@ Tensor target_shape(std::initializer_list<Extent> extents) {
 
 Tensor count_up(const Extent& count) {
     Tensor ones = ops::full(as_tensor(count), {.value = 1, .dtype = DType::i32});
-    return ops::sub(convert_dtype(ops::cumsum(ones), DType::f32), scalar_tensor(1, DType::f32));
+    return ops::sub(convert_dtype(ops::cumsum(ones), DType::f32), scalar_tensor(1, DType::f32, host_device));
 }
 
 Tensor cut(const Tensor& x, int axis, int64_t begin, int64_t end) {

@@ -38,7 +38,7 @@ Tensors import_learned_steps(const Site& site) {
 // Inputs: x and the logarithm to base 2 of the scale.
 Tensors import_trained_threshold(const Site& site) {
     auto& p = site.params<file::TQT>();
-    Tensor scale = ops::pow(scalar_tensor(2, site.in(1).dtype()), site.in(1));
+    Tensor scale = ops::pow(scalar_tensor(2, site.in(1).dtype(), host_device), site.in(1));
     return {rounded(site.in(0), scale, {}, p.qmin(), p.qmax())};
 }
 

@@ -118,7 +118,8 @@ enum Compare : uint32_t { eq, neq, lt, leq, gt, geq };
 Tensor compared(const Tensor& mask, const file::CondTake& p) {
     if (mask.dtype() == DType::boolean && p.mode() == eq && p.val() == 1) return mask;
     Tensor x = convert_dtype(mask, DType::f32);
-    Tensor value = scalar_tensor(p.val(), DType::f32), eps = scalar_tensor(p.eps(), DType::f32);
+    Tensor value = scalar_tensor(p.val(), DType::f32, host_device),
+           eps = scalar_tensor(p.eps(), DType::f32, host_device);
     switch (p.mode()) {
         case eq:
             return ops::less(ops::abs(ops::sub(x, value)), eps);
@@ -175,7 +176,7 @@ Tensors import_diagonal(const Site& site) {
             right = std::max<int64_t>(k, 0);
     const Tensor& x = site.in(0);
     if (down > furthest || right > furthest) invalid("diagonal ", k);
-    auto number = [](int64_t n) { return scalar_tensor(double(n), DType::i32); };
+    auto number = [](int64_t n) { return scalar_tensor(double(n), DType::i32, host_device); };
     auto moved = [&](const Tensor& t, int64_t by) { return by ? ops::add(t, number(by)) : t; };
     auto length = [&](int axis) { return as_tensor(extent_of(x, axis)); };
     if (rank_of(x) == 1) {

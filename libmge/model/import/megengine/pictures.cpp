@@ -52,7 +52,7 @@ Tensor pooled(const Tensor& x, const file::Pooling& p) {
 
 // Along one axis, in windows of one length whose places follow from the size of the result.
 Tensor pooled_to_size(const Tensor& x, int axis, const Tensor& size, bool is_max) {
-    Tensor one = scalar_tensor(1, DType::i32), have = ops::shape_of(x, {.axis = axis});
+    Tensor one = scalar_tensor(1, DType::i32, host_device), have = ops::shape_of(x, {.axis = axis});
     Tensor step = ops::floor_div(have, size), taps = ops::sub(have, ops::mul(ops::sub(size, one), step));
     Tensor first = ops::mul(count_up(size), convert_dtype(step, DType::f32));
     Tensor index = ops::add(ops::reshape(first, {.shape = {-1, 1}}), count_up(taps));
@@ -110,7 +110,7 @@ Tensors import_local_response_norm(const Site& site) {
         Tensor moved = ops::slice({squares}, {.items = {1, i, i + channels, ops::absent_bound, 0}});
         sum = sum ? ops::add(sum, moved) : moved;
     }
-    auto number = [&](double value) { return scalar_tensor(value, x.dtype()); };
+    auto number = [&](double value) { return scalar_tensor(value, x.dtype(), host_device); };
     Tensor scale = ops::add(ops::mul(sum, number(p.alpha())), number(p.k()));
     return {ops::mul(x, ops::pow(scale, number(-p.beta())))};
 }

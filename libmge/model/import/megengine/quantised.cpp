@@ -19,7 +19,7 @@ namespace {
 
 using file::DTypeEnum;
 
-Tensor number(double value) { return scalar_tensor(value, DType::f32); }
+Tensor number(double value) { return scalar_tensor(value, DType::f32, host_device); }
 
 struct Range {
     double low, high;

@@ -16,7 +16,7 @@ namespace {
 Tensor state_of(const Site& site, uint64_t seed) {
     uint32_t words[] = {uint32_t(seed) ^ uint32_t(seed >> 32),
                         site.op.outputs.empty() ? 0 : site.op.outputs[0]};
-    return tensor_from_host({DType::i32, {2}, {}}, words);
+    return tensor_from_host({DType::i32, {2}, {}}, words, host_device);
 }
 
 Tensor as_dtype(const Tensor& x, file::DTypeEnum type) {

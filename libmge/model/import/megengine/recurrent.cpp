@@ -125,7 +125,7 @@ Tensor stacked(const Tensors& sequence, const Tensor& x, int64_t width) {
     for (auto& h : sequence) steps.push_back(with_step_axis(h));
     std::vector<int32_t> last{int32_t(width)};
     Tensor target = ops::concat({ops::shape_of(x, {.axis = 0}), ops::shape_of(x, {.axis = 1}),
-                                 tensor_from_host({DType::i32, {1}, {}}, last.data())});
+                                 tensor_from_host({DType::i32, {1}, {}}, last.data(), host_device)});
     return ops::reshape(ops::concat(steps), target);
 }
 

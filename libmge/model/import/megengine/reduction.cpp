@@ -119,7 +119,8 @@ Tensors computed_topk(const Site& site, const Tensor& k, bool kth_only) {
     const Tensor& x = site.in(0);
     int64_t axis = site.known_rank(0) - 1;
     Tensors rising = ops::sort(x, {.axis = -1}), falling = ops::sort(x, {.axis = -1, .descending = true});
-    Tensor is_falling = ops::less(k, scalar_tensor(0, DType::i32)), count = ops::abs(k), outputs[2];
+    Tensor is_falling = ops::less(k, scalar_tensor(0, DType::i32, host_device)), count = ops::abs(k),
+           outputs[2];
     for (size_t i = 0; i < 2; ++i) {
         Tensor ordered = ops::where(is_falling, falling[i], rising[i]);
         IntList items{axis, ops::absent_bound, ops::bound_from_input, ops::absent_bound, 0};

@@ -37,8 +37,9 @@ void require_mode(uint32_t mode) {
 Tensor evenly(const Tensor& start, const Tensor& stop, int64_t count) {
     std::vector<float> parts;
     for (int64_t i = 0; i < count; ++i) parts.push_back((float(i) + 0.5f) / float(count));
-    Tensor extent = ops::maximum(ops::sub(stop, start), scalar_tensor(0, DType::f32));
-    return ops::add(start, ops::mul(extent, tensor_from_host({DType::f32, {1, count}, {}}, parts.data())));
+    Tensor extent = ops::maximum(ops::sub(stop, start), scalar_tensor(0, DType::f32, host_device));
+    return ops::add(
+        start, ops::mul(extent, tensor_from_host({DType::f32, {1, count}, {}}, parts.data(), host_device)));
 }
 
 // (R, height, width, 2): where the samples of the regions lie, column first.
@@ -89,8 +90,9 @@ Tensors import_roi_align(const Site& site) {
     if (height == 0 || width == 0) unsupported("as many samples as a region has pixels");
     if (height > most_samples || width > most_samples) invalid(height, " x ", width, " samples per region");
     Tensor all = convert_dtype(regions, DType::f32);
-    Tensor corners = ops::sub(ops::mul(cut(all, 1, 1, 5), scalar_tensor(p.spatial_scale(), DType::f32)),
-                              scalar_tensor(p.offset(), DType::f32));
+    Tensor corners =
+        ops::sub(ops::mul(cut(all, 1, 1, 5), scalar_tensor(p.spatial_scale(), DType::f32, host_device)),
+                 scalar_tensor(p.offset(), DType::f32, host_device));
     Tensor image = convert_dtype(ops::slice({all}, {.items = {1, 0, 0, 1, 1}}), DType::i32);
     Tensor sampled = ops::remap(x, sample_places(corners, int64_t(height), int64_t(width)), image,
                                 {.border = ops::Border::constant});

@@ -16,7 +16,7 @@
 namespace mge::megengine {
 namespace {
 
-Tensor number(double value) { return scalar_tensor(value, DType::f32); }
+Tensor number(double value) { return scalar_tensor(value, DType::f32, host_device); }
 Tensor as_float(const Tensor& t) { return convert_dtype(t, DType::f32); }
 
 // One axis of the old and the new image; all tensors are f32.

@@ -39,7 +39,7 @@ int optional_axis(const Site& site) {
 
 Tensor whole_numbers(const IntList& values) {
     std::vector<int32_t> data(values.begin(), values.end());
-    return tensor_from_host({DType::i32, {int64_t(data.size())}, {}}, data.data());
+    return tensor_from_host({DType::i32, {int64_t(data.size())}, {}}, data.data(), host_device);
 }
 
 // The target with -1 at the place of the extent that is left open.
@@ -224,7 +224,7 @@ Tensors import_alloc(const Site& site) {
 // start + i * (stop - start) / (num - 1); without the end, divided by num.
 Tensors import_linspace(const Site& site) {
     Tensor start = convert_dtype(site.in(0), DType::f32), stop = convert_dtype(site.in(1), DType::f32);
-    Tensor num = as_index(site.in(2)), one = scalar_tensor(1, DType::i32);
+    Tensor num = as_index(site.in(2)), one = scalar_tensor(1, DType::i32, host_device);
     Tensor place = ops::sub(ops::cumsum(ops::full(num, {.value = 1, .dtype = DType::i32})), one);
     Tensor parts = site.params<file::Linspace>().endpoint() ? ops::maximum(ops::sub(num, one), one) : num;
     Tensor step = ops::div(ops::sub(stop, start), convert_dtype(parts, DType::f32));
@@ -245,7 +245,8 @@ Tensors import_eye(const Site& site) {
     Tensor size = as_index(target);
     bool is_square = size.shape().is_known() && size.shape() == Shape{1};
     Tensor row = ops::reshape(count_up(element_of(size, 0)), {.shape = {-1, 1}});
-    Tensor column = ops::sub(count_up(element_of(size, is_square ? 0 : 1)), scalar_tensor(p.k(), DType::f32));
+    Tensor column = ops::sub(count_up(element_of(size, is_square ? 0 : 1)),
+                             scalar_tensor(p.k(), DType::f32, host_device));
     return {convert_dtype(ops::equal(row, column), dtype)};
 }
 

@@ -70,8 +70,12 @@ Tensor as_volumes(const Tensor& images, const Extent& count, int64_t channels) {
     return ops::transpose(ops::reshape(images, target), {.pattern = {0, 2, 1, 3, 4}});
 }
 
-Tensor plus(const Tensor& x, int64_t n) { return ops::add(x, scalar_tensor(double(n), DType::i32)); }
-Tensor times(const Tensor& x, int64_t n) { return ops::mul(x, scalar_tensor(double(n), DType::i32)); }
+Tensor plus(const Tensor& x, int64_t n) {
+    return ops::add(x, scalar_tensor(double(n), DType::i32, host_device));
+}
+Tensor times(const Tensor& x, int64_t n) {
+    return ops::mul(x, scalar_tensor(double(n), DType::i32, host_device));
+}
 
 IntList depth_margins(int64_t margin) { return {0, 0, margin, 0, 0}; }
 

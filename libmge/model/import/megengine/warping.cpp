@@ -52,7 +52,7 @@ bool is_in_steps(const Tensor& x, uint32_t format) {
 Tensor seen_in_steps(const Tensor& x, const Tensor& map, const Tensor& image, const ops::RemapParams& p) {
     if (x.dtype() != DType::u8) return seen_through(x, map, image, nhwc, p);
     Tensor y = seen_through(convert_dtype(x, DType::f32), map, image, nhwc, p);
-    return convert_dtype(ops::floor(ops::add(y, scalar_tensor(0.5, DType::f32))), DType::u8);
+    return convert_dtype(ops::floor(ops::add(y, scalar_tensor(0.5, DType::f32, host_device))), DType::u8);
 }
 
 // The places that matrices name: (x, y) of the result is (u, v) in the image, where (u, v) or (u, v, w), to
@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    static Tensor number(double value) { return scalar_tensor(value, DType::f32); }
+    static Tensor number(double value) { return scalar_tensor(value, DType::f32, host_device); }
     static Tensor scaled(const Tensor& t) { return ops::round(ops::mul(t, number(affine_steps))); }
     static Tensor rounded(const Tensor& t, double n) {
         return ops::mul(ops::round(ops::mul(t, number(n))), number(1 / n));

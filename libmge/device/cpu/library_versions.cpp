@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/library_versions.h"
+#include "libmge/device/cpu/library_versions.h"
 
 #include <oneapi/dnnl/dnnl.h>
 

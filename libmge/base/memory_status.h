@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+// Bytes of main memory that this process may use, as far as the system and its control groups say: a
+// container has its own.
+struct MemoryStatus {
+    uint64_t total = 0, free = 0;
+};
+MGE_API MemoryStatus memory_status();
+
+}  // namespace mge

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct ToDevice {
+    static constexpr auto name = "to_device";
+    static constexpr auto doc = "The same values on another device.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        DeviceId device;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::device>("device", "Name of the device where the result lies."));
+
+    static DeviceId place(const Params& p) { return p.device; }
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, ToDevice);
+inline constexpr OpFunction<ToDevice> to_device{};
+
+}  // namespace mge::ops

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where Tensors live: results stay with their operands, moving is an operator."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+from megengine.autodiff import GradManager
+from megengine.device import (
+    default_device,
+    get_allocated_memory,
+    get_default_device,
+    get_max_reserved_memory,
+    get_mem_status_bytes,
+    get_reserved_memory,
+    reset_max_memory_stats,
+    set_default_device,
+)
+from megengine.jit import trace
+from megengine.module import Linear
+from megengine.optimizer import SGD
+
+
+@pytest.fixture
+def restored():
+    yield
+    set_default_device("xpux")
+
+
+def test_a_trace_gives_results_where_its_arguments_are():
+    for symbolic in (False, True):
+
+        @trace(symbolic=symbolic)
+        def net(x):
+            return F.exp(x * 2) + 1
+
+        for device in ("xpux", "cpu1", "cpu1", "cpu2", "xpux"):
+            x = mge.Tensor([1.0, 2.0], device=device)
+            y = net(x)
+            assert y.device == x.device
+            (y + x).numpy()
+
+
+def test_a_default_device_with_another_name_trains_in_a_trace(restored):
+    set_default_device("multithread2:0")
+    net = Linear(3, 2)
+    optimizer = SGD(net.parameters(), lr=0.1)
+    tape = GradManager().attach(net.parameters())
+
+    @trace(symbolic=True)
+    def step(x):
+        with tape:
+            loss = (net(x) ** 2).mean()
+            tape.backward(loss)
+        return loss
+
+    x = mge.Tensor(np.ones((4, 3), np.float32))
+    losses = []
+    for _ in range(3):
+        loss = step(x)
+        assert loss.device == x.device
+        losses.append(loss.item())
+        optimizer.step().clear_grad()
+    assert losses[2] < losses[0]
+
+
+def test_moving_has_a_gradient():
+    x = mge.Tensor([1.0, 2.0])
+    tape = GradManager().attach([x])
+    with tape:
+        there = F.copy(x * x, "cpu1")
+        assert there.device == "cpu1:0"
+        tape.backward((there * mge.Tensor([10.0, 100.0], device="cpu1")).sum())
+    assert x.grad.device == "xpux:0"
+    np.testing.assert_allclose(x.grad.numpy(), [20, 400])
+
+
+def test_moving_is_traced(tmp_path):
+    @trace(symbolic=True, capture_as_const=True)
+    def net(x):
+        return (x.to("cpu1") * 3).to("xpux")
+
+    for i in range(3):
+        y = net(mge.Tensor([float(i)]))
+        assert y.device == "xpux:0" and y.item() == 3 * i
+    net.dump(str(tmp_path / "moves.mge"), arg_names=["x"], output_names=["y"])
+
+
+def test_a_thread_has_a_default_device_of_its_own():
+    seen = {}
+
+    def look():
+        seen["other"] = str(mge.Tensor([1.0]).device)
+
+    with default_device("cpu1"):
+        assert get_default_device() == "cpu1:0"
+        assert mge.Tensor([1.0]).device == "cpu1:0"
+        assert F.arange(3).device == "cpu1:0"
+        with default_device("cpu2"):
+            assert F.zeros((2,)).device == "cpu2:0"
+        assert mge.Tensor([1.0]).device == "cpu1:0"
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert seen["other"] == "xpux:0" == get_default_device()
+
+
+def test_random_numbers_are_made_on_the_default_device(restored):
+    for device in ("cpu1:0", "xpux:0", "cpu2:0"):
+        set_default_device(device)
+        assert mge.random.uniform(size=(2,)).device == device
+        mge.random.RNG(seed=None).exponential(2.0, size=(2,))
+
+
+def test_a_default_device_ends_with_an_error():
+    with pytest.raises(KeyError), default_device("cpu1"):
+        raise KeyError
+    assert get_default_device() == "xpux:0"
+    with pytest.raises(RuntimeError, match="nosuch"):
+        default_device("nosuch0")
+
+
+def test_a_default_device_decorates():
+    @default_device("cpu3")
+    def make():
+        return mge.Tensor([1.0])
+
+    assert make().device == make().device == "cpu3:0"
+
+
+def test_mixing_names_both_devices():
+    with pytest.raises(RuntimeError, match=r"\[add\] .* xpux:0 and cpu1:0"):
+        mge.Tensor([1.0]) + mge.Tensor([1.0], device="cpu1")
+    with pytest.raises(RuntimeError, match=r"\[concat\] .* xpux:0 and cpu1:0"):
+        F.concat([mge.Tensor([1.0]), mge.Tensor([1.0], device="cpu1")])
+
+
+def test_figures_are_a_devices_own():
+    reset_max_memory_stats("cpu5")
+    before = get_allocated_memory()
+    x = mge.Tensor(np.zeros(1 << 20, np.float32), device="cpu5")
+    assert get_allocated_memory("cpu5") == x.shape[0] * 4
+    assert get_allocated_memory() - before < 1 << 20
+    held = get_reserved_memory("cpu5")
+    del x
+    mge._mge.release_cached_memory("cpu5")
+    assert get_reserved_memory("cpu5") < held
+    assert get_max_reserved_memory("cpu5") == held
+    reset_max_memory_stats("cpu5")
+    assert get_max_reserved_memory("cpu5") < held
+
+
+def test_memory_of_the_system_or_the_container():
+    total, free = get_mem_status_bytes()
+    assert 0 < free <= total <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

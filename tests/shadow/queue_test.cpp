@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "libmge/device/default_device.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "tests/shadow/shadow_device.h"
+
+namespace mge::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Tensor on(DeviceId device, std::vector<float> values) {
+    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), device);
+}
+std::vector<float> values_of(const Tensor& tensor) {
+    Tensor here = to_host(tensor);
+    return {here.data<float>(), here.data<float>() + here.spec().numel()};
+}
+
+TEST(Queue, DoesWorkInOrder) {
+    Tensor x = on(shadow_device(), {1, 2, 3});
+    for (int i = 0; i < 50; ++i) x = ops::add(x, x);
+    EXPECT_THAT(values_of(x), ElementsAre(0x1p50f, 0x1p51f, 3 * 0x1p50f));
+}
+
+TEST(Queue, LetsTheHostsMemoryGoAtOnce) {
+    std::vector<float> values(1000);
+    std::iota(values.begin(), values.end(), 0.f);
+    Tensor x = tensor_from_host({DType::f32, {1000}, {}}, values.data(), shadow_device());
+    std::fill(values.begin(), values.end(), -1.f);
+    EXPECT_EQ(values_of(x)[999], 999);
+}
+
+// What is copied is waited for on both sides: its maker goes on, and memory is handed out again meanwhile.
+TEST(Queue, CopiesFromOneQueueToAnother) {
+    for (int i = 0; i < 30; ++i) {
+        Tensor far;
+        {
+            Tensor near = ops::add(on(shadow_device(0, 1), {float(i)}), on(shadow_device(0, 1), {1}));
+            far = to_device(near, shadow_device(1, 2));
+        }
+        Tensor in_its_memory = on(shadow_device(0, 1), {-5});
+        EXPECT_THAT(values_of(ops::add(far, far)), ElementsAre(float(2 * i + 2)));
+        EXPECT_THAT(values_of(in_its_memory), ElementsAre(-5));
+    }
+}
+
+TEST(Queue, TellsAnErrorWhereItIsWaitedForAndGoesOn) {
+    DeviceId device = shadow_device(0, 3);
+    Tensor x = on(device, {1});
+    values_of(ops::add(x, x));  // what is prepared, and waits for that, is kept
+    fail_next_work(device, "the fan has stopped");
+    Tensor sum = ops::add(x, x);
+    try {
+        values_of(sum);
+        FAIL() << "no error";
+    } catch (const DeviceError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("the fan has stopped"));
+    }
+    EXPECT_THAT(values_of(ops::add(on(device, {2}), on(device, {3}))), ElementsAre(5));
+}
+
+TEST(Queue, WaitsForAnEvent) {
+    DeviceId device = shadow_device(1, 0);
+    Tensor x = on(device, {4});
+    auto event = queue_of(device).record();
+    ASSERT_TRUE(event);
+    event->wait();
+    EXPECT_FALSE(queue_of(host_device).record());  // a CPU has nothing to wait for
+    queue_of(host_device).wait_for(*event);
+}
+
+}  // namespace
+}  // namespace mge::test

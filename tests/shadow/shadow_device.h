@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A device that a machine without another one can test with. Its addresses are the host's plus a distance
+// into memory that nobody may touch, so that a host that reads them, or a kernel of the CPU that is given
+// them, is a fault and not luck. Each of its queues has a thread that does the work in order, late, and in
+// whatever order beside the other queues: what is not waited for is not there yet. Memory that was given back
+// is overwritten in its queue's order. Its kernels are the CPU's, on translated addresses.
+
+#include "libmge/tensor/device_id.h"
+
+namespace mge::test {
+
+// shadow0, shadow1, each with queues 0–3. The backend is added at the first call.
+DeviceId shadow_device(int index = 0, int stream = 0);
+
+// Fails the next piece of work that the queue begins, with a DeviceError of this text.
+void fail_next_work(DeviceId queue, const char* text);
+
+}  // namespace mge::test

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "libmge/device/device.h"
+
+namespace mge::test {
+
+// What the queues of one device have in common.
+struct ShadowFigures {
+    std::atomic<size_t> allocated{0}, peak{0}, reserved{0}, limit{0};
+};
+
+class ShadowQueue final : public Queue {
+public:
+    ShadowQueue(ShadowFigures& figures, unsigned seed);
+
+    StorageRef allocate(size_t bytes) override;
+    void copy_from_host(void* target, const void* source, size_t bytes) override;
+    void copy_to_host(void* target, const void* source, size_t bytes) override;
+    void copy(void* target, const void* source, size_t bytes) override;
+    void fill(void* target, int byte, size_t bytes) override;
+    std::shared_ptr<const Event> record() override;
+    void wait_for(const Event& event) override;
+    void wait() override;
+
+    void add(std::function<void()> work);
+    void fail_next(std::string text);
+
+private:
+    class Mark;
+    struct Block;
+    static void release(Storage* storage);
+    void give_back(Block& block);
+    void work();
+    void wait_until(uint64_t count);
+
+    ShadowFigures& figures_;
+    std::minstd_rand random_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::function<void()>> open_;
+    uint64_t asked_ = 0, done_ = 0;
+    std::exception_ptr failure_;
+    std::string next_failure_;
+    std::map<size_t, Storage*> free_;  // by bytes, linked
+    std::thread thread_;
+};
+
+}  // namespace mge::test
