@@ -108,7 +108,7 @@ std::string to_text(const Graph& graph) {
         for (ValueId id : node.inputs) inputs += text(inputs.empty() ? "" : ", ", value_name(graph, id));
         std::string params = params_text(node.op->fields, node.params.get()), name = node_name(graph, node);
         result += text(outputs, " = ", node.op->name, '(', inputs, params.empty() ? "" : "; ", params, ')',
-                       name.empty() ? "" : " " + quoted(name), '\n');
+                       name.empty() ? "" : " " + quoted(printable(name)), '\n');
     }
     for (ValueId id : graph.outputs()) result += text("output ", value_name(graph, id), '\n');
     return result;
