@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "libmge/base/hash.h"
+#include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/kernel/select_settings.h"
@@ -30,32 +31,39 @@ namespace nb = nanobind;
 namespace mge::python {
 namespace {
 
-// What a model file is made of: its graph, runnable for any input shapes, its test cases and metadata.
+// What a model file is made of: its graph, runnable for any input shapes, its test cases and metadata. Its
+// default place is where its first input lies.
 class LoadedModel {
 public:
     explicit LoadedModel(Model model) : model_(std::move(model)) {}
 
     const Model& model() const { return model_; }
     Model& model() { return model_; }
-    Tensors run(std::span<const Tensor> inputs) { return executable()->run(inputs); }
+    Tensors run(std::span<const Tensor> inputs) {
+        bool has_place = !inputs.empty() && inputs[0];
+        return executable(has_place ? inputs[0].device() : default_device())->run(inputs);
+    }
 
 private:
-    std::shared_ptr<Executable> executable() {
+    std::shared_ptr<Executable> executable(DeviceId place) {
         auto settings = select_settings();
         std::lock_guard lock(mutex_);
-        if (!executable_ || !(settings == settings_)) {
+        if (!executable_ || !(settings == settings_) || !(place == place_)) {
             CompileOptions options;
+            options.device = place;
             options.select = with_settings(options.select, settings);
             executable_ = std::make_shared<Executable>(model_.graph, std::move(options));
             settings_ = settings;
+            place_ = place;
         }
         return executable_;
     }
 
     Model model_;
     std::mutex mutex_;
-    std::shared_ptr<Executable> executable_;  // made under these settings
+    std::shared_ptr<Executable> executable_;  // made under these settings, for that place
     SelectSettings settings_;
+    DeviceId place_;
 };
 
 std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>& ids) {

@@ -90,6 +90,19 @@ def test_moving_is_traced(tmp_path):
     net.dump(str(tmp_path / "moves.mge"), arg_names=["x"], output_names=["y"])
 
 
+def test_a_loaded_model_runs_where_its_inputs_are(tmp_path):
+    weight = mge.Tensor([2.0, 3.0])
+    net = trace(symbolic=True, capture_as_const=True)(lambda x: x * weight)
+    net(mge.Tensor([1.0, 1.0]))
+    net.dump(str(tmp_path / "net.mge"), arg_names=["x"], output_names=["y"])
+    model = mge._mge.load(str(tmp_path / "net.mge"))
+    for device in ("cpu1", "xpux", "cpu1"):
+        x = mge.Tensor([1.0, 1.0], device=device)
+        (y,) = model.run([x])
+        assert y.device == x.device
+        np.testing.assert_array_equal(y.numpy(), [2, 3])
+
+
 def test_a_thread_has_a_default_device_of_its_own():
     seen = {}
 
