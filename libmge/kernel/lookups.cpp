@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "libmge/base/error.h"
 #include "libmge/kernel/witness.h"
 
 namespace mge {
@@ -23,21 +24,25 @@ Lookups::Lookups(std::unique_ptr<Witness> witness, std::function<int64_t()> now)
     : given_(std::move(witness)), now_(std::move(now)) {}
 Lookups::~Lookups() = default;
 
-const std::vector<NamedCandidate>& Lookups::candidates(KernelList list, const Problem& problem,
-                                                       const std::string& key) {
+std::string Lookups::key_of(const Problem& problem) {
+    return text(problem.device.hash(), ' ', problem.output_device.hash(), ' ', problem.key());
+}
+
+const std::vector<NamedCandidate>& Lookups::candidates(KernelList list, const Problem& problem) {
+    std::string key = key_of(problem);
     auto it = candidates_.find(key);
     if (it == candidates_.end()) it = candidates_.emplace(key, list_candidates(list, problem)).first;
     return it->second;
 }
 
-const Lookups::Times* Lookups::find(const std::string& key) const {
-    auto it = times_.find(key);
+const Lookups::Times* Lookups::find(const Problem& problem) const {
+    auto it = times_.find(key_of(problem));
     return it == times_.end() ? nullptr : &it->second;
 }
 
-const Lookups::Times& Lookups::keep(const std::string& key, Times times) {
+const Lookups::Times& Lookups::keep(const Problem& problem, Times times) {
     measured_ += times.source == ChoiceSource::measured;
-    return times_.insert_or_assign(key, std::move(times)).first->second;
+    return times_.insert_or_assign(key_of(problem), std::move(times)).first->second;
 }
 
 Witness& Lookups::witness(int threads) {

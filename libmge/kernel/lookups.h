@@ -28,11 +28,10 @@ public:
     Lookups(std::unique_ptr<Witness> witness, std::function<int64_t()> now);
     ~Lookups();
 
-    const std::vector<NamedCandidate>& candidates(KernelList list, const Problem& problem,
-                                                  const std::string& key);
+    const std::vector<NamedCandidate>& candidates(KernelList list, const Problem& problem);
     // Null when nothing is known.
-    const Times* find(const std::string& key) const;
-    const Times& keep(const std::string& key, Times times);
+    const Times* find(const Problem& problem) const;
+    const Times& keep(const Problem& problem, Times times);
 
     // Whether times that were doubted may be measured again: it is a while ago, the longer the more often,
     // and the machine is quiet now.
@@ -43,6 +42,9 @@ public:
     size_t measured() const { return measured_; }
 
 private:
+    // Equal problems of one program may lie on several devices, each with kernels of its own.
+    static std::string key_of(const Problem& problem);
+
     std::map<std::string, std::vector<NamedCandidate>> candidates_;
     std::map<std::string, Times> times_;
     std::unique_ptr<Witness> given_;

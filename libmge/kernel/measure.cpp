@@ -32,7 +32,7 @@ public:
                               : constant            ? borrowed(problem.inputs[i], constant)
                                                     : filled(problem.inputs[i]));
         }
-        for (auto& spec : problem.outputs) outputs_.push_back(zeros(spec));
+        for (auto& spec : problem.outputs) outputs_.push_back(zeros(spec, problem.output_device));
     }
     // By all threads: each has caches of its own, and none sleeps when the next run begins. Another device's
     // caches are left as they are.
@@ -63,13 +63,13 @@ private:
     Tensor borrowed(const TensorSpec& spec, const void* data) const {
         return Tensor(spec, borrow_storage(data, spec.bytes(), nullptr), 0, problem_.device);
     }
-    Tensor zeros(const TensorSpec& spec) {
-        Tensor tensor = empty_tensor(spec, problem_.device);
-        queue_.fill(tensor.address(), 0, spec.bytes());
+    static Tensor zeros(const TensorSpec& spec, DeviceId device) {
+        Tensor tensor = empty_tensor(spec, device);
+        queue_of(device).fill(tensor.address(), 0, spec.bytes());
         return tensor;
     }
     Tensor filled(const TensorSpec& spec) {
-        if (spec.dtype != DType::f32) return zeros(spec);
+        if (spec.dtype != DType::f32) return zeros(spec, problem_.device);
         std::vector<float> values(spec.bytes() / sizeof(float));
         uint32_t state = 12345;
         for (float& value : values) {

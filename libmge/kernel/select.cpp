@@ -46,8 +46,7 @@ Choice finish(const NamedCandidate& named, const Problem& problem, std::span<con
 
 std::vector<NamedCandidate> candidates_for(KernelList list, const Problem& problem,
                                            const SelectOptions& options) {
-    return options.lookups ? options.lookups->candidates(list, problem, problem.key())
-                           : list_candidates(list, problem);
+    return options.lookups ? options.lookups->candidates(list, problem) : list_candidates(list, problem);
 }
 
 bool has_only_naive(const std::vector<NamedCandidate>& candidates) {
@@ -138,7 +137,7 @@ Lookups::Times measure(KernelList list, const Problem& asked, std::span<const vo
     join_doubts(measured, before);
     if (options.cache && !measured.empty()) options.cache->store(asked, measured);
     Lookups::Times times{std::move(measured), ChoiceSource::measured};
-    if (options.lookups) options.lookups->keep(asked.key(), times);
+    if (options.lookups) options.lookups->keep(asked, times);
     return times;
 }
 
@@ -146,8 +145,7 @@ Lookups::Times measure(KernelList list, const Problem& asked, std::span<const vo
 // may be; what is not known at all is measured.
 Lookups::Times find_times(KernelList list, const Problem& asked, std::span<const void* const> constants,
                           const SelectOptions& options) {
-    std::string key = options.lookups ? asked.key() : std::string();
-    if (auto* known = options.lookups ? options.lookups->find(key) : nullptr)
+    if (auto* known = options.lookups ? options.lookups->find(asked) : nullptr)
         if (!known->measured.empty() || !may_measure(options)) return *known;
     Lookups::Times times;
     if (options.cache)
@@ -157,7 +155,7 @@ Lookups::Times find_times(KernelList list, const Problem& asked, std::span<const
         (is_absent || (options.lookups && is_doubtful(times.measured) &&
                        options.lookups->may_measure_again(times.measured, asked.threads))))
         return measure(list, asked, constants, options, times.measured);
-    if (options.lookups) options.lookups->keep(key, times);
+    if (options.lookups) options.lookups->keep(asked, times);
     return times;
 }
 

@@ -221,9 +221,7 @@ Problem NodeProblem::problem() const {
 
 KernelList NodeProblem::kernels() const { return find_kernels(op_, operands_.device); }
 
-Choice NodeProblem::choose(SelectOptions options) const {
-    // There is one way to move data.
-    if (op_.place) options.profile = false, options.heuristic = true;
+Choice NodeProblem::choose(const SelectOptions& options) const {
     return select(kernels(), problem(), operands_.constants, options);
 }
 
@@ -248,8 +246,7 @@ bool NodeProblem::is_supported(const SelectOptions& options) const {
     auto accepts_one = [&](const auto& candidates) {
         return std::ranges::any_of(candidates, [&](auto& named) { return is_accepted(named, options); });
     };
-    if (options.lookups)
-        return accepts_one(options.lookups->candidates(kernels(), problem(), problem().key()));
+    if (options.lookups) return accepts_one(options.lookups->candidates(kernels(), problem()));
     return accepts_one(list_candidates(kernels(), problem()));
 }
 

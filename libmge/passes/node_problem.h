@@ -47,7 +47,7 @@ public:
                 Precision precision);
     Problem problem() const;
     KernelList kernels() const;
-    Choice choose(SelectOptions options) const;
+    Choice choose(const SelectOptions& options) const;
     std::optional<Cost> find_cost(const SelectOptions& options) const;
     std::optional<size_t> find_heuristic_workspace(const SelectOptions& options) const;
     // Some algorithm that is no mere reference accepts the problem, and the options accept it.

@@ -99,6 +99,24 @@ TEST(ShadowPrograms, FastRunMeasuresThere) {
     expect_close(to_host(run(graph, options, x)[0]), expected, 512, 4, "measured there");
 }
 
+// An image is moved between two convolutions: layouts and algorithms are compared by measured times.
+TEST(ShadowPrograms, FastRunMeasuresAMove) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    DeviceId one = host_device, two = shadow_device();
+    Tensor x = builder.input({DType::f32, {1, 16, 8, 8}, {}}, "x", one);
+    auto weight = [](DeviceId device) { return to_device(filled({16, 16, 3, 3}, 1), device); };
+    Tensor y = ops::conv2d(x, weight(one), {.padding = {1, 1}});
+    y = ops::conv2d(ops::to_device(y, {.device = two}), weight(two), {.padding = {1, 1}});
+    builder.set_outputs({y});
+    CompileOptions options{.measure_layouts = true};
+    options.select.profile = true;
+    options.select.heuristic = false;
+    Graph graph = builder.take();
+    Tensor in = filled({1, 16, 8, 8}, 5);
+    expect_close(to_host(run(graph, options, in)[0]), to_host(run(graph, {}, in)[0]), 512, 4, "measured");
+}
+
 TEST(ShadowPrograms, SpanDevices) {
     GraphBuilder builder;
     InterpreterScope scope(builder);

@@ -75,10 +75,8 @@ Support supports(const Problem& problem) {
 
 std::vector<Candidate> candidates(const Problem& problem) {
     std::vector<Candidate> result;
-    for (auto& named : list_candidates(cpu_kernels(problem), on_cpu(problem))) {
+    for (auto& named : list_candidates(cpu_kernels(problem), on_cpu(problem)))
         result.push_back(named.candidate);
-        result.back().attributes = named.candidate.attributes;
-    }
     return result;
 }
 
