@@ -51,6 +51,8 @@ def type_of(default):
     """Annotation of a parameter by its default value."""
     if isinstance(default, tuple):
         return "Sequence[int]"
+    if default is None:  # of plain parameters each has a value
+        return "Subgraph | None"
     return type(default).__name__
 
 

@@ -13,6 +13,11 @@ std::string number_text(double value) {
     return std::string(buffer, error == std::errc() ? end : buffer);
 }
 
+std::string hexadecimal(uint64_t value) {
+    char buffer[16];
+    return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, 16).ptr);
+}
+
 template <class List, class Print>
 std::string list_text(const List& list, Print print) {
     std::string result = "(";
@@ -29,6 +34,9 @@ struct Printer {
         return list_text(list, [](int64_t v) { return std::to_string(v); });
     }
     std::string operator()(const FloatList& list) const { return list_text(list, number_text); }
+    std::string operator()(const SubgraphRef& graph) const {
+        return graph ? "graph:" + hexadecimal(graph.hash()) : "None";
+    }
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,8 +24,17 @@ namespace mge {
 using IntList = std::vector<int64_t>;
 using FloatList = std::vector<double>;
 
+// A graph that an operator holds as a parameter; what can be done with it stands in op/subgraph.h.
+class Subgraph;
+struct SubgraphRef : std::shared_ptr<const Subgraph> {
+    using shared_ptr::shared_ptr;
+    // The same graph or one that does the same.
+    MGE_API bool operator==(const SubgraphRef& other) const;
+    MGE_API uint64_t hash() const;
+};
+
 // What a parameter can be outside the library: in files, in JSON, in Python.
-using ParamValue = std::variant<bool, int64_t, double, std::string, IntList, FloatList>;
+using ParamValue = std::variant<bool, int64_t, double, std::string, IntList, FloatList, SubgraphRef>;
 using ParamMap = std::vector<std::pair<std::string, ParamValue>>;
 
 // An enum used as a parameter specialises this: static constexpr std::string_view names[] in order of the
@@ -96,6 +106,15 @@ struct ParamCodec<FloatList> {
         if (auto* list = std::get_if<FloatList>(&value)) return *list;
         if (auto* list = std::get_if<IntList>(&value)) return FloatList(list->begin(), list->end());
         throw_wrong_param("a list of numbers", value);
+    }
+};
+
+template <>
+struct ParamCodec<SubgraphRef> {
+    static ParamValue get(const SubgraphRef& value) { return value; }
+    static SubgraphRef set(const ParamValue& value) {
+        if (auto* graph = std::get_if<SubgraphRef>(&value)) return *graph;
+        throw_wrong_param("a graph", value);
     }
 };
 

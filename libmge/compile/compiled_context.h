@@ -41,6 +41,8 @@ public:
     Tensor value(ValueId id) override;
     std::vector<double> time_steps() override;
 
+    // The memory that the program's output memory `i` is in the next runs.
+    void point_output(size_t i, void* data) { point(outputs_.at(i), data); }
     void skip_next_run(bool skips);  // whatever the options say
     // The inputs where they lie now.
     Tensors bound_inputs();

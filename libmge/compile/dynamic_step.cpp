@@ -63,9 +63,9 @@ void DynamicStep::compute() {
     } else {
         for (size_t i = 0; i < outputs_.size(); ++i)
             if (plan.outputs[i].shape.is_known()) outputs_[i] = empty_tensor(plan.outputs[i], output_device_);
+        bool finds_shapes = node_.op->traits.runtime_shape || node_.op->traits.control;
         launch(*plan.choice.algorithm, plan.choice.prepared,
-               {queue_of(device_), options_.threads, node_.op->traits.runtime_shape ? this : nullptr}, inputs,
-               outputs_);
+               {queue_of(device_), options_.threads, finds_shapes ? this : nullptr}, inputs, outputs_);
     }
     for (size_t i = 0; i < outputs_.size(); ++i) write_(node_.outputs[i], std::move(outputs_[i]));
     outputs_.clear();

@@ -81,7 +81,8 @@ void Turned::note_readers(const Schedule& plain) {
         auto& node = graph_.node(NodeId(i));
         bool is_dynamic =
             std::ranges::any_of(node.outputs, [&](ValueId id) { return plain.is_dynamic[size_t(id)]; });
-        may_repeat_.push_back(!node.op->traits.once && !node.op->traits.runtime_shape && !is_dynamic);
+        may_repeat_.push_back(!node.op->traits.once && !node.op->traits.runtime_shape &&
+                              !node.op->traits.control && !node.op->traits.effect && !is_dynamic);
         for (ValueId id : node.inputs) {
             if (id == no_value) continue;
             if (NodeId(i) <= turn_)

@@ -138,13 +138,7 @@ Tensor make_output(const Plan& plan, size_t i, DeviceId id) {
 }
 
 [[gnu::noinline]] DeviceId find_place(const OpInfo& op, std::span<const Tensor> inputs) {
-    const Tensor* of_host_value = nullptr;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        if (!inputs[i]) continue;
-        if (!op.resolve || input_info(op, i).kind != InputKind::host) return inputs[i].device();
-        if (!of_host_value) of_host_value = &inputs[i];
-    }
-    return of_host_value ? of_host_value->device() : default_device();
+    return place_of_inputs(op, inputs, default_device());
 }
 
 // Where the operator runs. The door has seen to it that inputs which are no host values lie at one place; the
@@ -209,7 +203,8 @@ private:
         for (size_t i = 0; i < outputs.size(); ++i)
             if (plan.outputs[i].shape.is_known()) outputs[i] = make_output(plan, i, id);
         RuntimeOutputs allocator(outputs, id);
-        run_plan(plan, inputs, outputs, op.traits.runtime_shape ? &allocator : nullptr);
+        bool finds_shapes = op.traits.runtime_shape || op.traits.control;
+        run_plan(plan, inputs, outputs, finds_shapes ? &allocator : nullptr);
         return outputs;
     }
 };

@@ -9,6 +9,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/eager/tape.h"
 #include "libmge/graph/builder.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/ops/move/to_device.h"
 
 namespace mge {
@@ -229,9 +230,11 @@ Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tenso
     if (recorded_ && steps_[size_t(position_)].outputs.size() != specs.size())
         fail(text("operators differ: ", op.name, " has another number of outputs"));
     Tensors outputs;
+    bool is_known = true;
     for (size_t i = 0; i < specs.size(); ++i) {
         int variable = recorded_ ? steps_[size_t(position_)].outputs[i] : int(variables_.size() + i);
         if (op.traits.runtime_shape) specs[i].shape = Shape::unknown();
+        is_known &= specs[i].shape.is_known();
         outputs.push_back(Tensor::symbolic(specs[i], this, variable, id));
     }
     if (recorded_) {
@@ -241,9 +244,9 @@ Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tenso
         record_step(op, params, ids, outputs);
     }
     // Nothing can be inferred from a shape that only a run tells.
-    if (op.traits.runtime_shape)
+    if (!is_known)
         flush();
-    else
+    else if (!op.traits.control && !op.traits.effect)
         compute_known(op, params, inputs, ids, steps_[size_t(position_ - 1)].outputs);
     return outputs;
 }
@@ -355,13 +358,19 @@ void Trace::run_compiled(const std::vector<int>& wanted) {
     for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
 }
 
-// Of the steps without values, those that the wanted variables depend on.
+bool Trace::acts(int begin, int end) const {
+    return std::any_of(steps_.begin() + begin, steps_.begin() + end,
+                       [](auto& step) { return has_effect(*step.op, step.params.get()); });
+}
+
+// Of the steps without values, those that the wanted variables depend on and those with effects.
 std::vector<bool> Trace::needed_steps(const std::vector<int>& wanted) const {
     std::vector<bool> variables(variables_.size()), steps(size_t(position_ - computed_));
     for (int variable : wanted) variables[size_t(variable)] = true;
     for (int i = position_; i-- > computed_;) {
         const Step& step = steps_[size_t(i)];
-        if (std::ranges::none_of(step.outputs, [&](int output) { return variables[size_t(output)]; }))
+        if (!has_effect(*step.op, step.params.get()) &&
+            std::ranges::none_of(step.outputs, [&](int output) { return variables[size_t(output)]; }))
             continue;
         steps[size_t(i - computed_)] = true;
         for (int input : step.inputs)
@@ -400,7 +409,8 @@ void Trace::flush() {
     if (computed_ == position_) return;
     auto held = wanted(computed_, position_);
     std::ranges::sort(held);
-    if (!held.empty()) is_compiled() ? run_compiled(held) : run_one_by_one(held);
+    if (!held.empty() || acts(computed_, position_))
+        is_compiled() ? run_compiled(held) : run_one_by_one(held);
     computed_ = position_;
 }
 
@@ -408,6 +418,8 @@ void Trace::compute(const Tensor& tensor) {
     void* owner = tensor.impl()->symbol_owner;
     if (!owner) return;
     if (owner == &lost_owner) throw UserError("this value was lost by an error in a traced function");
+    if (owner == &current_interpreter() && owner != running_trace)
+        throw UserError("a value of a graph that is being made can only be read when it runs");
     if (!running_trace || owner != running_trace)
         throw UserError("a value of a traced function can only be read on the thread that runs it");
     Trace& trace = *running_trace;

@@ -21,10 +21,6 @@
 
 namespace mge {
 
-// Marks a concrete tensor (in TensorImpl::symbol, which it has no other use for) as a number written in the
-// program: a trace takes it as a constant and expects the same number in later calls.
-inline constexpr int literal_mark = -2;
-
 struct TraceOptions {
     bool symbolic = false;          // compile the first call, too
     bool capture_as_const = false;  // tensors that are no arguments become constants
@@ -113,6 +109,7 @@ private:
                        std::span<const int> ids, std::span<const int> outputs);
     void flush();
     std::vector<int> wanted(int begin, int end) const;
+    bool acts(int begin, int end) const;  // some step has an effect
     std::vector<bool> needed_steps(const std::vector<int>& wanted) const;
     void run_compiled(const std::vector<int>& wanted);
     void run_one_by_one(const std::vector<int>& wanted);

@@ -17,18 +17,39 @@ Tensor GraphBuilder::input(const TensorSpec& spec, std::string name, DeviceId de
 Tensor GraphBuilder::symbol(ValueId id) {
     if (id == no_value) return {};
     auto& value = graph_.value(id);
-    return Tensor::symbolic(value.spec, this, id, value.device);
+    Tensor symbol = Tensor::symbolic(value.spec, this, id, value.device);
+    if (captures_) handles_.push_back(symbol);
+    return symbol;
 }
 
 ValueId GraphBuilder::value_of(const Tensor& tensor) {
     if (!tensor) return no_value;
-    if (tensor.is_symbolic()) {
-        if (tensor.impl()->symbol_owner != this)
-            throw_user("graph", "a tensor of another graph cannot be used in this one", ErrorClass::value);
-        return tensor.impl()->symbol;
-    }
+    if (tensor.is_symbolic() && tensor.impl()->symbol_owner == this) return tensor.impl()->symbol;
+    if (captures_ && tensor.impl()->symbol != literal_mark) return capture_one(tensor);
+    if (tensor.is_symbolic())
+        throw_user("graph", "a tensor of another graph cannot be used in this one", ErrorClass::value);
     auto [it, is_new] = constants_.try_emplace(tensor.impl(), tensor, no_value);
     if (is_new) it->second.second = graph_.add_constant(tensor);
+    return it->second.second;
+}
+
+void GraphBuilder::capture(std::span<const Tensor> already) {
+    captures_ = true;
+    for (auto& tensor : already) capture_one(tensor);
+}
+
+Graph GraphBuilder::take_captured() {
+    static char lost;
+    for (auto& handle : handles_) handle.impl()->symbol_owner = &lost;
+    handles_.clear();
+    return take();
+}
+
+ValueId GraphBuilder::capture_one(const Tensor& tensor) {
+    auto [it, is_new] = constants_.try_emplace(tensor.impl(), tensor, no_value);
+    if (!is_new) return it->second.second;
+    it->second.second = graph_.add_input(tensor.spec(), text("in_", graph_.inputs().size()));
+    captured_.push_back(tensor);
     return it->second.second;
 }
 

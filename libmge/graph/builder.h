@@ -31,6 +31,14 @@ public:
         set_outputs(std::span(outputs.begin(), outputs.size()));
     }
 
+    // From now on a tensor from outside becomes a further input instead of a constant, and values of other
+    // graphs may be used; numbers of the program stay constants. `already` are inputs from the start.
+    void capture(std::span<const Tensor> already);
+    // Ends it: whoever still holds a symbol cannot use it any more.
+    Graph take_captured();
+    // The tensors that these inputs stand for, in their order.
+    const Tensors& captured() const { return captured_; }
+
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
 
     const Graph& graph() const { return graph_; }
@@ -38,10 +46,14 @@ public:
     Graph take() { return std::move(graph_); }
 
 private:
+    ValueId capture_one(const Tensor& tensor);
+
     Graph graph_;
     KnownValues known_;
     // Keeps the tensors alive, so that their addresses stay theirs.
     std::unordered_map<const TensorImpl*, std::pair<Tensor, ValueId>> constants_;
+    bool captures_ = false;
+    Tensors captured_, handles_;  // of what was captured, and of all symbols since
 };
 
 }  // namespace mge

@@ -151,8 +151,8 @@ void KnownValues::add(const Graph& graph, NodeId id) {
         auto& shape = graph.value(output).spec.shape;
         if (!shape.is_known() || shape.numel() > known_value_limit) return;
     }
-    // What is known is known to the host.
-    if (node.op->place) return;
+    // What is known is known to the host, ahead of any run.
+    if (node.op->place || node.op->traits.control || node.op->traits.effect) return;
     Tensors inputs;
     for (ValueId input : node.inputs) {
         Tensor value = find(graph, input);

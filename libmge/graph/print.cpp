@@ -5,6 +5,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/base/utf8.h"
 #include "libmge/graph/graph.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/graph/origins.h"
 
 namespace mge {
@@ -64,7 +65,21 @@ struct JsonParam {
     std::string operator()(const std::string& value) const { return quoted(value); }
     std::string operator()(const IntList& value) const { return json_list(value, *this); }
     std::string operator()(const FloatList& value) const { return json_list(value, *this); }
+    std::string operator()(const SubgraphRef& value) const {
+        return value ? to_json(graph_of(value)) : "null";
+    }
 };
+
+// A graph that an operator holds, below it.
+std::string indented(std::string_view title, const std::string& lines) {
+    std::string result = text("  ", title, ":\n");
+    for (size_t begin = 0; begin < lines.size();) {
+        size_t end = lines.find('\n', begin) + 1;
+        result += "    " + lines.substr(begin, end - begin);
+        begin = end;
+    }
+    return result;
+}
 
 std::string json_ids(const std::vector<ValueId>& ids) {
     return json_list(ids, [](ValueId id) { return std::to_string(id); });
@@ -109,6 +124,8 @@ std::string to_text(const Graph& graph) {
         std::string params = params_text(node.op->fields, node.params.get()), name = node_name(graph, node);
         result += text(outputs, " = ", node.op->name, '(', inputs, params.empty() ? "" : "; ", params, ')',
                        name.empty() ? "" : " " + quoted(printable(name)), '\n');
+        for (auto& held : held_graphs(node))
+            result += indented(held.parameter, to_text(graph_of(held.graph)));
     }
     for (ValueId id : graph.outputs()) result += text("output ", value_name(graph, id), '\n');
     return result;

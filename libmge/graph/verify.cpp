@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/graph/graph.h"
 #include "libmge/graph/infer.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/graph/place.h"
 
 namespace mge {
@@ -101,6 +102,7 @@ void verify(const Graph& graph) {
         verify_inputs(graph, id);
         verify_outputs(graph, id, known);
         verify_place(graph, id);
+        for (auto& held : held_graphs(graph.node(id))) verify(graph_of(held.graph));
         known.add(graph, id);
     }
 }

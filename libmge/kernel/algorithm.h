@@ -19,6 +19,7 @@
 namespace mge {
 
 class Queue;
+struct SelectOptions;
 
 // How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included), split
 // products, bf16.
@@ -59,7 +60,8 @@ struct Attributes {
     bool naive = false;        // a reference: never measured by fast-run unless nothing else is left
     bool accuracy_depends_on_batch = false;
     bool usable_depends_on_shape = false;
-    bool locks = false;  // takes a lock or allocates much while running: loses ties
+    bool locks = false;       // takes a lock or allocates much while running: loses ties
+    bool unmeasured = false;  // on made-up inputs it might never end: never measured
 };
 
 // One member of a family of algorithms, e.g. one oneDNN implementation with one weight layout.
@@ -118,6 +120,7 @@ struct PrepareContext {
     const Problem& problem;
     const Candidate& candidate;
     std::span<const void* const> constants;  // addresses of constant inputs, null for the others
+    const SelectOptions* select = nullptr;   // by which it was chosen; null: the engine's own
 };
 
 // Gives memory for outputs whose shape the kernel itself finds out.
@@ -134,7 +137,7 @@ struct Launch {
     std::span<void* const> outputs;
     void* workspace = nullptr;
     int threads = 1;
-    OutputAllocator* allocator = nullptr;  // set only for operators with run-time shapes
+    OutputAllocator* allocator = nullptr;  // set only where shapes are found out while running
     Queue* queue = nullptr;                // where the work is asked for; CPUs need none
 
     template <class T>

@@ -11,7 +11,7 @@ namespace mge {
 struct LaunchSite {
     Queue& queue;
     int threads = 1;
-    OutputAllocator* allocator = nullptr;  // set only for operators with run-time shapes
+    OutputAllocator* allocator = nullptr;  // set only where shapes are found out while running
     void* workspace = nullptr;             // null: taken from the queue
 };
 

@@ -98,7 +98,7 @@ std::vector<Contestant> prepare_all(const std::vector<NamedCandidate>& candidate
     std::vector<Contestant> result;
     for (auto& named : candidates) {
         if (named.candidate.attributes.naive != naive) continue;
-        Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
+        Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants, &options});
         if (prepared.workspace() <= options.workspace_limit)
             result.push_back({&named, std::move(prepared), {}});
     }

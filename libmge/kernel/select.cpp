@@ -37,16 +37,20 @@ std::string why_missing(KernelList list, const std::vector<NamedCandidate>& cand
 }
 
 Choice finish(const NamedCandidate& named, const Problem& problem, std::span<const void* const> constants,
-              ChoiceSource source, const Measurement& measured) {
+              ChoiceSource source, const Measurement& measured, const SelectOptions& options) {
     Choice choice{named.algorithm,       named.candidate,     {},           source,
                   measured.milliseconds, measured.doubts > 0, problem.key()};
-    choice.prepared = named.algorithm->prepare({problem, choice.candidate, constants});
+    choice.prepared = named.algorithm->prepare({problem, choice.candidate, constants, &options});
     return choice;
 }
 
 std::vector<NamedCandidate> candidates_for(KernelList list, const Problem& problem,
                                            const SelectOptions& options) {
     return options.lookups ? options.lookups->candidates(list, problem) : list_candidates(list, problem);
+}
+
+bool is_measurable(const std::vector<NamedCandidate>& candidates) {
+    return std::ranges::none_of(candidates, [](auto& c) { return c.candidate.attributes.unmeasured; });
 }
 
 bool has_only_naive(const std::vector<NamedCandidate>& candidates) {
@@ -57,7 +61,7 @@ std::optional<Choice> choose_first(const std::vector<NamedCandidate>& candidates
                                    std::span<const void* const> constants, const SelectOptions& options) {
     for (auto& named : candidates) {
         if (!options.accepts(named.candidate.attributes)) continue;
-        Choice choice = finish(named, problem, constants, ChoiceSource::heuristic, {});
+        Choice choice = finish(named, problem, constants, ChoiceSource::heuristic, {}, options);
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
         if (log_enabled(LogChannel::dispatch))
             log_line(LogChannel::dispatch, text(problem.op, ": skip ", named.candidate.name, " (workspace ",
@@ -105,7 +109,7 @@ std::optional<Choice> choose_measured(const Lookups::Times& times,
                                       const std::vector<NamedCandidate>& candidates, const Problem& problem,
                                       std::span<const void* const> constants, const SelectOptions& options) {
     for (auto& [measured, named] : in_order(times.measured, candidates, problem, options)) {
-        Choice choice = finish(*named, problem, constants, times.source, *measured);
+        Choice choice = finish(*named, problem, constants, times.source, *measured, options);
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
     }
     return std::nullopt;
@@ -189,11 +193,12 @@ private:
 };
 
 Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candidates, const Problem& problem,
-                     std::span<const void* const> constants, const std::string& name) {
+                     std::span<const void* const> constants, const std::string& name,
+                     const SelectOptions& options) {
     if (auto operands = batch_operands(problem); operands && name.starts_with(each_item_prefix)) {
         OtherBatch one(problem, *operands, 1);
         return each_item(choose_forced(list, list_candidates(list, one.problem()), one.problem(), constants,
-                                       name.substr(each_item_prefix.size())),
+                                       name.substr(each_item_prefix.size()), options),
                          problem, *operands);
     }
     auto it = std::find_if(candidates.begin(), candidates.end(),
@@ -201,7 +206,7 @@ Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candida
     if (it == candidates.end())
         throw DeviceError(text("algorithm '", name, "' cannot compute ", problem.key(), ": ",
                                why_missing(list, candidates, problem, name)));
-    return finish(*it, problem, constants, ChoiceSource::plan, {});
+    return finish(*it, problem, constants, ChoiceSource::plan, {}, options);
 }
 
 Choice choose(KernelList list, const Problem& problem, std::span<const void* const> constants,
@@ -215,7 +220,7 @@ Choice choose(KernelList list, const Problem& problem, std::span<const void* con
     // "Optimized" is a preference: an operator that has nothing but its reference still runs.
     options.optimized &= !has_only_naive(candidates);
     std::optional<Choice> choice;
-    if (options.profile)
+    if (options.profile && is_measurable(candidates))
         choice =
             choose_profiled(list, candidates, problem, Asked(problem, options).problem(), constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
@@ -245,7 +250,7 @@ Choice choose_for_any_batch(KernelList list, const Problem& problem, const Batch
         if (named.candidate.name != of_one.candidate.name ||
             named.candidate.attributes.accuracy_depends_on_batch)
             continue;
-        Choice choice = finish(named, problem, constants, of_one.source, {});
+        Choice choice = finish(named, problem, constants, of_one.source, {}, options);
         choice.milliseconds = of_one.milliseconds;
         choice.is_doubtful = of_one.is_doubtful;
         if (choice.prepared.workspace() <= options.workspace_limit) return choice;
@@ -322,7 +327,7 @@ std::vector<NamedCandidate> list_candidates(KernelList list, const Problem& prob
 Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
               const SelectOptions& wanted) {
     if (!wanted.forced.empty())
-        return choose_forced(list, list_candidates(list, problem), problem, constants, wanted.forced);
+        return choose_forced(list, list_candidates(list, problem), problem, constants, wanted.forced, wanted);
     auto operands = wanted.same_between_batches ? batch_operands(problem) : std::nullopt;
     Choice choice =
         operands && operands->batch > 0 ? choose_for_any_batch(list, problem, *operands, constants, wanted)

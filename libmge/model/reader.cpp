@@ -4,16 +4,17 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "libmge/base/file.h"
-#include "libmge/base/file_limit.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
-#include "libmge/base/utf8.h"
-#include "libmge/device/device.h"
+#include "libmge/graph/inner_graph.h"
+#include "libmge/model/checked_file.h"
 #include "libmge/model/container.h"
+#include "libmge/model/graph_reader.h"
 #include "libmge/model/model.h"
 #include "mge_generated.h"
 
@@ -22,25 +23,23 @@ namespace {
 
 // What flatbuffers' verifier may spend on a file: nesting and number of tables.
 constexpr size_t max_depth = 64, max_tables = 4'000'000;
-constexpr size_t longest_shown = 60;  // of a text in an error
+// Graphs that operators hold, in each other and over and over: a small file could make an endless one.
+constexpr size_t max_held_depth = 32, max_held_operators = 1'000'000;
 
-template <class T>
-using Vector = flatbuffers::Vector<T>;
-
-class Reader {
+class Reader : CheckedFile {
 public:
     Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::string& label)
-        : bytes_(bytes), owner_(std::move(owner)), label_(label), budget_(label, bytes.size()) {}
+        : CheckedFile(label, bytes.size()), bytes_(bytes), owner_(std::move(owner)) {}
 
     Model read() {
         read_header();
         read_graph_table();
         read_tensors();
+        read_held_graphs();
         Model model;
-        read_values(model.graph);
-        read_nodes(model.graph);
-        read_ports(model.graph);
-        read_origins(model.graph);
+        GraphReader reader(*this, tensors_, held_);
+        model.graph = reader.read(*table_);
+        read_origins(model.graph, reader.ids());
         read_test_cases(model);
         for (auto* entry : list(table_->metadata()))
             model.metadata[string(entry->key())] = string(entry->value());
@@ -48,40 +47,6 @@ public:
     }
 
 private:
-    template <class... Args>
-    [[noreturn]] void fail(const Args&... what) const {
-        throw ModelError(text("'", label_, "' is not a valid model: ", what...));
-    }
-    // Tables of a flatbuffer may share their parts: a small file could ask for copies of a long text over and
-    // over.
-    std::string string(const flatbuffers::String* s) const {
-        if (!s) return {};
-        budget_.take(s->size());
-        std::string_view text(s->c_str(), s->size());
-        if (!is_utf8(text)) fail("a text is no UTF-8: '", printable(text.substr(0, longest_shown)), "'");
-        return std::string(text);
-    }
-
-    // Iterates over a vector that may be missing.
-    template <class T>
-    struct List {
-        const Vector<T>* vector;
-        using Iterator = typename Vector<T>::const_iterator;
-        Iterator begin() const { return vector ? vector->begin() : Iterator(nullptr, 0); }
-        Iterator end() const { return vector ? vector->end() : Iterator(nullptr, 0); }
-        size_t size() const { return vector ? vector->size() : 0; }
-    };
-    template <class T>
-    List<T> list(const Vector<T>* vector) const {
-        // The verifier checks where a vector's length lies, not its elements; an empty one (the shape of a
-        // scalar) has none.
-        if (vector && vector->size() &&
-            reinterpret_cast<uintptr_t>(vector->Data()) % flatbuffers::AlignOf<T>())
-            fail("a list of the graph is not aligned");
-        if (vector) budget_.take(vector->size(), sizeof(uint64_t));
-        return {vector};
-    }
-
     void read_header() {
         if (bytes_.size() < sizeof header_)
             fail("it has ", bytes_.size(), " bytes, fewer than the header's ", sizeof header_);
@@ -109,28 +74,6 @@ private:
         table_ = file::GetModel(graph);
     }
 
-    DType dtype(const flatbuffers::String* name, const std::string& where) const {
-        auto found = dtype_from_name(string(name));
-        if (!found) fail(where, ": unknown dtype '", string(name), "'");
-        return *found;
-    }
-
-    Shape shape(const Vector<int64_t>* dims, const std::string& where) const {
-        if (list(dims).size() > size_t(max_rank))
-            fail(where, ": rank ", list(dims).size(), " is above ", max_rank);
-        Shape result;
-        for (int64_t d : list(dims)) {
-            if (d < 0) fail(where, ": extent ", d, " is negative");
-            result.push_back(d);
-        }
-        try {
-            checked_numel("model", result);
-        } catch (const UserError& e) {
-            fail(where, ": ", e.what());
-        }
-        return result;
-    }
-
     // What lies between the parts of a file means nothing, and is zero: nothing can hide there, and damage
     // shows.
     void check_padding(size_t begin, size_t end) const {
@@ -151,9 +94,10 @@ private:
         size_t available = bytes_.size() - start;
         check_padding(header_.graph_offset + header_.graph_bytes, start);
         size_t index = 0, end = 0;
+        GraphReader specs(*this, tensors_, {});
         for (auto* t : list(table_->tensors())) {
             std::string where = text("tensor ", index++);
-            TensorSpec spec{dtype(t->dtype(), where), shape(t->shape(), where), {}};
+            TensorSpec spec{specs.dtype(t->dtype(), where), specs.shape(t->shape(), where), {}};
             if (t->bytes() != spec.bytes()) fail(where, ": ", t->bytes(), " bytes for ", spec);
             if (t->offset() % model_alignment) fail(where, ": offset ", t->offset(), " is not aligned");
             if (t->offset() > available || t->bytes() > available - t->offset())
@@ -177,193 +121,35 @@ private:
         return tensors_[size_t(index)];
     }
 
-    // Inputs and constants now; node outputs when their node comes.
-    void read_values(Graph& graph) {
-        values_ = list(table_->values());
-        ids_.assign(values_.size(), no_value);
-        for (size_t i = 0; i < values_.size(); ++i) {
-            auto* value = values_.vector->Get(flatbuffers::uoffset_t(i));
-            if (value->tensor() < 0) continue;
-            Tensor constant = tensor(value->tensor(), text("value ", i));
-            ids_[i] =
-                graph.add_constant(constant, string(value->name()), device_of(*value, text("value ", i)));
-        }
-        for (int id : list(table_->inputs())) {
-            const file::Value* value = file_value(id, "the inputs");
-            if (ids_[size_t(id)] != no_value)
-                fail("value ", id, " is an input twice, or an input and a constant");
-            if (!value->shape_known()) fail("input ", id, " has no shape");
-            std::string where = text("value ", id);
-            ids_[size_t(id)] =
-                graph.add_input(spec_of(*value, where), string(value->name()), device_of(*value, where));
+    void read_held_graphs() {
+        std::vector<HeldSize> sizes;
+        for (auto* source : list(table_->graphs())) {
+            std::string where = text("graph ", held_.size());
+            Graph graph = at(where, [&] { return GraphReader(*this, tensors_, held_).read(*source); });
+            sizes.push_back(size_of_held(graph, sizes));
+            if (sizes.back().depth > max_held_depth || sizes.back().operators > max_held_operators)
+                fail(where, ": the graphs that its operators hold are nested too deeply or too often");
+            held_.push_back(make_subgraph(std::move(graph)));
         }
     }
 
-    const file::Value* file_value(int id, const std::string& where) const {
-        if (id < 0 || size_t(id) >= values_.size())
-            fail(where, ": value ", id, " of ", values_.size(), " does not exist");
-        return values_.vector->Get(flatbuffers::uoffset_t(id));
-    }
-
-    // DeviceError for a device that this machine does not have.
-    DeviceId device_of(const file::Value& value, const std::string& where) const {
-        std::string name = string(value.device());
-        if (name.empty()) return {};
-        try {
-            return parse_device(name);
-        } catch (const DeviceError& e) {
-            throw DeviceError(text("'", label_, "': ", where, ": ", e.what()));
-        } catch (const UserError& e) {
-            fail(where, ": ", e.what());
-        }
-    }
-
-    TensorSpec spec_of(const file::Value& value, const std::string& where) const {
-        DType type = dtype(value.dtype(), where);
-        return {type, value.shape_known() ? shape(value.shape(), where) : Shape::unknown(), {}};
-    }
-
-    ParamValue param(const file::Attribute& a, const std::string& where) const {
-        switch (a.kind()) {
-            case file::AttributeKind::boolean:
-                return a.integer() != 0;
-            case file::AttributeKind::integer:
-                return a.integer();
-            case file::AttributeKind::number:
-                return a.number();
-            case file::AttributeKind::text:
-                return string(a.text());
-            case file::AttributeKind::integers:
-                return IntList(list(a.integers()).begin(), list(a.integers()).end());
-            case file::AttributeKind::numbers:
-                return FloatList(list(a.numbers()).begin(), list(a.numbers()).end());
-        }
-        fail(where, ": attribute '", string(a.name()), "' is of an unknown kind");
-    }
-
-    std::shared_ptr<const void> params(const OpInfo& op, const file::Node& node,
-                                       const std::string& where) const {
-        ParamMap map;
-        for (auto* a : list(node.attributes())) map.emplace_back(string(a->name()), param(*a, where));
-        auto result = op.params.make();
-        load_params(op.name, op.fields, result.get(), map);
+    struct HeldSize {
+        size_t depth = 1, operators = 0;
+    };
+    // With all that it holds.
+    HeldSize size_of_held(const Graph& graph, const std::vector<HeldSize>& sizes) const {
+        HeldSize result{1, graph.nodes().size()};
+        for (auto& node : graph.nodes())
+            for (auto& held : held_graphs(node)) {
+                auto& inner = sizes[size_t(std::ranges::find(held_, held.graph) - held_.begin())];
+                result.depth = std::max(result.depth, inner.depth + 1);
+                result.operators += inner.operators;
+            }
         return result;
     }
 
-    void read_nodes(Graph& graph) {
-        size_t index = 0;
-        for (auto* node : list(table_->nodes())) {
-            std::string where = text("node ", index++, " (", string(node->op()), ")");
-            try {
-                read_node(graph, *node, where);
-            } catch (const ModelError&) {
-                throw;
-            } catch (const MemoryError&) {
-                throw;
-            } catch (const DeviceError& e) {
-                throw DeviceError(text("'", label_, "': ", where, ": ", e.what()));
-            } catch (const Error& e) {  // what the operator itself refuses
-                fail(where, ": ", e.what());
-            }
-        }
-    }
-
-    void read_node(Graph& graph, const file::Node& node, const std::string& where) {
-        const OpInfo* op = find_op(string(node.op()));
-        if (!op) fail(where, ": this version has no such operator");
-        if (int(node.version()) != op->version)
-            fail(where, ": version ", node.version(), " of the operator, this program has ", op->version);
-        std::vector<ValueId> inputs;
-        for (int id : list(node.inputs())) {
-            if (id != no_value) file_value(id, where);
-            if (id != no_value && ids_[size_t(id)] == no_value)
-                fail(where, ": reads value ", id, " before it is made");
-            inputs.push_back(id == no_value ? no_value : ids_[size_t(id)]);
-        }
-        check_arity(*op, inputs, where);
-        check_promotion(graph, *op, inputs, where);
-        if (size_t count = list(node.outputs()).size();
-            count != op->outputs.size() && !op->traits.variadic_outputs)
-            fail(where, ": ", counted(count, "output"), ", the operator has ", op->outputs.size());
-        TensorSpecs specs;
-        for (int id : list(node.outputs())) specs.push_back(spec_of(*file_value(id, where), where));
-        // Where an operator has inputs, they say where its outputs lie.
-        bool has_own_place = std::ranges::all_of(inputs, [](ValueId id) { return id == no_value; });
-        DeviceId place;
-        if (has_own_place && !specs.empty())
-            place = device_of(*file_value(node.outputs()->Get(0), where), where);
-        NodeId made = graph.add_node(*op, params(*op, node, where), std::move(inputs), string(node.name()),
-                                     &specs, has_own_place ? &place : nullptr);
-        check_specs(graph, made, where);
-        for (size_t i = 0; i < specs.size(); ++i) {
-            int id = node.outputs()->Get(flatbuffers::uoffset_t(i));
-            if (ids_[size_t(id)] != no_value) fail(where, ": makes value ", id, ", which exists already");
-            ids_[size_t(id)] = graph.node(made).outputs[i];
-            graph.value(ids_[size_t(id)]).name = string(file_value(id, where)->name());
-        }
-    }
-
-    void check_arity(const OpInfo& op, const std::vector<ValueId>& inputs, const std::string& where) const {
-        if (inputs.size() > op.inputs.size() && !op.is_variadic())
-            fail(where, ": ", counted(inputs.size(), "input"), ", it takes at most ", op.inputs.size());
-        for (size_t i = 0; i < op.inputs.size(); ++i)
-            if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || inputs[i] == no_value))
-                fail(where, ": input '", op.inputs[i].name, "' is missing");
-        for (size_t i = op.inputs.size(); i < inputs.size(); ++i)
-            if (inputs[i] == no_value) fail(where, ": input ", i, " of the list is missing");
-    }
-
-    // Where a graph is built, inputs are brought to one dtype (op/apply.h). A kernel reads all of them by it.
-    void check_promotion(const Graph& graph, const OpInfo& op, const std::vector<ValueId>& inputs,
-                         const std::string& where) const {
-        if (op.traits.promotion == Promotion::none) return;
-        DType first = DType::none;
-        for (size_t i = 0; i < inputs.size(); ++i) {
-            if (inputs[i] == no_value || !input_info(op, i).promoted) continue;
-            DType dtype = graph.value(inputs[i]).spec.dtype;
-            if (first == DType::none) first = dtype;
-            if (dtype != first)
-                fail(where, ": input '", input_info(op, i).name, "' is ", dtype, ", those before it are ",
-                     first);
-        }
-    }
-
-    // The specs of the file against what the operator infers; where inference needs values only a run has,
-    // the file's stand.
-    void check_specs(const Graph& graph, NodeId id, const std::string& where) const {
-        auto& node = graph.node(id);
-        TensorSpecs inputs;
-        for (size_t i = 0; i < node.inputs.size(); ++i) {
-            ValueId input = node.inputs[i];
-            inputs.push_back(input == no_value ? TensorSpec{} : graph.value(input).spec);
-            if (!inputs.back().shape.is_known()) return;
-            bool host = i < node.op->inputs.size() ? node.op->inputs[i].kind == InputKind::host
-                                                   : node.op->inputs.back().variadic_host;
-            if (host && input != no_value) return;
-        }
-        TensorSpecs expected = node.op->infer(node.params.get(), inputs);
-        if (expected.size() != node.outputs.size())
-            fail(where, ": ", counted(node.outputs.size(), "output"), ", the operator has ", expected.size());
-        for (size_t i = 0; i < expected.size(); ++i) {
-            auto& spec = graph.value(node.outputs[i]).spec;
-            if (expected[i].shape.is_known() ? !(spec == expected[i]) : spec.dtype != expected[i].dtype)
-                fail(where, ": output ", i, " is said to be ", spec, ", the operator gives ", expected[i]);
-        }
-    }
-
-    void read_ports(Graph& graph) {
-        std::vector<ValueId> outputs;
-        for (int id : list(table_->outputs())) {
-            file_value(id, "the outputs");
-            if (ids_[size_t(id)] == no_value) fail("output value ", id, " is never made");
-            outputs.push_back(ids_[size_t(id)]);
-        }
-        if (outputs.empty()) fail("it has no outputs");
-        graph.set_outputs(std::move(outputs));
-    }
-
     // Of a graph that was optimised ahead of time.
-    void read_origins(Graph& graph) {
+    void read_origins(Graph& graph, const std::vector<ValueId>& ids) {
         auto table = std::make_shared<std::vector<SourceNode>>();
         size_t name_bytes = 0, said = 0;
         for (auto* source : list(table_->source_nodes())) {
@@ -377,7 +163,7 @@ private:
         }
         if (table->empty()) return;
         // An operator's work is done by one node, so that this is generous.
-        size_t most = 4 * (table->size() + ids_.size());
+        size_t most = 4 * (table->size() + ids.size());
         auto check = [&](int node, int output, const std::string& where) {
             if (++said > most) fail("it says too often where its operators come from");
             if (node < 0 || size_t(node) >= table->size())
@@ -396,10 +182,10 @@ private:
                 node.origins.push_back(origin);
             }
         }
-        for (size_t i = 0; i < ids_.size(); ++i) {
+        for (size_t i = 0; i < ids.size(); ++i) {
             std::string where = text("value ", i);
-            auto nodes = list(values_.vector->Get(flatbuffers::uoffset_t(i))->origin_nodes());
-            auto outputs = list(values_.vector->Get(flatbuffers::uoffset_t(i))->origin_outputs());
+            auto nodes = list(table_->values()->Get(flatbuffers::uoffset_t(i))->origin_nodes());
+            auto outputs = list(table_->values()->Get(flatbuffers::uoffset_t(i))->origin_outputs());
             if (nodes.size() != outputs.size())
                 fail(where, ": ", counted(nodes.size(), "source operator"), " with ",
                      counted(outputs.size(), "output"));
@@ -407,8 +193,8 @@ private:
                 auto at = flatbuffers::uoffset_t(k);
                 ValueOrigin origin{nodes.vector->Get(at), outputs.vector->Get(at)};
                 check(origin.node, origin.output, where);
-                if (ids_[i] == no_value) continue;
-                auto& origins = graph.value(ids_[i]).origins;
+                if (ids[i] == no_value) continue;
+                auto& origins = graph.value(ids[i]).origins;
                 if (!origins.empty() && !(origins.back() < origin))
                     fail(where, ": its source operators are not in order");
                 origins.push_back(origin);
@@ -443,13 +229,10 @@ private:
 
     std::span<const std::byte> bytes_;
     std::shared_ptr<const void> owner_;
-    const std::string& label_;
-    mutable FileBudget budget_;
     ModelHeader header_;
     const file::Model* table_ = nullptr;
     Tensors tensors_;
-    List<flatbuffers::Offset<file::Value>> values_{nullptr};
-    std::vector<ValueId> ids_;  // file value → graph value
+    std::vector<SubgraphRef> held_;
 };
 
 }  // namespace

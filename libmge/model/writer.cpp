@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
+
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/utf8.h"
 #include "libmge/base/version.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/graph/origins.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
@@ -68,9 +71,22 @@ private:
     size_t end_ = 0;
 };
 
+// Graphs that operators hold, each once and behind those that it holds itself.
+class HeldGraphs {
+public:
+    int add(Builder& b, const SubgraphRef& graph, DataSection& data);
+    const Offsets<file::Graph>& all() const { return all_; }
+
+private:
+    std::vector<SubgraphRef> added_;
+    Offsets<file::Graph> all_;
+};
+
 struct AttributeWriter {
     Builder& b;
     const std::string& name;
+    HeldGraphs& graphs;
+    DataSection& data;
     Offset<file::Attribute> operator()(bool v) const {
         return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::boolean, v);
     }
@@ -90,6 +106,11 @@ struct AttributeWriter {
     Offset<file::Attribute> operator()(const FloatList& v) const {
         return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::numbers, 0, 0, 0, 0,
                                      b.CreateVector(v));
+    }
+    Offset<file::Attribute> operator()(const SubgraphRef& v) const {
+        int index = v ? graphs.add(b, v, data) : -1;
+        return file::CreateAttribute(b, b.CreateString(name), file::AttributeKind::graph, 0, 0, 0, 0, 0,
+                                     index);
     }
 };
 
@@ -112,14 +133,29 @@ Offset<file::Value> describe(Builder& b, const Value& value, bool with_origins, 
                              value.is_constant() ? data.add(value.constant) : -1, nodes, outputs, device);
 }
 
-Offset<file::Node> describe(Builder& b, const Node& node, bool with_origins) {
+Offset<file::Node> describe(Builder& b, const Node& node, bool with_origins, HeldGraphs& graphs,
+                            DataSection& data) {
     Offsets<file::Attribute> attributes;
     for (auto& [name, value] : save_params(node.op->fields, node.params.get()))
-        attributes.push_back(std::visit(AttributeWriter{b, name}, value));
+        attributes.push_back(std::visit(AttributeWriter{b, name, graphs, data}, value));
     return file::CreateNode(b, b.CreateString(std::string(node.op->name)), uint32_t(node.op->version),
                             b.CreateVector(attributes), b.CreateVector(node.inputs),
                             b.CreateVector(node.outputs), utf8(b, node.name),
                             with_origins ? b.CreateVector(node.origins) : NoOrigins());
+}
+
+int HeldGraphs::add(Builder& b, const SubgraphRef& held, DataSection& data) {
+    auto known = std::ranges::find(added_, held);
+    if (known != added_.end()) return int(known - added_.begin());
+    const Graph& graph = graph_of(held);
+    Offsets<file::Value> values;
+    for (auto& value : graph.values()) values.push_back(describe(b, value, false, data));
+    Offsets<file::Node> nodes;
+    for (auto& node : graph.nodes()) nodes.push_back(describe(b, node, false, *this, data));
+    added_.push_back(held);
+    all_.push_back(file::CreateGraph(b, b.CreateVector(values), b.CreateVector(nodes),
+                                     b.CreateVector(graph.inputs()), b.CreateVector(graph.outputs())));
+    return int(all_.size()) - 1;
 }
 
 Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& data) {
@@ -135,7 +171,8 @@ void build_graph(Builder& b, const Model& model, DataSection& data) {
     Offsets<file::Value> values;
     for (auto& value : model.graph.values()) values.push_back(describe(b, value, with_origins, data));
     Offsets<file::Node> nodes;
-    for (auto& node : model.graph.nodes()) nodes.push_back(describe(b, node, with_origins));
+    HeldGraphs graphs;
+    for (auto& node : model.graph.nodes()) nodes.push_back(describe(b, node, with_origins, graphs, data));
     Offsets<file::SourceNode> sources;
     if (with_origins)
         for (auto& source : *model.graph.source_nodes())
@@ -146,11 +183,11 @@ void build_graph(Builder& b, const Model& model, DataSection& data) {
     Offsets<file::Entry> metadata;
     for (auto& [key, value] : model.metadata)
         metadata.push_back(file::CreateEntry(b, utf8(b, key), utf8(b, value)));
-    b.Finish(file::CreateModel(b, b.CreateString(text("mge ", version)), b.CreateVector(values),
-                               b.CreateVector(nodes), b.CreateVector(model.graph.inputs()),
-                               b.CreateVector(model.graph.outputs()), b.CreateVector(data.describe(b)),
-                               b.CreateVector(tests), b.CreateVector(metadata),
-                               with_origins ? b.CreateVector(sources) : 0));
+    b.Finish(file::CreateModel(
+        b, b.CreateString(text("mge ", version)), b.CreateVector(values), b.CreateVector(nodes),
+        b.CreateVector(model.graph.inputs()), b.CreateVector(model.graph.outputs()),
+        b.CreateVector(data.describe(b)), b.CreateVector(tests), b.CreateVector(metadata),
+        with_origins ? b.CreateVector(sources) : 0, graphs.all().empty() ? 0 : b.CreateVector(graphs.all())));
 }
 
 }  // namespace

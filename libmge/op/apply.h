@@ -10,6 +10,10 @@
 
 namespace mge {
 
+// Marks a concrete tensor (in TensorImpl::symbol, which it has no other use for) as a number written in the
+// program: whoever records takes it as a constant and a trace expects the same number in later calls.
+inline constexpr int literal_mark = -2;
+
 // Runs an operator now, or records it. Interpreters form a stack per thread; the eager one lies below all
 // others.
 class MGE_API Interpreter {

@@ -63,8 +63,7 @@ uint8_t load_backend(const char* path, const char* symbol) {
 KernelList find_kernels(const OpInfo& op, DeviceId id) {
     auto& all = tables();
     MGE_CHECK(id.kind < all.count.load(std::memory_order_acquire), "kind of device ", int(id.kind));
-    // What moves data asks queues to do it, whatever their devices are.
-    auto& map = all.by_kind[op.place ? host_device.kind : id.kind];
+    auto& map = all.by_kind[op.traits.of_every_device ? host_device.kind : id.kind];
     auto it = map.find(&op);
     if (it == map.end()) throw DeviceError(text("[", op.name, "] is not available on ", physical_name(id)));
     return it->second;

@@ -28,7 +28,7 @@ struct KernelEntry {
 };
 
 // Raised whenever Algorithm, Problem, Launch, OpInfo, Device, Queue or Tensor change their meaning or size.
-inline constexpr uint32_t backend_abi = 3;
+inline constexpr uint32_t backend_abi = 4;
 
 struct Backend {
     uint32_t abi;

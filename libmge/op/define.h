@@ -58,6 +58,11 @@ concept Moves = requires(const typename O::Params& p) {
     { O::place(p) } -> std::same_as<DeviceId>;
 };
 
+template <class O>
+concept Upgrades = requires(ParamMap& params) {
+    O::upgrade(1, params);
+};
+
 template <class P>
 constexpr ParamsType params_type(uint64_t (*hash)(const void*)) {
     return {
@@ -96,6 +101,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     };
     if constexpr (Differentiable<O>)
         info.gradient = +[](const GradientArguments& a) { return O::gradient(GradientContext<P>(a)); };
+    if constexpr (Upgrades<O>) info.upgrade = &O::upgrade;
     if constexpr (Moves<O>) info.place = +[](const void* p) { return O::place(*static_cast<const P*>(p)); };
     if constexpr (Resolvable<O>)
         info.resolve = +[](const void* p, std::span<const Tensor> values) -> std::shared_ptr<const void> {

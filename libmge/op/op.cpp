@@ -39,26 +39,32 @@ const DeviceId* common_place(const OpInfo& op, size_t count, At at) {
     return found ? found : of_host_value;
 }
 
-template <class At>
-DeviceId place_of(const OpInfo& op, const void* params, size_t count, At at, DeviceId elsewhere) {
-    const DeviceId* common = common_place(op, count, at);
+const DeviceId* common_place(const OpInfo& op, std::span<const Tensor> inputs) {
+    return common_place(op, inputs.size(),
+                        [&](size_t i) { return inputs[i] ? &inputs[i].impl()->device : nullptr; });
+}
+
+DeviceId place_of(const OpInfo& op, const void* params, const DeviceId* common, DeviceId elsewhere) {
     if (op.place) return op.place(params);
     return common ? *common : elsewhere;
 }
 
 }  // namespace
 
+DeviceId place_of_inputs(const OpInfo& op, std::span<const Tensor> inputs, DeviceId elsewhere) {
+    const DeviceId* common = common_place(op, inputs);
+    return common ? *common : elsewhere;
+}
+
 DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const DeviceId* const> inputs,
                           DeviceId elsewhere) {
-    return place_of(
-        op, params, inputs.size(), [&](size_t i) { return inputs[i]; }, elsewhere);
+    return place_of(op, params, common_place(op, inputs.size(), [&](size_t i) { return inputs[i]; }),
+                    elsewhere);
 }
 
 DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                           DeviceId elsewhere) {
-    return place_of(
-        op, params, inputs.size(), [&](size_t i) { return inputs[i] ? &inputs[i].impl()->device : nullptr; },
-        elsewhere);
+    return place_of(op, params, common_place(op, inputs), elsewhere);
 }
 
 IntList host_values(const Tensor& given) {

@@ -76,6 +76,11 @@ struct OpTraits {
     bool variadic_outputs = false;  // the number of outputs depends on the parameters
     bool once = false;              // draws random numbers or updates state: recomputation leaves it alone
     bool reads_only_specs = false;  // the result depends on dtype and shape of the inputs, not on values
+    // Does something beyond its results (fails, prints, talks to others): computed once per run and in order,
+    // read or not, and never ahead of a run.
+    bool effect = false;
+    bool control = false;          // holds graphs (subgraph.h): it may take for ever, so only runs compute it
+    bool of_every_device = false;  // has the same kernels on all: what they do, they ask queues for
 };
 
 struct OpInfo;
@@ -135,12 +140,14 @@ struct OpInfo {
     TensorSpecs (*infer)(const void* params, std::span<const TensorSpec> inputs);
     // Null when gradients stop here.
     Tensors (*gradient)(const GradientArguments&);
-    // Null when the outputs lie where the inputs do; else where they lie, for an operator that moves data. It
-    // has the same kernels everywhere, and runs where its inputs lie.
+    // Null when the outputs lie where the inputs do; else where they lie, for an operator that moves data and
+    // runs where its inputs lie.
     DeviceId (*place)(const void* params);
     // Null for operators without host values: parameters with the values of the host inputs (null ones
     // absent) folded in.
     std::shared_ptr<const void> (*resolve)(const void* params, std::span<const Tensor> host_values);
+    // Makes of the parameters of an older version of the operator those of this one; null: there was none.
+    void (*upgrade)(int from, ParamMap& params);
 
     // Number of inputs before a variadic one; the smallest number that has to be given.
     size_t fixed_inputs() const {
@@ -172,6 +179,8 @@ MGE_API DeviceId place_of_outputs(const OpInfo& op, const void* params,
                                   std::span<const DeviceId* const> inputs, DeviceId elsewhere);
 MGE_API DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                                   DeviceId elsewhere);
+// Where the inputs lie, as above: where the operator runs.
+MGE_API DeviceId place_of_inputs(const OpInfo& op, std::span<const Tensor> inputs, DeviceId elsewhere);
 
 // The values of a host tensor (i32 or i64, concrete); an empty list for a null one.
 MGE_API IntList host_values(const Tensor& tensor);

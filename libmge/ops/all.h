@@ -4,9 +4,13 @@
 // from this list.
 
 #include "libmge/op/backend.h"
+#include "libmge/ops/control/cond.h"
+#include "libmge/ops/control/scan.h"
+#include "libmge/ops/control/while_loop.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -81,6 +85,7 @@ using AllOps = TypeList<
     ops::Argmin,
     ops::Asin,
     ops::Asinh,
+    ops::AssertEqual,
     ops::Atan,
     ops::Atan2,
     ops::Atanh,
@@ -93,6 +98,7 @@ using AllOps = TypeList<
     ops::Ceil,
     ops::Clip,
     ops::Concat,
+    ops::Cond,
     ops::CondTake,
     ops::Conv2d,
     ops::Conv2dBackwardData,
@@ -189,6 +195,7 @@ using AllOps = TypeList<
     ops::RoiPool2dBackward,
     ops::Round,
     ops::Rsqrt,
+    ops::Scan,
     ops::Scatter,
     ops::ScatterAdd,
     ops::SetSlice,
@@ -216,7 +223,8 @@ using AllOps = TypeList<
     ops::Topk,
     ops::Transpose,
     ops::Uniform,
-    ops::Where>;
+    ops::Where,
+    ops::WhileLoop>;
 // clang-format on
 
 }  // namespace mge

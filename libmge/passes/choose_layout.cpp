@@ -236,8 +236,8 @@ std::vector<NodeProblem> affected(const Graph& graph, const PassOptions& options
         Operands operands = operands_of(graph, node, packs_weights(options));
         auto all = operands.inputs;
         all.insert(all.end(), operands.outputs.begin(), operands.outputs.end());
-        bool is_affected =
-            std::any_of(all.begin(), all.end(), [](auto& s) { return is_image(s); }) && !node.op->traits.view;
+        bool is_affected = std::any_of(all.begin(), all.end(), [](auto& s) { return is_image(s); }) &&
+                           !node.op->traits.view && !node.op->traits.control && !node.op->traits.effect;
         bool is_known =
             std::all_of(all.begin(), all.end(), [](auto& s) { return s.is_absent() || s.shape.is_known(); });
         if (is_affected && is_known)

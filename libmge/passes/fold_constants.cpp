@@ -34,7 +34,7 @@ private:
     }
 
     bool fold(const Node& node) {
-        if (node.op->place) return false;
+        if (node.op->place || node.op->traits.control || node.op->traits.effect) return false;
         size_t input_bytes = 0, output_bytes = 0;
         Tensors inputs;
         for (ValueId id : node.inputs) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two nodes with the same operator, parameters and inputs compute the same (randomness is an input, too): the
-// second is dropped and its readers take the first. Small constants with equal contents become one first, so
-// that nodes written with separate literals are recognised.
+// Two nodes with the same operator, parameters and inputs compute the same (randomness is an input, too),
+// unless they have an effect: the second is dropped and its readers take the first. Small constants with
+// equal contents become one first, so that nodes written with separate literals are recognised.
 
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
+#include "libmge/graph/inner_graph.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
@@ -61,7 +62,7 @@ Graph merge_duplicates(Graph graph, const PassOptions&) {
         auto [begin, end] = seen.equal_range(hash);
         auto it = std::find_if(begin, end, [&](auto& entry) {
             auto& other = rewrite.target().node(entry.second);
-            return same_params(node, other) && other.inputs == inputs &&
+            return !has_effect(node) && same_params(node, other) && other.inputs == inputs &&
                    rewrite.target().place(other) == graph.place(node);
         });
         if (it == end) {

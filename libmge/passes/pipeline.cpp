@@ -15,6 +15,8 @@ namespace {
 constexpr std::array passes{
     Pass{"remove_dead_nodes", 0, remove_dead_nodes},
     Pass{"fold_constants", 1, fold_constants},
+    // What folding has made a constant, too.
+    Pass{"sink_constants", 1, sink_constants},
     Pass{"simplify_algebra", 1, simplify_algebra},
     // After the algebra, which makes equal what was written differently.
     Pass{"merge_duplicates", 1, merge_duplicates},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops nodes that no output of the graph depends on. Operators have no side effects, so whatever nobody
-// reads need not be computed. Inputs stay, read or not: they are the graph's interface.
+// Drops nodes that no output of the graph depends on: what nobody reads need not be computed, unless it has
+// an effect. Inputs stay, read or not: they are the graph's interface.
 
 #include <algorithm>
 
+#include "libmge/graph/inner_graph.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
@@ -15,8 +16,8 @@ Graph remove_dead_nodes(Graph graph, const PassOptions&) {
     std::vector<bool> is_live(graph.nodes().size());
     for (size_t i = graph.nodes().size(); i-- > 0;) {
         auto& node = graph.node(NodeId(i));
-        is_live[i] = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                 [&](ValueId id) { return is_read[size_t(id)]; });
+        is_live[i] = has_effect(node) ||
+                     std::ranges::any_of(node.outputs, [&](ValueId id) { return is_read[size_t(id)]; });
         if (!is_live[i]) continue;
         for (ValueId id : node.inputs)
             if (id != no_value) is_read[size_t(id)] = true;

@@ -75,6 +75,15 @@ class PausedRecording:
     def end(self) -> None:
         """On the thread that made it."""
 
+class Subgraph:
+    """A graph that an operator holds."""
+    @property
+    def input_count(self) -> Any: ...
+    @property
+    def output_count(self) -> Any: ...
+    @property
+    def text(self) -> Any: ...
+
 class Tape:
     """Remembers what is applied to tensors, then computes gradients."""
     def __init__(self) -> None:
@@ -114,6 +123,9 @@ class TraceError(RuntimeError):
 
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
     """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
+
+def capture_subgraph(function: Any, inputs: Any, captured: Any, sliced: int = 0) -> tuple:
+    """A graph of what the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, and the Tensors from outside that it uses, which are its further inputs, behind those of `captured`."""
 
 def exchange_thread_device(device: Any | None) -> Any:
     """The default device of this thread (None: that of the process); gives the one before."""
@@ -174,6 +186,9 @@ def synchronize(device: Any | None = None) -> None:
 
 def usable_cpus() -> int:
     ...
+
+def with_more_inputs(graph: megengine._mge.Subgraph, like: Any) -> megengine._mge.Subgraph:
+    """The same with further inputs, which nobody reads."""
 
 class Tensor:
     """A value on a device; megengine.Tensor adds the rest."""
@@ -397,6 +412,17 @@ class ops:
         """
 
     @staticmethod
+    def assert_equal(expected: Operand, actual: Operand, *, max_error: float = 0.0001, verbose: bool = False) -> Tensor:
+        """Ends the run with an error unless two tensors agree; gives the largest error |expected - actual| / max(min(|expected|, |actual|), 1).
+
+        Args:
+            max_error: Largest error that is none.
+            verbose: Print the largest error to standard error in each run.
+        Returns:
+            error
+        """
+
+    @staticmethod
     def atan(x: Operand) -> Tensor:
         """Arc tangent.
         Returns:
@@ -508,6 +534,17 @@ class ops:
             axis: Axis to join along; negative counts from the end.
         Returns:
             y
+        """
+
+    @staticmethod
+    def cond(predicate: Operand, *operands: Operand, then_graph: Subgraph | None = None, else_graph: Subgraph | None = None) -> tuple[Tensor, ...]:
+        """What one of two graphs makes of the operands: the first where the predicate is not zero, else the second. Only that one is computed.
+
+        Args:
+            then_graph: What is computed where the predicate is not zero.
+            else_graph: What is computed where it is zero; as many results, of the same dtypes. Where their shapes differ, only a run tells the shape.
+        Returns:
+            results, ...
         """
 
     @staticmethod
@@ -1388,6 +1425,21 @@ class ops:
         """
 
     @staticmethod
+    def scan(*operands: Operand, body: Subgraph | None = None, carried: int = 1, sliced: int = 0, length: int = 0, reverse: bool = False, keep_steps: bool = False) -> tuple[Tensor, ...]:
+        """Walks along the first axis of the operands `xs`, which stand behind the first `carried` ones: each step makes new carried values and one slice of each further result. Results: the last carried values, then the slices along a new first axis.
+
+        Args:
+            body: Of the carried operands, a slice of each of xs and all other operands, to new carried values of the same specs and slices of the further results.
+            carried: How many operands change from step to step.
+            sliced: How many operands are xs.
+            length: The number of steps where there are no xs.
+            reverse: From the last slice to the first.
+            keep_steps: What was carried into each step follows as further results, along a new first axis: for the gradient.
+        Returns:
+            results, ...
+        """
+
+    @staticmethod
     def scatter(x: Operand, index: Operand, source: Operand, *, axis: int = 0) -> Tensor:
         """x with y[i, index[i, j, k], k] = source[i, j, k]; the last of several stays.
 
@@ -1524,14 +1576,14 @@ class ops:
         """
 
     @staticmethod
-    def split(x: Operand, *likes: Operand, axis: int = 0, sizes: Sequence[int] = ()) -> Tensor:
+    def split(x: Operand, *likes: Operand, axis: int = 0, sizes: Sequence[int] = ()) -> tuple[Tensor, ...]:
         """Cuts x along an axis into consecutive parts.
 
         Args:
             axis: Axis to cut; negative counts from the end.
             sizes: Extent of each part; they sum to that of x. Tensors given as `likes` replace them by their own extents.
         Returns:
-            ys
+            ys, ...
         """
 
     @staticmethod
@@ -1640,4 +1692,18 @@ class ops:
         """a where the mask is true, else b.
         Returns:
             y
+        """
+
+    @staticmethod
+    def while_loop(*operands: Operand, condition: Subgraph | None = None, body: Subgraph | None = None, carried: int = 1, max_steps: int = 0, keep_steps: bool = False) -> tuple[Tensor, ...]:
+        """Computes the body's results from the first `carried` operands over and over, as long as the condition holds for them; the other operands stay. The results are the last of them, then the number of steps.
+
+        Args:
+            condition: Of all operands to one element: zero ends the loop.
+            body: Of all operands to new ones for the first `carried`, of their specs.
+            carried: How many operands change from step to step.
+            max_steps: The loop ends after so many steps at the latest; 0: no limit, and no gradient.
+            keep_steps: What was carried into each step follows as further results, along a new first axis of extent max_steps that ends with zeros: for the gradient.
+        Returns:
+            results, ...
         """

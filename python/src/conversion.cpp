@@ -15,6 +15,7 @@
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
 
 namespace mge::python {
@@ -439,6 +440,7 @@ std::optional<ParamValue> param_from_python(PyObject* object) {
         Reference number(scalar_from_tensor(concrete_value(object)));
         return param_from_python(number.get());
     }
+    if (SubgraphRef graph = subgraph_of(object)) return ParamValue(std::move(graph));
     return list_param(object);
 }
 

@@ -52,6 +52,7 @@ std::string make_doc(const OpInfo& op) {
     for (auto& field : op.fields) doc += text("    ", field.name, ": ", field.doc, '\n');
     doc += "Returns:\n    ";
     for (size_t i = 0; i < op.outputs.size(); ++i) doc += text(i ? ", " : "", op.outputs[i]);
+    if (op.traits.variadic_outputs) doc += ", ...";
     return doc + '\n';
 }
 

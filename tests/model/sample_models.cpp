@@ -2,6 +2,7 @@
 #include "tests/model/sample_models.h"
 
 #include "libmge/device/default_device.h"
+#include "libmge/op/subgraph.h"
 #include "libmge/ops/all.h"
 
 namespace mge {
@@ -85,8 +86,32 @@ Model indexed() {
     return model;
 }
 
+// Graphs inside of operators: a walk along xs whose steps take one of two ways.
+Model walked() {
+    TensorSpec row{DType::f32, {4}, {}};
+    auto way = [&](auto fn) {
+        return make_subgraph(TensorSpecs{row, row},
+                             [=](std::span<const Tensor> in) -> Tensors { return {fn(in[0], in[1])}; });
+    };
+    auto then_graph = way([](auto& h, auto& x) { return ops::add(h, ops::mul(x, filled({4}, 0.5f))); });
+    auto else_graph = way([](auto& h, auto& x) { return ops::tanh(ops::sub(h, x)); });
+    auto body = make_subgraph(TensorSpecs{row, row}, [&](std::span<const Tensor> in) -> Tensors {
+        Tensor sum = ops::sum(in[1], {.axes = {0}, .keepdims = true});
+        return {ops::cond({sum, in[0], in[1]}, {then_graph, else_graph})[0], in[0]};
+    });
+    Model model;
+    Graph& g = model.graph;
+    ValueId h = g.add_input(row, "h"), xs = g.add_input({DType::f32, {3, 4}, {}}, "xs");
+    ops::Scan::Params params{.body = body, .carried = 1, .sliced = 1};
+    NodeId walk = g.add_node(ops::Scan::info, std::make_shared<ops::Scan::Params>(params), {h, xs}, "walk");
+    g.set_outputs(g.node(walk).outputs);
+    return model;
+}
+
 }  // namespace
 
-std::vector<Model> sample_models() { return {joined(), sum(), converted(), convolved(), indexed()}; }
+std::vector<Model> sample_models() {
+    return {joined(), sum(), converted(), convolved(), indexed(), walked()};
+}
 
 }  // namespace mge

@@ -34,7 +34,6 @@ void run(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
-// Of every device: their queues do the work.
 KernelList kernels(Cpu, ToDevice) {
     static constexpr Algorithm list[] = {{"queue_copy", always, prepare, run}};
     return list;

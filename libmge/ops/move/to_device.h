@@ -17,6 +17,7 @@ struct ToDevice {
     static constexpr auto fields =
         field_list(field<&Params::device>("device", "Name of the device where the result lies."));
 
+    static constexpr OpTraits traits{.of_every_device = true};
     static DeviceId place(const Params& p) { return p.device; }
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     utils,
     vision,
 )
+from .control import cond, scan, while_loop  # noqa: F401
 from .einsum import einsum  # noqa: F401
 from .elemwise import *  # noqa: F403
 from .math import *  # noqa: F403

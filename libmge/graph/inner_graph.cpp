@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/graph/inner_graph.h"
+
+#include <algorithm>
+
+#include "libmge/base/hash.h"
+#include "libmge/device/device.h"
+#include "libmge/graph/builder.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/create/full.h"
+
+namespace mge {
+namespace {
+
+constexpr size_t kept_inferences = 8;
+
+// What a graph does, in text: values are numbered as they come, since a file numbers them otherwise. Shapes
+// but those of constants follow from the inputs, names mean nothing.
+class Canonical {
+public:
+    explicit Canonical(const Graph& graph) : graph_(graph), numbers_(graph.values().size(), -1) {
+        for (ValueId id : graph.inputs()) what_ += text(number(id), graph.value(id).spec.dtype, ';');
+        for (auto& node : graph.nodes()) {
+            what_ += text(node.op->name, node.op->version, '(',
+                          params_text(node.op->fields, node.params.get()), ')');
+            add(node.inputs);
+            add(node.outputs);
+        }
+        add(graph.outputs());
+    }
+    uint64_t hash() const { return checksum(what_); }
+
+private:
+    int number(ValueId id) {
+        if (id == no_value) return -1;
+        int& number = numbers_[size_t(id)];
+        if (number >= 0) return number;
+        number = next_++;
+        auto& value = graph_.value(id);
+        if (value.is_constant())
+            what_ += text(value.spec, checksum(value.constant.data(), value.spec.bytes()), ';');
+        return number;
+    }
+    void add(const std::vector<ValueId>& ids) {
+        for (ValueId id : ids) what_ += text(number(id), ' ');
+        what_ += ';';
+    }
+
+    const Graph& graph_;
+    std::vector<int> numbers_;
+    int next_ = 0;
+    std::string what_;
+};
+
+// Constants lie where the operator runs, and so does what has no inputs.
+Graph at_default_place(Graph graph) {
+    for (size_t i = 0; i < graph.values().size(); ++i)
+        if (auto& value = graph.value(ValueId(i)); value.is_constant()) value.device = {};
+    return graph;
+}
+
+Tensors add_inputs(GraphBuilder& builder, std::span<const TensorSpec> specs) {
+    Tensors inputs;
+    for (auto& spec : specs) inputs.push_back(builder.input(spec, text("in_", inputs.size())));
+    return inputs;
+}
+
+}  // namespace
+
+InnerGraph::InnerGraph(Graph graph)
+    : graph_(at_default_place(std::move(graph))),
+      has_effect_(std::ranges::any_of(graph_.nodes(), [](auto& node) { return mge::has_effect(node); })) {}
+
+uint64_t InnerGraph::hash() const {
+    std::call_once(hashed_, [&] { hash_ = Canonical(graph_).hash(); });
+    return hash_;
+}
+
+TensorSpecs InnerGraph::infer(std::span<const TensorSpec> inputs) const {
+    TensorSpecs specs(inputs.begin(), inputs.end());
+    for (auto& spec : specs) spec.layout = {};
+    {
+        std::lock_guard lock(mutex_);
+        for (auto& [known, outputs] : inferred_)
+            if (known == specs) return outputs;
+    }
+    Graph graph = infer_shapes(graph_, specs);
+    TensorSpecs outputs;
+    for (ValueId id : graph.outputs()) outputs.push_back(graph.value(id).spec);
+    std::lock_guard lock(mutex_);
+    if (inferred_.size() == kept_inferences) inferred_.erase(inferred_.begin());
+    inferred_.emplace_back(std::move(specs), outputs);
+    return outputs;
+}
+
+Tensors InnerGraph::apply(std::span<const Tensor> inputs) const {
+    MGE_CHECK(inputs.size() == input_count());
+    Tensors values(graph_.values().size());
+    for (size_t i = 0; i < inputs.size(); ++i) values[size_t(graph_.inputs()[i])] = inputs[i];
+    for (size_t i = 0; i < values.size(); ++i)
+        if (auto& value = graph_.value(ValueId(i)); value.is_constant()) values[i] = value.constant;
+    for (auto& node : graph_.nodes()) {
+        Tensors operands;
+        for (ValueId id : node.inputs) operands.push_back(id == no_value ? Tensor{} : values[size_t(id)]);
+        Tensors results = mge::apply(*node.op, node.params.get(), operands);
+        for (size_t i = 0; i < results.size(); ++i) values[size_t(node.outputs[i])] = results[i];
+    }
+    Tensors outputs;
+    for (ValueId id : graph_.outputs()) outputs.push_back(values[size_t(id)]);
+    return outputs;
+}
+
+SubgraphRef InnerGraph::gradient(const std::vector<size_t>& of, const std::vector<size_t>& wrt) const {
+    Graph graph = graph_;
+    std::vector<ValueId> ys, dys, xs;
+    for (size_t i : of) {
+        ys.push_back(graph.outputs().at(i));
+        dys.push_back(graph.add_input(graph.value(ys.back()).spec, text("gradient_", i)));
+    }
+    for (size_t i : wrt) xs.push_back(graph.inputs().at(i));
+    auto grads = add_gradient(graph, ys, dys, xs);
+    GraphBuilder builder(std::move(graph));
+    InterpreterScope scope(builder);
+    Tensors outputs;
+    for (size_t i = 0; i < xs.size(); ++i)
+        outputs.push_back(grads[i] == no_value ? ops::full_like(builder.symbol(xs[i]), {.value = 0})
+                                               : builder.symbol(grads[i]));
+    builder.set_outputs(outputs);
+    return make_subgraph(builder.take());
+}
+
+SubgraphRef InnerGraph::with_constants(const std::map<size_t, Tensor>& values) const {
+    Graph graph = graph_;
+    std::vector<ValueId> inputs;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+        ValueId id = graph.inputs()[i];
+        auto found = values.find(i);
+        if (found == values.end()) {
+            inputs.push_back(id);
+            continue;
+        }
+        auto& fixed = graph.value(id);
+        fixed.is_input = false;
+        fixed.constant = to_host(found->second);
+        fixed.spec = fixed.constant.spec();
+    }
+    graph.set_inputs(std::move(inputs));
+    return make_subgraph(std::move(graph));
+}
+
+SubgraphRef make_subgraph(Graph graph) { return std::make_shared<const InnerGraph>(std::move(graph)); }
+
+const Graph& graph_of(const SubgraphRef& subgraph) {
+    auto* inner = dynamic_cast<const InnerGraph*>(subgraph.get());
+    MGE_CHECK(inner, "no graph");
+    return inner->graph();
+}
+
+std::vector<HeldGraph> held_graphs(const OpInfo& op, const void* params) {
+    std::vector<HeldGraph> held;
+    if (!op.traits.control) return held;
+    for (auto& field : op.fields)
+        if (ParamValue value = field.get(params); auto* graph = std::get_if<SubgraphRef>(&value))
+            if (*graph) held.push_back({field.name, *graph});
+    return held;
+}
+
+std::vector<HeldGraph> held_graphs(const Node& node) { return held_graphs(*node.op, node.params.get()); }
+
+bool has_effect(const OpInfo& op, const void* params) {
+    if (op.traits.effect) return true;
+    return std::ranges::any_of(held_graphs(op, params), [](auto& held) { return held.graph->has_effect(); });
+}
+
+bool has_effect(const Node& node) { return has_effect(*node.op, node.params.get()); }
+
+SubgraphRef make_subgraph(std::span<const TensorSpec> inputs,
+                          const std::function<Tensors(std::span<const Tensor>)>& function) {
+    GraphBuilder builder;
+    Tensors arguments = add_inputs(builder, inputs);
+    InterpreterScope scope(builder);
+    builder.set_outputs(function(arguments));
+    return make_subgraph(builder.take());
+}
+
+SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captured,
+                             const std::function<Tensors(std::span<const Tensor>)>& function) {
+    GraphBuilder builder;
+    builder.capture({});
+    Tensors arguments = add_inputs(builder, inputs);
+    builder.capture(captured);
+    InterpreterScope scope(builder);
+    try {
+        builder.set_outputs(function(arguments));
+    } catch (...) {
+        builder.take_captured();
+        throw;
+    }
+    captured = builder.captured();
+    return make_subgraph(builder.take_captured());
+}
+
+SubgraphRef with_more_inputs(const SubgraphRef& subgraph, std::span<const TensorSpec> inputs) {
+    Graph graph = graph_of(subgraph);
+    for (auto& spec : inputs) graph.add_input(spec, text("in_", graph.inputs().size()));
+    return make_subgraph(std::move(graph));
+}
+
+}  // namespace mge

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What every part of a reader of .mge files needs: errors that name the file, text that is checked, lists
+// that may be missing, a budget for what the file makes us copy.
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <string>
+#include <string_view>
+
+#include "libmge/base/error.h"
+#include "libmge/base/file_limit.h"
+#include "libmge/base/utf8.h"
+
+namespace mge {
+
+template <class T>
+using FileVector = flatbuffers::Vector<T>;
+
+class CheckedFile {
+public:
+    CheckedFile(const std::string& label, size_t bytes) : label_(label), budget_(label, bytes) {}
+
+    template <class... Args>
+    [[noreturn]] void fail(const Args&... what) const {
+        throw ModelError(text("'", label_, "' is not a valid model: ", what...));
+    }
+
+    // Runs `read`; its errors say where in the file they come from.
+    template <class Read>
+    decltype(auto) at(const std::string& where, Read&& read) const {
+        try {
+            return read();
+        } catch (const ModelError&) {
+            throw;
+        } catch (const MemoryError&) {
+            throw;
+        } catch (const DeviceError& e) {
+            throw DeviceError(text("'", label_, "': ", where, ": ", e.what()));
+        } catch (const Error& e) {  // what an operator itself refuses
+            fail(where, ": ", e.what());
+        }
+    }
+
+    // Tables of a flatbuffer may share their parts: a small file could ask for copies of a long text over and
+    // over.
+    std::string string(const flatbuffers::String* s) const {
+        if (!s) return {};
+        budget_.take(s->size());
+        std::string_view text(s->c_str(), s->size());
+        if (!is_utf8(text)) fail("a text is no UTF-8: '", printable(text.substr(0, longest_shown_)), "'");
+        return std::string(text);
+    }
+
+    // Iterates over a vector that may be missing.
+    template <class T>
+    struct List {
+        const FileVector<T>* vector;
+        using Iterator = typename FileVector<T>::const_iterator;
+        Iterator begin() const { return vector ? vector->begin() : Iterator(nullptr, 0); }
+        Iterator end() const { return vector ? vector->end() : Iterator(nullptr, 0); }
+        size_t size() const { return vector ? vector->size() : 0; }
+    };
+    template <class T>
+    List<T> list(const FileVector<T>* vector) const {
+        // The verifier checks where a vector's length lies, not its elements; an empty one (the shape of a
+        // scalar) has none.
+        if (vector && vector->size() &&
+            reinterpret_cast<uintptr_t>(vector->Data()) % flatbuffers::AlignOf<T>())
+            fail("a list of the graph is not aligned");
+        if (vector) budget_.take(vector->size(), sizeof(uint64_t));
+        return {vector};
+    }
+
+    const std::string& label() const { return label_; }
+
+private:
+    static constexpr size_t longest_shown_ = 60;  // of a text in an error
+
+    const std::string& label_;
+    mutable FileBudget budget_;
+};
+
+}  // namespace mge

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/graph_reader.h"
+
+#include <algorithm>
+
+#include "libmge/base/number_text.h"
+#include "libmge/device/device.h"
+
+namespace mge {
+
+DType GraphReader::dtype(const flatbuffers::String* name, const std::string& where) const {
+    auto found = dtype_from_name(file_.string(name));
+    if (!found) file_.fail(where, ": unknown dtype '", file_.string(name), "'");
+    return *found;
+}
+
+Shape GraphReader::shape(const FileVector<int64_t>* dims, const std::string& where) const {
+    auto extents = file_.list(dims);
+    if (extents.size() > size_t(max_rank))
+        file_.fail(where, ": rank ", extents.size(), " is above ", max_rank);
+    Shape result;
+    for (int64_t d : extents) {
+        if (d < 0) file_.fail(where, ": extent ", d, " is negative");
+        result.push_back(d);
+    }
+    file_.at(where, [&] { checked_numel("model", result); });
+    return result;
+}
+
+// Inputs and constants now; node outputs when their node comes.
+void GraphReader::read_values(Graph& graph, const Values* values, const FileVector<int>* inputs) {
+    values_ = file_.list(values);
+    ids_.assign(values_.size(), no_value);
+    for (size_t i = 0; i < values_.size(); ++i) {
+        auto& constant = *values->Get(flatbuffers::uoffset_t(i));
+        if (constant.tensor() < 0) continue;
+        std::string where = text("value ", i);
+        if (size_t(constant.tensor()) >= tensors_.size())
+            file_.fail(where, ": tensor ", constant.tensor(), " of ", tensors_.size(), " does not exist");
+        DeviceId device = file_.at(where, [&] { return device_of(constant); });
+        ids_[i] =
+            graph.add_constant(tensors_[size_t(constant.tensor())], file_.string(constant.name()), device);
+    }
+    for (int id : file_.list(inputs)) {
+        auto& input = value(id, "the inputs");
+        std::string where = text("value ", id);
+        if (ids_[size_t(id)] != no_value) file_.fail(where, " is an input twice, or an input and a constant");
+        if (!input.shape_known()) file_.fail("input ", id, " has no shape");
+        DeviceId device = file_.at(where, [&] { return device_of(input); });
+        ids_[size_t(id)] = graph.add_input(spec_of(input, where), file_.string(input.name()), device);
+    }
+}
+
+const file::Value& GraphReader::value(int id, const std::string& where) const {
+    if (id < 0 || size_t(id) >= values_.size())
+        file_.fail(where, ": value ", id, " of ", values_.size(), " does not exist");
+    return *values_.vector->Get(flatbuffers::uoffset_t(id));
+}
+
+// DeviceError for a device that this machine does not have.
+DeviceId GraphReader::device_of(const file::Value& value) const {
+    std::string name = file_.string(value.device());
+    return name.empty() ? DeviceId{} : parse_device(name);
+}
+
+TensorSpec GraphReader::spec_of(const file::Value& value, const std::string& where) const {
+    DType type = dtype(value.dtype(), where);
+    return {type, value.shape_known() ? shape(value.shape(), where) : Shape::unknown(), {}};
+}
+
+ParamValue GraphReader::param(const file::Attribute& a, const std::string& where) const {
+    switch (a.kind()) {
+        case file::AttributeKind::boolean:
+            return a.integer() != 0;
+        case file::AttributeKind::integer:
+            return a.integer();
+        case file::AttributeKind::number:
+            return a.number();
+        case file::AttributeKind::text:
+            return file_.string(a.text());
+        case file::AttributeKind::integers:
+            return IntList(file_.list(a.integers()).begin(), file_.list(a.integers()).end());
+        case file::AttributeKind::numbers:
+            return FloatList(file_.list(a.numbers()).begin(), file_.list(a.numbers()).end());
+        case file::AttributeKind::graph:
+            if (a.graph() >= 0 && size_t(a.graph()) >= held_.size())
+                file_.fail(where, ": graph ", a.graph(), " of ", held_.size(), " does not exist before it");
+            return a.graph() < 0 ? SubgraphRef() : held_[size_t(a.graph())];
+    }
+    file_.fail(where, ": attribute '", file_.string(a.name()), "' is of an unknown kind");
+}
+
+std::shared_ptr<const void> GraphReader::params(const OpInfo& op, const file::Node& node,
+                                                const std::string& where) const {
+    ParamMap map;
+    int version = int(node.version());
+    if (version != op.version && !(version > 0 && version < op.version && op.upgrade))
+        file_.fail(where, ": version ", node.version(), " of the operator, this program has ", op.version);
+    for (auto* a : file_.list(node.attributes())) map.emplace_back(file_.string(a->name()), param(*a, where));
+    if (version != op.version) op.upgrade(version, map);
+    auto result = op.params.make();
+    load_params(op.name, op.fields, result.get(), map);
+    return result;
+}
+
+void GraphReader::read_nodes(Graph& graph, const Nodes* nodes) {
+    size_t index = 0;
+    for (auto* node : file_.list(nodes)) {
+        std::string where = text("node ", index++, " (", file_.string(node->op()), ")");
+        file_.at(where, [&] { read_node(graph, *node, where); });
+    }
+}
+
+void GraphReader::read_node(Graph& graph, const file::Node& node, const std::string& where) {
+    const OpInfo* op = find_op(file_.string(node.op()));
+    if (!op) file_.fail(where, ": this version has no such operator");
+    std::vector<ValueId> inputs;
+    for (int id : file_.list(node.inputs())) {
+        if (id != no_value) value(id, where);
+        if (id != no_value && ids_[size_t(id)] == no_value)
+            file_.fail(where, ": reads value ", id, " before it is made");
+        inputs.push_back(id == no_value ? no_value : ids_[size_t(id)]);
+    }
+    check_arity(*op, inputs, where);
+    check_promotion(graph, *op, inputs, where);
+    if (size_t count = file_.list(node.outputs()).size();
+        count != op->outputs.size() && !op->traits.variadic_outputs)
+        file_.fail(where, ": ", counted(count, "output"), ", the operator has ", op->outputs.size());
+    TensorSpecs specs;
+    for (int id : file_.list(node.outputs())) specs.push_back(spec_of(value(id, where), where));
+    // Where an operator has inputs, they say where its outputs lie.
+    bool has_own_place = std::ranges::all_of(inputs, [](ValueId id) { return id == no_value; });
+    DeviceId place;
+    if (has_own_place && !specs.empty()) place = device_of(value(node.outputs()->Get(0), where));
+    NodeId made = graph.add_node(*op, params(*op, node, where), std::move(inputs), file_.string(node.name()),
+                                 &specs, has_own_place ? &place : nullptr);
+    check_specs(graph, made, where);
+    for (size_t i = 0; i < specs.size(); ++i) {
+        int id = node.outputs()->Get(flatbuffers::uoffset_t(i));
+        if (ids_[size_t(id)] != no_value) file_.fail(where, ": makes value ", id, ", which exists already");
+        ids_[size_t(id)] = graph.node(made).outputs[i];
+        graph.value(ids_[size_t(id)]).name = file_.string(value(id, where).name());
+    }
+}
+
+void GraphReader::check_arity(const OpInfo& op, const std::vector<ValueId>& inputs,
+                              const std::string& where) const {
+    if (inputs.size() > op.inputs.size() && !op.is_variadic())
+        file_.fail(where, ": ", counted(inputs.size(), "input"), ", it takes at most ", op.inputs.size());
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+        if (op.inputs[i].kind == InputKind::required && (i >= inputs.size() || inputs[i] == no_value))
+            file_.fail(where, ": input '", op.inputs[i].name, "' is missing");
+    for (size_t i = op.inputs.size(); i < inputs.size(); ++i)
+        if (inputs[i] == no_value) file_.fail(where, ": input ", i, " of the list is missing");
+}
+
+// Where a graph is built, inputs are brought to one dtype (op/apply.h). A kernel reads all of them by it.
+void GraphReader::check_promotion(const Graph& graph, const OpInfo& op, const std::vector<ValueId>& inputs,
+                                  const std::string& where) const {
+    if (op.traits.promotion == Promotion::none) return;
+    DType first = DType::none;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i] == no_value || !input_info(op, i).promoted) continue;
+        DType dtype = graph.value(inputs[i]).spec.dtype;
+        if (first == DType::none) first = dtype;
+        if (dtype != first)
+            file_.fail(where, ": input '", input_info(op, i).name, "' is ", dtype, ", those before it are ",
+                       first);
+    }
+}
+
+// The specs of the file against what the operator infers; where inference needs values only a run has,
+// the file's stand.
+void GraphReader::check_specs(const Graph& graph, NodeId id, const std::string& where) const {
+    auto& node = graph.node(id);
+    TensorSpecs inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        ValueId input = node.inputs[i];
+        inputs.push_back(input == no_value ? TensorSpec{} : graph.value(input).spec);
+        if (!inputs.back().shape.is_known()) return;
+        bool host = i < node.op->inputs.size() ? node.op->inputs[i].kind == InputKind::host
+                                               : node.op->inputs.back().variadic_host;
+        if (host && input != no_value) return;
+    }
+    TensorSpecs expected = node.op->infer(node.params.get(), inputs);
+    if (expected.size() != node.outputs.size())
+        file_.fail(where, ": ", counted(node.outputs.size(), "output"), ", the operator has ",
+                   expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+        auto& spec = graph.value(node.outputs[i]).spec;
+        if (expected[i].shape.is_known() ? !(spec == expected[i]) : spec.dtype != expected[i].dtype)
+            file_.fail(where, ": output ", i, " is said to be ", spec, ", the operator gives ", expected[i]);
+    }
+}
+
+void GraphReader::read_outputs(Graph& graph, const FileVector<int>* ids) {
+    std::vector<ValueId> outputs;
+    for (int id : file_.list(ids)) {
+        value(id, "the outputs");
+        if (ids_[size_t(id)] == no_value) file_.fail("output value ", id, " is never made");
+        outputs.push_back(ids_[size_t(id)]);
+    }
+    if (outputs.empty()) file_.fail("it has no outputs");
+    graph.set_outputs(std::move(outputs));
+}
+
+}  // namespace mge

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libmge/graph/graph.h"
+#include "libmge/model/checked_file.h"
+#include "mge_generated.h"
+
+namespace mge {
+
+// The graph of a file, or one that an operator holds, from its parts. Believes nothing: every index, name and
+// parameter is checked, and the specs against shape inference.
+class GraphReader {
+public:
+    // `held` are the graphs that operators may hold.
+    GraphReader(const CheckedFile& file, const Tensors& tensors, std::span<const SubgraphRef> held)
+        : file_(file), tensors_(tensors), held_(held) {}
+
+    // `Source` is file::Model or file::Graph.
+    template <class Source>
+    Graph read(const Source& source) {
+        Graph graph;
+        read_values(graph, source.values(), source.inputs());
+        read_nodes(graph, source.nodes());
+        read_outputs(graph, source.outputs());
+        return graph;
+    }
+
+    DType dtype(const flatbuffers::String* name, const std::string& where) const;
+    Shape shape(const FileVector<int64_t>* dims, const std::string& where) const;
+    // By value of the file, that of the graph.
+    const std::vector<ValueId>& ids() const { return ids_; }
+
+private:
+    using Values = FileVector<flatbuffers::Offset<file::Value>>;
+    using Nodes = FileVector<flatbuffers::Offset<file::Node>>;
+
+    void read_values(Graph& graph, const Values* values, const FileVector<int>* inputs);
+    void read_nodes(Graph& graph, const Nodes* nodes);
+    void read_node(Graph& graph, const file::Node& node, const std::string& where);
+    void read_outputs(Graph& graph, const FileVector<int>* outputs);
+    const file::Value& value(int id, const std::string& where) const;
+    DeviceId device_of(const file::Value& value) const;
+    TensorSpec spec_of(const file::Value& value, const std::string& where) const;
+    ParamValue param(const file::Attribute& attribute, const std::string& where) const;
+    std::shared_ptr<const void> params(const OpInfo& op, const file::Node& node,
+                                       const std::string& where) const;
+    void check_arity(const OpInfo& op, const std::vector<ValueId>& inputs, const std::string& where) const;
+    void check_promotion(const Graph& graph, const OpInfo& op, const std::vector<ValueId>& inputs,
+                         const std::string& where) const;
+    void check_specs(const Graph& graph, NodeId id, const std::string& where) const;
+
+    const CheckedFile& file_;
+    const Tensors& tensors_;
+    std::span<const SubgraphRef> held_;
+    CheckedFile::List<flatbuffers::Offset<file::Value>> values_{nullptr};
+    std::vector<ValueId> ids_;
+};
+
+}  // namespace mge

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/control/cond.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/control/control.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Cond::info = define<Cond>();
+
+TensorSpecs Cond::infer(const Params& p, std::span<const TensorSpec> in) {
+    require_flag(name, "predicate", in[0]);
+    TensorSpecs results = infer_graph(name, "then_graph", p.then_graph, in.subspan(1));
+    TensorSpecs others = infer_graph(name, "else_graph", p.else_graph, in.subspan(1));
+    if (results.size() != others.size())
+        throw_user(name, text("one graph has ", results.size(), " results, the other ", others.size()),
+                   ErrorClass::value);
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (results[i].dtype != others[i].dtype)
+            throw_user(
+                name,
+                text("result ", i, " is ", results[i], " of one graph and ", others[i], " of the other"),
+                ErrorClass::type);
+        if (!(results[i].shape == others[i].shape)) results[i].shape = Shape::unknown();
+    }
+    return results;
+}
+
+Tensors Cond::gradient(const GradientContext<Params>& g) {
+    auto operands = g.inputs.subspan(1);
+    auto wrt = float_positions(operands, g.needed.subspan(1));
+    auto of = float_positions(g.output_grads);
+    Tensors result(g.inputs.size());
+    if (wrt.empty() || of.empty()) return result;
+    auto gradient_of = [&](const SubgraphRef& graph) {
+        return graph->derived(key_of("gradient", of, wrt), [&] { return graph->gradient(of, wrt); });
+    };
+    Tensors inputs(g.inputs.begin(), g.inputs.end());
+    append(inputs, at(g.output_grads, of));
+    Tensors grads = cond(inputs, {gradient_of(g.params.then_graph), gradient_of(g.params.else_graph)});
+    for (size_t i = 0; i < wrt.size(); ++i) result[wrt[i] + 1] = grads[i];
+    return result;
+}
+
+namespace {
+
+struct State {
+    std::unique_ptr<SubgraphPrograms> then_programs, else_programs;
+    HostFlag predicate;
+    DeviceId device;
+};
+
+Prepared prepare(const PrepareContext& context) {
+    auto& problem = context.problem;
+    auto& params = problem.as<Cond::Params>();
+    auto operands = problem.inputs.subspan(1);
+    return Prepared::make(State{compile_subgraph(*params.then_graph, operands, context),
+                                compile_subgraph(*params.else_graph, operands, context),
+                                HostFlag(problem.inputs[0], problem.device), problem.device});
+}
+
+// Memory for the results whose shapes the two ways do not share. Null still: the way finds out the shape.
+std::vector<void*> places_of(const SubgraphProgram& program, const Launch& launch) {
+    std::vector<void*> places(launch.outputs.begin(), launch.outputs.end());
+    for (size_t i = 0; i < places.size(); ++i)
+        if (auto& spec = program.outputs()[i]; !places[i] && spec.shape.is_known())
+            places[i] = launch.allocator->allocate(i, spec);
+    return places;
+}
+
+void hand_over(SubgraphProgram& program, std::span<void* const> places, const Launch& launch) {
+    for (size_t i = 0; i < places.size(); ++i) {
+        if (places[i] || program.outputs()[i].shape.is_known()) continue;
+        Tensor result = program.output(i);
+        program.queue().copy(launch.allocator->allocate(i, result.spec()), result.address(),
+                             result.spec().bytes());
+    }
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    bool is_true = state.predicate.read(queue_for(launch, state.device), launch.inputs[0]);
+    BorrowedProgram program(is_true ? *state.then_programs : *state.else_programs);
+    auto places = places_of(*program, launch);
+    program->run(launch.inputs.subspan(1), places);
+    hand_over(*program, places, launch);
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Cond) {
+    static constexpr Algorithm list[] = {{"program", always, prepare, run, {.unmeasured = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/control/control.h"
+
+#include <algorithm>
+
+#include "libmge/ops/create/full.h"
+
+namespace mge::ops {
+
+TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
+                        std::span<const TensorSpec> operands) {
+    if (!graph) throw_user(op, text("parameter '", name, "' has to be a graph"), ErrorClass::type);
+    if (graph->input_count() != operands.size())
+        throw_user(
+            op,
+            text("the graph '", name, "' takes ", graph->input_count(), " operands, got ", operands.size()),
+            ErrorClass::type);
+    try {
+        return graph->infer(operands);
+    } catch (const MemoryError&) {
+        throw;
+    } catch (const UserError& e) {
+        throw_user(op, text(name, ": ", e.what()), e.error_class());
+    }
+}
+
+void require_carried(std::string_view op, std::span<const TensorSpec> before,
+                     std::span<const TensorSpec> after) {
+    if (after.size() < before.size())
+        throw_user(op,
+                   text("the body gives ", after.size(), " results for ", before.size(), " carried values"),
+                   ErrorClass::value);
+    for (size_t i = 0; i < before.size(); ++i)
+        if (!(before[i] == after[i]))
+            throw_user(
+                op,
+                text("carried value ", i, " goes into a step as ", before[i], " and comes out as ", after[i]),
+                ErrorClass::value);
+}
+
+std::vector<size_t> float_positions(std::span<const Tensor> tensors, std::span<const bool> wanted) {
+    std::vector<size_t> result;
+    for (size_t i = 0; i < tensors.size(); ++i)
+        if (tensors[i] && is_float(tensors[i].dtype()) && (wanted.empty() || wanted[i])) result.push_back(i);
+    return result;
+}
+
+Tensors at(std::span<const Tensor> tensors, const std::vector<size_t>& positions) {
+    Tensors result;
+    for (size_t i : positions) result.push_back(tensors[i]);
+    return result;
+}
+
+std::string key_of(std::string_view what, const std::vector<size_t>& a, const std::vector<size_t>& b) {
+    std::string key(what);
+    for (size_t i : a) key += text(' ', i);
+    key += " /";
+    for (size_t i : b) key += text(' ', i);
+    return key;
+}
+
+std::string specs_text(std::span<const TensorSpec> specs) {
+    std::string result;
+    for (auto& spec : specs) result += text(' ', spec);
+    return result;
+}
+
+Tensor zeros_like(const Tensor& x) { return full_like(x, {.value = 0}); }
+
+void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), from.begin(), from.end()); }
+
+void require_flag(std::string_view op, std::string_view name, const TensorSpec& spec) {
+    if (!spec.shape.is_known() || spec.shape.numel() != 1)
+        throw_user(op, text("the ", name, " has to be one element, got ", spec), ErrorClass::value);
+}
+
+HostFlag::HostFlag(const TensorSpec& spec, DeviceId device)
+    : bytes_(spec.bytes()), is_float_(is_float(spec.dtype)), is_host_(device.is_host()) {}
+
+bool HostFlag::read(Queue& queue, const void* address) const {
+    unsigned char bytes[8];
+    if (is_host_)
+        std::copy_n(static_cast<const unsigned char*>(address), bytes_, bytes);
+    else
+        queue.copy_to_host(bytes, address, bytes_);
+    // Little-endian: the sign of a float zero stands in the last byte.
+    if (is_float_) bytes[bytes_ - 1] &= 0x7f;
+    return std::any_of(bytes, bytes + bytes_, [](unsigned char byte) { return byte != 0; });
+}
+
+size_t loop_slots(std::span<const size_t> bytes) {
+    size_t sum = 0;
+    for (size_t each : bytes) sum += loop_slot(each);
+    return sum;
+}
+
+std::vector<size_t> bytes_of(std::span<const TensorSpec> specs) {
+    std::vector<size_t> bytes;
+    for (auto& spec : specs) bytes.push_back(spec.bytes());
+    return bytes;
+}
+
+TensorSpec stacked(const TensorSpec& spec, int64_t steps) {
+    Shape shape{steps};
+    for (int64_t extent : spec.shape) shape.push_back(extent);
+    return {spec.dtype, shape, {}};
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the operators that hold graphs have in common.
+
+#include <string_view>
+
+#include "libmge/device/queue.h"
+#include "libmge/op/op.h"
+#include "libmge/op/subgraph.h"
+
+namespace mge::ops {
+
+// What a graph makes of the operands. UserError that starts with the operator and the graph's name.
+TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
+                        std::span<const TensorSpec> operands);
+
+// Refuses a carried value that a step gives another spec.
+void require_carried(std::string_view op, std::span<const TensorSpec> before,
+                     std::span<const TensorSpec> after);
+
+// Positions in a list, and the tensors at them.
+std::vector<size_t> float_positions(std::span<const Tensor> tensors, std::span<const bool> wanted = {});
+Tensors at(std::span<const Tensor> tensors, const std::vector<size_t>& positions);
+std::string key_of(std::string_view what, const std::vector<size_t>& a, const std::vector<size_t>& b);
+std::string specs_text(std::span<const TensorSpec> specs);
+Tensor zeros_like(const Tensor& x);
+void append(Tensors& to, std::span<const Tensor> from);
+
+// UserError unless it is one element.
+void require_flag(std::string_view op, std::string_view name, const TensorSpec& spec);
+
+// Whether an element in memory of the queue's device is not zero, which the host waits for.
+class HostFlag {
+public:
+    HostFlag(const TensorSpec& spec, DeviceId device);
+    bool read(Queue& queue, const void* address) const;
+    size_t bytes() const { return bytes_; }
+
+private:
+    size_t bytes_;
+    bool is_float_, is_host_;
+};
+
+// A launch on a CPU may name no queue.
+inline Queue& queue_for(const Launch& launch, DeviceId device) {
+    return launch.queue ? *launch.queue : queue_of(device);
+}
+
+// Memory of a loop: pieces of the workspace begin at multiples of 64.
+inline size_t loop_slot(size_t bytes) { return (bytes + 63) / 64 * 64; }
+size_t loop_slots(std::span<const size_t> bytes);
+std::vector<size_t> bytes_of(std::span<const TensorSpec> specs);
+// One of them for each step, along a new first axis.
+TensorSpec stacked(const TensorSpec& spec, int64_t steps);
+
+inline void* offset_by(void* address, size_t bytes) { return static_cast<char*>(address) + bytes; }
+inline const void* offset_by(const void* address, size_t bytes) {
+    return static_cast<const char*>(address) + bytes;
+}
+
+}  // namespace mge::ops

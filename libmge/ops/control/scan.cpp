@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/control/scan.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/control/control.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Scan::info = define<Scan>();
+
+namespace {
+
+constexpr auto who = Scan::name;
+
+int64_t length_of(const Scan::Params& p, std::span<const TensorSpec> xs) {
+    if (xs.empty()) return p.length;
+    for (auto& spec : xs) {
+        if (spec.shape.rank() < 1) throw_user(who, "xs need a first axis", ErrorClass::value);
+        if (spec.shape[0] != xs[0].shape[0])
+            throw_user(who,
+                       text("xs differ in their first extents: ", xs[0].shape[0], " and ", spec.shape[0]),
+                       ErrorClass::value);
+    }
+    return xs[0].shape[0];
+}
+
+TensorSpec slice_of(const TensorSpec& spec) {
+    Shape shape;
+    for (int i = 1; i < spec.shape.rank(); ++i) shape.push_back(spec.shape[i]);
+    return {spec.dtype, shape, {}};
+}
+
+// What the body sees.
+TensorSpecs arguments_of(const Scan::Params& p, std::span<const TensorSpec> in) {
+    TensorSpecs arguments(in.begin(), in.end());
+    for (size_t i = 0; i < size_t(p.sliced); ++i)
+        arguments[size_t(p.carried) + i] = slice_of(in[size_t(p.carried) + i]);
+    return arguments;
+}
+
+}  // namespace
+
+TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (p.carried < 0 || p.sliced < 0 || p.length < 0 || uint64_t(p.carried) > in.size() ||
+        uint64_t(p.sliced) > in.size() - size_t(p.carried))
+        throw_user(name,
+                   text("carried is ", p.carried, ", sliced ", p.sliced, ", length ", p.length, " with ",
+                        in.size(), " operands"),
+                   ErrorClass::value);
+    auto carried = in.first(size_t(p.carried));
+    int64_t length = length_of(p, in.subspan(carried.size(), size_t(p.sliced)));
+    auto results = infer_graph(name, "body", p.body, arguments_of(p, in));
+    require_carried(name, carried, results);
+    for (auto& spec : std::span(results).subspan(carried.size())) {
+        if (!spec.shape.is_known())
+            throw_user(name, "the shape of a slice is known only at run time", ErrorClass::value);
+        spec = stacked(spec, length);
+    }
+    if (p.keep_steps)
+        for (auto& spec : carried) results.push_back(stacked(spec, length));
+    return results;
+}
+
+namespace {
+
+// The walk backwards: (gradients of what is carried, sums for what stays; what was carried into each step,
+// xs, gradients of the slices and of the results that tell what was carried; what stays).
+struct Backward {
+    const GradientContext<Scan::Params>& g;
+    size_t carried = size_t(g.params.carried), sliced = size_t(g.params.sliced);
+    size_t slices = g.outputs.size() - (g.params.keep_steps ? 2 : 1) * carried;
+    std::vector<size_t> floats = float_positions(g.inputs.first(carried));
+    std::vector<size_t> wanted_xs = wanted(carried, carried + sliced);
+    std::vector<size_t> wanted_constants = wanted(carried + sliced, g.inputs.size());
+    std::vector<size_t> given_slices = with_gradient();
+    // Of the floats, those whose kept steps have a gradient.
+    std::vector<size_t> kept = with_kept_gradient();
+
+    std::vector<size_t> wanted(size_t begin, size_t end) const {
+        std::vector<size_t> result;
+        for (size_t i : float_positions(g.inputs, g.needed))
+            if (i >= begin && i < end) result.push_back(i);
+        return result;
+    }
+    std::vector<size_t> with_gradient() const {
+        std::vector<size_t> result;
+        for (size_t i : float_positions(g.output_grads))
+            if (i >= carried && i < carried + slices) result.push_back(i);
+        return result;
+    }
+    std::vector<size_t> with_kept_gradient() const {
+        std::vector<size_t> result;
+        for (size_t i = 0; g.params.keep_steps && i < floats.size(); ++i)
+            if (g.output_grads[carried + slices + floats[i]]) result.push_back(i);
+        return result;
+    }
+    static std::vector<size_t> join(std::vector<size_t> a, const std::vector<size_t>& b) {
+        a.insert(a.end(), b.begin(), b.end());
+        return a;
+    }
+    std::vector<size_t> wrt() const { return join(join(floats, wanted_constants), wanted_xs); }
+    std::vector<size_t> of() const { return join(floats, given_slices); }
+    SubgraphRef gradient_of_body() const {
+        auto& body = g.params.body;
+        return body->derived(key_of("gradient", of(), wrt()), [&] { return body->gradient(of(), wrt()); });
+    }
+
+    SubgraphRef body(std::span<const TensorSpec> specs) const {
+        return make_subgraph(specs, [&](std::span<const Tensor> in) {
+            size_t sums = floats.size(), steps = sums + wanted_constants.size();
+            size_t slice_grads = steps + carried + sliced, kept_grads = slice_grads + given_slices.size();
+            Tensors arguments;
+            append(arguments, in.subspan(steps, carried + sliced));
+            append(arguments, in.subspan(kept_grads + kept.size()));
+            append(arguments, in.first(floats.size()));
+            append(arguments, in.subspan(slice_grads, given_slices.size()));
+            Tensors grads = gradient_of_body()->apply(arguments);
+            for (size_t i = 0; i < kept.size(); ++i) grads[kept[i]] = add(grads[kept[i]], in[kept_grads + i]);
+            for (size_t i = 0; i < wanted_constants.size(); ++i)
+                grads[sums + i] = add(in[sums + i], grads[sums + i]);
+            return grads;
+        });
+    }
+};
+
+}  // namespace
+
+Tensors Scan::gradient(const GradientContext<Params>& g) {
+    Backward backward{g};
+    Tensors result(g.inputs.size());
+    if (backward.wrt().empty() || backward.of().empty()) return result;
+    size_t carried = backward.carried;
+    Tensors outputs(g.outputs.begin(), g.outputs.end());
+    if (!g.params.keep_steps) {
+        Params keeping = g.params;
+        keeping.keep_steps = true;
+        outputs = scan(Tensors(g.inputs.begin(), g.inputs.end()), keeping);
+    }
+    Tensors operands;
+    for (size_t i : backward.floats)
+        operands.push_back(g.output_grads[i] ? g.output_grads[i] : zeros_like(g.inputs[i]));
+    for (size_t i : backward.wanted_constants) operands.push_back(zeros_like(g.inputs[i]));
+    size_t changing = operands.size();
+    append(operands, std::span(outputs).last(carried));
+    append(operands, g.inputs.subspan(carried, backward.sliced));
+    append(operands, at(g.output_grads, backward.given_slices));
+    for (size_t i : backward.kept)
+        operands.push_back(g.output_grads[carried + backward.slices + backward.floats[i]]);
+    size_t sliced = operands.size() - changing;
+    append(operands, g.inputs.subspan(carried + backward.sliced));
+    Params params{.carried = int64_t(changing), .sliced = int64_t(sliced), .reverse = !g.params.reverse};
+    params.length = sliced ? 0 : g.params.length;
+    TensorSpecs specs = arguments_of(params, specs_of(operands));
+    std::string key =
+        key_of(who, Backward::join(backward.of(), backward.kept), backward.wrt()) + specs_text(specs);
+    params.body = g.params.body->derived(key, [&] { return backward.body(specs); });
+    Tensors grads = scan(operands, params);
+    size_t next = 0;
+    for (size_t i : backward.wrt()) result[i] = grads[next++];
+    return result;
+}
+
+namespace {
+
+struct State {
+    std::unique_ptr<SubgraphPrograms> body;
+    std::vector<size_t> carried, sliced, slices;  // bytes of each, of one step
+    int64_t length;
+    bool reverse, keeps;
+    DeviceId device;
+};
+
+Prepared prepare(const PrepareContext& context) {
+    auto& problem = context.problem;
+    auto& p = problem.as<Scan::Params>();
+    TensorSpecs arguments = arguments_of(p, problem.inputs);
+    auto carried = bytes_of(problem.inputs.first(size_t(p.carried)));
+    auto sliced = bytes_of(std::span(arguments).subspan(carried.size(), size_t(p.sliced)));
+    size_t count = problem.outputs.size() - (p.keep_steps ? 2 : 1) * carried.size();
+    TensorSpecs slices;
+    for (auto& spec : problem.outputs.subspan(carried.size(), count)) slices.push_back(slice_of(spec));
+    int64_t length = length_of(p, problem.inputs.subspan(carried.size(), sliced.size()));
+    size_t workspace = p.keep_steps ? 0 : loop_slots(carried);
+    return Prepared::make(State{compile_subgraph(*p.body, arguments, context), carried, sliced,
+                                bytes_of(slices), length, p.reverse, p.keep_steps, problem.device},
+                          workspace);
+}
+
+// Step by step: where the body reads and writes.
+class Walk {
+public:
+    Walk(const State& state, const Launch& launch)
+        : state_(state),
+          launch_(launch),
+          queue_(queue_for(launch, state.device)),
+          inputs_(launch.inputs.begin(), launch.inputs.end()),
+          outputs_(state.carried.size() + state.slices.size()) {
+        void* next = launch.workspace;
+        for (size_t bytes : state.carried) {
+            spare_.push_back(next);
+            if (!state.keeps) next = offset_by(next, loop_slot(bytes));
+        }
+    }
+
+    void run() {
+        BorrowedProgram body(*state_.body);
+        for (int64_t n = 0; n < state_.length; ++n) {
+            point(n);
+            body->run(inputs_, outputs_);
+            std::copy_n(outputs_.begin(), state_.carried.size(), inputs_.begin());
+        }
+        for (size_t i = 0; i < state_.carried.size(); ++i)
+            if (inputs_[i] != launch_.outputs[i])
+                queue_.copy(launch_.outputs[i], inputs_[i], state_.carried[i]);
+    }
+
+private:
+    int64_t index(int64_t step) const { return state_.reverse ? state_.length - 1 - step : step; }
+    void* kept(size_t i, int64_t step) const {
+        size_t first = state_.carried.size() + state_.slices.size();
+        return offset_by(launch_.outputs[first + i], size_t(index(step)) * state_.carried[i]);
+    }
+    void* after(size_t i, int64_t step) const {
+        if (state_.keeps && step + 1 < state_.length) return kept(i, step + 1);
+        return inputs_[i] == launch_.outputs[i] ? spare_[i] : launch_.outputs[i];
+    }
+    void point(int64_t step) {
+        size_t carried = state_.carried.size(), at = size_t(index(step));
+        for (size_t i = 0; i < carried; ++i) {
+            if (state_.keeps && step == 0) {
+                queue_.copy(kept(i, 0), inputs_[i], state_.carried[i]);
+                inputs_[i] = kept(i, 0);
+            }
+            outputs_[i] = after(i, step);
+        }
+        for (size_t i = 0; i < state_.sliced.size(); ++i)
+            inputs_[carried + i] = offset_by(launch_.inputs[carried + i], at * state_.sliced[i]);
+        for (size_t i = 0; i < state_.slices.size(); ++i)
+            outputs_[carried + i] = offset_by(launch_.outputs[carried + i], at * state_.slices[i]);
+    }
+
+    const State& state_;
+    const Launch& launch_;
+    Queue& queue_;
+    std::vector<const void*> inputs_;
+    std::vector<void*> outputs_, spare_;
+};
+
+void run(const Prepared& prepared, const Launch& launch) { Walk(prepared.state<State>(), launch).run(); }
+
+}  // namespace
+
+KernelList kernels(Cpu, Scan) {
+    static constexpr Algorithm list[] = {{"program", always, prepare, run, {.unmeasured = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

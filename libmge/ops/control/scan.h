@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Scan {
+    static constexpr auto name = "scan";
+    static constexpr auto doc =
+        "Walks along the first axis of the operands `xs`, which stand behind the first `carried` ones: each "
+        "step makes new carried values and one slice of each further result. Results: the last carried "
+        "values, then the slices along a new first axis.";
+    static constexpr auto inputs = names(variadic("operands"));
+    static constexpr auto outputs = output_names("results");
+    static constexpr OpTraits traits{.variadic_outputs = true, .control = true, .of_every_device = true};
+    struct Params {
+        SubgraphRef body;
+        int64_t carried = 1, sliced = 0, length = 0;
+        bool reverse = false, keep_steps = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::body>("body",
+                             "Of the carried operands, a slice of each of xs and all other operands, to new "
+                             "carried values of the same specs and slices of the further results."),
+        field<&Params::carried>("carried", "How many operands change from step to step."),
+        field<&Params::sliced>("sliced", "How many operands are xs."),
+        field<&Params::length>("length", "The number of steps where there are no xs."),
+        field<&Params::reverse>("reverse", "From the last slice to the first."),
+        field<&Params::keep_steps>("keep_steps",
+                                   "What was carried into each step follows as further results, along a new "
+                                   "first axis: for the gradient."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Scan);
+inline constexpr OpFunction<Scan, false> scan{};
+
+}  // namespace mge::ops

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/control/while_loop.h"
+
+#include <array>
+
+#include "libmge/op/define.h"
+#include "libmge/ops/control/control.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::ops {
+
+constinit const OpInfo WhileLoop::info = define<WhileLoop>();
+
+TensorSpecs WhileLoop::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (p.carried < 1 || size_t(p.carried) > in.size())
+        throw_user(name, text("carried is ", p.carried, " of ", in.size(), " operands"), ErrorClass::value);
+    if (p.max_steps < 0 || (p.keep_steps && p.max_steps == 0))
+        throw_user(name, text("max_steps is ", p.max_steps, p.keep_steps ? " with keep_steps" : ""),
+                   ErrorClass::value);
+    auto flag = infer_graph(name, "condition", p.condition, in);
+    if (flag.size() != 1)
+        throw_user(name, text("the condition has ", flag.size(), " results instead of one"),
+                   ErrorClass::value);
+    require_flag(name, "condition", flag[0]);
+    auto carried = in.first(size_t(p.carried));
+    auto after = infer_graph(name, "body", p.body, in);
+    require_carried(name, carried, after);
+    if (after.size() != carried.size())
+        throw_user(name, text("the body gives ", after.size(), " results for ", carried.size(), " carried"),
+                   ErrorClass::value);
+    after.push_back({DType::i32, Shape{1}, {}});
+    if (p.keep_steps)
+        for (auto& spec : carried) after.push_back(stacked(spec, p.max_steps));
+    return after;
+}
+
+namespace {
+
+constexpr auto who = WhileLoop::name;
+
+// The loop backwards: (step, gradients of what is carried, sums for what stays; what was carried into each
+// step, gradients of the results that tell that, what stays).
+struct Backward {
+    const GradientContext<WhileLoop::Params>& g;
+    size_t carried = size_t(g.params.carried);
+    std::vector<size_t> floats = float_positions(g.inputs.first(carried));
+    std::vector<size_t> wanted = wanted_constants();
+
+    // Of the floats, those whose kept steps have a gradient.
+    std::vector<size_t> kept = with_gradient();
+
+    std::vector<size_t> with_gradient() const {
+        std::vector<size_t> result;
+        for (size_t i = 0; g.params.keep_steps && i < floats.size(); ++i)
+            if (g.output_grads[carried + 1 + floats[i]]) result.push_back(i);
+        return result;
+    }
+    std::vector<size_t> wanted_constants() const {
+        std::vector<size_t> result;
+        for (size_t i : float_positions(g.inputs, g.needed))
+            if (i >= carried) result.push_back(i);
+        return result;
+    }
+    std::vector<size_t> wrt() const {
+        auto result = floats;
+        result.insert(result.end(), wanted.begin(), wanted.end());
+        return result;
+    }
+    SubgraphRef gradient_of_body() const {
+        return g.params.body->derived(key_of("gradient", floats, wrt()),
+                                      [&] { return g.params.body->gradient(floats, wrt()); });
+    }
+
+    SubgraphRef condition(std::span<const TensorSpec> specs) const {
+        return make_subgraph(specs, [](std::span<const Tensor> in) -> Tensors {
+            return {greater_equal(in[0], zeros_like(in[0]))};
+        });
+    }
+    SubgraphRef body(std::span<const TensorSpec> specs) const {
+        return make_subgraph(specs, [&](std::span<const Tensor> in) {
+            size_t sums = 1 + floats.size(), steps = sums + wanted.size(), kept_grads = steps + carried;
+            auto now = [&](const Tensor& kept) {
+                return remove_axis(take({kept, in[0]}, {.axes = {0}}), {.axes = {0}});
+            };
+            Tensors arguments;
+            for (size_t i = 0; i < carried; ++i) arguments.push_back(now(in[steps + i]));
+            append(arguments, in.subspan(kept_grads + kept.size()));
+            append(arguments, in.subspan(1, floats.size()));
+            Tensors grads = gradient_of_body()->apply(arguments);
+            for (size_t i = 0; i < kept.size(); ++i)
+                grads[kept[i]] = add(grads[kept[i]], now(in[kept_grads + i]));
+            for (size_t i = 0; i < wanted.size(); ++i)
+                grads[floats.size() + i] = add(in[sums + i], grads[floats.size() + i]);
+            grads.insert(grads.begin(), sub(in[0], full_like(in[0], {.value = 1})));
+            return grads;
+        });
+    }
+};
+
+}  // namespace
+
+Tensors WhileLoop::gradient(const GradientContext<Params>& g) {
+    Backward backward{g};
+    Tensors result(g.inputs.size());
+    if (backward.wrt().empty()) return result;
+    if (!g.params.max_steps) throw_user(name, "its gradient needs a limit: say max_steps", ErrorClass::value);
+    size_t carried = backward.carried;
+    Tensors outputs(g.outputs.begin(), g.outputs.end());
+    if (!g.params.keep_steps) {
+        Params keeping = g.params;
+        keeping.keep_steps = true;
+        outputs = while_loop(Tensors(g.inputs.begin(), g.inputs.end()), keeping);
+    }
+    Tensor last = sub(outputs[carried], full_like(outputs[carried], {.value = 1}));
+    Tensors operands{last};
+    for (size_t i : backward.floats)
+        operands.push_back(g.output_grads[i] ? g.output_grads[i] : zeros_like(g.inputs[i]));
+    for (size_t i : backward.wanted) operands.push_back(zeros_like(g.inputs[i]));
+    size_t changing = operands.size();
+    append(operands, std::span(outputs).subspan(carried + 1, carried));
+    for (size_t i : backward.kept) operands.push_back(g.output_grads[carried + 1 + backward.floats[i]]);
+    append(operands, g.inputs.subspan(carried));
+    TensorSpecs specs = specs_of(operands);
+    auto& body = *g.params.body;
+    std::string key = key_of(who, backward.kept, backward.wrt()) + specs_text(specs);
+    Params params{body.derived(key + " condition", [&] { return backward.condition(specs); }),
+                  body.derived(key + " body", [&] { return backward.body(specs); }), int64_t(changing),
+                  g.params.max_steps};
+    Tensors grads = while_loop(operands, params);
+    for (size_t i = 0; i < backward.floats.size(); ++i) result[backward.floats[i]] = grads[1 + i];
+    for (size_t i = 0; i < backward.wanted.size(); ++i)
+        result[backward.wanted[i]] = grads[1 + backward.floats.size() + i];
+    return result;
+}
+
+namespace {
+
+struct State {
+    std::unique_ptr<SubgraphPrograms> condition, body;
+    HostFlag flag;
+    std::vector<size_t> bytes;  // of each carried value
+    int64_t max_steps;
+    bool keeps;
+    DeviceId device;
+};
+
+Prepared prepare(const PrepareContext& context) {
+    auto& problem = context.problem;
+    auto& params = problem.as<WhileLoop::Params>();
+    TensorSpec flag = infer_graph(who, "condition", params.condition, problem.inputs)[0];
+    auto bytes = bytes_of(problem.inputs.first(size_t(params.carried)));
+    State state{compile_subgraph(*params.condition, problem.inputs, context),
+                compile_subgraph(*params.body, problem.inputs, context),
+                HostFlag(flag, problem.device),
+                bytes,
+                params.max_steps,
+                params.keep_steps,
+                problem.device};
+    size_t workspace = loop_slot(state.flag.bytes()) + (params.keep_steps ? 0 : loop_slots(bytes));
+    return Prepared::make(std::move(state), workspace);
+}
+
+// Where the values carried into step n lie: in the results of keep_steps, else in workspace and result by
+// turns.
+class Carried {
+public:
+    Carried(const State& state, const Launch& launch)
+        : state_(state), launch_(launch), queue_(queue_for(launch, state.device)) {
+        void* next = offset_by(launch.workspace, loop_slot(state.flag.bytes()));
+        for (size_t i = 0; i < state.bytes.size(); ++i) {
+            spare_.push_back(state.keeps ? nullptr : next);
+            if (!state.keeps) next = offset_by(next, loop_slot(state.bytes[i]));
+            now_.push_back(launch.inputs[i]);
+            if (!state.keeps) continue;
+            queue_.copy(kept(i, 0), now_[i], state.bytes[i]);
+            now_[i] = kept(i, 0);
+        }
+    }
+    const std::vector<const void*>& now() const { return now_; }
+    // The place of each value after step n.
+    std::vector<void*>& after(int64_t n) {
+        next_.resize(now_.size());
+        for (size_t i = 0; i < now_.size(); ++i)
+            next_[i] = state_.keeps && n + 1 < state_.max_steps ? kept(i, n + 1)
+                       : now_[i] == launch_.outputs[i]          ? spare_[i]
+                                                                : launch_.outputs[i];
+        return next_;
+    }
+    void advance() { now_.assign(next_.begin(), next_.end()); }
+    void finish(int64_t steps) {
+        for (size_t i = 0; i < now_.size(); ++i) {
+            if (now_[i] != launch_.outputs[i]) queue_.copy(launch_.outputs[i], now_[i], state_.bytes[i]);
+            if (state_.keeps && steps < state_.max_steps)
+                queue_.fill(kept(i, steps), 0, size_t(state_.max_steps - steps) * state_.bytes[i]);
+        }
+    }
+
+private:
+    void* kept(size_t i, int64_t step) const {
+        return offset_by(launch_.outputs[state_.bytes.size() + 1 + i], size_t(step) * state_.bytes[i]);
+    }
+
+    const State& state_;
+    const Launch& launch_;
+    Queue& queue_;
+    std::vector<const void*> now_;
+    std::vector<void*> spare_, next_;
+};
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    Queue& queue = queue_for(launch, state.device);
+    BorrowedProgram condition(*state.condition), body(*state.body);
+    Carried carried(state, launch);
+    std::vector<const void*> operands(launch.inputs.begin(), launch.inputs.end());
+    std::array<void*, 1> flag{launch.workspace};
+    int32_t steps = 0;
+    while (!state.max_steps || steps < state.max_steps) {
+        std::copy(carried.now().begin(), carried.now().end(), operands.begin());
+        condition->run(operands, flag);
+        if (!state.flag.read(queue, flag[0])) break;
+        body->run(operands, carried.after(steps));
+        carried.advance();
+        if (steps++ == INT32_MAX) throw_user(who, "the loop does not end", ErrorClass::value);
+    }
+    carried.finish(steps);
+    queue.copy_from_host(launch.outputs[state.bytes.size()], &steps, sizeof steps);
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, WhileLoop) {
+    static constexpr Algorithm list[] = {{"program", always, prepare, run, {.unmeasured = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

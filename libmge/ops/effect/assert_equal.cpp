@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/effect/assert_equal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "libmge/device/queue.h"
+#include "libmge/op/define.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+
+constinit const OpInfo AssertEqual::info = define<AssertEqual>();
+
+TensorSpecs AssertEqual::infer(const Params&, std::span<const TensorSpec> in) {
+    if (!(in[0].shape == in[1].shape))
+        throw_user(name, text("the shapes differ: ", in[0].shape, " and ", in[1].shape), ErrorClass::runtime);
+    return {{DType::f32, Shape{}, {}}};
+}
+
+namespace {
+
+struct State {
+    TensorSpec spec;
+    DeviceId device;
+    AssertEqual::Params params;
+};
+
+// An operand as the host reads it.
+class OnHost {
+public:
+    OnHost(const State& state, const Launch& launch, size_t input) : data_(launch.inputs[input]) {
+        if (state.device.is_host()) return;
+        copy_.resize(state.spec.bytes());
+        launch.queue->copy_to_host(copy_.data(), data_, copy_.size());
+        data_ = copy_.data();
+    }
+    const void* data() const { return data_; }
+
+private:
+    const void* data_;
+    std::vector<std::byte> copy_;
+};
+
+// NaN, where one of them is none.
+double error_of(double expected, double actual) {
+    if (expected == actual || (std::isnan(expected) && std::isnan(actual))) return 0;
+    return std::abs(expected - actual) / std::max(std::min(std::abs(expected), std::abs(actual)), 1.0);
+}
+
+template <class T>
+double number(T value) {
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        return double(float(value));
+    else
+        return double(value);
+}
+
+double largest_error(const TensorSpec& spec, const void* expected, const void* actual) {
+    double largest = 0;
+    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        auto *a = static_cast<const T*>(expected), *b = static_cast<const T*>(actual);
+        for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
+            double error = error_of(number(a[i]), number(b[i]));
+            if (!(error <= largest)) largest = error;
+            if (std::isnan(error)) return;
+        }
+    });
+    return largest;
+}
+
+Prepared prepare(const PrepareContext& context) {
+    auto& problem = context.problem;
+    return Prepared::make(State{problem.inputs[0], problem.device, problem.as<AssertEqual::Params>()});
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    OnHost expected(state, launch, 0), actual(state, launch, 1);
+    auto error = float(largest_error(state.spec, expected.data(), actual.data()));
+    if (state.params.verbose) std::fprintf(stderr, "assert_equal: error %.3g\n", double(error));
+    if (!(double(error) <= state.params.max_error))
+        throw Error(ErrorCode::accuracy, ErrorClass::runtime,
+                    text("[", AssertEqual::name, "] error ", error, ", allowed is ", state.params.max_error));
+    if (state.device.is_host())
+        *launch.out<float>(0) = error;
+    else
+        launch.queue->copy_from_host(launch.outputs[0], &error, sizeof error);
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, AssertEqual) {
+    static constexpr Algorithm list[] = {{"host", always, prepare, run, {.unmeasured = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct AssertEqual {
+    static constexpr auto name = "assert_equal";
+    static constexpr auto doc =
+        "Ends the run with an error unless two tensors agree; gives the largest error "
+        "|expected - actual| / max(min(|expected|, |actual|), 1).";
+    static constexpr auto inputs = names("expected", "actual");
+    static constexpr auto outputs = output_names("error");
+    static constexpr OpTraits traits{.promotion = Promotion::common, .effect = true, .of_every_device = true};
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double max_error = 1e-4;
+        bool verbose = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::max_error>("max_error", "Largest error that is none."),
+        field<&Params::verbose>("verbose", "Print the largest error to standard error in each run."));
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AssertEqual);
+inline constexpr OpFunction<AssertEqual> assert_equal{};
+
+}  // namespace mge::ops

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in lists, tuples and dicts, as a flat list and back."""
+
+from ..tensor import Tensor
+
+LEAF = "Tensor"  # stands for a Tensor in a structure
+
+
+def flatten(value, who: str) -> tuple[list[Tensor], object]:
+    """The Tensors of a value, and its structure: the value with ``LEAF`` in their places.
+
+    Numbers become Tensors. Raises TypeError that starts with ``[who]`` for anything else.
+    """
+    tensors: list[Tensor] = []
+
+    def visit(part):
+        if part is None:
+            return None
+        if isinstance(part, (bool, int, float)):
+            part = Tensor(part)
+        if isinstance(part, Tensor):
+            tensors.append(part)
+            return LEAF
+        if isinstance(part, dict):
+            return {key: visit(part[key]) for key in part}
+        if isinstance(part, (list, tuple)):
+            return _like(part, [visit(element) for element in part])
+        raise TypeError(
+            f"[{who}] expected Tensors in lists, tuples and dicts, got {type(part).__name__}"
+        )
+
+    structure = visit(value)
+    return tensors, structure
+
+
+def unflatten(structure, tensors):
+    """The value that has this structure, from its Tensors."""
+    rest = iter(tensors)
+
+    def build(part):
+        if part is None:
+            return None
+        if isinstance(part, dict):
+            return {key: build(element) for key, element in part.items()}
+        if isinstance(part, (list, tuple)):
+            return _like(part, [build(element) for element in part])
+        return next(rest)
+
+    return build(structure)
+
+
+def _like(sequence, elements: list):
+    """A list, tuple or named tuple of other elements."""
+    if hasattr(sequence, "_fields"):
+        return type(sequence)(*elements)
+    return elements if isinstance(sequence, list) else tuple(elements)

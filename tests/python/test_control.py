@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branches and loops: called at once, traced, differentiated, dumped and loaded."""
+
+import io
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+from megengine import Tensor
+from megengine.autodiff import GradManager
+from megengine.jit import trace
+
+
+def numeric_gradient(function, at, step=1e-2):
+    gradient = np.zeros_like(at)
+    for i in np.ndindex(at.shape):
+        higher, lower = at.copy(), at.copy()
+        higher[i] += step
+        lower[i] -= step
+        gradient[i] = (function(higher) - function(lower)) / (2 * step)
+    return gradient
+
+
+@pytest.fixture(params=["eager", "traced", "symbolic"])
+def run(request):
+    """Calls a function of Tensors, three times where it is traced: recorded, compiled, compiled."""
+    if request.param == "eager":
+        return lambda function, *inputs: function(*inputs)
+
+    def traced(function, *inputs):
+        traced_function = trace(function, symbolic=request.param == "symbolic")
+        for _ in range(2):
+            traced_function(*inputs)
+        return traced_function(*inputs)
+
+    return traced
+
+
+def branch(flag, x):
+    return F.cond(flag.sum() > 0, lambda a: a * a, lambda a: -a, x)
+
+
+def test_cond_takes_the_way_of_its_value(run):
+    x = Tensor([1.0, -2.0])
+    np.testing.assert_array_equal(run(branch, Tensor([1.0]), x).numpy(), [1, 4])
+    np.testing.assert_array_equal(run(branch, Tensor([-1.0]), x).numpy(), [-1, 2])
+
+
+def test_a_recorded_cond_takes_another_way_later():
+    traced = trace(branch, symbolic=True)
+    x = Tensor([1.0, -2.0])
+    for flag, expected in ((1.0, [1, 4]), (-1.0, [-1, 2]), (1.0, [1, 4])):
+        np.testing.assert_array_equal(traced(Tensor([flag]), x).numpy(), expected)
+
+
+def test_cond_uses_what_lies_outside_and_structures(run):
+    weight, bias = Tensor([2.0]), Tensor([10.0])
+
+    def function(x):
+        result = F.cond(
+            x.sum() > 0,
+            lambda pair: {"y": pair[0] * weight, "z": (pair[1], None)},
+            lambda pair: {"y": pair[0] + bias, "z": (pair[1] * 3, None)},
+            (x, x + 1),
+        )
+        assert result["z"][1] is None
+        return result["y"] + result["z"][0]
+
+    np.testing.assert_allclose(run(function, Tensor([1.0])).numpy(), [4])
+    np.testing.assert_allclose(run(function, Tensor([-1.0])).numpy(), [9])
+
+
+def power(x, n):
+    return F.while_loop(
+        lambda i, y: i < n,
+        lambda i, y: (i + 1, y * x),
+        (Tensor(0), F.ones_like(x)),
+        max_iterations=8,
+    )[1]
+
+
+def test_while_loop_goes_round_as_often_as_its_values_say(run):
+    x = Tensor([2.0, 3.0])
+    for n in (0, 1, 5, 20):
+        np.testing.assert_allclose(
+            run(power, x, Tensor(n)).numpy(), np.array([2.0, 3.0]) ** min(n, 8)
+        )
+
+
+def running(h, xs):
+    return F.scan(lambda a, x: (F.tanh(a + x), a * x), h, xs)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan_walks_along_the_first_axis(run, reverse):
+    h, xs = np.float32([0.5, 1]), np.float32([[1, 2], [3, 4], [5, 6]])
+
+    def function(h, xs):
+        last, results = F.scan(lambda a, x: (a * x, a + x), h, xs, reverse=reverse)
+        return last, results
+
+    last, results = run(function, Tensor(h), Tensor(xs))
+    expected, rows = h, [None] * 3
+    for i in reversed(range(3)) if reverse else range(3):
+        rows[i] = expected + xs[i]
+        expected = expected * xs[i]
+    np.testing.assert_allclose(last.numpy(), expected)
+    np.testing.assert_allclose(results.numpy(), rows)
+
+
+def test_scan_without_slices(run):
+    def function(x):
+        last, results = F.scan(
+            lambda carry, _: ((carry[0] + carry[1], carry[0]), carry[0]), (x, x), length=5
+        )
+        assert isinstance(last, tuple)
+        return results
+
+    np.testing.assert_array_equal(run(function, Tensor([1.0])).numpy()[:, 0], [1, 2, 3, 5, 8])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.cond(x.sum() > 0, lambda a: a * a * x, lambda a: -a, x).sum(),
+        lambda x: power(x, Tensor(3)).sum(),
+        lambda x: (lambda last, results: last.sum() + (results * results).sum())(
+            *running(x, F.stack([x, x * 2, x - 1]))
+        ),
+    ],
+    ids=["cond", "while_loop", "scan"],
+)
+def test_gradients_agree_with_finite_differences(run, function):
+    value = np.float32([0.5, 0.75])
+
+    def step(x):
+        x.grad = None
+        manager = GradManager().attach([x])
+        with manager:
+            y = function(x)
+            manager.backward(y)
+        return x.grad
+
+    x = Tensor(value)
+    expected = numeric_gradient(lambda v: float(function(Tensor(v)).numpy()), value)
+    np.testing.assert_allclose(run(step, x).numpy(), expected, rtol=2e-2, atol=2e-3)
+
+
+def test_parameters_inside_a_traced_loop_learn():
+    def train(make_step):
+        weight = mge.Parameter([0.5, 0.5])
+        manager = GradManager().attach([weight])
+
+        def step(x):
+            with manager:
+                y, _ = F.scan(lambda a, s: (F.tanh(a * weight + s), None), F.zeros_like(weight), x)
+                loss = ((y - 0.25) ** 2).sum()
+                manager.backward(loss)
+            return loss
+
+        step = make_step(step)
+        x = Tensor(np.float32([[0.1, 0.2], [0.3, 0.1], [0.2, 0.3]]))
+        losses = []
+        for _ in range(10):
+            losses.append(float(step(x).numpy()))
+            weight[...] = weight - 0.5 * weight.grad
+            weight.grad = None
+        return losses
+
+    losses = train(lambda step: trace(step, symbolic=True))
+    assert losses[-1] < 0.5 * losses[0]
+    np.testing.assert_allclose(losses, train(lambda step: step), rtol=1e-5)
+
+
+def test_dumped_and_loaded(tmp_path):
+    weight = Tensor([[1.0, 0.5], [0.25, 1.0]])
+
+    @trace(symbolic=True, capture_as_const=True)
+    def function(h, xs):
+        last, results = F.scan(
+            lambda a, x: (
+                F.cond(x.sum() > 4, lambda b: F.matmul(b, weight), lambda b: b + x, a),
+                a,
+            ),
+            h,
+            xs,
+        )
+        n = F.while_loop(lambda i: i.sum() < last.sum(), lambda i: (i * 2,), (Tensor([1.0]),))[0]
+        return last, results, n
+
+    h, xs = Tensor([[1.0, 2.0]]), Tensor([[1.0, 2.0], [3.0, 4.0], [0.5, 1.0]])
+    expected = [value.numpy() for value in function(h, xs)]
+    file = io.BytesIO()
+    function.dump(file, arg_names=["h", "xs"], output_names=["last", "results", "n"])
+    path = tmp_path / "loop.mge"
+    path.write_bytes(file.getvalue())
+    model = mge._mge.load(str(path))
+    assert {"scan", "while_loop"} <= set(model.operators)
+    for got, want in zip(model.run([h, xs]), expected, strict=True):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-6)
+    longer = Tensor(np.tile(xs.numpy(), (3, 1)))
+    got = model.run([h, longer])
+    np.testing.assert_allclose(got[1].numpy().shape, (9, 1, 2))
+    assert "  body:\n" in model.text and "then_graph" in model.text
+
+
+def test_other_shapes_of_a_traced_loop():
+    traced = trace(running, symbolic=True)
+    for length, width in ((3, 2), (5, 2), (1, 4)):
+        h, xs = np.zeros(width, np.float32), np.ones((length, width), np.float32)
+        last, results = traced(Tensor(h), Tensor(xs))
+        want = running(Tensor(h), Tensor(xs))
+        np.testing.assert_allclose(last.numpy(), want[0].numpy(), rtol=1e-6)
+        np.testing.assert_allclose(results.numpy(), want[1].numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (
+            lambda x: F.cond(x.sum() > 0, lambda a: a, lambda a: (a, a), x),
+            TypeError,
+            r"\[cond\] the two functions give different structures of Tensors",
+        ),
+        (
+            lambda x: F.cond(x.sum() > 0, lambda a: a, lambda a: a.astype("int32"), x),
+            TypeError,
+            r"\[cond\] result 0 is",
+        ),
+        (
+            lambda x: F.while_loop(lambda a: a.sum() < 9, lambda a: (a, a), (x,)),
+            TypeError,
+            r"\[while_loop\] the body gives another structure",
+        ),
+        (
+            lambda x: F.while_loop(lambda a: a.sum() < 9, lambda a: (F.concat([a, a]),), (x,)),
+            ValueError,
+            r"\[while_loop\] carried value 0 goes into a step as",
+        ),
+        (
+            lambda x: F.scan(lambda a, b: ((a, b), None), x, x),
+            TypeError,
+            r"\[scan\] the carried value changes its structure",
+        ),
+        (lambda x: F.scan(lambda a, b: (a, None), x), ValueError, r"\[scan\] needs one length"),
+        (
+            lambda x: F.while_loop(lambda a: a, lambda a: a, x),
+            TypeError,
+            "has to be a tuple or list",
+        ),
+        (
+            lambda x: F.cond(x.sum() > 0, lambda a: "no", lambda a: a, x),
+            TypeError,
+            r"\[cond\] expected Tensors in lists, tuples and dicts, got str",
+        ),
+        (
+            lambda x: F.cond(
+                x.sum() > 0, lambda a: a if a.sum().item() > 0 else -a, lambda a: a, x
+            ),
+            RuntimeError,
+            "a value of a graph that is being made can only be read when it runs",
+        ),
+    ],
+)
+def test_errors_of_traced_control(function, error, message):
+    with pytest.raises(error, match=message):
+        trace(function, symbolic=True)(Tensor([1.0, 2.0]))
+
+
+def test_assert_equal_is_part_of_a_trace():
+    @trace(symbolic=True)
+    def function(x, y):
+        F.utils._assert_equal(x, y, maxerr=0.1)
+        return x + y
+
+    one, other = Tensor([1.0]), Tensor([1.0])
+    for _ in range(2):
+        assert function(one, other).numpy() == 2
+    with pytest.raises(RuntimeError, match=r"\[assert_equal\] error 1, allowed is 0.1"):
+        function(one, Tensor([2.0]))
+    assert function(one, other).numpy() == 2
