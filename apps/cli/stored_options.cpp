@@ -17,35 +17,6 @@ constexpr const char* metadata_key = "load_and_run.options";
 constexpr const char* const_shape_key = "load_and_run.const_shape";
 constexpr int version = 1;
 
-struct Switch {
-    const char* name;
-    std::optional<bool> GraphOptimization::*member;
-};
-struct Precision16 {
-    const char* name;
-    bool GraphOptimization::*member;
-};
-constexpr Precision16 precisions[] = {
-    {"f16_io_comp", &GraphOptimization::f16_io_comp},
-    {"f16_io_f32_comp", &GraphOptimization::f16_io_f32_comp},
-};
-constexpr Switch switches[] = {
-    {"fuse_conv_bias_nonlinearity", &GraphOptimization::fuse_conv_bias_nonlinearity},
-    {"fuse_conv_bias_with_z", &GraphOptimization::fuse_conv_bias_with_z},
-    {"fuse_grain", &GraphOptimization::fuse_grain},
-    {"fuse_preprocess", &GraphOptimization::fuse_preprocess},
-    {"weight_preprocess", &GraphOptimization::weight_preprocess},
-};
-
-struct JitSwitch {
-    const char* name;
-    std::optional<bool> JitConfig::*member;
-};
-constexpr JitSwitch jit_switches[] = {
-    {"jit_fuse_dimshuffle", &JitConfig::fuse_dimshuffle},
-    {"jit_fuse_reduce", &JitConfig::fuse_reduce},
-};
-
 std::string specs_text(const TensorSpecs& specs) {
     std::string result;
     for (auto& spec : specs) result += text(result.empty() ? "" : "; ", spec);
@@ -66,9 +37,9 @@ void store_options(Model& model, const CompileOptions& options, const Program& p
     if (options.graph_opt.jit) result["jit"] = *options.graph_opt.jit;
     for (auto& s : jit_switches)
         if (auto& value = options.graph_opt.jit_config.*s.member) result[s.name] = *value;
-    for (auto& s : switches)
+    for (auto& s : graph_switches)
         if (auto& value = options.graph_opt.*s.member) result[s.name] = *value;
-    for (auto& p : precisions)
+    for (auto& p : half_precisions)
         if (options.graph_opt.*p.member) result[p.name] = true;
     result["inputs"] = specs_text(specs_of(program.inputs()));
     result["threads"] = options.threads;
@@ -106,9 +77,9 @@ std::optional<StoredOptions> stored_options(const Model& model) {
         if (json.contains("jit")) o.graph_opt.jit = whole_number<int>(json["jit"]);
         for (auto& s : jit_switches)
             if (json.contains(s.name)) o.graph_opt.jit_config.*s.member = json[s.name].get<bool>();
-        for (auto& s : switches)
+        for (auto& s : graph_switches)
             if (json.contains(s.name)) o.graph_opt.*s.member = json[s.name].get<bool>();
-        for (auto& p : precisions)
+        for (auto& p : half_precisions)
             if (json.contains(p.name)) o.graph_opt.*p.member = json[p.name].get<bool>();
         stored.inputs = json.at("inputs").get<std::string>();
         stored.threads = whole_number<int>(json.at("threads"));

@@ -31,21 +31,15 @@ bool reads_weights(const CheckOptions& o) {
            o.check_finite || o.range > 0;
 }
 
-void set_graph_optimization(const GraphOptions& o, GraphOptimization& result) {
-    result.fuse_preprocess = o.fuse_preprocess;
-    result.fuse_grain = o.fuse_grain;
-    result.weight_preprocess = o.weight_preprocess;
-    result.fuse_conv_bias_nonlinearity = o.fuse_conv_bias_nonlinearity;
-    result.fuse_conv_bias_with_z = o.fuse_conv_bias_with_z;
-    if (o.jit) result.jit = *o.jit ? 1 : 0;
-    if (o.jit_level) result.jit = o.jit_level;
-    result.jit_config = {o.jit_fuse_dimshuffle, o.jit_fuse_reduce};
-    result.f16_io_comp = o.enable_ioc16;
-    result.f16_io_f32_comp = o.enable_io16xc32;
-}
-
 cli::Json switch_json(const std::optional<bool>& value) {
     return value ? cli::Json(*value) : cli::Json("unset");
+}
+
+void add_graph_optimization(const GraphOptimization& o, cli::Json& result) {
+    for (auto& s : graph_switches) result[s.name] = switch_json(o.*s.member);
+    result["jit"] = o.jit ? cli::Json(*o.jit) : cli::Json("unset");
+    for (auto& s : jit_switches) result[s.name] = switch_json(o.jit_config.*s.member);
+    for (auto& p : half_precisions) result[p.name] = o.*p.member;
 }
 
 }  // namespace
@@ -55,7 +49,8 @@ CompileOptions make_compile_options(const Options& options, FastrunCache* cache)
     auto& o = options.graph;
     set_algorithms(options.algorithms, cache, result);
     set_checks(options.checks, result.select);
-    set_graph_optimization(o, result.graph_opt);
+    result.graph_opt = o.optimization;
+    if (o.jit && !result.graph_opt.jit) result.graph_opt.jit = *o.jit ? 1 : 0;
     result.level = o.optimization_level;
     if (!o.layout.formats.empty()) result.layout = o.layout.formats[0];
     result.measure_layouts = !o.layout.transform.empty();
@@ -70,34 +65,27 @@ CompileOptions make_compile_options(const Options& options, FastrunCache* cache)
 }
 
 cli::Json to_json(const CompileOptions& o) {
-    auto& g = o.graph_opt;
-    return {{"graph_opt_level", o.level},
-            {"fuse_conv_bias_nonlinearity", switch_json(g.fuse_conv_bias_nonlinearity)},
-            {"fuse_conv_bias_with_z", switch_json(g.fuse_conv_bias_with_z)},
-            {"fuse_grain", switch_json(g.fuse_grain)},
-            {"fuse_preprocess", switch_json(g.fuse_preprocess)},
-            {"weight_preprocess", switch_json(g.weight_preprocess)},
-            {"jit", g.jit ? cli::Json(*g.jit) : cli::Json("unset")},
-            {"jit_fuse_dimshuffle", switch_json(g.jit_config.fuse_dimshuffle)},
-            {"jit_fuse_reduce", switch_json(g.jit_config.fuse_reduce)},
-            {"f16_io_comp", g.f16_io_comp},
-            {"f16_io_f32_comp", g.f16_io_f32_comp},
-            {"layout", o.layout},
-            {"layout_transform", o.measure_layouts},
-            {"enable_mem_plan_opt", o.seq_opt.enable_mem_plan_opt},
-            {"enable_mem_reuse_alloc", o.seq_opt.enable_mem_reuse_alloc},
-            {"const_shape", o.const_shape},
-            {"fake_next_exec", o.fake_next_exec},
-            {"comp_node_seq_record_level", o.comp_node_seq_record_level},
-            {"measures_algorithms", o.select.profile && !o.select.heuristic},
-            {"all_algorithms", o.select.profile && !o.select.optimized && !o.select.heuristic},
-            {"reads_cache", o.select.profile},
-            {"reproducible", o.select.reproducible},
-            {"binary_equal_between_batch", o.select.same_between_batches},
-            {"shared_batch_size", o.select.shared_batch_size},
-            {"workspace_limit",
-             o.select.workspace_limit == SIZE_MAX ? cli::Json("unset") : cli::Json(o.select.workspace_limit)},
-            {"threads", o.threads}};
+    cli::Json result{{"graph_opt_level", o.level}};
+    add_graph_optimization(o.graph_opt, result);
+    cli::Json rest{
+        {"layout", o.layout},
+        {"layout_transform", o.measure_layouts},
+        {"enable_mem_plan_opt", o.seq_opt.enable_mem_plan_opt},
+        {"enable_mem_reuse_alloc", o.seq_opt.enable_mem_reuse_alloc},
+        {"const_shape", o.const_shape},
+        {"fake_next_exec", o.fake_next_exec},
+        {"comp_node_seq_record_level", o.comp_node_seq_record_level},
+        {"measures_algorithms", o.select.profile && !o.select.heuristic},
+        {"all_algorithms", o.select.profile && !o.select.optimized && !o.select.heuristic},
+        {"reads_cache", o.select.profile},
+        {"reproducible", o.select.reproducible},
+        {"binary_equal_between_batch", o.select.same_between_batches},
+        {"shared_batch_size", o.select.shared_batch_size},
+        {"workspace_limit",
+         o.select.workspace_limit == SIZE_MAX ? cli::Json("unset") : cli::Json(o.select.workspace_limit)},
+        {"threads", o.threads}};
+    result.update(rest);
+    return result;
 }
 
 }  // namespace mge::load_and_run

@@ -74,6 +74,31 @@ void expect_near(const Tensor& got, const Tensor& expected) {
             << "element " << i;
 }
 
+TEST(GraphOptimization, SwitchesAreSetInChains) {
+    GraphOptimization o;
+    EXPECT_FALSE(o.has_set_weight_preprocess());
+    auto& same = o.enable_weight_preprocess().disable_fuse_grain().enable_f16_io_f32_comp();
+    EXPECT_EQ(&same, &o);
+    EXPECT_TRUE(o.has_set_weight_preprocess());
+    EXPECT_FALSE(o.has_set_fuse_grain());
+    EXPECT_EQ(o.fuse_grain, false);
+    EXPECT_EQ(o.fuse_preprocess, std::nullopt) << "the engine's matter";
+    EXPECT_TRUE(o.has_set_f16_io_f32_comp());
+    EXPECT_FALSE(o.disable_f16_io_f32_comp().has_set_f16_io_f32_comp());
+}
+
+// What tools, files and reports know of: every switch once.
+TEST(GraphOptimization, ItsListsAreComplete) {
+    GraphOptimization o;
+    for (auto& s : graph_switches) o.*s.member = true;
+    for (auto& p : half_precisions) o.*p.member = true;
+    for (auto& s : jit_switches) o.jit_config.*s.member = true;
+    EXPECT_TRUE(o.has_set_fuse_conv_bias_nonlinearity() && o.has_set_fuse_conv_bias_with_z() &&
+                o.has_set_fuse_grain() && o.has_set_fuse_preprocess() && o.has_set_weight_preprocess());
+    EXPECT_TRUE(o.has_set_f16_io_comp() && o.has_set_f16_io_f32_comp());
+    EXPECT_TRUE(o.jit_config.fuse_dimshuffle == true && o.jit_config.fuse_reduce == true);
+}
+
 TEST(FuseConvBiasNonlinearity, HasThreeStates) {
     Graph graph = conv_net();
     CompileOptions on = options(0), off = options(2), unset = options(2);

@@ -11,9 +11,9 @@ namespace mge::load_and_run {
 namespace {
 
 // Given: on; given as =false or with "no" in front: off; else as it was.
-void add_switch(CLI::App& app, const char* name, std::optional<bool>& value, const char* help) {
+void add_switch(CLI::App& app, std::string_view name, std::optional<bool>& value, std::string_view help) {
     app.add_flag_function(
-        name, [&value](int64_t count) { value = count > 0; }, help);
+        std::string(name), [&value](int64_t count) { value = count > 0; }, std::string(help));
 }
 
 void add_layouts(CLI::App& app, GraphOptions& o) {
@@ -21,29 +21,17 @@ void add_layouts(CLI::App& app, GraphOptions& o) {
     cli::written(app.add_option("--layout-transform-dump", o.layout_transform_dump,
                                 "With --layout-transform: write the transformed model"))
         ->type_name("FILE.mge");
-    app.add_flag("--enable-ioc16", o.enable_ioc16,
-                 "Store weights and values between steps as float16, compute in it where the device can");
-    app.add_flag("--enable-io16xc32", o.enable_io16xc32,
-                 "Store weights and values between steps as float16, compute in float32");
+    for (auto& p : half_precisions)
+        app.add_flag(std::string(p.flag), o.optimization.*p.member, std::string(p.doc));
 }
 
 void add_switches(CLI::App& app, GraphOptions& o) {
-    add_switch(app, "--enable-fuse-preprocess", o.fuse_preprocess,
-               "Make the conversion of the input one step");
-    add_switch(app, "--fuse-grain", o.fuse_grain, "Make chains of means one step");
-    add_switch(app, "--weight-preprocess", o.weight_preprocess, "Pack weights ahead for the algorithms");
-    add_switch(app, "--enable-fuse-conv-bias-nonlinearity", o.fuse_conv_bias_nonlinearity,
-               "Let convolutions take in bias and activation");
-    add_switch(app, "--enable-fuse-conv-bias-with-z", o.fuse_conv_bias_with_z,
-               "Let convolutions take in the sum with another image");
+    for (auto& s : graph_switches) add_switch(app, s.flag, o.optimization.*s.member, s.doc);
     add_switch(app, "--enable-jit", o.jit, "Fuse elementwise operators: --jit-level 1");
-    app.add_option("--jit-level", o.jit_level,
+    app.add_option("--jit-level", o.optimization.jit,
                    "0: fuse no elementwise operators; 1: them and transpositions; 2: them and reductions")
         ->check(cli::whole_number(0, 2));
-    add_switch(app, "--jit-fuse-dimshuffle", o.jit_fuse_dimshuffle,
-               "Let fused steps transpose, whatever --jit-level says");
-    add_switch(app, "--jit-fuse-reduce", o.jit_fuse_reduce,
-               "Let fused steps end with a reduction, whatever --jit-level says");
+    for (auto& s : jit_switches) add_switch(app, s.flag, o.optimization.jit_config.*s.member, s.doc);
     app.add_option("--graph-opt-level", o.optimization_level,
                    "0: no passes; 1: algebra; 2: fusions and layouts too; 3: and --enable-jit. Below zero: "
                    "the same, and each run checks each value that a pass replaced")
@@ -75,12 +63,13 @@ void check(const GraphOptions& o) {
         throw_user(option, what, ErrorClass::value);
     };
     check(o.layout);
-    if (o.enable_ioc16 && o.enable_io16xc32)
+    if (o.optimization.f16_io_comp && o.optimization.f16_io_f32_comp)
         fail("--enable-ioc16", "contradicts --enable-io16xc32; give one of them");
     if (!o.layout_transform_dump.empty() && o.layout.transform.empty())
         fail("--layout-transform-dump", "needs --layout-transform cpu");
-    if (o.jit && o.jit_level && *o.jit != (*o.jit_level > 0))
-        fail("--jit-level", text(*o.jit_level, " contradicts --enable-jit=", *o.jit ? "true" : "false"));
+    auto& level = o.optimization.jit;
+    if (o.jit && level && *o.jit != (*level > 0))
+        fail("--jit-level", text(*level, " contradicts --enable-jit=", *o.jit ? "true" : "false"));
     if (o.optimization_level < 0 && o.optimize_for_inference)
         fail("--optimize-for-inference", text("leaves nothing for --graph-opt-level ", o.optimization_level,
                                               " to compare with: its passes run before"));

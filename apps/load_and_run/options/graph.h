@@ -4,6 +4,7 @@
 #include <string>
 
 #include "apps/cli/layout_options.h"
+#include "libmge/passes/graph_optimization.h"
 
 namespace CLI {
 class App;
@@ -15,13 +16,8 @@ namespace mge::load_and_run {
 struct GraphOptions {
     cli::LayoutOptions layout;
     std::string layout_transform_dump;
-    bool enable_ioc16 = false, enable_io16xc32 = false;
-
-    // Unset: the engine decides.
-    std::optional<bool> fuse_preprocess, fuse_grain, weight_preprocess;
-    std::optional<bool> fuse_conv_bias_nonlinearity, fuse_conv_bias_with_z;
-    std::optional<bool> jit, jit_fuse_dimshuffle, jit_fuse_reduce;
-    std::optional<int> jit_level;
+    GraphOptimization optimization;
+    std::optional<bool> jit;  // another way to say graph_opt.jit
     int optimization_level = 2;
 
     bool optimize_for_inference = false;
