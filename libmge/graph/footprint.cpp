@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/graph/inner_graph.h"
 #include "libmge/ops/all.h"
 #include "libmge/ops/nn/pooling/geometry.h"
 
@@ -210,12 +211,52 @@ bool all_known(std::span<const TensorSpec> specs) {
     return std::ranges::all_of(specs, [](auto& s) { return s.is_absent() || s.shape.is_known(); });
 }
 
+// One run of a graph that an operator holds, as far as it can be told.
+struct Work {
+    double operations = 0, bytes = 0;
+};
+Work work_of(const SubgraphRef& held, std::span<const TensorSpec> inputs) {
+    Graph graph = infer_shapes(graph_of(held), TensorSpecs(inputs.begin(), inputs.end()));
+    Work sum;
+    for (auto& node : graph.nodes()) {
+        Footprint one = footprint(graph, node);
+        sum.operations += one.operations.value_or(0);
+        sum.bytes += one.bytes.value_or(0);
+    }
+    return sum;
+}
+
+// The dearer way.
+Footprint of_cond(const Call& c) {
+    auto& params = c.as<ops::Cond>();
+    Work a = work_of(params.then_graph, c.inputs.subspan(1));
+    Work b = work_of(params.else_graph, c.inputs.subspan(1));
+    return {std::max(a.operations, b.operations), std::max(a.bytes, b.bytes)};
+}
+
+Footprint of_scan(const Call& c) {
+    auto& params = c.as<ops::Scan>();
+    Work step = work_of(params.body, ops::scan_arguments(params, c.inputs));
+    auto steps = double(ops::scan_length(params, c.inputs));
+    return {steps * step.operations, steps * step.bytes};
+}
+
+// How often a while_loop goes round only a run can tell.
+
+std::optional<Footprint> of_control(const Call& c) {
+    if (&c.op == &ops::Cond::info) return of_cond(c);
+    if (&c.op == &ops::Scan::info) return of_scan(c);
+    if (&c.op == &ops::WhileLoop::info) return Footprint{};
+    return std::nullopt;
+}
+
 }  // namespace
 
 Footprint footprint(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
                     std::span<const TensorSpec> outputs) {
     if (!all_known(inputs) || !all_known(outputs) || outputs.empty()) return {};
     Call call{op, params, inputs, outputs};
+    if (auto control = of_control(call)) return *control;
     Rule rule = rule_of(op);
     Footprint result;
     if (rule.operations) result.operations = rule.operations(call);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "libmge/mge.h"
+#include "libmge/op/subgraph.h"
 
 namespace mge {
 namespace {
@@ -30,6 +31,31 @@ Footprint footprint_of(const TensorSpecs& inputs, const std::function<Tensor(con
 void expect(const Footprint& got, double operations, double bytes) {
     EXPECT_THAT(got.operations, Optional(operations));
     EXPECT_THAT(got.bytes, Optional(bytes));
+}
+
+// Each step of a loop, the dearer way of a branch.
+TEST(Footprint, GoesIntoGraphsThatOperatorsHold) {
+    auto squares = [](int times) {
+        return make_subgraph(TensorSpecs{f32({4})}, [times](std::span<const Tensor> in) -> Tensors {
+            Tensor x = in[0];
+            for (int i = 0; i < times; ++i) x = ops::mul(x, x);
+            return {x};
+        });
+    };
+    expect(footprint_of({f32({4})},
+                        [&](auto& x) { return ops::scan({x[0]}, {.body = squares(2), .length = 5})[0]; }),
+           5 * 2 * 4, 5 * 2 * 3 * 16);
+    expect(footprint_of({f32({1}), f32({4})},
+                        [&](auto& x) {
+                            return ops::cond({x[0], x[1]}, {squares(1), squares(3)})[0];
+                        }),
+           3 * 4, 3 * 3 * 16);
+    auto loop = footprint_of({f32({1})}, [&](auto& x) {
+        auto body = make_subgraph(TensorSpecs{f32({1})},
+                                  [](std::span<const Tensor> in) -> Tensors { return {in[0]}; });
+        return ops::while_loop({x[0]}, {body, body})[0];
+    });
+    EXPECT_EQ(loop.operations, std::nullopt) << "only a run can tell";
 }
 
 TEST(Footprint, CountsMultiplyAddsTwice) {

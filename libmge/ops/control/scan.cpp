@@ -13,7 +13,16 @@ namespace {
 
 constexpr auto who = Scan::name;
 
-int64_t length_of(const Scan::Params& p, std::span<const TensorSpec> xs) {
+TensorSpec slice_of(const TensorSpec& spec) {
+    Shape shape;
+    for (int i = 1; i < spec.shape.rank(); ++i) shape.push_back(spec.shape[i]);
+    return {spec.dtype, shape, {}};
+}
+
+}  // namespace
+
+int64_t scan_length(const Scan::Params& p, std::span<const TensorSpec> in) {
+    auto xs = in.subspan(size_t(p.carried), size_t(p.sliced));
     if (xs.empty()) return p.length;
     for (auto& spec : xs) {
         if (spec.shape.rank() < 1) throw_user(who, "xs need a first axis", ErrorClass::value);
@@ -25,21 +34,12 @@ int64_t length_of(const Scan::Params& p, std::span<const TensorSpec> xs) {
     return xs[0].shape[0];
 }
 
-TensorSpec slice_of(const TensorSpec& spec) {
-    Shape shape;
-    for (int i = 1; i < spec.shape.rank(); ++i) shape.push_back(spec.shape[i]);
-    return {spec.dtype, shape, {}};
-}
-
-// What the body sees.
-TensorSpecs arguments_of(const Scan::Params& p, std::span<const TensorSpec> in) {
+TensorSpecs scan_arguments(const Scan::Params& p, std::span<const TensorSpec> in) {
     TensorSpecs arguments(in.begin(), in.end());
     for (size_t i = 0; i < size_t(p.sliced); ++i)
         arguments[size_t(p.carried) + i] = slice_of(in[size_t(p.carried) + i]);
     return arguments;
 }
-
-}  // namespace
 
 TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
     if (p.carried < 0 || p.sliced < 0 || p.length < 0 || uint64_t(p.carried) > in.size() ||
@@ -49,8 +49,8 @@ TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
                         in.size(), " operands"),
                    ErrorClass::value);
     auto carried = in.first(size_t(p.carried));
-    int64_t length = length_of(p, in.subspan(carried.size(), size_t(p.sliced)));
-    auto results = infer_graph(name, "body", p.body, arguments_of(p, in));
+    int64_t length = scan_length(p, in);
+    auto results = infer_graph(name, "body", p.body, scan_arguments(p, in));
     require_carried(name, carried, results);
     for (auto& spec : std::span(results).subspan(carried.size())) {
         if (!spec.shape.is_known())
@@ -151,7 +151,7 @@ Tensors Scan::gradient(const GradientContext<Params>& g) {
     append(operands, g.inputs.subspan(carried + backward.sliced));
     Params params{.carried = int64_t(changing), .sliced = int64_t(sliced), .reverse = !g.params.reverse};
     params.length = sliced ? 0 : g.params.length;
-    TensorSpecs specs = arguments_of(params, specs_of(operands));
+    TensorSpecs specs = scan_arguments(params, specs_of(operands));
     std::string key =
         key_of(who, Backward::join(backward.of(), backward.kept), backward.wrt()) + specs_text(specs);
     params.body = g.params.body->derived(key, [&] { return backward.body(specs); });
@@ -174,13 +174,13 @@ struct State {
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& p = problem.as<Scan::Params>();
-    TensorSpecs arguments = arguments_of(p, problem.inputs);
+    TensorSpecs arguments = scan_arguments(p, problem.inputs);
     auto carried = bytes_of(problem.inputs.first(size_t(p.carried)));
     auto sliced = bytes_of(std::span(arguments).subspan(carried.size(), size_t(p.sliced)));
     size_t count = problem.outputs.size() - (p.keep_steps ? 2 : 1) * carried.size();
     TensorSpecs slices;
     for (auto& spec : problem.outputs.subspan(carried.size(), count)) slices.push_back(slice_of(spec));
-    int64_t length = length_of(p, problem.inputs.subspan(carried.size(), sliced.size()));
+    int64_t length = scan_length(p, problem.inputs);
     size_t workspace = p.keep_steps ? 0 : loop_slots(carried);
     return Prepared::make(State{compile_subgraph(*p.body, arguments, context), carried, sliced,
                                 bytes_of(slices), length, p.reverse, p.keep_steps, problem.device},

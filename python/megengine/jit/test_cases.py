@@ -35,6 +35,11 @@ def _texts(input_data) -> Iterator[str]:
     if input_data is None:
         return
     for text in [input_data] if isinstance(input_data, str) else input_data:
+        if not isinstance(text, str):
+            raise TypeError(
+                "[dump] input_data is a list of texts as in 'x:image.png;y:#rand(0,1)', got"
+                f" {type(text).__name__}"
+            )
         if text.startswith("@"):
             lines = Path(text[1:]).read_text().splitlines()
             yield from (line.strip() for line in lines if line.strip())
