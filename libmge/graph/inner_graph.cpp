@@ -200,10 +200,4 @@ SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captur
     return make_subgraph(builder.take_captured());
 }
 
-SubgraphRef with_more_inputs(const SubgraphRef& subgraph, std::span<const TensorSpec> inputs) {
-    Graph graph = graph_of(subgraph);
-    for (auto& spec : inputs) graph.add_input(spec, text("in_", graph.inputs().size()));
-    return make_subgraph(std::move(graph));
-}
-
 }  // namespace mge

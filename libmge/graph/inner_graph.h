@@ -58,7 +58,4 @@ MGE_API bool has_effect(const Node& node);
 // them, those that are there already as well. Numbers of the program become constants.
 MGE_API SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captured,
                                      const std::function<Tensors(std::span<const Tensor>)>& function);
-// The same with further inputs, which nobody reads.
-MGE_API SubgraphRef with_more_inputs(const SubgraphRef& graph, std::span<const TensorSpec> inputs);
-
 }  // namespace mge

@@ -121,11 +121,14 @@ class Trace:
 class TraceError(RuntimeError):
     """A traced function did something else than when it was recorded."""
 
+def arranged_subgraph(graph: megengine._mge.Subgraph, inputs: collections.abc.Sequence[int], like: Any, outputs: collections.abc.Sequence[int]) -> megengine._mge.Subgraph:
+    """The graph with inputs in another order, -1 for a further one like the next Tensor of `like`, and with other results: its own, or new inputs counted back from -1."""
+
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
     """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
 
 def capture_subgraph(function: Any, inputs: Any, captured: Any, sliced: int = 0) -> tuple:
-    """A graph of what the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, and the Tensors from outside that it uses, which are its further inputs, behind those of `captured`."""
+    """What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, as (graph, captured, changed, positions): the Tensors from outside that it uses are further inputs, behind those of `captured`; those that it changes are as before, and behind the results come their new values and those from before, which are captured at these positions."""
 
 def exchange_thread_device(device: Any | None) -> Any:
     """The default device of this thread (None: that of the process); gives the one before."""
@@ -153,6 +156,9 @@ def memory_status() -> tuple:
 
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""
+
+def outlive_recordings(tensor: Any) -> None:
+    """The Tensor, though made while a function was recorded, is one from outside."""
 
 def pause_trace() -> Any:
     """The running trace steps aside; give what this returns to resume_trace."""
@@ -186,9 +192,6 @@ def synchronize(device: Any | None = None) -> None:
 
 def usable_cpus() -> int:
     ...
-
-def with_more_inputs(graph: megengine._mge.Subgraph, like: Any) -> megengine._mge.Subgraph:
-    """The same with further inputs, which nobody reads."""
 
 class Tensor:
     """A value on a device; megengine.Tensor adds the rest."""

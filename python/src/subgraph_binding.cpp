@@ -3,19 +3,81 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "libmge/graph/inner_graph.h"
+#include "libmge/op/apply.h"
 #include "python/src/tensor_arguments.h"
 
 namespace nb = nanobind;
 
 namespace mge::python {
+
+constinit int running_captures = 0;
+
 namespace {
 
 // Its own class, so that no graph of the library has to wait for Python's lock when it goes.
 struct PythonSubgraph {
     SubgraphRef graph;
 };
+
+// A recording on this thread, and the tensors from outside that it has given other values.
+class Capture {
+public:
+    Capture() : outer_(std::exchange(innermost, this)), number_(++last_number) { ++running_captures; }
+    ~Capture() {
+        take_back();
+        innermost = outer_;
+        --running_captures;
+    }
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+
+    static void note(PyObject* tensor) {
+        if (!innermost || as_tensor(tensor)->born == innermost->number_) return;
+        auto& changes = innermost->changes_;
+        auto is_it = [&](auto& change) { return change.tensor.ptr() == tensor; };
+        if (std::ranges::none_of(changes, is_it))
+            changes.push_back({nb::borrow(nb::handle(tensor)), value_of(tensor)});
+    }
+
+    // The tensors have their values from before again. Returns those that they had.
+    Tensors take_back() {
+        Tensors after;
+        for (auto& change : changes_)
+            if (change.before) after.push_back(std::exchange(value_of(change.tensor.ptr()), change.before));
+        for (auto& change : changes_) change.before = {};
+        return after;
+    }
+    Tensors before() const {
+        Tensors values;
+        for (auto& change : changes_) values.push_back(change.before);
+        return values;
+    }
+    nb::list changed() const {
+        nb::list tensors;
+        for (auto& change : changes_) tensors.append(change.tensor);
+        return tensors;
+    }
+
+private:
+    struct Change {
+        nb::object tensor;
+        Tensor before;
+    };
+    static thread_local Capture* innermost;
+    static inline uint32_t last_number = 0;  // of all threads; guarded by Python's lock
+    friend uint32_t mge::python::innermost_capture();
+
+    Capture* outer_;
+    uint32_t number_;
+    std::vector<Change> changes_;
+};
+thread_local Capture* Capture::innermost = nullptr;
 
 // Without the first axis.
 TensorSpec slice_of(const TensorSpec& spec) {
@@ -24,21 +86,64 @@ TensorSpec slice_of(const TensorSpec& spec) {
     return {spec.dtype, shape, {}};
 }
 
-// (graph, all that it captures)
-nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, size_t sliced) {
-    Tensors outside = tensor_list(captured, "capture_subgraph");
-    TensorSpecs specs = specs_of(tensor_list(inputs, "capture_subgraph"));
+TensorSpecs specs_of_list(nb::handle tensors, size_t sliced) {
+    TensorSpecs specs = specs_of(tensor_list(tensors, "capture_subgraph"));
     if (sliced > specs.size())
         throw_user("capture_subgraph", text("slices of ", sliced, " inputs of ", specs.size()));
     for (auto& spec : std::span(specs).last(sliced)) spec = slice_of(spec);
-    SubgraphRef graph = capture_subgraph(specs, outside, [&](std::span<const Tensor> arguments) {
-        Tensors list(arguments.begin(), arguments.end());
-        return tensor_list(function(wrap_list(list)), "capture_subgraph");
-    });
-    return nb::make_tuple(PythonSubgraph{graph}, wrap_list(outside));
+    return specs;
+}
+
+std::vector<size_t> positions_of(const Tensors& tensors, const Tensors& all) {
+    std::vector<size_t> positions;
+    for (auto& tensor : tensors)
+        positions.push_back(
+            size_t(std::ranges::find_if(all, [&](auto& one) { return one.is_same(tensor); }) - all.begin()));
+    return positions;
+}
+
+// (graph, all that it captures, tensors that it changes, where their values from before are among what it
+// captures). Behind its results the graph has the new values of the changed tensors and those from before.
+nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, size_t sliced) {
+    Tensors outside = tensor_list(captured, "capture_subgraph"), before;
+    Capture recording;
+    SubgraphRef graph =
+        capture_subgraph(specs_of_list(inputs, sliced), outside, [&](std::span<const Tensor> arguments) {
+            nb::list list = wrap_list(Tensors(arguments.begin(), arguments.end()));
+            Tensors results = tensor_list(function(list), "capture_subgraph");
+            before = recording.before();
+            for (auto& value : recording.take_back()) results.push_back(value);
+            results.insert(results.end(), before.begin(), before.end());
+            return results;
+        });
+    return nb::make_tuple(PythonSubgraph{graph}, wrap_list(outside), recording.changed(),
+                          positions_of(before, outside));
+}
+
+// The graph with its inputs in another order, -1: a further one like the next of `like`, which nobody reads;
+// and with these results: its own, or its new inputs, counted back from -1.
+PythonSubgraph arranged(const PythonSubgraph& subgraph, const std::vector<int>& inputs, nb::handle like,
+                        const std::vector<int>& outputs) {
+    Graph graph = graph_of(subgraph.graph);
+    TensorSpecs further = specs_of(tensor_list(like, "arranged_subgraph"));
+    auto old_inputs = graph.inputs(), old_outputs = graph.outputs();
+    std::vector<ValueId> new_inputs, new_outputs;
+    size_t next = 0;
+    for (int i : inputs)
+        new_inputs.push_back(i >= 0 ? old_inputs.at(size_t(i))
+                                    : graph.add_input(further.at(next++), text("in_", new_inputs.size())));
+    for (int i : outputs)
+        new_outputs.push_back(i >= 0 ? old_outputs.at(size_t(i)) : new_inputs.at(size_t(-i - 1)));
+    graph.set_inputs(std::move(new_inputs));
+    graph.set_outputs(std::move(new_outputs));
+    return {make_subgraph(std::move(graph))};
 }
 
 }  // namespace
+
+uint32_t innermost_capture() { return Capture::innermost ? Capture::innermost->number_ : 0; }
+
+void note_change(PyObject* tensor) { Capture::note(tensor); }
 
 SubgraphRef subgraph_of(PyObject* object) {
     nb::handle handle(object);
@@ -51,17 +156,26 @@ void add_subgraphs(PyObject* module_object) {
         .def_prop_ro("text", [](const PythonSubgraph& s) { return to_text(graph_of(s.graph)); })
         .def_prop_ro("input_count", [](const PythonSubgraph& s) { return s.graph->input_count(); })
         .def_prop_ro("output_count", [](const PythonSubgraph& s) { return s.graph->output_count(); });
-    module.def("capture_subgraph", &capture, nb::arg("function"), nb::arg("inputs"), nb::arg("captured"),
-               nb::arg("sliced") = 0,
-               "A graph of what the function makes of a list of Tensors like `inputs`, of the last `sliced` "
-               "ones without their first axis, and the Tensors from "
-               "outside that it uses, which are its further inputs, behind those of `captured`.");
     module.def(
-        "with_more_inputs",
-        [](const PythonSubgraph& s, nb::handle like) {
-            return PythonSubgraph{with_more_inputs(s.graph, specs_of(tensor_list(like, "with_more_inputs")))};
+        "capture_subgraph", &capture, nb::arg("function"), nb::arg("inputs"), nb::arg("captured"),
+        nb::arg("sliced") = 0,
+        "What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without "
+        "their first axis, as (graph, captured, changed, positions): the Tensors from outside that it "
+        "uses are further inputs, behind those of `captured`; those that it changes are as before, and "
+        "behind the results come their new values and those from before, which are captured at these "
+        "positions.");
+    module.def("arranged_subgraph", &arranged, nb::arg("graph"), nb::arg("inputs"), nb::arg("like"),
+               nb::arg("outputs"),
+               "The graph with inputs in another order, -1 for a further one like the next Tensor of `like`, "
+               "and with other results: its own, or new inputs counted back from -1.");
+    module.def(
+        "outlive_recordings",
+        [](nb::handle tensor) {
+            const Tensor& value = tensor_argument(tensor, "outlive_recordings");
+            if (value.impl()->symbol == literal_mark) value.impl()->symbol = -1;
+            as_tensor(tensor.ptr())->born = 0;
         },
-        nb::arg("graph"), nb::arg("like"), "The same with further inputs, which nobody reads.");
+        nb::arg("tensor"), "The Tensor, though made while a function was recorded, is one from outside.");
 }
 
 }  // namespace mge::python

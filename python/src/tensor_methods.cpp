@@ -7,6 +7,7 @@
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
 
 namespace mge::python {
@@ -94,6 +95,8 @@ PyObject* to_list(PyObject* self, PyObject*) {
 
 PyObject* reset(PyObject* self, PyObject* other) {
     return guarded([&] {
+        if (running_captures) [[unlikely]]
+            note_change(self);
         Tensor& value = value_of(self);
         value = is_tensor(other) ? value_of(other) : tensor_from_python(other, value.dtype(), value.device());
         return Py_NewRef(Py_None);

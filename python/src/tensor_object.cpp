@@ -9,6 +9,7 @@
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
 
 namespace mge::python {
 namespace {
@@ -26,6 +27,7 @@ const Tensor& empty_value() {
 PyObject* new_tensor(PyTypeObject* type, PyObject*, PyObject*) {
     PyObject* self = type->tp_alloc(type, 0);
     if (self) ::new (&value_of(self)) Tensor(empty_value());
+    if (self && running_captures) as_tensor(self)->born = innermost_capture();
     return self;
 }
 
@@ -47,6 +49,14 @@ void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject*
     self->value = value;
 }
 
+// In a function that is recorded as a graph: a constant of it.
+Tensor made_of(PyObject* data, PyObject* dtype, PyObject* device) {
+    Tensor value = tensor_from_python(data, dtype == Py_None ? DType::none : parse_dtype(dtype),
+                                      parse_device_argument(device));
+    if (running_captures && innermost_capture()) value.impl()->symbol = literal_mark;
+    return value;
+}
+
 int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
     return guarded(
         [&] {
@@ -61,8 +71,7 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
             if (is_tensor(data))
                 init_from_tensor(self, data, dtype, device);
             else
-                self->value = tensor_from_python(data, dtype == Py_None ? DType::none : parse_dtype(dtype),
-                                                 parse_device_argument(device));
+                self->value = made_of(data, dtype, device);
             if (name != Py_None) {
                 if (!PyUnicode_Check(name))
                     throw UserError("[Tensor] name has to be a string", ErrorClass::type);
@@ -130,6 +139,8 @@ PyObject* wrap_tensor(Tensor value) {
     PyObject* self = result_class->tp_alloc(result_class, 0);
     if (!self) throw PythonError{};
     ::new (&value_of(self)) Tensor(std::move(value));
+    if (running_captures) [[unlikely]]
+        as_tensor(self)->born = innermost_capture();
     return self;
 }
 

@@ -16,6 +16,7 @@ struct PyTensor {
     PyObject* name;  // str or null
     PyObject* grad;  // any object or null
     uint8_t format;  // index into the format names: a tag only
+    uint32_t born;   // in which recording of a graph (subgraph_binding.h); 0: in none
 };
 
 extern PyTypeObject tensor_type;

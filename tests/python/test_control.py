@@ -281,3 +281,117 @@ def test_assert_equal_is_part_of_a_trace():
     with pytest.raises(RuntimeError, match=r"\[assert_equal\] error 1, allowed is 0.1"):
         function(one, Tensor([2.0]))
     assert function(one, other).numpy() == 2
+
+
+def noisy(h, x):
+    def step(a, row):
+        extra = F.cond(
+            row.sum() > 0,
+            lambda b: b + mge.random.normal(size=(2,)),
+            lambda b: b * mge.random.uniform(size=(2,)),
+            a,
+        )
+        return extra, F.dropout(row, 0.5)
+
+    last, rows = F.scan(step, h, x)
+    i, last = F.while_loop(
+        lambda i, v: i < 3,
+        lambda i, v: (i + 1, v + mge.random.uniform(size=(2,))),
+        (Tensor(0), last),
+    )
+    return last, rows, mge.random.uniform(size=(2,))
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_random_numbers_are_those_of_python_loops(symbolic):
+    h, x = Tensor([1.0, 2.0]), Tensor(np.float32([[1, 2], [-3, 1], [0.5, 0.5], [-1, 0]]))
+
+    def drawn(function):
+        mge.random.seed(7)
+        return [[value.numpy() for value in function(h, x)] for _ in range(3)]
+
+    for got, want in zip(drawn(trace(noisy, symbolic=symbolic)), drawn(noisy), strict=True):
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_tensors_changed_inside_are_handed_on():
+    norm = mge.module.BatchNorm1d(2)
+    norm.train()
+    calls = Tensor(0.0)
+
+    def step(carry, row):
+        calls[...] = calls + 1
+        return norm(carry + row), calls * 1
+
+    def function(h, x):
+        return F.scan(step, h, x)
+
+    def numbers():
+        return norm.running_mean.numpy().copy(), norm.running_var.numpy().copy(), float(calls)
+
+    h, x = Tensor(np.float32([[1, 2], [3, 4]])), Tensor(np.ones((5, 2, 2), np.float32))
+    function(h, x)
+    want = numbers()
+    norm.running_mean[...], norm.running_var[...], calls[...] = 0, 1, 0
+    traced = trace(function, symbolic=True)
+    counts = traced(h, x)[1].numpy()
+    np.testing.assert_array_equal(counts, [1, 2, 3, 4, 5])
+    for got, expected in zip(numbers(), want, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
+    np.testing.assert_array_equal(traced(h, x)[1].numpy(), [6, 7, 8, 9, 10])
+
+
+def test_a_branch_may_change_what_the_other_leaves():
+    counter = Tensor([10.0])
+
+    def count(x):
+        counter[...] = counter + x
+        return x
+
+    traced = trace(lambda x: F.cond(x.sum() > 0, count, lambda x: -x, x), symbolic=True)
+    for value, expected in ((1.0, 11), (-5.0, 11), (2.0, 13)):
+        traced(Tensor([value]))
+        assert float(counter) == expected
+
+
+def test_tensors_made_inside_are_new_in_each_step():
+    def step(carry, row):
+        local = Tensor([0.0, 0.0])
+        local[0] = row.sum()
+        return carry + local, local
+
+    traced = trace(lambda h, x: F.scan(step, h, x), symbolic=True)
+    h, x = Tensor([0.0, 0.0]), Tensor(np.float32([[1, 2], [3, 4]]))
+    for _ in range(2):
+        last, rows = traced(h, x)
+        np.testing.assert_array_equal(rows.numpy(), [[3, 0], [7, 0]])
+        np.testing.assert_array_equal(last.numpy(), [10, 0])
+
+
+def test_a_condition_changes_nothing():
+    counter = Tensor([0.0])
+
+    def condition(x):
+        counter[...] = counter + 1
+        return x.sum() < 5
+
+    with pytest.raises(
+        TypeError, match=r"\[while_loop\] the condition changes a Tensor from outside"
+    ):
+        trace(lambda x: F.while_loop(condition, lambda x: (x + 1,), (x,)), symbolic=True)(
+            Tensor([0.0])
+        )
+    assert float(counter) == 0
+
+
+def test_an_error_inside_leaves_tensors_as_they_were():
+    counter = Tensor([1.0])
+
+    def step(carry, row):
+        counter[...] = counter + 1
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError, match="stop"):
+        trace(lambda x: F.scan(step, x, x), symbolic=True)(Tensor([0.0]))
+    assert float(counter) == 1

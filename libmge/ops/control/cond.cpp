@@ -48,29 +48,34 @@ struct State {
     std::unique_ptr<SubgraphPrograms> then_programs, else_programs;
     HostFlag predicate;
     DeviceId device;
+    std::vector<size_t> open;  // results whose shapes the two ways do not share
 };
 
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& params = problem.as<Cond::Params>();
     auto operands = problem.inputs.subspan(1);
+    std::vector<size_t> open;
+    for (size_t i = 0; i < problem.outputs.size(); ++i)
+        if (!problem.outputs[i].shape.is_known()) open.push_back(i);
     return Prepared::make(State{compile_subgraph(*params.then_graph, operands, context),
                                 compile_subgraph(*params.else_graph, operands, context),
-                                HostFlag(problem.inputs[0], problem.device), problem.device});
+                                HostFlag(problem.inputs[0], problem.device), problem.device,
+                                std::move(open)});
 }
 
-// Memory for the results whose shapes the two ways do not share. Null still: the way finds out the shape.
-std::vector<void*> places_of(const SubgraphProgram& program, const Launch& launch) {
+// Null still: the way finds out the shape.
+std::vector<void*> places_of(const State& state, const SubgraphProgram& program, const Launch& launch) {
     std::vector<void*> places(launch.outputs.begin(), launch.outputs.end());
-    for (size_t i = 0; i < places.size(); ++i)
-        if (auto& spec = program.outputs()[i]; !places[i] && spec.shape.is_known())
+    for (size_t i : state.open)
+        if (auto& spec = program.outputs()[i]; spec.shape.is_known())
             places[i] = launch.allocator->allocate(i, spec);
     return places;
 }
 
-void hand_over(SubgraphProgram& program, std::span<void* const> places, const Launch& launch) {
-    for (size_t i = 0; i < places.size(); ++i) {
-        if (places[i] || program.outputs()[i].shape.is_known()) continue;
+void hand_over(const State& state, SubgraphProgram& program, const Launch& launch) {
+    for (size_t i : state.open) {
+        if (program.outputs()[i].shape.is_known()) continue;
         Tensor result = program.output(i);
         program.queue().copy(launch.allocator->allocate(i, result.spec()), result.address(),
                              result.spec().bytes());
@@ -81,9 +86,9 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     bool is_true = state.predicate.read(queue_for(launch, state.device), launch.inputs[0]);
     BorrowedProgram program(is_true ? *state.then_programs : *state.else_programs);
-    auto places = places_of(*program, launch);
-    program->run(launch.inputs.subspan(1), places);
-    hand_over(*program, places, launch);
+    if (state.open.empty()) return program->run(launch.inputs.subspan(1), launch.outputs);
+    program->run(launch.inputs.subspan(1), places_of(state, *program, launch));
+    hand_over(state, *program, launch);
 }
 
 }  // namespace

@@ -34,19 +34,16 @@ def cond(predicate, then_function: Callable, else_function: Callable, *operands)
     if not state.tracing or isinstance(predicate, bool):
         return then_function(*operands) if bool(predicate) else else_function(*operands)
     inputs, structure = flatten(operands, "cond")
-    graphs = _Graphs("cond")
-    then_graph = graphs.add(then_function, inputs, structure)
-    else_graph = graphs.add(else_function, inputs, structure)
+    graphs = _Graphs("cond", inputs, structure, carried=0)
+    graphs.add(then_function)
+    graphs.add(else_function)
     if graphs.results[0] != graphs.results[1]:
         raise TypeError("[cond] the two functions give different structures of Tensors")
     results = _mge.ops.cond(
-        predicate,
-        *inputs,
-        *graphs.captured,
-        then_graph=graphs.whole(then_graph),
-        else_graph=graphs.whole(else_graph),
+        predicate, *graphs.operands, then_graph=graphs.graph(0), else_graph=graphs.graph(1)
     )
-    return unflatten(graphs.results[0], results)
+    count = len(results) - len(graphs.changed)
+    return unflatten(graphs.results[0], graphs.take(results, count))
 
 
 def while_loop(
@@ -83,19 +80,18 @@ def while_loop(
     inputs, structure = flatten(loop_vars, "while_loop")
     if not state.tracing:
         return _loop(cond_function, body_function, loop_vars, structure, max_iterations)
-    graphs = _Graphs("while_loop")
-    condition = graphs.add(cond_function, inputs, structure)
-    body = graphs.add(body_function, inputs, structure)
+    graphs = _Graphs("while_loop", inputs, structure, carried=len(inputs))
+    graphs.add(cond_function, may_change=False)
+    graphs.add(body_function)
     _check_loop_results(structure, graphs.results[1])
     results = _mge.ops.while_loop(
-        *inputs,
-        *graphs.captured,
-        condition=graphs.whole(condition),
-        body=graphs.whole(body),
-        carried=len(inputs),
+        *graphs.operands,
+        condition=graphs.graph(0, hands_on=False),
+        body=graphs.graph(1),
+        carried=graphs.carried,
         max_steps=max_iterations or 0,
     )
-    return unflatten(structure, results[: len(inputs)])
+    return unflatten(structure, graphs.take(results, len(inputs))[: len(inputs)])
 
 
 def scan(function: Callable, init, xs=None, length: int | None = None, reverse: bool = False):
@@ -126,9 +122,9 @@ def scan(function: Callable, init, xs=None, length: int | None = None, reverse: 
     length = _scan_length(sliced, length)
     if not state.tracing:
         return _walk(function, init, sliced, sliced_structure, length, reverse)
-    graphs = _Graphs("scan")
     both = (carried_structure, sliced_structure)
-    body = graphs.add(function, carried + sliced, both, sliced=len(sliced))
+    graphs = _Graphs("scan", carried + sliced, both, carried=len(carried), sliced=len(sliced))
+    graphs.add(function)
     results = graphs.results[0]
     if not isinstance(results, (tuple, list)) or len(results) != 2:
         raise TypeError(
@@ -136,47 +132,105 @@ def scan(function: Callable, init, xs=None, length: int | None = None, reverse: 
         )
     _check_carried(carried_structure, results[0])
     outputs = _mge.ops.scan(
-        *carried,
-        *sliced,
-        *graphs.captured,
-        body=graphs.whole(body),
-        carried=len(carried),
+        *graphs.operands,
+        body=graphs.graph(0, results=len(carried)),
+        carried=graphs.carried,
         sliced=len(sliced),
         length=0 if sliced else length,
         reverse=reverse,
     )
+    outputs = graphs.take(outputs, len(carried))
     last = unflatten(carried_structure, outputs[: len(carried)])
     return last, unflatten(results[1], outputs[len(carried) :])
 
 
 class _Graphs:
-    """The functions of one operator as graphs. Tensors from outside that one of them uses are
-    inputs of all.
+    """The functions of one operator as graphs, whose inputs come to be the same.
+
+    Tensors from outside that one of them uses are inputs of all. Those that one of them changes (a
+    stream of random numbers, the statistics of a normalisation) are handed on, and get their new
+    values at the end.
     """
 
-    def __init__(self, who: str):
+    def __init__(self, who: str, inputs: list[Tensor], structure, carried: int, sliced: int = 0):
         self._who = who
+        self._inputs, self._structure = inputs, structure
+        self._carried, self._sliced = carried, sliced
         self.captured: list[Tensor] = []
+        self.changed: list[Tensor] = []
+        self._places: list[int] = []  # of the changed ones among the captured
         self.results: list = []  # by graph, the structure of what its function gives
-        self._counts: list[int] = []
+        self._parts: list = []  # by graph: itself, captured so far, its results, what it changes
 
-    def add(self, function: Callable, inputs: list[Tensor], structure, sliced: int = 0):
-        """Record a function of inputs like these, of the last ``sliced`` ones like their slices."""
+    def add(self, function: Callable, may_change: bool = True) -> None:
+        """Record a function of the inputs, of the last ``sliced`` ones by their slices."""
 
         def run(arguments):
-            flat, result = flatten(function(*unflatten(structure, arguments)), self._who)
+            flat, result = flatten(function(*unflatten(self._structure, arguments)), self._who)
             self.results.append(result)
+            counts.append(len(flat))
             return flat
 
-        graph, self.captured = _mge.capture_subgraph(run, inputs, self.captured, sliced)
-        self._counts.append(len(self.captured))
-        return len(self._counts) - 1, graph
+        counts: list[int] = []
+        graph, self.captured, changed, places = _mge.capture_subgraph(
+            run, self._inputs, self.captured, self._sliced
+        )
+        if changed and not may_change:
+            raise TypeError(f"[{self._who}] the condition changes a Tensor from outside")
+        for tensor, place in zip(changed, places, strict=True):
+            if not any(tensor is known for known in self.changed):
+                self.changed.append(tensor)
+                self._places.append(place)
+        self._parts.append((graph, len(self.captured), counts[0], changed))
 
-    def whole(self, added):
-        """The graph with the inputs that later ones brought."""
-        index, graph = added
-        missing = self.captured[self._counts[index] :]
-        return _mge.with_more_inputs(graph, missing) if missing else graph
+    @property
+    def carried(self) -> int:
+        """How many operands go from step to step, the changed ones too."""
+        return self._carried + len(self.changed)
+
+    @property
+    def operands(self) -> list[Tensor]:
+        rest = [t for i, t in enumerate(self.captured) if i not in self._places]
+        return [
+            *self._inputs[: self._carried],
+            *self.changed,
+            *self._inputs[self._carried :],
+            *rest,
+        ]
+
+    def graph(self, index: int, results: int | None = None, hands_on: bool = True):
+        """A recorded function of the operands.
+
+        What is changed comes behind the first ``results`` of it (None: all) if it ``hands_on``.
+        """
+        graph, captured, count, changed = self._parts[index]
+        results = count if results is None else results
+        first = len(self._inputs)
+
+        def place(i):
+            return first + i if i < captured else -1
+
+        rest = [i for i in range(len(self.captured)) if i not in self._places]
+        order = [
+            *range(self._carried),
+            *(place(i) for i in self._places),
+            *range(self._carried, first),
+            *(place(i) for i in rest),
+        ]
+        like = [self.captured[i] for i in (*self._places, *rest) if i >= captured]
+        new_values = [
+            next((count + k for k, t in enumerate(changed) if t is tensor), -1 - self._carried - n)
+            for n, tensor in enumerate(self.changed)
+        ]
+        outputs = [*range(results), *(new_values if hands_on else ()), *range(results, count)]
+        return _mge.arranged_subgraph(graph, order, like, outputs)
+
+    def take(self, results, before: int) -> list[Tensor]:
+        """The results without those that the changed Tensors get, behind the first ones."""
+        results = list(results)
+        for tensor, value in zip(self.changed, results[before:], strict=False):
+            tensor._reset(value)
+        return results[:before] + results[before + len(self.changed) :]
 
 
 def _check_loop_results(structure, results) -> None:

@@ -21,6 +21,7 @@ class _Stream:
     def __init__(self, key: int, device=None):
         words = np.array([key & 0xFFFFFFFF, 0], np.uint32).view(np.int32)
         self._state = Tensor(words, device=device, no_cache=True)
+        _mge.outlive_recordings(self._state)
         self._step = Tensor(np.array([0, 1], np.int32), device=device)
 
     def draw(self) -> Tensor:

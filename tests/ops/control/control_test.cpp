@@ -103,6 +103,18 @@ TEST(Cond, ShapesMayDiffer) {
     EXPECT_THAT(values_of(ops::cond({number(0), x}, params)[0]), ElementsAre(1, 2));
 }
 
+// Their memory may be nowhere.
+TEST(Cond, TakesEmptyTensors) {
+    check_op<ops::Cond>(
+        two_ways({0, 3}),
+        {{.shape = {1}, .dtype = DType::i32, .differentiate = false}, {.shape = {0, 3}}, {.shape = {0, 3}}});
+    auto params = two_ways({0});
+    auto body = graph({f32({0}), f32({1})}, [&](auto in) -> Tensors {
+        return {ops::cond({in[1], in[0], in[0]}, params)[0]};
+    });
+    check_op<ops::Scan>({.body = body, .length = 2}, {{.shape = {0}}, {.shape = {1}, .values = {1}}});
+}
+
 TEST(Cond, RefusesGraphsThatDisagree) {
     auto one = graph({f32({2})}, [](auto in) -> Tensors { return {in[0]}; });
     auto two = graph({f32({2})}, [](auto in) -> Tensors { return {in[0], in[0]}; });
