@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts in place for C++ programs: the library, the headers that libmge/mge.h reaches, and the files by
-# which CMake (find_package) and pkg-config find them. Tools and Python package install themselves where they are built.
+# What `cmake --install` puts in place for C++ programs: the library, the headers that libmge/mge.h and
+# libmge/own_operators.h reach, and the files by which CMake (find_package) and pkg-config find them. Tools and Python package install themselves where they are built.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS mge EXPORT mge_targets
@@ -10,7 +10,8 @@ install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake
 
 # Which headers are public is not listed anywhere: it follows from the includes, at the time of installing.
 install(CODE "
-  set(MGE_HEADER_ROOTS \"${PROJECT_SOURCE_DIR}\" \"${PROJECT_BINARY_DIR}/generated\")
+  set(MGE_SOURCE_ROOT \"${PROJECT_SOURCE_DIR}\")
+  set(MGE_GENERATED_ROOT \"${PROJECT_BINARY_DIR}/generated\")
   set(MGE_HEADER_DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")"
   COMPONENT development)
@@ -22,6 +23,7 @@ write_basic_package_version_file(generated/mgeConfigVersion.cmake COMPATIBILITY 
 file(RELATIVE_PATH MGE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/mge.pc.in generated/mge.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfig.cmake ${PROJECT_BINARY_DIR}/generated/mgeConfigVersion.cmake
+  cmake/mgeOperators.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mge COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/generated/mge.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs libmge/mge.h and every header of the project that it includes, directly or not.
-# Given: MGE_HEADER_ROOTS, where headers are looked for, and MGE_HEADER_DESTINATION.
+# Installs libmge/mge.h, libmge/own_operators.h and every header of the project that they include, directly or not.
+# Given: MGE_SOURCE_ROOT and MGE_GENERATED_ROOT, where headers are looked for, and MGE_HEADER_DESTINATION.
 cmake_minimum_required(VERSION 3.25)
 
 # Directories of the source tree come first; generated headers stand in the build tree.
 function(find_header header result)
-  foreach(root IN LISTS MGE_HEADER_ROOTS)
+  foreach(root ${MGE_SOURCE_ROOT} ${MGE_GENERATED_ROOT})
     if(EXISTS "${root}/${header}")
       set(${result} "${root}/${header}" PARENT_SCOPE)
       return()
@@ -14,7 +14,7 @@ function(find_header header result)
   message(FATAL_ERROR "${header} is included by a public header but does not exist")
 endfunction()
 
-set(waiting libmge/mge.h)
+set(waiting libmge/mge.h libmge/own_operators.h)
 set(installed)
 while(waiting)
   list(POP_FRONT waiting header)

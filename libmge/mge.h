@@ -8,5 +8,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/graph.h"
+#include "libmge/model/model.h"
 #include "libmge/op/apply.h"
+#include "libmge/op/operator_library.h"
 #include "libmge/ops/all.h"

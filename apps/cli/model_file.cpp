@@ -6,6 +6,7 @@
 namespace mge::cli {
 
 Model ModelFile::read(const KeyOptions* otherwise) const {
+    load(operators);
     return open_model(path, open_options(keys, otherwise));
 }
 
@@ -14,6 +15,7 @@ void add_model_file(CLI::App& command, ModelFile& file, const std::string& name,
         ->required()
         ->type_name("FILE");
     add_model_keys(command, file.keys, prefix);
+    add_operator_libraries(command, file.operators);
 }
 
 }  // namespace mge::cli

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/cli/key_options.h"
+#include "apps/cli/operator_options.h"
 #include "libmge/model/model.h"
 
 namespace CLI {
@@ -16,12 +17,14 @@ namespace mge::cli {
 struct ModelFile {
     std::string path;
     ModelKeys keys;
+    OperatorLibraries operators{};
 
-    // `otherwise`: as of open_options().
+    // Loads the libraries first. `otherwise`: as of open_options().
     Model read(const KeyOptions* otherwise = nullptr) const;
 };
 
-// Defines the argument MODEL, required, and the flags for its key, which begin with `prefix`.
+// Defines the argument MODEL, required, the flags for its key, which begin with `prefix`, and those for
+// operators.
 void add_model_file(CLI::App& command, ModelFile& file, const std::string& name = "model",
                     const std::string& prefix = {});
 

@@ -18,6 +18,7 @@ struct BuildJob {
     CacheArgument cache;
     std::vector<std::string> models;
     cli::ModelKeys model_keys;
+    cli::OperatorLibraries operators;
     Variants variants;
 };
 
@@ -65,7 +66,7 @@ cli::Json build_all(const BuildJob& job, FastrunCache& cache) {
     size_t programs = job.models.size() * variants.size();
     cli::Json runs = cli::Json::array();
     for (auto& path : job.models) {
-        Model model = cli::ModelFile{path, job.model_keys}.read(&job.cache.key);
+        Model model = cli::ModelFile{path, job.model_keys, job.operators}.read(&job.cache.key);
         for (auto& variant : variants) {
             cli::Json run{{"model", path}, {"batch", variant.batch}, {"threads", variant.threads}};
             std::string label = std::filesystem::path(path).filename().string();
@@ -97,6 +98,7 @@ void add_build(cli::App& app) {
     add_cache(command, job->cache, "The cache; made when it does not exist");
     command.add_option("models", job->models, "Models of any readable kind")->required()->type_name("FILE");
     cli::add_model_keys(command, job->model_keys, model_key_prefix);
+    cli::add_operator_libraries(command, job->operators);
     add_variants(command, job->variants);
 }
 

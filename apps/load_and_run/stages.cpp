@@ -14,6 +14,7 @@
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
 #include "libmge/model/pack.h"
+#include "libmge/op/operator_library.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -83,6 +84,21 @@ void Job::ignore_option(const std::string& option, const std::string& reason) {
 }
 
 void choose_device(Job& job) { set_threads(job.options); }
+
+// The model may use their operators, and so may what it is compared with.
+void load_libraries(Job& job) {
+    auto& libraries = job.options.run.model.operators;
+    if (job.options.output.operator_library_with_param) {
+        if (libraries.paths.empty())
+            throw_user("--c-opr-lib-with-param", "needs --c-opr-lib FILE.so", ErrorClass::value);
+        job.ignore_option("--c-opr-lib-with-param", "the model holds the parameters of its operators");
+    }
+    cli::load(libraries);
+    for (auto* library : added_libraries()) {
+        auto& names = job.report["operator_libraries"][library->name];
+        for (auto* op : library->ops) names.push_back(op->name);
+    }
+}
 
 void load_model(Job& job) {
     job.session = std::make_unique<Session>(job.options);

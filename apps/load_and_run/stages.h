@@ -8,6 +8,7 @@ namespace mge::load_and_run {
 
 // Once per call.
 void choose_device(Job& job);
+void load_libraries(Job& job);
 void load_model(Job& job);
 void check_stored_test_cases(Job& job);
 void write_outputs(Job& job);

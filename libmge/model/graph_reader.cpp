@@ -5,6 +5,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
+#include "libmge/op/operator_library.h"
 
 namespace mge {
 
@@ -111,9 +112,19 @@ void GraphReader::read_nodes(Graph& graph, const Nodes* nodes) {
     }
 }
 
-void GraphReader::read_node(Graph& graph, const file::Node& node, const std::string& where) {
+const OpInfo& GraphReader::find_operator(const file::Node& node, const std::string& where) const {
     const OpInfo* op = find_op(file_.string(node.op()));
-    if (!op) file_.fail(where, ": this version has no such operator");
+    std::string library = file_.string(node.library());
+    auto* added = op ? library_of(*op) : nullptr;
+    if (op && library == (added ? added->name : "")) return *op;
+    if (library.empty()) file_.fail(where, ": this version has no such operator");
+    std::string what = text("it is the operator '", file_.string(node.op()), "' of library '", library, "'");
+    if (added) file_.fail(where, ": ", what, "; the one that is loaded is of library '", added->name, "'");
+    file_.fail(where, ": ", what, ", which is not loaded; load it first (--c-opr-lib, custom_op_tools.load)");
+}
+
+void GraphReader::read_node(Graph& graph, const file::Node& node, const std::string& where) {
+    const OpInfo* op = &find_operator(node, where);
     std::vector<ValueId> inputs;
     for (int id : file_.list(node.inputs())) {
         if (id != no_value) value(id, where);

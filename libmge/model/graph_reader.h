@@ -42,6 +42,7 @@ private:
     void read_nodes(Graph& graph, const Nodes* nodes);
     void read_node(Graph& graph, const file::Node& node, const std::string& where);
     void read_outputs(Graph& graph, const FileVector<int>* outputs);
+    const OpInfo& find_operator(const file::Node& node, const std::string& where) const;
     const file::Value& value(int id, const std::string& where) const;
     DeviceId device_of(const file::Value& value) const;
     TensorSpec spec_of(const file::Value& value, const std::string& where) const;

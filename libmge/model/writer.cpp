@@ -12,6 +12,7 @@
 #include "libmge/graph/origins.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
+#include "libmge/op/operator_library.h"
 #include "mge_generated.h"
 
 namespace mge {
@@ -138,10 +139,12 @@ Offset<file::Node> describe(Builder& b, const Node& node, bool with_origins, Hel
     Offsets<file::Attribute> attributes;
     for (auto& [name, value] : save_params(node.op->fields, node.params.get()))
         attributes.push_back(std::visit(AttributeWriter{b, name, graphs, data}, value));
+    auto* library = library_of(*node.op);
     return file::CreateNode(b, b.CreateString(std::string(node.op->name)), uint32_t(node.op->version),
                             b.CreateVector(attributes), b.CreateVector(node.inputs),
                             b.CreateVector(node.outputs), utf8(b, node.name),
-                            with_origins ? b.CreateVector(node.origins) : NoOrigins());
+                            with_origins ? b.CreateVector(node.origins) : NoOrigins(),
+                            library ? b.CreateString(library->name) : Offset<flatbuffers::String>());
 }
 
 int HeldGraphs::add(Builder& b, const SubgraphRef& held, DataSection& data) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <unordered_map>
 
@@ -17,6 +18,10 @@ using KernelMap = std::unordered_map<const OpInfo*, KernelList>;
 // between those who add.
 struct Tables {
     std::array<KernelMap, 256> by_kind;
+    // Of operators that were added since, by kind: the newest of maps that never change. Old ones stay,
+    // somebody may be reading them.
+    std::array<std::atomic<const KernelMap*>, 256> added{};
+    std::deque<KernelMap> every_added;
     std::atomic<size_t> count{1};
     std::mutex adding;
 
@@ -60,13 +65,23 @@ uint8_t load_backend(const char* path, const char* symbol) {
     return add_backend(*entry());
 }
 
+void add_kernels(uint8_t kind, std::span<const KernelEntry> entries) {
+    auto& all = tables();
+    std::lock_guard lock(all.adding);
+    auto* before = all.added[kind].load(std::memory_order_relaxed);
+    KernelMap map = make_map(entries);
+    if (before) map.insert(before->begin(), before->end());
+    all.added[kind].store(&all.every_added.emplace_back(std::move(map)), std::memory_order_release);
+}
+
 KernelList find_kernels(const OpInfo& op, DeviceId id) {
     auto& all = tables();
     MGE_CHECK(id.kind < all.count.load(std::memory_order_acquire), "kind of device ", int(id.kind));
-    auto& map = all.by_kind[op.traits.of_every_device ? host_device.kind : id.kind];
-    auto it = map.find(&op);
-    if (it == map.end()) throw DeviceError(text("[", op.name, "] is not available on ", physical_name(id)));
-    return it->second;
+    uint8_t kind = op.traits.of_every_device ? host_device.kind : id.kind;
+    if (auto it = all.by_kind[kind].find(&op); it != all.by_kind[kind].end()) return it->second;
+    if (auto* added = all.added[kind].load(std::memory_order_acquire))
+        if (auto it = added->find(&op); it != added->end()) return it->second;
+    throw DeviceError(text("[", op.name, "] is not available on ", physical_name(id)));
 }
 
 }  // namespace mge

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "libmge/device/device.h"
+#include "libmge/device/queue.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/op/op.h"
 
@@ -27,8 +28,18 @@ struct KernelEntry {
     KernelList (*kernels)();  // null: this backend does not have the operator
 };
 
-// Raised whenever Algorithm, Problem, Launch, OpInfo, Device, Queue or Tensor change their meaning or size.
-inline constexpr uint32_t backend_abi = 4;
+template <class... T>
+constexpr uint32_t hash_of_sizes() {
+    uint32_t hash = 0;
+    ((hash = hash * 31 + uint32_t(sizeof(T))), ...);
+    return hash % 1'000'000;
+}
+// What shared objects that know these types have to agree on: a number, raised whenever one of them changes
+// its meaning, and their sizes, which say themselves when they change.
+inline constexpr uint32_t backend_abi =
+    5'000'000 +
+    hash_of_sizes<Algorithm, Problem, Launch, PrepareContext, Prepared, Candidate, OpInfo, InputInfo,
+                  FieldInfo, GradientArguments, TensorSpec, TensorImpl, Device, Queue, std::string>();
 
 struct Backend {
     uint32_t abi;
@@ -61,10 +72,13 @@ MGE_API uint8_t add_backend(const Backend& backend);
 // fails.
 MGE_API uint8_t load_backend(const char* path, const char* symbol);
 
+// Gives a kind of devices the kernels of more operators (operator_library.h), or other ones.
+MGE_API void add_kernels(uint8_t kind, std::span<const KernelEntry> entries);
+
 // The algorithms of an operator on a device; DeviceError when the backend does not have it.
 MGE_API KernelList find_kernels(const OpInfo& op, DeviceId device);
 
 // Defined by ops/cpu_table.cpp.
-std::span<const KernelEntry> cpu_kernel_table();
+MGE_API std::span<const KernelEntry> cpu_kernel_table();
 
 }  // namespace mge

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "libmge/device/device.h"
+#include "libmge/op/operator_library.h"
 
 namespace mge {
 
@@ -92,7 +93,7 @@ const OpInfo* find_op(std::string_view name) {
         return map;
     }();
     auto it = by_name.find(name);
-    return it == by_name.end() ? nullptr : it->second;
+    return it == by_name.end() ? find_added_op(name) : it->second;
 }
 
 }  // namespace mge

@@ -121,8 +121,14 @@ class Trace:
 class TraceError(RuntimeError):
     """A traced function did something else than when it was recorded."""
 
+def added_libraries() -> list:
+    """Name, path and operators of each library that was added."""
+
 def arranged_subgraph(graph: megengine._mge.Subgraph, inputs: collections.abc.Sequence[int], like: Any, outputs: collections.abc.Sequence[int]) -> megengine._mge.Subgraph:
     """The graph with inputs in another order, -1 for a further one like the next Tensor of `like`, and with other results: its own, or new inputs counted back from -1."""
+
+def cache_folder() -> str | None:
+    """The folder for what may be made again, which nobody else may write to; None when there is none."""
 
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
     """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
@@ -145,8 +151,14 @@ def get_threads() -> int:
 def is_recorded(arg: Any, /) -> bool:
     """Whether an active tape follows the value."""
 
+def library_path() -> str:
+    """The file of libmge that this process runs."""
+
 def load(path: str) -> megengine._mge.Model:
     """Read a model file of any kind: .mge, MegEngine's, packed."""
+
+def load_operators(path: str, symbol: str = 'mge_operators') -> tuple:
+    """Add the operators of a shared object; gives its name, its path and their names."""
 
 def memory_stats(device: Any | None = None) -> dict:
     """Bytes allocated and reserved, the largest figures of both, and the limit (0: none)."""
@@ -165,6 +177,9 @@ def pause_trace() -> Any:
 
 def release_cached_memory(device: Any | None = None) -> None:
     ...
+
+def remove_operators(library: str) -> None:
+    """Take the operators of a library out again; what was made with them works on."""
 
 def reset_peak_memory(device: Any | None = None) -> None:
     ...

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The submodule `ops`: one Python function per operator, made from its definition alone.
+// The submodule `ops`: one Python function per operator, made from its definition alone, also of those that a
+// library adds.
+
+#include <dlfcn.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <string>
+#include <unordered_map>
 
+#include "libmge/base/cache_folder.h"
 #include "libmge/base/number_text.h"
+#include "libmge/op/operator_library.h"
 #include "python/src/call_op.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
+
+namespace nb = nanobind;
 
 namespace mge::python {
 namespace {
@@ -135,23 +146,89 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
     });
 }
 
+PyObject* ops_module() {
+    PyObject* ops = PyImport_AddModule("megengine._mge.ops");
+    if (!ops) throw PythonError{};
+    return ops;
+}
+
+// The one function of an operator, made when it is asked for first: Python may hold it for ever.
+OpFunctionObject& function_of(const OpInfo& op) {
+    static std::deque<OpFunctionObject> functions;
+    static std::unordered_map<const OpInfo*, OpFunctionObject*> known;
+    if (auto it = known.find(&op); it != known.end()) return *it->second;
+    auto& function = functions.emplace_back(
+        OpFunctionObject{&op, std::string(op.name), make_doc(op), {}, op.params.make()});
+    function.method = {function.name.c_str(),
+                       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
+                       METH_FASTCALL | METH_KEYWORDS, function.doc.c_str()};
+    known[&op] = &function;
+    return function;
+}
+
+void add_function(PyObject* ops, const OpInfo& op) {
+    auto& function = function_of(op);
+    Reference capsule(PyCapsule_New(&function, nullptr, nullptr));
+    Reference made(capsule ? PyCFunction_New(&function.method, capsule.get()) : nullptr);
+    if (!made || PyModule_AddObjectRef(ops, function.name.c_str(), made.get()) != 0) throw PythonError{};
+}
+
+nb::tuple describe(const AddedLibrary& library) {
+    nb::list names;
+    for (auto* op : library.ops) names.append(nb::str(op->name.data(), op->name.size()));
+    return nb::make_tuple(library.name, library.path, names);
+}
+
+nb::tuple load(const std::string& path, const std::string& symbol) {
+    const AddedLibrary& library = [&]() -> auto& {
+        nb::gil_scoped_release released;
+        return load_operators(path, symbol.c_str());
+    }
+    ();
+    for (auto* op : library.ops) add_function(ops_module(), *op);
+    return describe(library);
+}
+
+void remove(const std::string& name) {
+    auto libraries = added_libraries();
+    auto library = std::ranges::find(libraries, name, &AddedLibrary::name);
+    if (library == libraries.end() || !remove_operators(name))
+        throw UserError(text("no library of operators named '", name, "' is loaded"), ErrorClass::key);
+    for (auto* op : (*library)->ops)
+        if (PyObject_DelAttrString(ops_module(), std::string(op->name).c_str()) != 0) PyErr_Clear();
+}
+
 }  // namespace
 
 void add_ops_module(PyObject* module) {
-    // Python's functions point into these for ever.
-    static std::deque<OpFunctionObject> functions;
-    PyObject* ops = PyImport_AddModule("megengine._mge.ops");
-    if (!ops || PyModule_AddObjectRef(module, "ops", ops) != 0) throw PythonError{};
-    for (auto* op : all_ops()) {
-        auto& function = functions.emplace_back(
-            OpFunctionObject{op, std::string(op->name), make_doc(*op), {}, op->params.make()});
-        function.method = {function.name.c_str(),
-                           reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
-                           METH_FASTCALL | METH_KEYWORDS, function.doc.c_str()};
-        Reference capsule(PyCapsule_New(&function, nullptr, nullptr));
-        Reference made(capsule ? PyCFunction_New(&function.method, capsule.get()) : nullptr);
-        if (!made || PyModule_AddObjectRef(ops, function.name.c_str(), made.get()) != 0) throw PythonError{};
-    }
+    PyObject* ops = ops_module();
+    if (PyModule_AddObjectRef(module, "ops", ops) != 0) throw PythonError{};
+    for (auto* op : all_ops()) add_function(ops, *op);
+    auto functions = nb::borrow<nb::module_>(module);
+    functions.attr("operators_symbol") = operators_symbol;
+    functions.def("load_operators", &load, nb::arg("path"), nb::arg("symbol") = operators_symbol,
+                  "Add the operators of a shared object; gives its name, its path and their names.");
+    functions.def("remove_operators", &remove, nb::arg("library"),
+                  "Take the operators of a library out again; what was made with them works on.");
+    functions.def(
+        "added_libraries",
+        [] {
+            nb::list all;
+            for (auto* library : added_libraries()) all.append(describe(*library));
+            return all;
+        },
+        "Name, path and operators of each library that was added.");
+    functions.def(
+        "cache_folder", [] { return cache_folder(); },
+        "The folder for what may be made again, which nobody else may write to; None when there is none.");
+    functions.def(
+        "library_path",
+        [] {
+            Dl_info info{};
+            ::dladdr(reinterpret_cast<void*>(&load_operators), &info);
+            return std::string(info.dli_fname ? info.dli_fname : "");
+        },
+        "The file of libmge that this process runs.");
 }
 
 }  // namespace mge::python

@@ -70,7 +70,7 @@ def test_allowed(faults, path, header):
             "'model' is layer 3, 'apps' is layer 4",
         ),
         ("python/src/module.cpp", '"apps/cli/command.h"', "'python' is layer 4, 'apps' is layer 4"),
-        ("libmge/model/reader.cpp", '"libmge/mge.h"', "the umbrella header is for users"),
+        ("libmge/model/reader.cpp", '"libmge/mge.h"', "an umbrella header is for users"),
         (
             "libmge/extra/x.cpp",
             '"libmge/base/error.h"',

@@ -25,15 +25,6 @@ void add_packing(CLI::App& app, OutputOptions& o) {
         ->capture_default_str();
 }
 
-void add_operator_library(CLI::App& app, OutputOptions& o) {
-    app.add_option("--c-opr-lib", o.operator_library, "Library with operators of your own")
-        ->type_name("FILE.so");
-    app.add_flag("--c-opr-lib-with-param", o.operator_library_with_param,
-                 "The library's operators take parameters from the test case");
-    app.add_option("--c-opr-init-interface", o.operator_library_entry, "Name of the library's first function")
-        ->type_name("SYMBOL");
-}
-
 }  // namespace
 
 void add(CLI::App& app, OutputOptions& o) {
@@ -44,7 +35,8 @@ void add(CLI::App& app, OutputOptions& o) {
         app.add_option("--dump-outputs", o.dump_outputs, "Write the outputs of the first test, by name"))
         ->type_name("FILE.npz");
     add_packing(app, o);
-    add_operator_library(app, o);
+    app.add_flag("--c-opr-lib-with-param", o.operator_library_with_param,
+                 "The library's operators take parameters from the test case (here the model has them)");
 }
 
 void check(const OutputOptions& o) {
@@ -56,12 +48,6 @@ void check(const OutputOptions& o) {
     needs_packing(!o.pack_cache.empty(), "--pack-cache");
     needs_packing(o.pack_info_cryption != "NONE", "--pack-info-cryption");
     needs_packing(o.pack_model_cryption != "NONE", "--pack-model-cryption");
-    bool has_library = !o.operator_library.empty();
-    if (!has_library && o.operator_library_with_param)
-        throw_user("--c-opr-lib-with-param", "needs --c-opr-lib FILE.so", ErrorClass::value);
-    if (!has_library && !o.operator_library_entry.empty())
-        throw_user("--c-opr-init-interface", "needs --c-opr-lib FILE.so", ErrorClass::value);
-    if (has_library) throw DeviceError("[--c-opr-lib] this build loads no operators from libraries");
 }
 
 }  // namespace mge::load_and_run

@@ -18,7 +18,6 @@ struct OutputOptions {
     std::string packed_model_dump, pack_info_json, pack_cache;
     std::string pack_info_cryption = "NONE", pack_model_cryption = "NONE";
 
-    std::string operator_library, operator_library_entry;
     bool operator_library_with_param = false;
 };
 

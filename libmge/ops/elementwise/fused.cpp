@@ -6,6 +6,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
+#include "libmge/op/operator_library.h"
 #include "libmge/ops/shape/transpose.h"
 
 namespace mge::ops {
@@ -145,6 +146,8 @@ void check_dtypes(const OpInfo& op, const TensorSpecs& operands) {
 
 bool is_fusible(const OpInfo& op, const void*) {
     if (&op == &Transpose::info) return true;
+    // A program names its operators in its text, which says of no library.
+    if (library_of(op)) return false;
     return op.traits.elementwise && op.outputs.size() == 1 && !op.is_variadic() && op.inputs.size() <= 3;
 }
 

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tools around the library."""
 
-from . import hook, naming  # noqa: F401
+from . import custom_op_tools, hook, naming  # noqa: F401

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was added stands in snapshots that never change, so that looking up takes no lock: who adds publishes
+// a new one. Old ones stay, somebody may be reading them; there are as many as libraries were added.
+#include "libmge/op/operator_library.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include "libmge/base/version.h"
+
+namespace mge {
+namespace {
+
+struct Snapshot {
+    std::vector<const AddedLibrary*> libraries;
+    std::unordered_map<std::string_view, const OpInfo*> by_name;
+    std::unordered_map<const OpInfo*, const AddedLibrary*> homes;  // of removed operators too
+};
+
+// What a file was when it was loaded: the system gives the code of then for its path ever after.
+struct FileIdentity {
+    dev_t device = 0;
+    ino_t number = 0;
+    off_t bytes = 0;
+    int64_t seconds = 0, nanoseconds = 0;
+    bool operator==(const FileIdentity&) const = default;
+};
+
+struct Registry {
+    std::recursive_mutex changing;  // a library that is being loaded may add operators itself
+    std::deque<AddedLibrary> libraries;
+    std::deque<Snapshot> snapshots{1};
+    std::unordered_map<std::string, FileIdentity> files;  // by path
+    std::atomic<const Snapshot*> now{&snapshots.front()};
+
+    const Snapshot& read() const { return *now.load(std::memory_order_acquire); }
+    void publish(Snapshot next) {
+        now.store(&snapshots.emplace_back(std::move(next)), std::memory_order_release);
+    }
+};
+
+Registry& registry() {
+    static Registry all;
+    return all;
+}
+
+[[noreturn]] void fail(std::string_view library, const std::string& reason) {
+    throw OperatorLibraryError(text("operator library '", library, "': ", reason));
+}
+
+bool is_identifier(std::string_view name) {
+    auto is_letter = [](char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_'; };
+    auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+    return !name.empty() && is_letter(name[0]) &&
+           std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+void check_definition(std::string_view label, const OpInfo& op) {
+    if (!is_identifier(op.name))
+        fail(label, text("'", op.name, "' cannot be an operator's name: it needs letters, digits and '_'"));
+    if (!op.infer || !op.params.make || !op.params.copy || !op.params.equal || !op.params.hash)
+        fail(label, text("operator '", op.name, "' lacks its shape rule or its parameters"));
+    for (auto [output, input] : op.in_place)
+        if (output < 0 || input < 0 || size_t(output) >= op.outputs.size() ||
+            size_t(input) >= op.inputs.size())
+            fail(label, text("operator '", op.name, "': its output ", output, " cannot be in place of input ",
+                             input, ": there are ", op.outputs.size(), " and ", op.inputs.size()));
+}
+
+void check_kernels(std::string_view label, const OpInfo& op, std::span<const KernelEntry> entries) {
+    auto entry = std::ranges::find(entries, &op, &KernelEntry::op);
+    if (entry == entries.end() || !entry->kernels)
+        fail(label, text("operator '", op.name, "' has no kernels for the CPU"));
+    KernelList list = entry->kernels();
+    if (list.empty()) fail(label, text("operator '", op.name, "' has an empty list of kernels"));
+    std::set<std::string_view> names;
+    for (auto& algorithm : list) {
+        if (!algorithm.name || !algorithm.supports || !algorithm.prepare || !algorithm.run)
+            fail(label, text("operator '", op.name, "': an algorithm lacks its name or a function"));
+        if (!names.insert(algorithm.name).second)
+            fail(label, text("operator '", op.name, "' has two algorithms named '", algorithm.name, "'"));
+    }
+}
+
+void check_library(std::string_view label, const OperatorLibrary& library) {
+    if (library.abi != backend_abi)
+        fail(label, text("was built for interface ", library.abi, ", this program has ", backend_abi,
+                         "; build it again with the headers of mge ", version));
+    if (!library.name || !*library.name) fail(label, "has no name");
+    if (library.ops.empty()) fail(label, "has no operators");
+    for (auto* op : library.ops) {
+        if (!op) fail(label, "has an operator that is null");
+        check_definition(label, *op);
+        check_kernels(label, *op, library.kernels);
+    }
+    for (auto& entry : library.kernels)
+        if (std::ranges::find(library.ops, entry.op) == library.ops.end())
+            fail(label, "has kernels of an operator that is not its own");
+}
+
+void add_names(std::string_view label, Snapshot& snapshot, const AddedLibrary& library) {
+    for (auto* added : snapshot.libraries)
+        if (added->name == library.name)
+            fail(label, text("a library named '", library.name, "' is there already",
+                             added->path.empty() ? "" : ", from '" + added->path + "'"));
+    for (auto* op : library.ops) {
+        if (const OpInfo* taken = find_op(op->name)) {
+            auto home = snapshot.homes.find(taken);
+            fail(label, text("the name '", op->name, "' is taken by an operator of ",
+                             home == snapshot.homes.end() ? "mge itself"
+                                                          : text("library '", home->second->name, "'")));
+        }
+        if (!snapshot.by_name.emplace(op->name, op).second)
+            fail(label, text("has two operators named '", op->name, "'"));
+        snapshot.homes[op] = &library;
+    }
+    snapshot.libraries.push_back(&library);
+}
+
+// What came before: a library that was removed comes back as what it was.
+const AddedLibrary* find_known(const Snapshot& snapshot, const OperatorLibrary& library) {
+    auto home = snapshot.homes.find(library.ops.front());
+    return home == snapshot.homes.end() ? nullptr : home->second;
+}
+
+// Whoever calls holds the lock.
+const AddedLibrary& add(Registry& all, std::string_view label, const std::string& path,
+                        const OperatorLibrary& library) {
+    check_library(label, library);
+    Snapshot next = all.read();
+    const AddedLibrary* known = find_known(next, library);
+    if (known && std::ranges::find(next.libraries, known) != next.libraries.end()) return *known;
+    if (!known)
+        known = &all.libraries.emplace_back(
+            AddedLibrary{library.name, path, {library.ops.begin(), library.ops.end()}});
+    add_names(label, next, *known);
+    // Names come last: what has one has kernels.
+    add_kernels(host_device.kind, library.kernels);
+    all.publish(std::move(next));
+    return *known;
+}
+
+struct CloseLibrary {
+    void operator()(void* handle) const { ::dlclose(handle); }
+};
+using LibraryHandle = std::unique_ptr<void, CloseLibrary>;
+
+std::string whole_path(const std::string& path) {
+    std::unique_ptr<char, void (*)(void*)> found(::realpath(path.c_str(), nullptr), &std::free);
+    if (!found) fail(path, text("cannot be read: ", std::strerror(errno)));
+    return found.get();
+}
+
+FileIdentity identify(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) fail(path, text("cannot be read: ", std::strerror(errno)));
+    return {info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+const OperatorLibrary& ask(const std::string& path, void* handle, const char* symbol) {
+    auto entry = reinterpret_cast<const OperatorLibrary* (*)()>(::dlsym(handle, symbol));
+    if (!entry) fail(path, text("has no function ", symbol, ", which returns its operators"));
+    const OperatorLibrary* library = nullptr;
+    try {
+        library = entry();
+    } catch (const std::exception& e) {
+        fail(path, text(symbol, "() failed: ", e.what()));
+    }
+    if (!library) fail(path, text(symbol, "() gave nothing"));
+    return *library;
+}
+
+}  // namespace
+
+const AddedLibrary& add_operators(const OperatorLibrary& library) {
+    auto& all = registry();
+    std::lock_guard lock(all.changing);
+    bool is_readable = library.abi == backend_abi && library.name;
+    return add(all, is_readable ? library.name : "?", {}, library);
+}
+
+const AddedLibrary& load_operators(const std::string& given, const char* symbol) {
+    std::string path = whole_path(given);
+    auto& all = registry();
+    std::lock_guard lock(all.changing);
+    FileIdentity file = identify(path);
+    auto known = all.files.find(path);
+    if (known != all.files.end() && !(known->second == file))
+        fail(path, "the file has changed since this process loaded it; give the new one another name");
+    LibraryHandle handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+    if (!handle) fail(path, text("cannot be loaded: ", ::dlerror()));
+    if (known == all.files.end()) known = all.files.emplace(path, file).first;
+    try {
+        auto& added = add(all, path, path, ask(path, handle.get(), symbol));
+        (void)handle.release();  // its code stays
+        return added;
+    } catch (...) {
+        handle.reset();
+        // Libraries with templates often stay for ever.
+        LibraryHandle stays(::dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY));
+        if (!stays) all.files.erase(known);
+        throw;
+    }
+}
+
+bool remove_operators(std::string_view name) {
+    auto& all = registry();
+    std::lock_guard lock(all.changing);
+    Snapshot next = all.read();
+    auto library = std::ranges::find(next.libraries, name, &AddedLibrary::name);
+    if (library == next.libraries.end()) return false;
+    for (auto* op : (*library)->ops) next.by_name.erase(op->name);
+    next.libraries.erase(library);
+    all.publish(std::move(next));
+    return true;
+}
+
+std::vector<const AddedLibrary*> added_libraries() { return registry().read().libraries; }
+
+const AddedLibrary* library_of(const OpInfo& op) {
+    auto& homes = registry().read().homes;
+    auto home = homes.find(&op);
+    return home == homes.end() ? nullptr : home->second;
+}
+
+const OpInfo* find_added_op(std::string_view name) {
+    auto& names = registry().read().by_name;
+    auto it = names.find(name);
+    return it == names.end() ? nullptr : it->second;
+}
+
+}  // namespace mge

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Everything that a library of own operators needs: how an operator is defined and how its library tells of
+// it, the operators that its gradient is written in, and what kernels for the CPU share.
+
+#include "libmge/base/error.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/op/define.h"
+#include "libmge/op/operator_library.h"
+#include "libmge/ops/all.h"
+#include "libmge/tensor/dtype_dispatch.h"

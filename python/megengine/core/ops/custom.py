@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of libraries of your own: each is a function of this module while it is loaded.
+
+``docs/own-operators.md`` tells how such a library is written.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ... import _mge
+
+__all__ = ["OperatorLibrary", "libraries", "load", "unload"]
+
+
+class OperatorLibrary:
+    """A library that was loaded; its operators are attributes.
+
+    Args:
+        name: what models that use its operators call it.
+        path: of its file.
+        operators: names of its operators.
+    """
+
+    def __init__(self, name: str, path: str, operators: list[str]):
+        self.name = name
+        self.path = path
+        self.operators = operators
+        for operator in operators:
+            setattr(self, operator, getattr(_mge.ops, operator))
+
+    def __repr__(self) -> str:
+        return f"OperatorLibrary({self.name!r}, {self.path!r}, {self.operators})"
+
+
+def load(path: str | os.PathLike, symbol: str = _mge.operators_symbol) -> OperatorLibrary:
+    """Add the operators of a library; once more does nothing.
+
+    Args:
+        path: of the shared object.
+        symbol: its C function that names the operators.
+
+    Returns:
+        the library, with its operators as attributes; they are also functions of this module.
+
+    Raises:
+        RuntimeError: the file cannot be loaded, was built for another version, or an operator in it
+            is wrong or has a name that is taken. Nothing has been added then.
+
+    Examples:
+
+        >>> from megengine.core.ops import custom
+        >>> custom.load("/no/such/file.so")
+        Traceback (most recent call last):
+        ...
+        RuntimeError: operator library '/no/such/file.so': cannot be read: No such file or directory
+    """
+    return OperatorLibrary(*_mge.load_operators(os.fspath(path), symbol))
+
+
+def unload(library: str | os.PathLike | OperatorLibrary) -> None:
+    """Take the operators of a library out again, so that their names are free.
+
+    Models, traces and tensors that were made with them work on; the code stays in memory.
+
+    Args:
+        library: what ``load`` gave, its name, or the path of its file.
+
+    Raises:
+        KeyError: it is not loaded.
+    """
+    if isinstance(library, OperatorLibrary):
+        return _mge.remove_operators(library.name)
+    given = os.fspath(library)
+    for loaded in libraries():
+        if loaded.path and os.path.realpath(given) == loaded.path:
+            return _mge.remove_operators(loaded.name)
+    return _mge.remove_operators(given)
+
+
+def libraries() -> list[OperatorLibrary]:
+    """The libraries that are loaded, in the order in which they came."""
+    return [OperatorLibrary(*known) for known in _mge.added_libraries()]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    for _, _, operators in _mge.added_libraries():
+        if name in operators:
+            return getattr(_mge.ops, name)
+    raise AttributeError(f"no library of operators that is loaded has {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__ + [name for _, _, operators in _mge.added_libraries() for name in operators]
