@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything a C++ program needs: tensors, operators, graphs, programs.
+// Everything a C++ program needs: tensors, operators, gradients, graphs, programs, models, and what tells how
+// they run. Libraries with operators of their own include own_operators.h.
 
 #include "libmge/base/error.h"
+#include "libmge/base/log.h"
+#include "libmge/base/threads.h"
 #include "libmge/base/version.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/default_device.h"
+#include "libmge/eager/tape.h"
+#include "libmge/eager/trace.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/graph.h"
-#include "libmge/model/model.h"
+#include "libmge/inspect/first_difference.h"
+#include "libmge/inspect/guards.h"
+#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/io_dump_run.h"
+#include "libmge/inspect/memory.h"
+#include "libmge/inspect/profiler.h"
+#include "libmge/kernel/fastrun_cache.h"
+#include "libmge/model/open.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/operator_library.h"
 #include "libmge/ops/all.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"

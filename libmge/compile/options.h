@@ -114,7 +114,7 @@ struct CompileOptions {
 // this build cannot do.
 MGE_API void check(const CompileOptions& options);
 // UserError when no run may be left out.
-void require_fake_runs(const CompileOptions& options);
+MGE_API void require_fake_runs(const CompileOptions& options);
 
 struct PassOptions;
 // What of them concerns the passes.

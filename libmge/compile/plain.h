@@ -8,7 +8,7 @@ namespace mge {
 // as it is, memory and all.
 MGE_API Tensor to_plain(const Tensor& tensor);
 // The same values in that layout; the tensor itself when it is in it already.
-Tensor in_layout(const Tensor& tensor, const Layout& layout);
+MGE_API Tensor in_layout(const Tensor& tensor, const Layout& layout);
 // The same where the host can read it.
 MGE_API Tensor plain_on_host(const Tensor& tensor);
 // A plain tensor on the tensor's device, in memory of its own.

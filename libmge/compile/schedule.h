@@ -34,6 +34,6 @@ struct Schedule {
 };
 
 // `overwrites`: results may take over the memory of inputs that nobody else reads.
-Schedule schedule(const Graph& graph, bool overwrites = true);
+MGE_API Schedule schedule(const Graph& graph, bool overwrites = true);
 
 }  // namespace mge

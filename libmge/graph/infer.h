@@ -23,13 +23,13 @@ struct Inferred {
 
 // `values` (one per input) are null where the value is not known. `recorded` are the outputs as seen earlier:
 // they give number and dtypes of outputs whose shapes are unknown; without them, dtypes are found by trying.
-Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
-                           std::span<const TensorSpec> inputs, std::span<const Tensor> values,
-                           const TensorSpecs* recorded = nullptr);
+MGE_API Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
+                                   std::span<const TensorSpec> inputs, std::span<const Tensor> values,
+                                   const TensorSpecs* recorded = nullptr);
 
 // The values of a graph that are known before a run: constants, and small results of operators on them or on
 // known shapes. Nodes are added in their order.
-class KnownValues {
+class MGE_API KnownValues {
 public:
     // Null when not known.
     Tensor find(const Graph& graph, ValueId id) const;
@@ -41,6 +41,6 @@ private:
     Tensors computed_;
 };
 
-TensorSpecs input_specs(const Graph& graph, const Node& node);
+MGE_API TensorSpecs input_specs(const Graph& graph, const Node& node);
 
 }  // namespace mge

@@ -95,7 +95,7 @@ struct IoDump {
     bool is_text = false;
     std::vector<DumpRecord> records;  // in the order of the text; binary: by file name
     // The last record of that name; null when there is none.
-    const DumpRecord* find(const std::string& name) const;
+    MGE_API const DumpRecord* find(const std::string& name) const;
 };
 
 // What `path` is, judged by its content.

@@ -24,8 +24,8 @@ struct TestCase {
 
 struct Model {
     Graph graph;
-    std::vector<TestCase> test_cases;
-    std::map<std::string, std::string> metadata;
+    std::vector<TestCase> test_cases{};
+    std::map<std::string, std::string> metadata{};
     std::string format = "mge";  // of the file it was read from: "mge", "MegEngine V1", …
 };
 

@@ -10,7 +10,7 @@
 
 namespace mge {
 
-class Rewrite {
+class MGE_API Rewrite {
 public:
     explicit Rewrite(const Graph& source);
 
@@ -43,22 +43,22 @@ private:
 };
 
 // `to` does the work of `from` as well.
-void take_work(const Node& from, Node& to);
+MGE_API void take_work(const Node& from, Node& to);
 
 // A parameter by its name; nullopt when the operator has none of that name.
-std::optional<ParamValue> find_param(const Node& node, std::string_view name);
+MGE_API std::optional<ParamValue> find_param(const Node& node, std::string_view name);
 // A copy of the parameters with one changed; UserError when the operator has no such parameter or value.
-std::shared_ptr<const void> with_param(const OpInfo& op, const void* params, std::string_view name,
-                                       const ParamValue& value);
+MGE_API std::shared_ptr<const void> with_param(const OpInfo& op, const void* params, std::string_view name,
+                                               const ParamValue& value);
 
 // The input of that name; no_value when it is absent or the operator has none.
-ValueId named_input(const Node& node, std::string_view name);
+MGE_API ValueId named_input(const Node& node, std::string_view name);
 // Position of the input of that name; nullopt when the operator has none.
-std::optional<size_t> input_position(const OpInfo& op, std::string_view name);
+MGE_API std::optional<size_t> input_position(const OpInfo& op, std::string_view name);
 
 // The constant behind a value, null when it is none.
-Tensor constant_of(const Graph& graph, ValueId value);
+MGE_API Tensor constant_of(const Graph& graph, ValueId value);
 
-bool same_params(const Node& a, const Node& b);
+MGE_API bool same_params(const Node& a, const Node& b);
 
 }  // namespace mge

@@ -54,3 +54,25 @@ def run():
         return done.stdout
 
     return run_command
+
+
+@pytest.fixture(scope="session")
+def prefix(build_dir, run, tmp_path_factory):
+    """An installed tree, moved after that."""
+    folder = tmp_path_factory.mktemp("install")
+    run("cmake", "--install", build_dir, "--prefix", folder / "first")
+    return (folder / "first").rename(folder / "moved")
+
+
+@pytest.fixture(scope="session")
+def build_project(prefix, run, tmp_path_factory):
+    """Builds a project of a user against the installed tree; gives the folder with what it made."""
+
+    def build(source):
+        folder = tmp_path_factory.mktemp("build")
+        flags = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release"]
+        run("cmake", "-S", source, "-B", folder, "-G", "Ninja", *flags)
+        run("cmake", "--build", folder)
+        return folder
+
+    return build

@@ -11,13 +11,6 @@ CONSUMER = Path(__file__).parent / "consumer/CMakeLists.txt"
 EXPECTED = "0.0900306 0.244728 0.665241 by mge "
 
 
-@pytest.fixture(scope="module")
-def prefix(build_dir, run, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("install")
-    run("cmake", "--install", build_dir, "--prefix", folder / "first")
-    return (folder / "first").rename(folder / "moved")
-
-
 @pytest.fixture
 def program(tmp_path, readme_example):
     file = tmp_path / "main.cpp"
@@ -39,6 +32,16 @@ def test_pkg_config(prefix, program, run):
     binary = program.with_suffix("")
     run("c++", "-std=c++20", program, *flags, "-o", binary)
     assert EXPECTED in run(binary, env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")})
+
+
+def test_promised_services_link_and_work(prefix, run, tmp_path):
+    source, build = tmp_path / "source", tmp_path / "build"
+    source.mkdir()
+    shutil.copy(CONSUMER, source)
+    shutil.copy(CONSUMER.with_name("services.cpp"), source / "main.cpp")
+    run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build)
+    assert "all services work" in run(build / "consumer", tmp_path)
 
 
 def test_only_public_headers_are_installed(prefix):

@@ -37,8 +37,8 @@ struct Scan {
     MGE_API static const OpInfo info;
 };
 // The number of steps, and what the body sees of the operands.
-int64_t scan_length(const Scan::Params& params, std::span<const TensorSpec> operands);
-TensorSpecs scan_arguments(const Scan::Params& params, std::span<const TensorSpec> operands);
+MGE_API int64_t scan_length(const Scan::Params& params, std::span<const TensorSpec> operands);
+MGE_API TensorSpecs scan_arguments(const Scan::Params& params, std::span<const TensorSpec> operands);
 KernelList kernels(Cpu, Scan);
 inline constexpr OpFunction<Scan, false> scan{};
 

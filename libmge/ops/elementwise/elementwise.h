@@ -13,13 +13,13 @@ namespace mge::ops {
 enum class Accepts : uint8_t { floats, integers, numbers, bools, all };
 
 // Output: the broadcast shape; the inputs' dtype, or bool. UserError for a dtype that is not accepted.
-TensorSpecs infer_elementwise(std::string_view name, std::span<const TensorSpec> inputs, Accepts accepts,
-                              bool gives_bool);
+MGE_API TensorSpecs infer_elementwise(std::string_view name, std::span<const TensorSpec> inputs,
+                                      Accepts accepts, bool gives_bool);
 
 // `value` as a rank-0 tensor of x's dtype and device, to calculate with.
-Tensor constant_like(const Tensor& x, double value);
+MGE_API Tensor constant_like(const Tensor& x, double value);
 // The gradient of a broadcast input: `grad` summed down to the shape of `input`.
-Tensor unbroadcast(const Tensor& grad, const Tensor& input);
+MGE_API Tensor unbroadcast(const Tensor& grad, const Tensor& input);
 
 // y = f(x). O has `derivative(x, y, dy)`, or says stops_gradient.
 template <class O, Accepts accepts, Promotion promotion = Promotion::none, bool gives_bool = false>

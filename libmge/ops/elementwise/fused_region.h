@@ -35,7 +35,7 @@ KernelList kernels(Cpu, FusedRegion);
 inline constexpr OpFunction<FusedRegion> fused_region{};
 
 // The reduction that a region ends with; null when it has none. UserError when there is none of that name.
-const OpInfo* reduction_of(const FusedRegion::Params& params);
+MGE_API const OpInfo* reduction_of(const FusedRegion::Params& params);
 inline ReduceParams reduce_params(const FusedRegion::Params& params) {
     return {params.axes, params.keepdims};
 }

@@ -78,7 +78,7 @@ struct TakeShape {
     Shape result;
     int indices_at = 0;  // axis of the result where their shape starts
 };
-TakeShape take_shape(std::string_view who, const Take::Params& params, const Shape& x,
-                     std::span<const TensorSpec> indices);
+MGE_API TakeShape take_shape(std::string_view who, const Take::Params& params, const Shape& x,
+                             std::span<const TensorSpec> indices);
 
 }  // namespace mge::ops

@@ -12,7 +12,7 @@ struct ArgParams {
     bool keepdims = false;
     bool operator==(const ArgParams&) const = default;
 };
-TensorSpecs infer_arg(std::string_view name, const ArgParams& params, const TensorSpec& x);
+MGE_API TensorSpecs infer_arg(std::string_view name, const ArgParams& params, const TensorSpec& x);
 
 template <class O>
 struct ArgExtreme {

@@ -15,15 +15,16 @@ struct ReduceParams {
 
 // Which axes of a tensor of this rank are reduced; an empty list means all. UserError for an axis that is out
 // of range or there twice.
-std::array<bool, max_rank> reduced_axes(std::string_view name, const IntList& axes, int rank);
-Shape reduced_shape(const Shape& x, const std::array<bool, max_rank>& reduced, bool keepdims);
+MGE_API std::array<bool, max_rank> reduced_axes(std::string_view name, const IntList& axes, int rank);
+MGE_API Shape reduced_shape(const Shape& x, const std::array<bool, max_rank>& reduced, bool keepdims);
 // A result of reducing x, with the axes of extent 1 that keepdims would have left.
-Tensor with_kept_axes(std::string_view name, const Tensor& result, const Tensor& x, const IntList& axes,
-                      bool keepdims);
+MGE_API Tensor with_kept_axes(std::string_view name, const Tensor& result, const Tensor& x,
+                              const IntList& axes, bool keepdims);
 // How many elements of x go into each result (f32); in a graph a value that follows the shape of x.
-Tensor reduced_count(const Tensor& x, const IntList& axes);
+MGE_API Tensor reduced_count(const Tensor& x, const IntList& axes);
 // UserError when there is nothing to take an extreme of.
-void require_elements(std::string_view name, const Shape& x, const std::array<bool, max_rank>& reduced);
+MGE_API void require_elements(std::string_view name, const Shape& x,
+                              const std::array<bool, max_rank>& reduced);
 
 // O has `result_dtype(dtype of x)` and `gradient`.
 template <class O>

@@ -25,6 +25,6 @@ KernelList kernels(Cpu, Transpose);
 inline constexpr OpFunction<Transpose> transpose{};
 
 // The permutation with entries 0 … rank-1; UserError when the pattern is none.
-std::vector<int> transpose_axes(const Transpose::Params& params, int rank);
+MGE_API std::vector<int> transpose_axes(const Transpose::Params& params, int rank);
 
 }  // namespace mge::ops

@@ -20,16 +20,17 @@ struct PoolGeometry {
 };
 
 // UserError of `who` when x is no batch of images, or the window does not fit.
-PoolGeometry pool_geometry(std::string_view who, const Shape& x, Pair kernel, Pair stride, Pair padding);
+MGE_API PoolGeometry pool_geometry(std::string_view who, const Shape& x, Pair kernel, Pair stride,
+                                   Pair padding);
 
 // The window that adaptive pooling lays over x to get `out` results: they step by ⌊in / out⌋, and the window
 // is as large as the last one can be.
-PoolGeometry adaptive_pool_geometry(std::string_view who, const Shape& x, Pair out);
+MGE_API PoolGeometry adaptive_pool_geometry(std::string_view who, const Shape& x, Pair out);
 
 // UserError unless the input of this name has the shape that is expected.
-void check_pool_input(std::string_view who, std::string_view input, const TensorSpec& spec,
-                      const TensorSpec& expected);
+MGE_API void check_pool_input(std::string_view who, std::string_view input, const TensorSpec& spec,
+                              const TensorSpec& expected);
 // UserError unless x is floating.
-void check_pool_dtype(std::string_view who, const TensorSpec& x);
+MGE_API void check_pool_dtype(std::string_view who, const TensorSpec& x);
 
 }  // namespace mge::ops
