@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything a C++ program needs: tensors, operators, gradients, graphs, programs, models, and what tells how
-// they run. Libraries with operators of their own include own_operators.h.
+// Everything a C++ program needs: tensors, operators, gradients, training, graphs, programs, models, and what
+// tells how they run. Libraries with operators of their own include own_operators.h.
 
 #include "libmge/base/error.h"
 #include "libmge/base/log.h"
@@ -26,3 +26,6 @@
 #include "libmge/ops/all.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
+#include "libmge/train/checkpoint.h"
+#include "libmge/train/optimizer.h"
+#include "libmge/train/parameters.h"
