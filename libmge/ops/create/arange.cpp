@@ -15,6 +15,8 @@ constinit const OpInfo Linspace::info = define<Linspace>();
 namespace {
 
 void check_number(const char* op, const char* which, const TensorSpec& spec) {
+    if (spec.dtype == DType::boolean)
+        throw_user(op, text(which, " is one number, got ", spec), ErrorClass::type);
     if (spec.shape.is_known() && spec.shape.numel() != 1)
         throw_user(op, text(which, " is one number, got ", spec), ErrorClass::value);
 }

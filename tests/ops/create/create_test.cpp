@@ -79,6 +79,14 @@ TEST(Arange, TakesAnEndFromAGraph) {
     EXPECT_THAT(values_of(executable.run(Tensors{number(DType::f32, 5)})[0]), ElementsAre(1, 2, 3, 4));
 }
 
+TEST(Linspace, RefusesBools) {
+    Tensor yes = tensor_of<bool>({1}, {true}), none;
+    expect_user_error(ErrorClass::type, "[linspace] first is one number, got bool(1,)",
+                      [&] { ops::linspace(yes, none, none, ops::Linspace::Params{}); });
+    expect_user_error(ErrorClass::type, "[linspace] count is one number, got bool(1,)",
+                      [&] { ops::linspace(none, none, yes, ops::Linspace::Params{}); });
+}
+
 TEST(Linspace, TakesItsEndsFromTensors) {
     using P = ops::Linspace::Params;
     Tensor none;
