@@ -2,16 +2,17 @@
 #pragma once
 // What a Context is inside: for the files of this folder only.
 
-#include <condition_variable>
 #include <exception>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "libmge/compile/compiled_program.h"
+#include "libmge/compile/dispatch.h"
 #include "libmge/compile/dynamic_step.h"
 #include "libmge/compile/replacement_check.h"
+#include "libmge/compile/run_turn.h"
+#include "libmge/compile/step_origins.h"
+#include "libmge/compile/worker.h"
 
 namespace mge {
 
@@ -26,7 +27,6 @@ class CompiledContext final : public Context {
 public:
     // Without `own_outputs` the outputs have to be bound before each run.
     CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs = true);
-    ~CompiledContext() override;
 
     const Program& program() const override { return *program_; }
     void* input(size_t i) override;
@@ -35,6 +35,7 @@ public:
     void fake_next_exec() override;
     void start() override;
     void wait() override;
+    void record_async_error(std::exception_ptr error) override;
     Tensor output(size_t i) override;
     Tensor copy_output(size_t i) override;
     void observe(StepObserver* observer) override;
@@ -44,6 +45,8 @@ public:
     // The memory that the program's output memory `i` is in the next runs.
     void point_output(size_t i, void* data) { point(outputs_.at(i), data); }
     void skip_next_run(bool skips);  // whatever the options say
+    // Until the queues have been asked for the whole run.
+    void wait_until_asked();
     // The inputs where they lie now.
     Tensors bound_inputs();
     // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next
@@ -66,11 +69,15 @@ private:
     void give_blocks(size_t step);
     static void forget(Port& port);
     void forget_blocks();
+    void run_in_turn();
+    void run_for_start();
     void run_specially();
+    void ask(size_t step);
+    void finish_dispatch(std::exception_ptr failure);
+    void keep(std::exception_ptr failure);
     void update_special();
     void* address(const Location& location, void** follower);
     void point(Port& port, void* data);
-    void work();
     Tensor tensor_at(ValueId id);
 
     std::shared_ptr<const CompiledProgram> program_;
@@ -95,11 +102,13 @@ private:
     bool is_special_ = false;
     bool skips_next_ = false, was_checked_ = false;
 
-    std::thread worker_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool is_started_ = false, is_closing_ = false;
-    std::exception_ptr failure_;
+    bool is_late_ = false;       // queues do the work after they were asked for it
+    bool output_waits_ = false;  // whoever asks for an output gets it when it is there
+    std::shared_ptr<StepOrigins> origins_;
+    RunTurn turn_;
+    // Last: their threads end before what they work on.
+    Worker worker_{[this] { run_for_start(); }};
+    std::unique_ptr<Dispatch> dispatch_;  // null when the caller asks for everything
 };
 
 }  // namespace mge

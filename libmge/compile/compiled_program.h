@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "libmge/compile/async_level.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/program.h"
 #include "libmge/compile/schedule.h"
@@ -44,6 +45,7 @@ public:
 
     const std::vector<PortInfo>& inputs() const override { return inputs_; }
     const std::vector<PortInfo>& outputs() const override { return outputs_; }
+    uint64_t id() const override { return id_; }
     const std::vector<DeviceId>& places() const override { return places_; }
     const std::vector<StepReport>& steps() const override { return reports_; }
     const std::vector<ValueReport>& values() const override { return values_; }
@@ -58,6 +60,8 @@ public:
     const Graph& graph() const { return graph_; }
     const CompileOptions& options() const { return options_; }
     const std::vector<CompiledStep>& compiled_steps() const { return steps_; }
+    // Empty when the caller asks for everything.
+    const std::vector<StepThreads>& threads() const { return threads_; }
     // Values of dynamic steps are found by value id; all others where locate() says.
     Location locate(ValueId id) const;
     // The memory of each input and of each output. Several graph outputs may lie in one output memory.
@@ -85,6 +89,8 @@ private:
     size_t index_of(DeviceId place) const;
     void upload_constants(ConstantBytes& given);
     void check_recording();
+    void assign_threads();
+    StepThreads threads_of(const Step& step, std::span<const int> thread_of_place) const;
     void check_layout();
     void ignore(std::string option, std::string given, std::string reason);
     void give_up_values(const std::vector<NodeId>& endpoints);
@@ -99,12 +105,14 @@ private:
     void make_step_reports();
     void make_value_reports();
 
+    uint64_t id_;
     Graph graph_;
     CompileOptions options_;
     std::vector<NodeId> repeated_;  // nodes that compute again
     Schedule schedule_;
     std::vector<Location> buffer_locations_, workspace_locations_;
     std::vector<CompiledStep> steps_;
+    std::vector<StepThreads> threads_;
     std::vector<bool> is_released_;  // by value: constants of which the steps read packed copies
     std::vector<MemoryBlock> blocks_;
     std::vector<DeviceId> places_;

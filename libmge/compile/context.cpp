@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
 
-#include "libmge/base/start_thread.h"
-#include "libmge/compile/both_observers.h"
+#include "libmge/base/rethrow.h"
 #include "libmge/compile/compiled_context.h"
-#include "libmge/compile/first_run_check.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
 
@@ -58,17 +55,15 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     if (options.force_dynamic_alloc) note_block_lives();
     skips_next_ = options.fake_next_exec;
     if (program_->check()) check_ = std::make_unique<CheckedRun>(*program_);
+    is_late_ = !program_->is_on_host();
+    origins_ = std::make_shared<StepOrigins>(program_, own_outputs);
+    if (!program_->threads().empty())
+        dispatch_ = std::make_unique<Dispatch>(
+            program_->threads(),
+            Dispatch::Work{[this](size_t step) { ask(step); },
+                           [this](std::exception_ptr failure) { finish_dispatch(std::move(failure)); }});
+    output_waits_ = own_outputs && (is_late_ || dispatch_);
     update_special();
-}
-
-CompiledContext::~CompiledContext() {
-    if (!worker_.joinable()) return;
-    {
-        std::lock_guard lock(mutex_);
-        is_closing_ = true;
-    }
-    changed_.notify_all();
-    worker_.join();
 }
 
 void CompiledContext::allocate(bool own_outputs) {
@@ -187,8 +182,8 @@ void CompiledContext::take_blocks(size_t step) {
     try {
         for (size_t i : lives_[step].blocks) take(blocks_[i], program_->blocks()[i].bytes);
         for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_memory()[i].bytes);
-    } catch (const MemoryError& e) {
-        throw MemoryError(text(operator_text(program_->steps()[step]), ": ", e.what()));
+    } catch (const MemoryError&) {
+        rethrow_in(step_text(*program_, step));
     }
 }
 
@@ -238,108 +233,6 @@ void CompiledContext::renew_outputs() {
     }
 }
 
-void CompiledContext::run() {
-    if (is_special_) [[unlikely]]
-        return run_specially();
-    for (auto& instruction : instructions_) instruction.run(*instruction.prepared, instruction.launch);
-}
-
-void CompiledContext::fake_next_exec() {
-    require_fake_runs(program_->options());
-    skip_next_run(true);
-}
-
-void CompiledContext::skip_next_run(bool skips) {
-    skips_next_ = skips;
-    update_special();
-}
-
-void CompiledContext::run_specially() {
-    if (skips_next_) {
-        skips_next_ = false;
-        update_special();
-        return;
-    }
-    auto& options = program_->options();
-    if (options.force_output_dynamic_alloc) renew_outputs();
-    if (options.force_dynamic_alloc) forget_blocks();
-    StepObserver* observer = observer_;
-    std::optional<FirstRunCheck> check;
-    std::optional<BothObservers> with_replacements, with_first_run;
-    if (check_) observer = &with_replacements.emplace(*check_, observer);
-    if (options.var_sanity_check_first_run && !was_checked_) {
-        was_checked_ = true;
-        update_special();
-        if (program_->is_first_run()) {
-            check.emplace(*program_);
-            observer = &with_first_run.emplace(*check, observer);
-        }
-    }
-    if (check_) check_->begin(*this);
-    for (size_t i = 0; i < instructions_.size(); ++i) {
-        if (!lives_.empty()) take_blocks(i);
-        if (observer) observer->before_step(i, *this);
-        instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
-        if (observer) observer->after_step(i, *this);
-        if (!lives_.empty()) give_blocks(i);
-    }
-    if (check_) check_->finish(*this);
-}
-
-void CompiledContext::update_special() {
-    auto& options = program_->options();
-    is_special_ = skips_next_ || observer_ || check_ || options.force_dynamic_alloc ||
-                  options.force_output_dynamic_alloc || (options.var_sanity_check_first_run && !was_checked_);
-}
-
-void CompiledContext::observe(StepObserver* observer) {
-    observer_ = observer;
-    update_special();
-}
-
-// What an earlier run left behind: outputs, and after an error all that was alive.
-void CompiledContext::forget_blocks() {
-    for (auto* ports : {&blocks_, &outputs_})
-        for (auto& port : *ports) forget(port);
-}
-
-void CompiledContext::start() {
-    std::lock_guard lock(mutex_);
-    if (is_started_)
-        throw_user("context", "start() was called twice; call wait() before starting the next run");
-    if (!worker_.joinable()) worker_ = start_thread([this] { work(); });
-    is_started_ = true;
-    changed_.notify_all();
-}
-
-void CompiledContext::wait() {
-    {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return !is_started_; });
-        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    }
-    for (Queue* queue : queues_) queue->wait();
-}
-
-void CompiledContext::work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-        changed_.wait(lock, [this] { return is_started_ || is_closing_; });
-        if (!is_started_) return;
-        lock.unlock();
-        std::exception_ptr failure;
-        try {
-            run();
-        } catch (...) {
-            failure = std::current_exception();
-        }
-        lock.lock();
-        failure_ = failure;
-        is_started_ = false;
-        changed_.notify_all();
-    }
-}
-
 Tensor CompiledContext::tensor_at(ValueId id) {
     auto& value = program_->graph().value(id);
     Location location = program_->locate(id);
@@ -381,6 +274,7 @@ Tensor CompiledContext::value(ValueId id) {
 Tensor CompiledContext::output(size_t i) {
     auto& ids = program_->graph().outputs();
     if (i >= ids.size()) throw_no_port("output", i, ids.size());
+    if (output_waits_) wait();
     return tensor_at(ids[i]);
 }
 
@@ -390,22 +284,6 @@ Tensor CompiledContext::copy_output(size_t i) {
     Tensor result = empty_tensor(now.spec(), now.device());
     copy_between(result.device(), result.address(), now.device(), now.address(), now.spec().bytes());
     return result;
-}
-
-std::vector<double> CompiledContext::time_steps() {
-    using Clock = std::chrono::steady_clock;
-    std::vector<double> times;
-    times.reserve(instructions_.size());
-    if (!lives_.empty()) forget_blocks();
-    for (size_t i = 0; i < instructions_.size(); ++i) {
-        auto start = Clock::now();
-        if (!lives_.empty()) take_blocks(i);
-        instructions_[i].run(*instructions_[i].prepared, instructions_[i].launch);
-        if (!lives_.empty()) give_blocks(i);
-        queues_[program_->compiled_steps()[i].place]->wait();
-        times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-    }
-    return times;
 }
 
 }  // namespace mge

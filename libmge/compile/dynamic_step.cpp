@@ -39,15 +39,6 @@ DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOpti
 }
 
 void DynamicStep::run() {
-    try {
-        compute();
-    } catch (const MemoryError& e) {
-        throw MemoryError(
-            text(node_.op->name, node_.name.empty() ? "" : " '" + node_.name + "'", ": ", e.what()));
-    }
-}
-
-void DynamicStep::compute() {
     Tensors inputs;
     for (ValueId id : node_.inputs) inputs.push_back(id == no_value ? Tensor{} : read_(id));
     auto params = node_.params;

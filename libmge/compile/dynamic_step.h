@@ -35,7 +35,6 @@ private:
         TensorSpecs inputs, outputs;
         Choice choice;
     };
-    void compute();
     Plan& find_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs);
     Plan make_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs) const;
     // What the graph says of the outputs could not be compared with anything before. ModelError when it is

@@ -154,7 +154,10 @@ Tensors Executable::run(std::span<const Tensor> inputs) {
     bool is_fake = state_->skips_next.exchange(false, std::memory_order_relaxed);
     for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].address());
     context.renew_outputs();
-    if (!is_fake) context.run();
+    if (!is_fake) {
+        context.run();
+        context.wait_until_asked();
+    }
     Tensors outputs;
     for (size_t i = 0; i < entry->program->outputs().size(); ++i) {
         auto& graph = entry->program->graph();

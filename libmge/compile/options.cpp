@@ -7,7 +7,7 @@
 namespace mge {
 namespace {
 
-constexpr int max_level = 3, max_record_level = 2, max_log_level = 2;
+constexpr int max_level = 3, max_record_level = 2, max_log_level = 2, max_async_level = 7;
 constexpr std::string_view own_choice = "auto";
 
 [[noreturn]] void contradiction(const char* option, const std::string& what) {
@@ -65,6 +65,9 @@ void check(const CompileOptions& o) {
     if (o.comp_node_seq_record_level < 0 || o.comp_node_seq_record_level > max_record_level)
         contradiction("comp_node_seq_record_level", text(o.comp_node_seq_record_level, " is not 0, 1 or 2"));
     if (o.comp_node_seq_record_level == max_record_level) check_recorded(o);
+    if (o.async_exec_level < 0 || o.async_exec_level > max_async_level)
+        contradiction("async_exec_level",
+                      text(o.async_exec_level, " is not between 0 and ", max_async_level));
     if (o.log_level < 0 || o.log_level > max_log_level)
         contradiction("log_level", text(o.log_level, " is not 0, 1 or 2"));
 }

@@ -94,6 +94,11 @@ struct CompileOptions {
     bool no_profiling_on_shape_change = false;
     // Constants that steps read only as packed copies keep their memory: for observers that look at weights.
     bool keeps_weights = false;
+    // Which threads ask the queues of a program for its work: see async_level.h. With threads of its own a
+    // run() returns before all is asked for.
+    int async_exec_level = 1;
+    // Context::wait() waits for the devices; false: until they have been asked for everything.
+    bool comp_seq_sync_device = true;
     // No plan: each value is allocated when it is computed and given back after its last reader.
     bool force_dynamic_alloc = false;
     // Outputs get new memory in each run as long as somebody holds what output() gave of the last one.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <set>
 
@@ -63,6 +64,11 @@ namespace {
 // seven nets.
 constexpr size_t bytes_of_step = 8 << 10;
 
+uint64_t next_id() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
+
 // Nothing shares memory: everything is alive all the time.
 void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     for (auto& block : blocks) {
@@ -121,7 +127,8 @@ const std::vector<ReplacedValue>& CompiledProgram::replaced() const {
     return check_ ? check_->replaced() : none;
 }
 
-CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : options_(options) {
+CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
+    : id_(next_id()), options_(options) {
     ConstantBytes given;
     for (auto& value : graph.values())
         if (value.is_constant()) given.emplace(value.constant.address(), value.spec.bytes());
@@ -165,6 +172,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options) : o
     count_constants(given);
     place_buffers(choices);
     make_steps(std::move(choices));
+    assign_threads();
     make_step_reports();
     make_value_reports();
     // None of them outlives the compilation: cache and observer belong to the caller.
@@ -196,6 +204,31 @@ std::vector<StorageRef> CompiledProgram::take_arenas() const {
 
 bool CompiledProgram::is_on_host() const {
     return std::ranges::all_of(places_, [](DeviceId place) { return place.is_host(); });
+}
+
+// Nothing but the operands of a step ties places together, each of which has an arena of its own.
+StepThreads CompiledProgram::threads_of(const Step& step, std::span<const int> thread_of_place) const {
+    StepThreads threads{thread_of_place[index_of(step.device)], {}};
+    auto& node = graph_.node(step.node);
+    for (auto* ids : {&node.inputs, &node.outputs})
+        for (ValueId id : *ids) {
+            if (id == no_value || graph_.value(id).is_constant()) continue;
+            size_t place = index_of(graph_.value(id).device);
+            int thread = place < places_.size() ? thread_of_place[place] : threads.owner;
+            if (thread != threads.owner && std::ranges::find(threads.guests, thread) == threads.guests.end())
+                threads.guests.push_back(thread);
+        }
+    return threads;
+}
+
+void CompiledProgram::assign_threads() {
+    auto thread_of_place = threads_of_places(places_, options_.async_exec_level);
+    if (options_.async_exec_level > 1 && thread_of_place[0] == 0)
+        ignore("async_exec_level", text(options_.async_exec_level), "the program runs at one place");
+    if (!options_.comp_seq_sync_device && is_on_host())
+        ignore("comp_seq_sync_device", "false", "the work of a CPU is done when it has been asked for");
+    if (thread_of_place[0] == 0) return;
+    for (auto& step : schedule_.steps) threads_.push_back(threads_of(step, thread_of_place));
 }
 
 // In the order in which its steps come to them; one at least.
@@ -396,6 +429,7 @@ void CompiledProgram::make_step_reports() {
         for (NodeId origin : node.origins)
             report.sources.push_back(graph_.source_nodes()->at(size_t(origin)));
         report.device = places_[step.place];
+        if (!threads_.empty()) report.thread = threads_[reports_.size()].owner;
         report.inputs = node.inputs;
         report.outputs = node.outputs;
         report.is_repeated = std::ranges::binary_search(repeated_, step.node);

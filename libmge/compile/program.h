@@ -3,6 +3,8 @@
 // Graph → Program: a flat list of steps with chosen, prepared algorithms and buffers at fixed places of one
 // arena. A Program never changes; each Context on it has an arena of its own, so several can run at once.
 
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +25,7 @@ struct StepReport {
     double milliseconds = 0;   // as measured by fast-run; 0 when it was not
     bool is_doubtful = false;  // measured beside other work, so that the time is not trusted
     DeviceId device;           // where it runs
+    int thread = 0;            // that asks for it: 0 the caller, others of the context (async_exec_level)
     size_t workspace = 0, workspace_offset = 0;  // bytes, and where they lie in the arena
     // The operators of the source graph whose work the step does: several for a fusion, none for what the
     // passes added (a reorder).
@@ -95,6 +98,8 @@ public:
     // to be known.
     static std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options);
     virtual ~Program() = default;
+    // Rises with each graph that the process compiles: "graph 3" in messages.
+    virtual uint64_t id() const = 0;
     virtual const std::vector<PortInfo>& inputs() const = 0;
     virtual const std::vector<PortInfo>& outputs() const = 0;  // shapes may be unknown until run
     // The devices it runs on, each with its queue.
@@ -137,14 +142,20 @@ public:
     // Lets an input be read from the caller's memory on the input's device instead (plain layout, alive until
     // the run is over); null: back to input().
     virtual void bind_input(size_t i, const void* data) = 0;
-    // Asks the queues of the program's devices for the work: on a CPU it is done when the call returns.
+    // Asks the queues of the program's devices for the work, after the run before: on a CPU it is done when
+    // the call returns, unless async_exec_level says that a thread of the context asks.
     virtual void run() = 0;
     // The next run computes nothing and leaves its outputs as they are.
     virtual void fake_next_exec() = 0;
     virtual void start() = 0;  // run() on this context's own worker
-    // Until all of it is done. Throws what went wrong in the worker or on a queue.
+    // Until all of it is done. Throws the first thing that went wrong in a thread or on a queue; run() and
+    // start() throw what an earlier run has left. The text names graph and operator. What the outputs hold
+    // is lost, the next run works.
     virtual void wait() = 0;
-    // The result of the last run; shares the context's memory until the next run. `copy_output` does not.
+    // An error from elsewhere that makes the run useless: wait() throws it. From any thread.
+    virtual void record_async_error(std::exception_ptr error) = 0;
+    // The result of the last run, after wait(); shares the context's memory until the next run. `copy_output`
+    // does not.
     virtual Tensor output(size_t i) = 0;
     virtual Tensor copy_output(size_t i) = 0;
     // From the next run on; null ends it. The observer has to outlive its runs; without one a step costs

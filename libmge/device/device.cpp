@@ -105,6 +105,12 @@ Device& device(DeviceId id) {
     return kinds().at(id.kind).open(id.index);
 }
 
+StorageRef Device::allocate_host(size_t bytes) { return queue_of(host_device).allocate(bytes); }
+
+double Event::milliseconds_since(const Event&) const {
+    throw InternalError("an event that does not know its time was asked for it");
+}
+
 Queue& queue_of(DeviceId id) { return device(id).queue(id.stream); }
 
 uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index)) {

@@ -23,6 +23,7 @@ struct MemoryStats {
     size_t peak = 0;           // largest `allocated` since the last reset
     size_t limit = 0;          // 0: none
     size_t peak_reserved = 0;  // largest `reserved` since the last reset
+    size_t page_locked = 0;    // of the host's memory: see Device::allocate_host
 };
 
 class MGE_API Device {
@@ -39,6 +40,10 @@ public:
     virtual void release_cached() = 0;  // give cached blocks back to the system
     // Waits for all of its queues.
     virtual void synchronize() = 0;
+    // Memory of the host that copies to and from this device do best with: page-locked where the device can
+    // do that. For a CPU it is plain memory.
+    virtual StorageRef allocate_host(size_t bytes);
+    virtual bool locks_host_memory() const { return false; }
 };
 
 // "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0", "<name of a registered backend>0": UserError for

@@ -19,6 +19,9 @@ public:
     virtual ~Event() = default;
     // The calling thread waits. Throws what went wrong in that work.
     virtual void wait() const = 0;
+    // For two of record_time(), the earlier one given: the time between them by the device's own clock. Waits
+    // for both.
+    virtual double milliseconds_since(const Event& earlier) const;
 };
 
 class MGE_API Queue {
@@ -37,10 +40,13 @@ public:
     virtual void fill(void* target, int byte, size_t bytes) = 0;
     // Null when nothing can be under way.
     virtual std::shared_ptr<const Event> record() = 0;
+    // One that knows when the queue came to it. Null where the host's clock tells, because the work is done
+    // when the call that asks for it returns.
+    virtual std::shared_ptr<const Event> record_time() { return nullptr; }
     // What is asked of this queue from now on waits for the event, of whatever device.
     virtual void wait_for(const Event& event) = 0;
-    // The calling thread waits for all of it. Throws the first error of the work since the last wait; the
-    // queue can be used again afterwards.
+    // The calling thread waits for all of it. Throws the first error of the work since the last wait, but not
+    // those that a WorkOrigin has kept; the queue can be used again afterwards.
     virtual void wait() = 0;
 };
 

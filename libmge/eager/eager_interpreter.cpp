@@ -7,6 +7,8 @@
 
 #include "libmge/base/threads.h"
 #include "libmge/device/default_device.h"
+#include "libmge/device/work_origin.h"
+#include "libmge/eager/async_level.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
@@ -27,7 +29,18 @@ struct Plan {
     bool moves = false;       // the operator says where its outputs lie
     Choice choice;
     Queue *queue = nullptr, *output_queue = nullptr;
-    std::vector<size_t> output_bytes;  // 0 where only a run can tell
+    std::vector<size_t> output_bytes;          // 0 where only a run can tell
+    std::shared_ptr<const WorkOrigin> origin;  // null when the work is done at the call
+};
+
+// Of an operator that is done after its call.
+class OperatorOrigin final : public WorkOrigin {
+public:
+    explicit OperatorOrigin(const OpInfo& op) : op_(op) {}
+    std::string text() const override { return std::string(op_.name); }
+
+private:
+    const OpInfo& op_;
 };
 
 using Plans = std::array<std::unique_ptr<Plan>, plan_slots>;
@@ -96,6 +109,8 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
     plan->outputs = op.infer(plan->params.get(), plan->inputs);
     plan->queue = &queue_of(id);
     plan->output_queue = &queue_of(plan->output_device);
+    if (!id.is_host() || !plan->output_device.is_host())
+        plan->origin = std::make_shared<const OperatorOrigin>(op);
     for (auto& spec : plan->outputs) {
         if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
         plan->output_bytes.push_back(spec.shape.is_known() ? spec.bytes() : 0);
@@ -152,13 +167,29 @@ inline DeviceId place_of_call(const OpInfo& op, std::span<const Tensor> inputs) 
     MGE_CHECK(op.traits.reads_only_specs, "input ", input, " of ", op.name, " has no memory");
 }
 
+void launch_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                 OutputAllocator* allocator) {
+    launch(*plan.choice.algorithm, plan.choice.prepared, {*plan.queue, plan.threads, allocator}, inputs,
+           outputs);
+}
+
+[[gnu::noinline]] void run_later(const Plan& plan, std::span<const Tensor> inputs,
+                                 std::span<const Tensor> outputs, OutputAllocator* allocator) {
+    WorkOriginScope scope(plan.origin);
+    launch_plan(plan, inputs, outputs, allocator);
+    if (async_level() > 0) return;
+    plan.queue->wait();
+    plan.output_queue->wait();
+}
+
 void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
               OutputAllocator* allocator) {
     for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && !inputs[i].impl()->storage) [[unlikely]]
             refuse_to_read(*plan.op, i);
-    launch(*plan.choice.algorithm, plan.choice.prepared, {*plan.queue, plan.threads, allocator}, inputs,
-           outputs);
+    if (plan.origin) [[unlikely]]
+        return run_later(plan, inputs, outputs, allocator);
+    launch_plan(plan, inputs, outputs, allocator);
 }
 
 class EagerInterpreter final : public Interpreter {

@@ -119,6 +119,10 @@ private:
         Moment end = witness_.now();
         double before = last_slowness_;
         last_slowness_ = slowness();
+        if (auto own = entrants_.own_milliseconds ? entrants_.own_milliseconds() : std::nullopt) {
+            witness_.spend(end.wall_ms - begin, false);
+            return {.milliseconds = *own};
+        }
         double wall = end.wall_ms - start.wall_ms;
         double computed = witness_.threads() == 1 ? end.own_cpu_ms - start.own_cpu_ms
                                                   : end.process_cpu_ms - start.process_cpu_ms;

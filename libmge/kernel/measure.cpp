@@ -6,6 +6,7 @@
 #include <ctime>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "libmge/base/log.h"
@@ -53,11 +54,16 @@ public:
         queue_.fill(workspace_->data, 0, bytes);
     }
     void run(const Algorithm& algorithm, const Prepared& prepared) {
+        auto begin = queue_.record_time();
         launch(algorithm, prepared,
                {queue_, problem_.threads, nullptr, workspace_ ? workspace_->data : nullptr}, inputs_,
                outputs_);
+        auto end = begin ? queue_.record_time() : nullptr;
         queue_.wait();
+        own_milliseconds_ = end ? std::optional(end->milliseconds_since(*begin)) : std::nullopt;
     }
+    // Of the last run, by the device's clock if it has one.
+    std::optional<double> own_milliseconds() const { return own_milliseconds_; }
 
 private:
     Tensor borrowed(const TensorSpec& spec, const void* data) const {
@@ -84,6 +90,7 @@ private:
     Tensors inputs_, outputs_;
     StorageRef workspace_, evictor_;
     size_t workspace_bytes_ = 0;
+    std::optional<double> own_milliseconds_;
 };
 
 struct Contestant {
@@ -123,7 +130,8 @@ void time_all(std::vector<Contestant>& contestants, const Problem& problem,
         scratch.evict();
     };
     auto run = [&](size_t i) { scratch.run(*contestants[i].named->algorithm, contestants[i].prepared); };
-    auto results = contest({contestants.size(), ready, run}, witness);
+    auto own = [&] { return scratch.own_milliseconds(); };
+    auto results = contest({contestants.size(), ready, run, own}, witness);
     for (size_t i = 0; i < results.size(); ++i) contestants[i].result = results[i];
 }
 

@@ -97,7 +97,12 @@ __all__ = [
 
 
 def _full_sync() -> None:
-    """Wait until all devices have done their work: operators run when they are called."""
+    """Wait until the default device has done its work; a CPU has when the calls have returned.
+
+    Raises:
+        RuntimeError: something went wrong in that work; the text names the operator.
+    """
+    _mge.synchronize()
 
 
 watch(__name__)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the process, as attributes of this module.
 
-``async_level``: operators run when they are called, so every level behaves as 0; the value is
-kept. ``benchmark_kernel``: the algorithm of an operator is the fastest of those that can do it,
+``async_level``: when an error of an operator comes out. 0: at the call, because each operator is
+waited for; 1 and 2: where somebody waits (``.numpy()``, ``synchronize``), with the name of the
+operator that failed. Wrong shapes and dtypes are refused by the call at every level. Of a CPU the
+work is done when the call returns, so there the levels are alike; they differ on devices that work
+later than they are asked to. ``benchmark_kernel``: the algorithm of an operator is the fastest of those that can do it,
 measured when the operator first meets such shapes, for operators that run at once and in traces.
 ``deterministic_kernel``: only algorithms that give the same bits each time. Both act from the next
 call on. ``disable_memory_forwarding``, ``benchmark_with_subprocess``, ``_compute_mode``,
@@ -38,6 +41,7 @@ def _set(name: str, value) -> None:
 
 
 def _apply() -> None:
+    _mge.set_async_level(_values["async_level"])
     _mge.set_kernel_choice(bool(_values["benchmark_kernel"]), bool(_values["deterministic_kernel"]))
 
 

@@ -9,6 +9,7 @@
 #include "libmge/base/memory_status.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/default_device.h"
+#include "libmge/eager/async_level.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/tensor/tensor.h"
 #include "python/src/conversion.h"
@@ -128,6 +129,8 @@ void add_device_functions(PyObject* module_object) {
         },
         nb::arg("benchmark"), nb::arg("deterministic"),
         "How algorithms are chosen: by measuring, and only reproducible ones.");
+    module.def("set_async_level", &set_async_level, nb::arg("level"),
+               "When errors of work that a device does later come out: 0 at the call.");
 }
 
 }  // namespace mge::python

@@ -15,6 +15,28 @@ namespace {
 
 constexpr int device_count = 2, queue_count = 4;
 
+// Plain memory, counted.
+struct Locked final : Storage {
+    ShadowFigures* figures = nullptr;
+    StorageRef memory;
+};
+
+void release_locked(Storage* storage) {
+    std::unique_ptr<Locked> owned(static_cast<Locked*>(storage));
+    owned->figures->page_locked -= owned->bytes;
+}
+
+StorageRef allocate_locked(ShadowFigures& figures, size_t bytes) {
+    auto locked = std::make_unique<Locked>();
+    locked->memory = queue_of(host_device).allocate(bytes);
+    locked->data = locked->memory->data;
+    locked->bytes = bytes;
+    locked->release = release_locked;
+    locked->figures = &figures;
+    figures.page_locked += bytes;
+    return StorageRef(locked.release());
+}
+
 class ShadowDevice final : public Device {
 public:
     explicit ShadowDevice(int index) {
@@ -27,7 +49,8 @@ public:
     Queue& queue(int stream) override { return own_queue(stream); }
     ShadowQueue& own_queue(int stream) { return *queues_.at(size_t(stream)); }
     MemoryStats memory() const override {
-        return {figures_.allocated, figures_.reserved, 0, figures_.peak, figures_.limit, figures_.reserved};
+        return {figures_.allocated, figures_.reserved,   0, figures_.peak, figures_.limit,
+                figures_.reserved,  figures_.page_locked};
     }
     void set_memory_limit(size_t bytes) override { figures_.limit = bytes; }
     void reset_peak() override { figures_.peak = figures_.allocated.load(); }
@@ -35,6 +58,8 @@ public:
     void synchronize() override {
         for (auto* queue : queues_) queue->wait();
     }
+    StorageRef allocate_host(size_t bytes) override { return allocate_locked(figures_, bytes); }
+    bool locks_host_memory() const override { return true; }
 
 private:
     ShadowFigures figures_;
@@ -157,8 +182,17 @@ DeviceId shadow_device(int index, int stream) {
     return id;
 }
 
-void fail_next_work(DeviceId queue, const char* text) {
-    dynamic_cast<ShadowQueue&>(queue_of(queue)).fail_next(text);
-}
+namespace {
+
+ShadowQueue& shadow_queue(DeviceId queue) { return dynamic_cast<ShadowQueue&>(queue_of(queue)); }
+
+}  // namespace
+
+void fail_next_work(DeviceId queue, const char* text) { shadow_queue(queue).fail_next(text); }
+
+std::thread::id last_asker(DeviceId queue) { return shadow_queue(queue).last_asker(); }
+
+HeldQueue::HeldQueue(DeviceId queue) : queue_(queue) { shadow_queue(queue).hold(true); }
+HeldQueue::~HeldQueue() { shadow_queue(queue_).hold(false); }
 
 }  // namespace mge::test

@@ -6,6 +6,8 @@
 // whatever order beside the other queues: what is not waited for is not there yet. Memory that was given back
 // is overwritten in its queue's order. Its kernels are the CPU's, on translated addresses.
 
+#include <thread>
+
 #include "libmge/tensor/device_id.h"
 
 namespace mge::test {
@@ -15,5 +17,19 @@ DeviceId shadow_device(int index = 0, int stream = 0);
 
 // Fails the next piece of work that the queue begins, with a DeviceError of this text.
 void fail_next_work(DeviceId queue, const char* text);
+
+// The thread that has asked the queue for work last.
+std::thread::id last_asker(DeviceId queue);
+
+// A queue that begins nothing for the life of the scope.
+class HeldQueue {
+public:
+    explicit HeldQueue(DeviceId queue);
+    ~HeldQueue();
+    HeldQueue(const HeldQueue&) = delete;
+
+private:
+    DeviceId queue_;
+};
 
 }  // namespace mge::test

@@ -21,6 +21,12 @@ class ShadowQueue::Mark final : public Event {
 public:
     Mark(ShadowQueue& queue, uint64_t count) : queue_(queue), count_(count) {}
     void wait() const override { queue_.wait_until(count_); }
+    double milliseconds_since(const Event& earlier) const override {
+        wait();
+        return double(count_ - dynamic_cast<const Mark&>(earlier).count_);
+    }
+    // What had gone wrong in that work goes wrong in the work that needs it, too.
+    std::shared_ptr<Failure> failure() const { return queue_.failure_before(count_); }
 
 private:
     ShadowQueue& queue_;
@@ -33,10 +39,12 @@ ShadowQueue::ShadowQueue(ShadowFigures& figures, unsigned seed)
 }
 
 void ShadowQueue::add(std::function<void()> work) {
+    Piece piece{std::move(work), work_origin()};
     {
         std::lock_guard lock(mutex_);
-        open_.push_back(std::move(work));
+        open_.push_back(std::move(piece));
         ++asked_;
+        last_asker_ = std::this_thread::get_id();
     }
     changed_.notify_all();
 }
@@ -46,26 +54,47 @@ void ShadowQueue::fail_next(std::string text) {
     next_failure_ = std::move(text);
 }
 
+void ShadowQueue::hold(bool holds) {
+    {
+        std::lock_guard lock(mutex_);
+        is_held_ = holds;
+    }
+    changed_.notify_all();
+}
+
+std::thread::id ShadowQueue::last_asker() {
+    std::lock_guard lock(mutex_);
+    return last_asker_;
+}
+
+void ShadowQueue::do_piece(Piece& piece, const std::string& failing) {
+    std::shared_ptr<Failure> failure;
+    try {
+        if (!failing.empty()) throw DeviceError(failing);
+        piece.work();
+    } catch (const std::shared_ptr<Failure>& of_another) {
+        bool is_kept = piece.origin && piece.origin->keep(of_another->error);
+        if (!is_kept) failure = of_another;
+    } catch (...) {
+        if (auto error = fail_work(piece.origin.get())) failure = std::make_shared<Failure>(error);
+    }
+    piece = {};
+    std::lock_guard lock(mutex_);
+    if (failure && !failure_) failure_ = std::move(failure);
+}
+
 void ShadowQueue::work() {
     std::unique_lock lock(mutex_);
     while (true) {
-        changed_.wait(lock, [this] { return !open_.empty(); });
-        auto work = std::move(open_.front());
+        changed_.wait(lock, [this] { return !open_.empty() && !is_held_; });
+        Piece piece = std::move(open_.front());
         open_.pop_front();
         auto delay = std::chrono::microseconds(random_() % 4 == 0 ? random_() % longest_delay : 0);
         std::string failing = std::exchange(next_failure_, {});
         lock.unlock();
         if (delay.count()) std::this_thread::sleep_for(delay);
-        std::exception_ptr failure;
-        try {
-            if (!failing.empty()) throw DeviceError(failing);
-            work();
-        } catch (...) {
-            failure = std::current_exception();
-        }
-        work = nullptr;
+        do_piece(piece, failing);
         lock.lock();
-        if (failure && !failure_) failure_ = failure;
         ++done_;
         changed_.notify_all();
     }
@@ -74,7 +103,15 @@ void ShadowQueue::work() {
 void ShadowQueue::wait_until(uint64_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_ >= count; });
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    auto failure = std::exchange(failure_, nullptr);
+    lock.unlock();
+    if (failure && !failure->is_told.exchange(true)) std::rethrow_exception(failure->error);
+}
+
+std::shared_ptr<ShadowQueue::Failure> ShadowQueue::failure_before(uint64_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ >= count; });
+    return failure_;
 }
 
 void ShadowQueue::wait() {
@@ -151,7 +188,9 @@ std::shared_ptr<const Event> ShadowQueue::record() {
 
 void ShadowQueue::wait_for(const Event& event) {
     auto& mark = dynamic_cast<const Mark&>(event);
-    add([mark] { mark.wait(); });
+    add([mark] {
+        if (auto failure = mark.failure()) throw failure;
+    });
 }
 
 }  // namespace mge::test

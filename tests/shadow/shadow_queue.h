@@ -14,12 +14,13 @@
 #include <thread>
 
 #include "libmge/device/device.h"
+#include "libmge/device/work_origin.h"
 
 namespace mge::test {
 
 // What the queues of one device have in common.
 struct ShadowFigures {
-    std::atomic<size_t> allocated{0}, peak{0}, reserved{0}, limit{0};
+    std::atomic<size_t> allocated{0}, peak{0}, reserved{0}, limit{0}, page_locked{0};
 };
 
 class ShadowQueue final : public Queue {
@@ -32,28 +33,45 @@ public:
     void copy(void* target, const void* source, size_t bytes) override;
     void fill(void* target, int byte, size_t bytes) override;
     std::shared_ptr<const Event> record() override;
+    // The device's clock goes on by one millisecond with each piece of work.
+    std::shared_ptr<const Event> record_time() override { return record(); }
     void wait_for(const Event& event) override;
     void wait() override;
 
     void add(std::function<void()> work);
     void fail_next(std::string text);
+    void hold(bool holds);
+    std::thread::id last_asker();
 
 private:
     class Mark;
     struct Block;
     static void release(Storage* storage);
     void give_back(Block& block);
+    // Of this queue's work and of work of others that needs it, until one of them has told it.
+    struct Failure {
+        std::exception_ptr error;
+        std::atomic<bool> is_told{false};
+    };
+    struct Piece {
+        std::function<void()> work;
+        std::shared_ptr<const WorkOrigin> origin;
+    };
     void work();
+    void do_piece(Piece& piece, const std::string& failing);
     void wait_until(uint64_t count);
+    std::shared_ptr<Failure> failure_before(uint64_t count);
 
     ShadowFigures& figures_;
     std::minstd_rand random_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<std::function<void()>> open_;
+    std::deque<Piece> open_;
     uint64_t asked_ = 0, done_ = 0;
-    std::exception_ptr failure_;
+    std::shared_ptr<Failure> failure_;
     std::string next_failure_;
+    bool is_held_ = false;
+    std::thread::id last_asker_;
     std::map<size_t, Storage*> free_;  // by bytes, linked
     std::thread thread_;
 };

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace mge {
+
+// One run of a context at a time, whichever threads ask for it: the next one waits. As long as nobody has to
+// wait it is one atomic exchange.
+class RunTurn {
+public:
+    // Waits for the run under way. UserError when that is one of the calling thread, around this call.
+    void take();
+    // Whoever has taken it leaves it to another thread, which adopts it.
+    void hand_over() { holder_.store(nobody_yet, std::memory_order_relaxed); }
+    void adopt();
+    void give_back();
+    // Until no run is under way; at once inside of the calling thread's own.
+    void wait() const;
+
+private:
+    static constexpr uintptr_t idle = 0, nobody_yet = 1;
+    std::atomic<uintptr_t> holder_{idle};  // else a mark of the thread
+};
+
+// For a scope, unless it is handed over in it.
+class HeldTurn {
+public:
+    explicit HeldTurn(RunTurn& turn) : turn_(&turn) { turn.take(); }
+    ~HeldTurn() {
+        if (turn_) turn_->give_back();
+    }
+    HeldTurn(const HeldTurn&) = delete;
+    HeldTurn& operator=(const HeldTurn&) = delete;
+    // `start` sees to it that another thread gives it back; if it throws, nothing is handed over.
+    template <class Start>
+    void hand_over(Start&& start) {
+        turn_->hand_over();
+        start();
+        turn_ = nullptr;
+    }
+
+private:
+    RunTurn* turn_;
+};
+
+}  // namespace mge
