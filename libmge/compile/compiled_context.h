@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "libmge/compile/arenas.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/dispatch.h"
 #include "libmge/compile/dynamic_step.h"
@@ -26,11 +27,14 @@ struct Instruction {
 class CompiledContext final : public Context {
 public:
     // Without `own_outputs` the outputs have to be bound before each run.
-    CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs = true);
+    CompiledContext(std::shared_ptr<const CompiledProgram> program, std::shared_ptr<ContextMemory> memory,
+                    bool own_outputs = true);
 
     const Program& program() const override { return *program_; }
     void* input(size_t i) override;
     void bind_input(size_t i, const void* data) override;
+    void bind_output(size_t i, void* data, size_t bytes) override;
+    const std::shared_ptr<ContextMemory>& memory() const override { return arenas_.memory(); }
     void run() override;
     void fake_next_exec() override;
     void start() override;
@@ -61,13 +65,19 @@ private:
         void* data = nullptr;
         std::vector<void**> followers;
     };
-    void allocate(bool own_outputs);
+    void allocate_ports(bool own_outputs);
+    Port& own_output(size_t i);
+    bool are_outputs_bound() const;
+    void require_outputs() const;
     void take(Port& port, size_t bytes);
     void make_instructions();
     void note_block_lives();
     void take_blocks(size_t step);
     void give_blocks(size_t step);
     static void forget(Port& port);
+    StorageRef allocate_dynamic(size_t place, size_t bytes);
+    bool move_together(size_t place, size_t needed);
+    Tensor make_dynamic(const TensorSpec& spec, DeviceId device);
     void forget_blocks();
     void run_in_turn();
     void run_for_start();
@@ -76,14 +86,14 @@ private:
     void finish_dispatch(std::exception_ptr failure);
     void keep(std::exception_ptr failure);
     void update_special();
-    void* address(const Location& location, void** follower);
+    void follow(const Location& location, void** follower);
     void point(Port& port, void* data);
     Tensor tensor_at(ValueId id);
 
     std::shared_ptr<const CompiledProgram> program_;
-    // By place: inputs, then outputs; an arena of its own before them.
-    std::vector<StorageRef> memory_, arenas_;
-    std::vector<Queue*> queues_;  // by place
+    Arenas arenas_;
+    std::vector<StorageRef> memory_;  // by place: inputs, then outputs
+    std::vector<Queue*> queues_;      // by place
     std::vector<Port> inputs_, outputs_;
     // Without a plan: memory that comes and goes, and by step what comes before and goes after it.
     std::vector<Port> blocks_;
@@ -102,7 +112,8 @@ private:
     bool is_special_ = false;
     bool skips_next_ = false, was_checked_ = false;
 
-    bool is_late_ = false;       // queues do the work after they were asked for it
+    bool is_late_ = false;  // queues do the work after they were asked for it
+    bool has_own_outputs_ = false;
     bool output_waits_ = false;  // whoever asks for an output gets it when it is there
     std::shared_ptr<StepOrigins> origins_;
     RunTurn turn_;

@@ -89,6 +89,8 @@ private:
     size_t index_of(DeviceId place) const;
     void upload_constants(ConstantBytes& given);
     void check_recording();
+    void check_outputs() const;
+    void check_memory_options();
     void assign_threads();
     StepThreads threads_of(const Step& step, std::span<const int> thread_of_place) const;
     void check_layout();

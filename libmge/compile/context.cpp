@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
 
 #include "libmge/base/rethrow.h"
+#include "libmge/compile/compaction.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
@@ -33,10 +35,11 @@ std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program
 
 }  // namespace
 
-std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program) {
+std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program,
+                                         std::shared_ptr<ContextMemory> memory) {
     auto compiled = std::dynamic_pointer_cast<const CompiledProgram>(std::move(program));
     MGE_CHECK(compiled);
-    return std::make_unique<CompiledContext>(std::move(compiled));
+    return std::make_unique<CompiledContext>(std::move(compiled), std::move(memory));
 }
 
 void Context::fill_inputs(std::span<const Tensor> inputs) {
@@ -46,11 +49,15 @@ void Context::fill_inputs(std::span<const Tensor> inputs) {
                      inputs[i].spec().bytes());
 }
 
-CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program, bool own_outputs)
-    : program_(std::move(program)), dynamic_values_(program_->graph().values().size()) {
+CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
+                                 std::shared_ptr<ContextMemory> memory, bool own_outputs)
+    : program_(std::move(program)),
+      arenas_(*program_, std::move(memory)),
+      dynamic_values_(program_->graph().values().size()) {
     auto& options = program_->options();
-    // What is made anew in each run has no place of its own.
-    allocate(own_outputs && !options.force_dynamic_alloc && !options.force_output_dynamic_alloc);
+    // What is made anew in each run, or given by others, has no place of its own.
+    allocate_ports(own_outputs && !options.force_dynamic_alloc && !options.force_output_dynamic_alloc &&
+                   !options.force_output_use_user_specified_memory);
     make_instructions();
     if (options.force_dynamic_alloc) note_block_lives();
     skips_next_ = options.fake_next_exec;
@@ -66,11 +73,8 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     update_special();
 }
 
-void CompiledContext::allocate(bool own_outputs) {
-    arenas_ = program_->take_arenas();
-    bool has_own_arenas = !arenas_.empty();
-    std::vector<size_t> bytes;
-    for (size_t arena : program_->arena_bytes()) bytes.push_back(has_own_arenas ? 0 : align_up(arena));
+void CompiledContext::allocate_ports(bool own_outputs) {
+    std::vector<size_t> bytes(program_->places().size());
     auto add_ports = [&](std::vector<Port>& ports, const std::vector<CompiledProgram::PortMemory>& wanted) {
         for (auto [size, place] : wanted) {
             ports.push_back({{}, bytes[place], place, nullptr, {}});
@@ -87,9 +91,7 @@ void CompiledContext::allocate(bool own_outputs) {
         memory_.push_back(queues_[i]->allocate(bytes[i]));
         // Touching every page now spares the runs their page faults.
         queues_[i]->fill(memory_[i]->data, 0, bytes[i]);
-        if (has_own_arenas) queues_[i]->fill(arenas_[i]->data, 0, program_->arena_bytes()[i]);
     }
-    if (!has_own_arenas) arenas_ = memory_;
     auto fill_ports = [&](std::vector<Port>& ports) {
         for (auto& port : ports) {
             port.storage = memory_[port.place];
@@ -98,29 +100,32 @@ void CompiledContext::allocate(bool own_outputs) {
     };
     fill_ports(inputs_);
     if (own_outputs) fill_ports(outputs_);
+    has_own_outputs_ = own_outputs;
     for (auto& block : program_->blocks()) blocks_.push_back({{}, 0, block.place, nullptr, {}});
 }
 
-void* CompiledContext::address(const Location& location, void** follower) {
+void CompiledContext::follow(const Location& location, void** follower) {
+    *follower = nullptr;
+    auto follow_port = [&](Port& port) {
+        port.followers.push_back(follower);
+        *follower = port.data;
+    };
     switch (location.kind) {
         case Location::Kind::arena:
-            return static_cast<char*>(arenas_[location.place]->data) + location.at;
+            return arenas_.follow(follower, location.place, location.at);
         case Location::Kind::block:
-            blocks_[location.at].followers.push_back(follower);
-            return nullptr;
+            return follow_port(blocks_[location.at]);
         case Location::Kind::input:
-            inputs_[location.at].followers.push_back(follower);
-            return inputs_[location.at].data;
+            return follow_port(inputs_[location.at]);
         case Location::Kind::output:
-            outputs_[location.at].followers.push_back(follower);
-            return outputs_[location.at].data;
+            return follow_port(outputs_[location.at]);
         case Location::Kind::constant:
-            return const_cast<void*>(location.constant);
+            *follower = const_cast<void*>(location.constant);
+            return;
         case Location::Kind::absent:
         case Location::Kind::dynamic:
-            break;
+            return;
     }
-    return nullptr;
 }
 
 void CompiledContext::make_instructions() {
@@ -138,7 +143,8 @@ void CompiledContext::make_instructions() {
             dynamic_steps_.push_back(std::make_unique<DynamicStep>(
                 program_->graph(), program_->graph().node(step.node), options, may_view,
                 [this](ValueId id) { return tensor_at(id); },
-                [this](ValueId id, Tensor value) { dynamic_values_[size_t(id)] = std::move(value); }));
+                [this](ValueId id, Tensor value) { dynamic_values_[size_t(id)] = std::move(value); },
+                [this](const TensorSpec& spec, DeviceId device) { return make_dynamic(spec, device); }));
             dynamic_steps_.back()->release_after(released[instructions_.size()]);
             Launch launch;
             launch.allocator = dynamic_steps_.back().get();
@@ -146,9 +152,9 @@ void CompiledContext::make_instructions() {
             continue;
         }
         void** inputs = next;
-        for (auto& location : step.inputs) *next = address(location, next), ++next;
+        for (auto& location : step.inputs) follow(location, next++);
         void** outputs = next;
-        for (auto& location : step.outputs) *next = address(location, next), ++next;
+        for (auto& location : step.outputs) follow(location, next++);
         instructions_.push_back({step.choice.algorithm->run, &step.choice.prepared,
                                  Launch{{inputs, step.inputs.size()},
                                         {outputs, step.outputs.size()},
@@ -156,8 +162,7 @@ void CompiledContext::make_instructions() {
                                         options.threads,
                                         nullptr,
                                         queues_[step.place]}});
-        auto& workspace = instructions_.back().launch.workspace;
-        workspace = address(step.workspace, &workspace);
+        follow(step.workspace, &instructions_.back().launch.workspace);
     }
 }
 
@@ -172,10 +177,42 @@ void CompiledContext::note_block_lives() {
         lives_.at(size_t(program_->output_steps()[i])).outputs.push_back(i);
 }
 
+StorageRef CompiledContext::allocate_dynamic(size_t place, size_t bytes) {
+    if (!program_->options().enable_var_mem_defragment) return arenas_.allocate_dynamic(place, bytes);
+    try {
+        return arenas_.allocate_dynamic(place, bytes);
+    } catch (const MemoryError&) {
+        if (!move_together(place, bytes)) throw;
+    }
+    return arenas_.allocate_dynamic(place, bytes);
+}
+
+// False when there is nothing to move.
+bool CompiledContext::move_together(size_t place, size_t needed) {
+    Compaction compaction(arenas_, place);
+    DeviceId device = program_->places()[place];
+    for (auto& value : dynamic_values_)
+        if (value && value.device() == device) compaction.add(value);
+    for (auto& block : blocks_)
+        if (block.place == place && block.storage)
+            compaction.add(block.storage, [this, &block](StorageRef storage) {
+                block.storage = std::move(storage);
+                point(block, block.storage ? block.storage->data : nullptr);
+            });
+    return compaction.run(needed);
+}
+
 void CompiledContext::take(Port& port, size_t bytes) {
-    port.storage = queues_[port.place]->allocate(bytes);
+    port.storage = allocate_dynamic(port.place, bytes);
     port.offset = 0;
     point(port, port.storage->data);
+}
+
+Tensor CompiledContext::make_dynamic(const TensorSpec& spec, DeviceId device) {
+    auto& places = program_->places();
+    size_t place = size_t(std::ranges::find(places, device) - places.begin());
+    MGE_CHECK(place < places.size(), "a value at a place of no step");
+    return Tensor(spec, allocate_dynamic(place, spec.bytes()), 0, device);
 }
 
 void CompiledContext::take_blocks(size_t step) {
@@ -212,6 +249,45 @@ void CompiledContext::bind_input(size_t i, const void* data) {
     point(inputs_[i], data ? const_cast<void*>(data) : own);
 }
 
+// The memory of an output that is nobody else's.
+CompiledContext::Port& CompiledContext::own_output(size_t i) {
+    auto& ids = program_->graph().outputs();
+    if (i >= ids.size()) throw_no_port("output", i, ids.size());
+    Location location = program_->locate(ids[i]);
+    auto lies_there = [&](ValueId id) {
+        Location other = program_->locate(id);
+        return other.kind == location.kind && other.at == location.at;
+    };
+    if (location.kind != Location::Kind::output || std::ranges::count_if(ids, lies_there) != 1)
+        throw_user("context",
+                   text("output ", i, " has no memory of its own that could be given; compile with ",
+                        "force_output_use_user_specified_memory"));
+    return outputs_[location.at];
+}
+
+void CompiledContext::bind_output(size_t i, void* data, size_t bytes) {
+    Port& port = own_output(i);
+    size_t needed = program_->outputs()[i].spec.bytes();
+    if (data && bytes < needed)
+        throw_user("context", text("output ", i, " has ", needed, " bytes, the memory given for it ", bytes));
+    port.storage = data || !has_own_outputs_ ? StorageRef{} : memory_[port.place];
+    bool is_own = port.storage.get() != nullptr;
+    point(port, is_own ? static_cast<char*>(port.storage->data) + port.offset : data);
+    update_special();
+}
+
+bool CompiledContext::are_outputs_bound() const {
+    return std::ranges::all_of(outputs_, [](auto& port) { return port.data != nullptr; });
+}
+
+void CompiledContext::require_outputs() const {
+    if (!are_outputs_bound())
+        throw_user(
+            "context",
+            "an output has no memory: with force_output_use_user_specified_memory bind_output() has to "
+            "give it for each of them");
+}
+
 Tensors CompiledContext::bound_inputs() {
     Tensors result;
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -243,7 +319,7 @@ Tensor CompiledContext::tensor_at(ValueId id) {
     };
     switch (location.kind) {
         case Location::Kind::arena:
-            return Tensor(value.spec, arenas_[location.place], location.at, value.device);
+            return arenas_.at(location.place, location.at, value.spec, value.device);
         case Location::Kind::block:
             return in_port(blocks_[location.at]);
         case Location::Kind::input:

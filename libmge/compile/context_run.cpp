@@ -15,8 +15,10 @@ namespace mge {
 void CompiledContext::run() {
     HeldTurn turn(turn_);
     origins_->errors().tell();
-    if (dispatch_ && !is_special_) return turn.hand_over([this] { dispatch_->start(); });
-    run_in_turn();
+    if (!dispatch_ || is_special_) return run_in_turn();
+    HeldArenas arenas(arenas_);
+    turn.hand_over([this] { dispatch_->start(); });
+    arenas.hand_over();
 }
 
 void CompiledContext::start() {
@@ -38,6 +40,7 @@ void CompiledContext::run_for_start() {
 
 void CompiledContext::finish_dispatch(std::exception_ptr failure) {
     if (failure) keep(std::move(failure));
+    arenas_.leave();
     turn_.give_back();
 }
 
@@ -68,6 +71,7 @@ void CompiledContext::wait_until_asked() {
 }
 
 void CompiledContext::run_in_turn() {
+    HeldArenas arenas(arenas_);
     if (is_special_) [[unlikely]]
         return run_specially();
     if (is_late_) [[unlikely]] {
@@ -112,6 +116,7 @@ void CompiledContext::run_specially() {
         return;
     }
     auto& options = program_->options();
+    if (options.force_output_use_user_specified_memory) require_outputs();
     if (options.force_output_dynamic_alloc) renew_outputs();
     if (options.force_dynamic_alloc) forget_blocks();
     StepObserver* observer = observer_;
@@ -140,7 +145,9 @@ void CompiledContext::run_specially() {
 void CompiledContext::update_special() {
     auto& options = program_->options();
     is_special_ = skips_next_ || observer_ || check_ || options.force_dynamic_alloc ||
-                  options.force_output_dynamic_alloc || (options.var_sanity_check_first_run && !was_checked_);
+                  options.force_output_dynamic_alloc ||
+                  (options.force_output_use_user_specified_memory && !are_outputs_bound()) ||
+                  (options.var_sanity_check_first_run && !was_checked_);
 }
 
 void CompiledContext::observe(StepObserver* observer) {
@@ -158,6 +165,7 @@ void CompiledContext::forget_blocks() {
 std::vector<double> CompiledContext::time_steps() {
     using Clock = std::chrono::steady_clock;
     HeldTurn turn(turn_);
+    HeldArenas arenas(arenas_);
     std::vector<double> times;
     times.reserve(instructions_.size());
     if (!lives_.empty()) forget_blocks();

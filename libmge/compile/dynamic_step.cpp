@@ -26,7 +26,8 @@ size_t count_of_plain_inputs(const Node& node) {
 }  // namespace
 
 DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
-                         std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write)
+                         std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write,
+                         std::function<Tensor(const TensorSpec&, DeviceId)> make)
     : graph_(graph),
       node_(node),
       options_(options),
@@ -34,7 +35,8 @@ DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOpti
       device_(running_place(graph, node)),
       output_device_(graph.place(node)),
       read_(std::move(read)),
-      write_(std::move(write)) {
+      write_(std::move(write)),
+      make_(std::move(make)) {
     plans_.reserve(kept_plans);
 }
 
@@ -53,7 +55,7 @@ void DynamicStep::run() {
         outputs_[0] = inputs[0].with_shape(plan.outputs[0].shape);
     } else {
         for (size_t i = 0; i < outputs_.size(); ++i)
-            if (plan.outputs[i].shape.is_known()) outputs_[i] = empty_tensor(plan.outputs[i], output_device_);
+            if (plan.outputs[i].shape.is_known()) outputs_[i] = make_(plan.outputs[i], output_device_);
         bool finds_shapes = node_.op->traits.runtime_shape || node_.op->traits.control;
         launch(*plan.choice.algorithm, plan.choice.prepared,
                {queue_of(device_), options_.threads, finds_shapes ? this : nullptr}, inputs, outputs_);
@@ -64,7 +66,7 @@ void DynamicStep::run() {
 }
 
 void* DynamicStep::allocate(size_t output, const TensorSpec& spec) {
-    outputs_.at(output) = empty_tensor(spec, output_device_);
+    outputs_.at(output) = make_(spec, output_device_);
     return outputs_[output].address();
 }
 

@@ -14,10 +14,11 @@ namespace mge {
 
 class DynamicStep final : public OutputAllocator {
 public:
-    // `read` gives the tensor of an input value, `write` takes that of an output. `may_view`: the memory of
-    // input 0 is not part of the plan, so an output may go on using it.
+    // `read` gives the tensor of an input value, `write` takes that of an output, `make` allocates it.
+    // `may_view`: the memory of input 0 is not part of the plan, so an output may go on using it.
     DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
-                std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write);
+                std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write,
+                std::function<Tensor(const TensorSpec&, DeviceId)> make);
 
     void run();
     // Values that nobody reads after this step: their memory is given back then.
@@ -50,6 +51,7 @@ private:
     DeviceId device_, output_device_;  // where it runs, and where its outputs lie
     std::function<Tensor(ValueId)> read_;
     std::function<void(ValueId, Tensor)> write_;
+    std::function<Tensor(const TensorSpec&, DeviceId)> make_;
     std::vector<Plan> plans_;
     size_t oldest_ = 0;
     Tensors outputs_;

@@ -20,18 +20,20 @@ struct Entry {
     TensorSpecs inputs;
     std::vector<DeviceId> places;  // of the inputs
     std::shared_ptr<const CompiledProgram> program;
-    std::mutex mutex;  // one run at a time on the context
     std::unique_ptr<CompiledContext> context;
 };
 
 struct Entries {
     std::mutex mutex;
     std::list<std::shared_ptr<Entry>> list;  // most recently used first
+    std::mutex running;                      // one run at a time: the contexts share their memory
+    std::shared_ptr<ContextMemory> memory;
 };
 
 // A child made by fork() keeps the programs, but not the contexts, in which a thread of its parent may be.
 std::unique_ptr<Entries> make_entries(Entries* of_parent) {
     auto entries = std::make_unique<Entries>();
+    entries->memory = std::make_shared<ContextMemory>();
     std::unique_lock<std::mutex> lock;
     if (of_parent) lock = std::unique_lock(of_parent->mutex, std::try_to_lock);
     if (!lock.owns_lock()) return entries;
@@ -99,8 +101,9 @@ struct Executable::State {
     }
 
     std::shared_ptr<Entry> find(const TensorSpecs& inputs, std::span<const DeviceId> places) {
-        auto& [mutex, entries] = of_process.get();
-        std::lock_guard lock(mutex);
+        auto& of_this = of_process.get();
+        auto& entries = of_this.list;
+        std::lock_guard lock(of_this.mutex);
         for (auto it = entries.begin(); it != entries.end(); ++it)
             if ((*it)->inputs == inputs && std::ranges::equal((*it)->places, places)) {
                 entries.splice(entries.begin(), entries, it);
@@ -117,13 +120,20 @@ struct Executable::State {
     }
 };
 
-Executable::Executable(Graph graph, CompileOptions options) : state_(std::make_unique<State>()) {
+Executable::Executable(Graph graph, CompileOptions options, std::shared_ptr<ContextMemory> memory)
+    : state_(std::make_unique<State>()) {
+    if (options.force_output_use_user_specified_memory)
+        throw_user("force_output_use_user_specified_memory",
+                   "an Executable gives its outputs memory of their own; bind them to a Context");
+    if (memory) state_->of_process.get().memory = std::move(memory);
     state_->graph = place(std::move(graph), options.device);
     state_->options = std::move(options);
     state_->skips_next = state_->options.fake_next_exec;
     if (!state_->options.uploads) state_->options.uploads = std::make_shared<ConstantUploads>();
 }
 Executable::~Executable() = default;
+
+std::shared_ptr<ContextMemory> Executable::memory() const { return state_->of_process.get().memory; }
 
 const Graph& Executable::graph() const { return state_->graph; }
 
@@ -145,9 +155,10 @@ Tensors Executable::run(std::span<const Tensor> inputs) {
         places.push_back(input.device());
     }
     auto entry = state_->find(specs, places);
-    std::lock_guard lock(entry->mutex);
+    auto& shared = state_->of_process.get();
+    std::lock_guard lock(shared.running);
     if (!entry->context) {
-        entry->context = std::make_unique<CompiledContext>(entry->program, false);
+        entry->context = std::make_unique<CompiledContext>(entry->program, shared.memory, false);
         entry->context->skip_next_run(false);  // one run of all contexts is left out, not one of each
     }
     auto& context = *entry->context;

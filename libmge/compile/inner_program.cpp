@@ -15,7 +15,7 @@ namespace {
 class InnerProgram final : public SubgraphProgram {
 public:
     explicit InnerProgram(const std::shared_ptr<const CompiledProgram>& program)
-        : context_(program, false),
+        : context_(program, nullptr, false),
           queue_(queue_of(program->options().device)),
           inputs_(program->inputs().size()),
           ports_(program->outputs().size(), no_port),

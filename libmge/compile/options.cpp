@@ -58,6 +58,13 @@ void check(const CompileOptions& o) {
     if (o.layout != own_choice) Layout::named(o.layout);  // UserError for a name that does not exist
     if (o.level < -max_level || o.level > max_level)
         contradiction("graph_opt_level", text(o.level, " is not between ", -max_level, " and ", max_level));
+    if (o.enable_dtr_memory_opt && o.enable_sublinear_memory_opt)
+        contradiction("enable_dtr_memory_opt",
+                      "contradicts enable_sublinear_memory_opt: both give values up and compute them again");
+    if (o.level < 0 && o.enable_dtr_memory_opt)
+        contradiction("graph_opt_level",
+                      "a level below zero compares every value once, so none may be computed again: it "
+                      "contradicts enable_dtr_memory_opt");
     if (o.level < 0 && o.enable_sublinear_memory_opt)
         contradiction("graph_opt_level",
                       "a level below zero compares every value once, so none may be computed again: it "
@@ -65,6 +72,9 @@ void check(const CompileOptions& o) {
     if (o.comp_node_seq_record_level < 0 || o.comp_node_seq_record_level > max_record_level)
         contradiction("comp_node_seq_record_level", text(o.comp_node_seq_record_level, " is not 0, 1 or 2"));
     if (o.comp_node_seq_record_level == max_record_level) check_recorded(o);
+    if (o.force_output_use_user_specified_memory && o.force_output_dynamic_alloc)
+        contradiction("force_output_use_user_specified_memory",
+                      "contradicts force_output_dynamic_alloc: outputs lie in one memory or the other");
     if (o.async_exec_level < 0 || o.async_exec_level > max_async_level)
         contradiction("async_exec_level",
                       text(o.async_exec_level, " is not between 0 and ", max_async_level));

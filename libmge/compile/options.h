@@ -32,6 +32,15 @@ struct SublinearMemConfig {
     int num_worker = usable_cpus() / 2;  // threads that simulate; never more than there are CPUs
 };
 
+// Recomputation under a budget.
+struct DtrConfig {
+    size_t eviction_threshold = 0;          // bytes: values are given up as far as the peak is above this
+    size_t evictee_minimum_size = 1 << 20;  // bytes: smaller values stay
+    // How much memory and time of a single value weigh. Cuts are judged by simulated plans instead, so these
+    // have no effect.
+    double recomp_memory_factor = 1, recomp_time_factor = 1;
+};
+
 struct OprAttribute {
     // Operators, by their own name or their result's, behind which alone recomputation may cut; empty: all.
     std::vector<std::string> sublinear_memory_endpoint;
@@ -66,6 +75,14 @@ struct CompileOptions {
     // at once.
     bool enable_sublinear_memory_opt = false;
     SublinearMemConfig sublinear_mem_config;
+    // The same with another measure of how much; not both.
+    bool enable_dtr_memory_opt = false;
+    DtrConfig dtr_config;
+    // Values that wait long would go to host memory and come back. No device does that yet.
+    bool enable_memory_swap = false;
+    // When a value of a run-time shape does not fit, those that nobody outside holds are moved together, and
+    // it is tried again.
+    bool enable_var_mem_defragment = true;
     // Verifies the graph after each pass.
     bool verify_passes = false;
     // "auto" (by cost), "nchw", "nhwc", "nChw16c", "NCHW88", … One in which no kernel works on the graph has
@@ -103,6 +120,8 @@ struct CompileOptions {
     bool force_dynamic_alloc = false;
     // Outputs get new memory in each run as long as somebody holds what output() gave of the last one.
     bool force_output_dynamic_alloc = false;
+    // Outputs are written into memory that Context::bind_output gives; a run without it is an error.
+    bool force_output_use_user_specified_memory = false;
     // The arena of the first context is taken while compiling, so that a lack of memory shows there.
     bool allocate_static_mem_after_graph_compile = false;
     // The first run of a program takes a checksum of each value when it is computed and compares it before

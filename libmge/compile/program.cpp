@@ -11,6 +11,7 @@
 #include "libmge/base/log.h"
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
+#include "libmge/compile/own_outputs.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/recompute.h"
 #include "libmge/compile/release_constants.h"
@@ -156,7 +157,9 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     }
     check_layout();
     options_.own_passes.clear();
-    if (options_.enable_sublinear_memory_opt) give_up_values(endpoints);
+    check_memory_options();
+    if (options_.enable_sublinear_memory_opt || options_.enable_dtr_memory_opt) give_up_values(endpoints);
+    if (options_.force_output_use_user_specified_memory) graph_ = give_outputs_own_memory(std::move(graph_));
     std::set<const void*> constants;
     for (auto& value : graph_.values())
         if (value.is_constant() && constants.insert(value.constant.address()).second)
@@ -167,6 +170,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt && !options_.force_dynamic_alloc);
     find_places();
     check_recording();
+    check_outputs();
     upload_constants(given);
     auto choices = bind();
     count_constants(given);
@@ -206,17 +210,20 @@ bool CompiledProgram::is_on_host() const {
     return std::ranges::all_of(places_, [](DeviceId place) { return place.is_host(); });
 }
 
-// Nothing but the operands of a step ties places together, each of which has an arena of its own.
+// Nothing but operands ties places together, each of which has an arena of its own, and the order of effects.
 StepThreads CompiledProgram::threads_of(const Step& step, std::span<const int> thread_of_place) const {
     StepThreads threads{thread_of_place[index_of(step.device)], {}};
+    auto invite = [&](int thread) {
+        if (thread != threads.owner && std::ranges::find(threads.guests, thread) == threads.guests.end())
+            threads.guests.push_back(thread);
+    };
     auto& node = graph_.node(step.node);
+    if (node.op->traits.effect) std::ranges::for_each(thread_of_place, invite);
     for (auto* ids : {&node.inputs, &node.outputs})
         for (ValueId id : *ids) {
             if (id == no_value || graph_.value(id).is_constant()) continue;
             size_t place = index_of(graph_.value(id).device);
-            int thread = place < places_.size() ? thread_of_place[place] : threads.owner;
-            if (thread != threads.owner && std::ranges::find(threads.guests, thread) == threads.guests.end())
-                threads.guests.push_back(thread);
+            if (place < places_.size()) invite(thread_of_place[place]);
         }
     return threads;
 }
@@ -304,6 +311,27 @@ void CompiledProgram::check_recording() {
     if (options_.comp_node_seq_record_level == 2)
         throw_user("comp_node_seq_record_level", text("2 needs fixed shapes, but ", what), ErrorClass::value);
     ignore("comp_node_seq_record_level", "1", what);
+}
+
+void CompiledProgram::check_memory_options() {
+    auto& dtr = options_.dtr_config;
+    if (options_.enable_dtr_memory_opt && (dtr.recomp_memory_factor != 1 || dtr.recomp_time_factor != 1))
+        ignore("dtr_config", text(dtr.recomp_memory_factor, " and ", dtr.recomp_time_factor, " as factors"),
+               "what is given up is found by simulated plans, not by weighing single values");
+    if (options_.enable_memory_swap)
+        ignore("enable_memory_swap", "true",
+               options_.device.is_host() ? "the values of a CPU lie in host memory already"
+                                         : "values are given up (enable_sublinear_memory_opt), not moved");
+}
+
+void CompiledProgram::check_outputs() const {
+    if (!options_.force_output_use_user_specified_memory) return;
+    for (size_t i = 0; i < graph_.outputs().size(); ++i)
+        if (schedule_.is_dynamic[size_t(graph_.outputs()[i])])
+            throw_user("force_output_use_user_specified_memory",
+                       text("the shape of output ", i,
+                            " is found out at run time, so nobody can give memory ", "for it"),
+                       ErrorClass::value);
 }
 
 // After the passes: whether some value lies in it.

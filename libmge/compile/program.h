@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "libmge/compile/context_memory.h"
 #include "libmge/compile/options.h"
 #include "libmge/graph/footprint.h"
 #include "libmge/graph/graph.h"
@@ -131,7 +132,9 @@ public:
 
 class MGE_API Context {
 public:
-    static std::unique_ptr<Context> create(std::shared_ptr<const Program> program);
+    // Null: memory of its own.
+    static std::unique_ptr<Context> create(std::shared_ptr<const Program> program,
+                                           std::shared_ptr<ContextMemory> memory = nullptr);
     virtual ~Context() = default;
     virtual const Program& program() const = 0;
     // Address of the input on its device; fill it before run(). It stays the same for the life of the
@@ -142,6 +145,12 @@ public:
     // Lets an input be read from the caller's memory on the input's device instead (plain layout, alive until
     // the run is over); null: back to input().
     virtual void bind_input(size_t i, const void* data) = 0;
+    // Lets an output be written into the caller's memory on its device, which has to be as large and to live
+    // until it is replaced; null: back to the context's own. Views, inputs, constants and values that are two
+    // outputs have none of their own, unless force_output_use_user_specified_memory gives it to them.
+    virtual void bind_output(size_t i, void* data, size_t bytes) = 0;
+    // Where it lies between its inputs and outputs; for contexts that are to share it.
+    virtual const std::shared_ptr<ContextMemory>& memory() const = 0;
     // Asks the queues of the program's devices for the work, after the run before: on a CPU it is done when
     // the call returns, unless async_exec_level says that a thread of the context asks.
     virtual void run() = 0;
@@ -171,7 +180,9 @@ public:
 // A graph that runs for whatever input shapes come: programs are made per set of shapes and kept.
 class MGE_API Executable {
 public:
-    Executable(Graph graph, CompileOptions options);
+    // Its programs share `memory`, as large as the largest needs; null: their own. So they run one after the
+    // other, whichever threads ask.
+    Executable(Graph graph, CompileOptions options, std::shared_ptr<ContextMemory> memory = nullptr);
     ~Executable();
     Tensors run(std::span<const Tensor> inputs);
     // The next run, whatever its shapes, compiles and allocates but computes nothing: its outputs are zeros,
@@ -179,6 +190,7 @@ public:
     void fake_next_exec();
     std::shared_ptr<const Program> program_for(const TensorSpecs& inputs);
     const Graph& graph() const;
+    std::shared_ptr<ContextMemory> memory() const;
 
 private:
     struct State;

@@ -27,7 +27,9 @@ std::vector<MemoryBlock> blocks_of(const Schedule& schedule) {
 // The graph with its turn: what may be given up there.
 class Turned {
 public:
-    Turned(const Graph& graph, bool overwrites) : graph_(graph), overwrites_(overwrites) {
+    // Values of fewer bytes than `smallest` are not given up.
+    Turned(const Graph& graph, bool overwrites, size_t smallest)
+        : graph_(graph), overwrites_(overwrites), smallest_(smallest) {
         Schedule plain = schedule(graph, overwrites);
         auto live = live_bytes(blocks_of(plain));
         if (live.empty()) return;
@@ -65,6 +67,7 @@ private:
 
     const Graph& graph_;
     bool overwrites_;
+    size_t smallest_;
     NodeId turn_ = never;
     std::vector<bool> may_repeat_;           // by node
     std::vector<bool> is_wanted_late_;       // by value: a node behind the turn reads it
@@ -105,6 +108,7 @@ void Turned::note_readers(const Schedule& plain) {
 // Nodes behind the turn read the value itself, not a repeated one.
 bool Turned::is_kept(ValueId id, const Cuts& cuts) const {
     NodeId producer = graph_.value(id).producer;
+    if (graph_.value(id).spec.bytes() < smallest_) return true;
     if (producer < 0 || producer > turn_ || !may_repeat_[size_t(producer)] || is_output_[size_t(id)])
         return true;
     return !cuts.repeats(producer) || cuts.is_crossed(producer, last_early_reader_[size_t(id)]);
@@ -215,9 +219,11 @@ std::vector<NodeId> find_endpoints(const Graph& graph, const std::vector<std::st
 Recomputation recompute(Graph graph, const CompileOptions& options, const std::vector<NodeId>& endpoints) {
     auto& config = options.sublinear_mem_config;
     Recomputation result;
-    Turned turned(graph, options.seq_opt.enable_mem_plan_opt);
+    bool has_budget = options.enable_dtr_memory_opt;
+    auto& budget = options.dtr_config;
+    Turned turned(graph, options.seq_opt.enable_mem_plan_opt, has_budget ? budget.evictee_minimum_size : 0);
     result.plain_peak = result.peak = turned.peak;
-    size_t bound = config.lb_memory << 20;
+    size_t bound = has_budget ? budget.eviction_threshold : config.lb_memory << 20;
     std::optional<Turned::Result> changed;
     if (turned.peak > bound) {
         auto kept = turned.kept_bytes();

@@ -116,7 +116,8 @@ Tensors LayerWalk::compute_dynamic(const Node& node, const Tensors& inputs) {
         auto at = std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin();
         if (size_t(at) < outputs.size()) outputs[size_t(at)] = std::move(value);
     };
-    DynamicStep(graph_, node, options_, true, read, write).run();
+    auto make = [](const TensorSpec& spec, DeviceId device) { return empty_tensor(spec, device); };
+    DynamicStep(graph_, node, options_, true, read, write, make).run();
     return outputs;
 }
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "libmge/compile/context_memory.h"
+#include "libmge/tensor/tensor.h"
+
+namespace mge {
+
+class CompiledProgram;
+
+// The arenas of one context, by place: its share of a ContextMemory, and who has addresses in them.
+class Arenas {
+public:
+    // Takes the memory at once, so that a lack of it shows.
+    Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> memory);
+    ~Arenas();
+    Arenas(const Arenas&) = delete;
+
+    // `slot` holds the address of a byte of an arena from here on, whenever a run has begun.
+    void follow(void** slot, size_t place, size_t at);
+    // A run begins: the memory is there, and nobody else's. UserError when another context runs on it.
+    void enter() {
+        memory_->enter(this);
+        bool is_known = generation_ == memory_->generation_.load(std::memory_order_relaxed);
+        if (!is_known || memory_->allocator_) [[unlikely]]
+            bind_or_leave();
+    }
+    void leave() { memory_->leave(); }
+
+    // Absent after clear().
+    Tensor at(size_t place, size_t offset, const TensorSpec& spec, DeviceId device) const;
+    StorageRef allocate_dynamic(size_t place, size_t bytes) const;
+    // Values of so many bytes in all are about to be allocated, one after the other.
+    void prepare_dynamic(size_t place, size_t bytes) const;
+    DeviceId place(size_t place) const { return arenas_[place]->place; }
+    const std::shared_ptr<ContextMemory>& memory() const { return memory_; }
+
+private:
+    struct Follower {
+        void** slot;
+        size_t place, at;
+    };
+    void bind();
+    void bind_or_leave();
+    void point(const Follower& follower) const;
+
+    std::shared_ptr<ContextMemory> memory_;
+    std::vector<ContextMemory::Arena*> arenas_;  // by place
+    std::vector<Follower> followers_;
+    uint64_t generation_ = 0;
+};
+
+// A run on them.
+class HeldArenas {
+public:
+    explicit HeldArenas(Arenas& arenas) : arenas_(&arenas) { arenas.enter(); }
+    ~HeldArenas() {
+        if (arenas_) arenas_->leave();
+    }
+    HeldArenas(const HeldArenas&) = delete;
+    HeldArenas& operator=(const HeldArenas&) = delete;
+    // Somebody else sees to the end of the run.
+    void hand_over() { arenas_ = nullptr; }
+
+private:
+    Arenas* arenas_;
+};
+
+}  // namespace mge

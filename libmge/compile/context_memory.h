@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where contexts have their memory: arenas, in which values lie that nobody sees between runs, and memory
+// that comes and goes during a run. Contexts that are given the same ContextMemory share its arenas, each as
+// large as the largest of them needs: they hold the most and not the sum. They run one after the other.
+
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "libmge/base/api.h"
+#include "libmge/tensor/device_id.h"
+#include "libmge/tensor/storage.h"
+
+namespace mge {
+
+// Each function may be overridden alone. May be used by several threads.
+class MGE_API ContextAllocator {
+public:
+    static constexpr size_t invalid_version = std::numeric_limits<size_t>::max();
+
+    virtual ~ContextAllocator() = default;
+    // An arena, at least `bytes` bytes aligned to 64; MemoryError when there is no room.
+    virtual StorageRef alloc_static(DeviceId place, size_t bytes);
+    // What is allocated during runs: values of run-time shapes, and those of programs without a plan.
+    virtual StorageRef alloc_dynamic(DeviceId place, size_t bytes);
+    // Values are about to be moved together: requests for so many bytes in all come next.
+    virtual void defrag_prealloc_contig(DeviceId, size_t) {}
+    // When it is another one than before, the arenas are allocated again before the next run.
+    virtual size_t static_alloc_version(DeviceId) const { return 0; }
+};
+
+class MGE_API ContextMemory {
+public:
+    // Null: memory of the queues of the places.
+    explicit ContextMemory(std::shared_ptr<ContextAllocator> allocator = nullptr);
+
+    // Bytes of arenas that are held at a place, or at all of them.
+    size_t bytes(DeviceId place) const;
+    size_t bytes() const;
+    // Gives the arenas back; the next run of each context allocates again. Returns how many contexts use
+    // them. UserError during a run.
+    size_t clear();
+    // The arena at a place has so many bytes at least, from now on. Returns how many it has. UserError during
+    // a run.
+    size_t prealloc(DeviceId place, size_t bytes);
+
+private:
+    friend class Arenas;
+    struct Arena {
+        DeviceId place;
+        size_t wanted = 0, held = 0;  // bytes: by the largest context, and those of the storage
+        size_t version = 0;
+        StorageRef storage;
+    };
+    // One user at a time. UserError when there is another one.
+    void enter(const void* user);
+    void leave() { running_.store(nullptr, std::memory_order_release); }
+
+    Arena& arena(DeviceId place);
+    // All that a context wants, also after clear() and when the allocator's version is another one.
+    void make_ready(Arena& arena);
+    void adopt(Arena& arena, StorageRef storage, size_t bytes);
+    StorageRef allocate_dynamic(DeviceId place, size_t bytes);
+
+    std::shared_ptr<ContextAllocator> allocator_;
+    mutable std::mutex mutex_;
+    std::vector<std::unique_ptr<Arena>> arenas_;  // by place
+    size_t contexts_ = 0;
+    std::atomic<uint64_t> generation_{1};  // rises when an arena moves or goes
+    std::atomic<const void*> running_{nullptr};
+};
+
+}  // namespace mge
