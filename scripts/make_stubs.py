@@ -158,6 +158,16 @@ def make_stub():
     for name, function in sorted(vars(_mge.ops).items()):
         if not name.startswith("_"):
             lines += operator_lines(name, function)
+    lines += ["class updates:", f'{INDENT}"""Operators that change their inputs."""', ""]
+    for name, function in sorted(vars(_mge.updates).items()):
+        if name.startswith("_"):
+            continue
+        lines += [
+            f"{INDENT}@staticmethod",
+            f"{INDENT}def {name}(*inputs: Operand, **params: Any) -> None:",
+            *docstring(function.__doc__, INDENT * 2),
+            "",
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -9,10 +9,12 @@
 #include "libmge/device/default_device.h"
 #include "libmge/device/work_origin.h"
 #include "libmge/eager/async_level.h"
+#include "libmge/eager/update.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
+#include "libmge/tensor/borrowed.h"
 
 namespace mge {
 namespace {
@@ -48,6 +50,7 @@ using Plans = std::array<std::unique_ptr<Plan>, plan_slots>;
 [[gnu::tls_model("initial-exec")]] constinit thread_local Plans* thread_plans = nullptr;
 
 constinit thread_local bool are_plans_closed = false;
+constinit thread_local bool updates = false;  // inside of update()
 
 [[gnu::noinline]] Plans& open_plans() {
     struct Owner {
@@ -152,6 +155,24 @@ Tensor make_output(const Plan& plan, size_t i, DeviceId id) {
                   plan.moves ? plan.output_device : id);
 }
 
+// The memory of an input that an output may overwrite; null when there is none.
+StorageRef taken_over(const Plan& plan, size_t output, std::span<const Tensor> inputs) {
+    for (auto [to, from] : plan.op->in_place) {
+        if (size_t(to) != output || size_t(from) >= inputs.size() || !inputs[size_t(from)]) continue;
+        auto& input = inputs[size_t(from)];
+        bool fits = input.device() == plan.output_device && input.dtype() == plan.outputs[output].dtype &&
+                    input.spec().bytes() == plan.output_bytes[output] && input.impl()->offset == 0;
+        if (fits && input.is_sole_owner() && !is_borrowed(*input.impl()->storage.get()))
+            return input.impl()->storage;
+    }
+    return {};
+}
+
+Tensor make_output_of_update(const Plan& plan, size_t i, std::span<const Tensor> inputs, DeviceId id) {
+    StorageRef storage = taken_over(plan, i, inputs);
+    return storage ? Tensor(plan.outputs[i], std::move(storage), 0, id) : make_output(plan, i, id);
+}
+
 [[gnu::noinline]] DeviceId find_place(const OpInfo& op, std::span<const Tensor> inputs) {
     return place_of_inputs(op, inputs, default_device());
 }
@@ -232,7 +253,8 @@ private:
             return outputs;
         }
         for (size_t i = 0; i < outputs.size(); ++i)
-            if (plan.outputs[i].shape.is_known()) outputs[i] = make_output(plan, i, id);
+            if (plan.outputs[i].shape.is_known())
+                outputs[i] = updates ? make_output_of_update(plan, i, inputs, id) : make_output(plan, i, id);
         RuntimeOutputs allocator(outputs, id);
         bool finds_shapes = op.traits.runtime_shape || op.traits.control;
         run_plan(plan, inputs, outputs, finds_shapes ? &allocator : nullptr);
@@ -241,6 +263,15 @@ private:
 };
 
 }  // namespace
+
+Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    if (&current_interpreter() != &eager_interpreter()) return apply(op, params, inputs);
+    struct Scope {
+        Scope() { updates = true; }
+        ~Scope() { updates = false; }
+    } scope;
+    return apply(op, params, inputs);
+}
 
 Interpreter& eager_interpreter() {
     static EagerInterpreter interpreter;

@@ -103,9 +103,9 @@ class Tape:
 
 class Trace:
     """A function recorded once and checked on every later call."""
-    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None) -> None:
+    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None, dtr: collections.abc.Mapping[str, float] | None = None) -> None:
         ...
-    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None) -> megengine._mge.Trace:
+    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None, dtr: collections.abc.Mapping[str, float] | None = None) -> megengine._mge.Trace:
         ...
     def abort(self) -> None:
         """It has failed."""
@@ -186,6 +186,9 @@ def reset_peak_memory(device: Any | None = None) -> None:
 
 def resume_trace(trace: Any | None) -> None:
     ...
+
+def set_async_level(level: int) -> None:
+    """When errors of work that a device does later come out: 0 at the call."""
 
 def set_default_device(arg: Any, /) -> None:
     ...
@@ -1725,3 +1728,338 @@ class ops:
         Returns:
             results, ...
         """
+
+class updates:
+    """Operators that change their inputs."""
+
+    @staticmethod
+    def abs(*inputs: Operand, **params: Any) -> None:
+        """As ops.abs; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def acos(*inputs: Operand, **params: Any) -> None:
+        """As ops.acos; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def acosh(*inputs: Operand, **params: Any) -> None:
+        """As ops.acosh; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def adam_step(*inputs: Operand, **params: Any) -> None:
+        """As ops.adam_step; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def add(*inputs: Operand, **params: Any) -> None:
+        """As ops.add; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def add_slice(*inputs: Operand, **params: Any) -> None:
+        """As ops.add_slice; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def add_take(*inputs: Operand, **params: Any) -> None:
+        """As ops.add_take; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def asin(*inputs: Operand, **params: Any) -> None:
+        """As ops.asin; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def asinh(*inputs: Operand, **params: Any) -> None:
+        """As ops.asinh; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def atan(*inputs: Operand, **params: Any) -> None:
+        """As ops.atan; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def atan2(*inputs: Operand, **params: Any) -> None:
+        """As ops.atan2; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def atanh(*inputs: Operand, **params: Any) -> None:
+        """As ops.atanh; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def batch_norm(*inputs: Operand, **params: Any) -> None:
+        """As ops.batch_norm; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def batch_norm_backward(*inputs: Operand, **params: Any) -> None:
+        """As ops.batch_norm_backward; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def ceil(*inputs: Operand, **params: Any) -> None:
+        """As ops.ceil; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def clip(*inputs: Operand, **params: Any) -> None:
+        """As ops.clip; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def conv2d(*inputs: Operand, **params: Any) -> None:
+        """As ops.conv2d; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def convert(*inputs: Operand, **params: Any) -> None:
+        """As ops.convert; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def copy(*inputs: Operand, **params: Any) -> None:
+        """As ops.copy; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def cos(*inputs: Operand, **params: Any) -> None:
+        """As ops.cos; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def cosh(*inputs: Operand, **params: Any) -> None:
+        """As ops.cosh; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def div(*inputs: Operand, **params: Any) -> None:
+        """As ops.div; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def dropout(*inputs: Operand, **params: Any) -> None:
+        """As ops.dropout; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def equal(*inputs: Operand, **params: Any) -> None:
+        """As ops.equal; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def erf(*inputs: Operand, **params: Any) -> None:
+        """As ops.erf; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def exp(*inputs: Operand, **params: Any) -> None:
+        """As ops.exp; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def expm1(*inputs: Operand, **params: Any) -> None:
+        """As ops.expm1; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def floor(*inputs: Operand, **params: Any) -> None:
+        """As ops.floor; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def floor_div(*inputs: Operand, **params: Any) -> None:
+        """As ops.floor_div; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def gelu(*inputs: Operand, **params: Any) -> None:
+        """As ops.gelu; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def gelu_slope(*inputs: Operand, **params: Any) -> None:
+        """As ops.gelu_slope; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def greater(*inputs: Operand, **params: Any) -> None:
+        """As ops.greater; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def greater_equal(*inputs: Operand, **params: Any) -> None:
+        """As ops.greater_equal; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def hsigmoid(*inputs: Operand, **params: Any) -> None:
+        """As ops.hsigmoid; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def hswish(*inputs: Operand, **params: Any) -> None:
+        """As ops.hswish; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def indexing_set_one_hot(*inputs: Operand, **params: Any) -> None:
+        """As ops.indexing_set_one_hot; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def isinf(*inputs: Operand, **params: Any) -> None:
+        """As ops.isinf; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def isnan(*inputs: Operand, **params: Any) -> None:
+        """As ops.isnan; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def leaky_relu(*inputs: Operand, **params: Any) -> None:
+        """As ops.leaky_relu; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def left_shift(*inputs: Operand, **params: Any) -> None:
+        """As ops.left_shift; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def less(*inputs: Operand, **params: Any) -> None:
+        """As ops.less; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def less_equal(*inputs: Operand, **params: Any) -> None:
+        """As ops.less_equal; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def log(*inputs: Operand, **params: Any) -> None:
+        """As ops.log; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def log1p(*inputs: Operand, **params: Any) -> None:
+        """As ops.log1p; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def logaddexp(*inputs: Operand, **params: Any) -> None:
+        """As ops.logaddexp; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def logical_and(*inputs: Operand, **params: Any) -> None:
+        """As ops.logical_and; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def logical_not(*inputs: Operand, **params: Any) -> None:
+        """As ops.logical_not; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def logical_or(*inputs: Operand, **params: Any) -> None:
+        """As ops.logical_or; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def logical_xor(*inputs: Operand, **params: Any) -> None:
+        """As ops.logical_xor; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def logsigmoid(*inputs: Operand, **params: Any) -> None:
+        """As ops.logsigmoid; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def matmul(*inputs: Operand, **params: Any) -> None:
+        """As ops.matmul; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def maximum(*inputs: Operand, **params: Any) -> None:
+        """As ops.maximum; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def minimum(*inputs: Operand, **params: Any) -> None:
+        """As ops.minimum; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def mod(*inputs: Operand, **params: Any) -> None:
+        """As ops.mod; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def mul(*inputs: Operand, **params: Any) -> None:
+        """As ops.mul; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def neg(*inputs: Operand, **params: Any) -> None:
+        """As ops.neg; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def not_equal(*inputs: Operand, **params: Any) -> None:
+        """As ops.not_equal; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def pow(*inputs: Operand, **params: Any) -> None:
+        """As ops.pow; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def prelu(*inputs: Operand, **params: Any) -> None:
+        """As ops.prelu; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def reciprocal(*inputs: Operand, **params: Any) -> None:
+        """As ops.reciprocal; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def relu(*inputs: Operand, **params: Any) -> None:
+        """As ops.relu; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def relu6(*inputs: Operand, **params: Any) -> None:
+        """As ops.relu6; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def right_shift(*inputs: Operand, **params: Any) -> None:
+        """As ops.right_shift; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def round(*inputs: Operand, **params: Any) -> None:
+        """As ops.round; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def rsqrt(*inputs: Operand, **params: Any) -> None:
+        """As ops.rsqrt; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def scatter(*inputs: Operand, **params: Any) -> None:
+        """As ops.scatter; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def scatter_add(*inputs: Operand, **params: Any) -> None:
+        """As ops.scatter_add; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def set_slice(*inputs: Operand, **params: Any) -> None:
+        """As ops.set_slice; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def set_take(*inputs: Operand, **params: Any) -> None:
+        """As ops.set_take; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def sgd_step(*inputs: Operand, **params: Any) -> None:
+        """As ops.sgd_step; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def sigmoid(*inputs: Operand, **params: Any) -> None:
+        """As ops.sigmoid; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def sign(*inputs: Operand, **params: Any) -> None:
+        """As ops.sign; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def silu(*inputs: Operand, **params: Any) -> None:
+        """As ops.silu; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def sin(*inputs: Operand, **params: Any) -> None:
+        """As ops.sin; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def sinh(*inputs: Operand, **params: Any) -> None:
+        """As ops.sinh; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def softmax(*inputs: Operand, **params: Any) -> None:
+        """As ops.softmax; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def softplus(*inputs: Operand, **params: Any) -> None:
+        """As ops.softplus; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def sqrt(*inputs: Operand, **params: Any) -> None:
+        """As ops.sqrt; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def square(*inputs: Operand, **params: Any) -> None:
+        """As ops.square; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def sub(*inputs: Operand, **params: Any) -> None:
+        """As ops.sub; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def tan(*inputs: Operand, **params: Any) -> None:
+        """As ops.tan; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def tanh(*inputs: Operand, **params: Any) -> None:
+        """As ops.tanh; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def where(*inputs: Operand, **params: Any) -> None:
+        """As ops.where; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""

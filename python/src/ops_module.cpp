@@ -15,6 +15,7 @@
 
 #include "libmge/base/cache_folder.h"
 #include "libmge/base/number_text.h"
+#include "libmge/eager/update.h"
 #include "libmge/op/operator_library.h"
 #include "python/src/call_op.h"
 #include "python/src/conversion.h"
@@ -126,6 +127,15 @@ void set_keyword(const OpFunctionObject& function, PyObject* keyword, PyObject* 
     throw_keyword(op, keyword);
 }
 
+// The inputs' objects get the outputs that may take over their memory.
+PyObject* reset_inputs(const OpInfo& op, std::span<PyObject* const> objects, const Tensors& outputs) {
+    for (auto [output, input] : op.in_place)
+        if (size_t(input) < objects.size() && is_tensor(objects[size_t(input)]))
+            value_of(objects[size_t(input)]) = outputs.at(size_t(output));
+    return Py_NewRef(Py_None);
+}
+
+template <bool updates>
 PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
     return guarded([&] {
         auto& function = *static_cast<OpFunctionObject*>(PyCapsule_GetPointer(capsule, nullptr));
@@ -142,7 +152,11 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
                 ErrorClass::type);
         Inputs inputs(arguments.inputs.size());
         convert_inputs(op, arguments.inputs, inputs);
-        return call_op(op, arguments.params ? arguments.params.get() : function.defaults.get(), inputs);
+        const void* params = arguments.params ? arguments.params.get() : function.defaults.get();
+        if constexpr (updates)
+            return reset_inputs(op, arguments.inputs, update(op, params, inputs.span()));
+        else
+            return call_op(op, params, inputs);
     });
 }
 
@@ -160,7 +174,7 @@ OpFunctionObject& function_of(const OpInfo& op) {
     auto& function = functions.emplace_back(
         OpFunctionObject{&op, std::string(op.name), make_doc(op), {}, op.params.make()});
     function.method = {function.name.c_str(),
-                       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call)),
+                       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call<false>)),
                        METH_FASTCALL | METH_KEYWORDS, function.doc.c_str()};
     known[&op] = &function;
     return function;
@@ -171,6 +185,30 @@ void add_function(PyObject* ops, const OpInfo& op) {
     Reference capsule(PyCapsule_New(&function, nullptr, nullptr));
     Reference made(capsule ? PyCFunction_New(&function.method, capsule.get()) : nullptr);
     if (!made || PyModule_AddObjectRef(ops, function.name.c_str(), made.get()) != 0) throw PythonError{};
+}
+
+std::string make_update_doc(const OpInfo& op) {
+    return text("As ops.", op.name, "; the inputs get the outputs that have their place, without new memory ",
+                "where nobody else holds the old.");
+}
+
+// Operators whose outputs are the next values of inputs, as functions that change these.
+void add_updates_module(PyObject* module) {
+    static std::deque<OpFunctionObject> functions;  // Python's functions point into these for ever
+    PyObject* updates = PyImport_AddModule("megengine._mge.updates");
+    if (!updates || PyModule_AddObjectRef(module, "updates", updates) != 0) throw PythonError{};
+    for (auto* op : all_ops()) {
+        if (op->in_place.empty()) continue;
+        auto& function = functions.emplace_back(
+            OpFunctionObject{op, std::string(op->name), make_update_doc(*op), {}, op->params.make()});
+        function.method = {function.name.c_str(),
+                           reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call<true>)),
+                           METH_FASTCALL | METH_KEYWORDS, function.doc.c_str()};
+        Reference capsule(PyCapsule_New(&function, nullptr, nullptr));
+        Reference made(capsule ? PyCFunction_New(&function.method, capsule.get()) : nullptr);
+        if (!made || PyModule_AddObjectRef(updates, function.name.c_str(), made.get()) != 0)
+            throw PythonError{};
+    }
 }
 
 nb::tuple describe(const AddedLibrary& library) {
@@ -204,6 +242,7 @@ void add_ops_module(PyObject* module) {
     PyObject* ops = ops_module();
     if (PyModule_AddObjectRef(module, "ops", ops) != 0) throw PythonError{};
     for (auto* op : all_ops()) add_function(ops, *op);
+    add_updates_module(module);
     auto functions = nb::borrow<nb::module_>(module);
     functions.attr("operators_symbol") = operators_symbol;
     functions.def("load_operators", &load, nb::arg("path"), nb::arg("symbol") = operators_symbol,

@@ -219,7 +219,8 @@ nb::list run_model(LoadedModel& model, nb::handle inputs) {
 std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool record_only, int level,
                                   std::optional<bool> jit_fuse_dimshuffle,
                                   std::optional<bool> jit_fuse_reduce,
-                                  const std::optional<std::map<std::string, int>>& sublinear) {
+                                  const std::optional<std::map<std::string, int>>& sublinear,
+                                  const std::optional<std::map<std::string, double>>& dtr) {
     TraceOptions options;
     options.symbolic = symbolic;
     options.capture_as_const = capture_as_const;
@@ -234,6 +235,12 @@ std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool rec
         config.genetic_pool_size = sublinear->at("genetic_pool_size");
         config.lb_memory = size_t(std::max(sublinear->at("lb_memory_mb"), 0));
         config.num_worker = sublinear->at("num_worker");
+    }
+    if (dtr) {
+        options.compile.enable_dtr_memory_opt = true;
+        options.compile.dtr_config = {size_t(std::max(dtr->at("eviction_threshold"), 0.0)),
+                                      size_t(std::max(dtr->at("evictee_minimum_size"), 0.0)),
+                                      dtr->at("recomp_memory_factor"), dtr->at("recomp_time_factor")};
     }
     check(options.compile);
     return std::make_shared<Trace>(options);
@@ -271,7 +278,7 @@ void add_trace(PyObject* module_object) {
         .def(nb::new_(&make_trace), nb::arg("symbolic") = false, nb::arg("capture_as_const") = false,
              nb::arg("record_only") = false, nb::arg("opt_level") = 2,
              nb::arg("jit_fuse_dimshuffle") = nb::none(), nb::arg("jit_fuse_reduce") = nb::none(),
-             nb::arg("sublinear") = nb::none())
+             nb::arg("sublinear") = nb::none(), nb::arg("dtr") = nb::none())
         .def(
             "begin", [](Trace& trace, nb::handle arguments) { trace.begin(tensor_list(arguments, "trace")); },
             nb::arg("arguments"), "A call begins on this thread.")

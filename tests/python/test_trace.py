@@ -499,8 +499,32 @@ def test_sublinear_memory_config_acts(symbolic):
         trace(step, sublinear_memory_config=config, opt_level=-1)
 
 
-def test_a_dtr_config_is_not_dropped_in_silence():
-    from megengine.jit import DTRConfig
+def test_a_dtr_config_is_a_budget():
+    from megengine.jit import DTRConfig, SublinearMemoryConfig
 
-    with pytest.warns(UserWarning, match="dtr_config has no effect"):
-        trace(lambda x: x, dtr_config=DTRConfig())
+    def chain(x):
+        values = [x]
+        for _ in range(12):
+            values.append(F.sin(values[-1]))
+        y = values[-1]
+        for value in reversed(values[:-1]):
+            y = y * F.cos(value)
+        return y.sum()
+
+    def peak(config):
+        before = mge.device.get_allocated_memory()
+        traced = trace(symbolic=True, dtr_config=config, opt_level=0)(chain)
+        mge.device.reset_max_memory_stats()
+        np.testing.assert_array_equal(traced(x).numpy(), expected)
+        return mge.device.get_max_allocated_memory() - before
+
+    x = Tensor(np.full((256, 1024), 0.5, np.float32))
+    expected = trace(symbolic=True, opt_level=0)(chain)(x).numpy()
+    assert peak(DTRConfig()) < 0.7 * peak(None)
+    with pytest.raises(ValueError, match="contradicts enable_sublinear_memory_opt"):
+        trace(chain, dtr_config=DTRConfig(), sublinear_memory_config=SublinearMemoryConfig())
+
+
+def test_imperative_is_not_dropped_in_silence():
+    with pytest.warns(UserWarning, match="imperative has no effect"):
+        trace(lambda x: x, imperative=True)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass
 class DTRConfig:
-    """When values would be dropped and computed again. Kept and compared, without effect: the
-    memory of a compiled graph is planned ahead.
+    """How far a ``trace`` gives values up and computes them again.
 
     Args:
-        eviction_threshold: bytes in use from which on values are dropped.
+        eviction_threshold: bytes alive at once above which values are given up.
         evictee_minimum_size: smaller values stay, in bytes.
-        recomp_memory_factor: exponent of memory in the cost of a value.
-        recomp_time_factor: exponent of computing time in it.
+        recomp_memory_factor: without effect, which a warning says: what is given up is found by
+            simulated plans, not by weighing single values.
+        recomp_time_factor: the same.
     """
 
     eviction_threshold: int = 0

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from .. import _mge
 from ..core.tracing_state import state
 from ..tensor import Tensor
+from .dtr_config import DTRConfig
 from .dumping import dump
 from .graph_opt_config import GraphOptimizationConfig
 
@@ -40,6 +41,10 @@ def exclude_from_trace():
         _mge.resume_trace(paused)
 
 
+def _as_numbers(config: DTRConfig) -> dict[str, float]:
+    return {name: float(value) for name, value in asdict(config).items()}
+
+
 class trace:
     """A function that is recorded at its first call and compiled. Later calls run the Python code
     again, check each operator against the recording, and take the values from the compiled graph.
@@ -51,14 +56,15 @@ class trace:
         record_only: record every call anew and compile nothing.
         sublinear_memory_config: a ``SublinearMemoryConfig``: values that wait long for their last
             readers are computed again instead of kept.
-        dtr_config: accepted with a warning, without effect: memory is planned ahead.
+        dtr_config: a ``DTRConfig``: the same under a budget. Not with ``sublinear_memory_config``.
         profiling: keep the profile of each call for ``get_profile``; not available yet.
         opt_level: 0 none, 1 algebra, 2 fusions and layouts as well. Below zero: the same, and each
             call compares the values that were replaced with those of the graph as recorded.
         graph_opt_config: a ``GraphOptimizationConfig``.
         symbolic_shape: inside the function ``x.shape`` is a Tensor.
         without_host: run the Python code only at the first call; needs ``capture_as_const``.
-        imperative: accepted, without effect.
+        imperative: without effect, which a warning says: what is recorded is always checked call
+            by call.
     Raises:
         TraceError: a later call did something else than the recording.
     Example:
@@ -94,10 +100,9 @@ class trace:
             raise NotImplementedError("[trace] profiling is not available in this version")
         if without_host and not capture_as_const:
             raise NotImplementedError("[trace] without_host needs capture_as_const in this version")
-        if dtr_config is not None:
+        if imperative:
             warnings.warn(
-                "[trace] dtr_config has no effect: the memory of a compiled graph is planned ahead;"
-                " sublinear_memory_config makes it smaller",
+                "[trace] imperative has no effect: each call is checked against the recording",
                 stacklevel=2,
             )
         self.__wrapped__ = function
@@ -114,6 +119,7 @@ class trace:
             fusion.jit_fuse_dimshuffle,
             fusion.jit_fuse_reduce,
             None if sublinear_memory_config is None else asdict(sublinear_memory_config),
+            None if dtr_config is None else _as_numbers(dtr_config),
         )
         self._arguments: list[str] | None = None  # default names of the inputs
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list

@@ -66,7 +66,7 @@ class Adam(Optimizer):
             if param.grad is None:
                 continue
             states = self._state[param]
-            changed = _mge.ops.adam_step(
+            _mge.updates.adam_step(
                 param,
                 param.grad,
                 states["exp_avg"],
@@ -79,6 +79,3 @@ class Adam(Optimizer):
                 weight_decay=param_group["weight_decay"],
                 decoupled=self._decoupled,
             )
-            param._reset(changed[0])
-            for name, value in zip(("exp_avg", "exp_avg_sq", "step"), changed[1:], strict=True):
-                states[name]._reset(value)

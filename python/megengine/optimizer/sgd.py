@@ -64,7 +64,7 @@ class SGD(Optimizer):
                 continue
             states = self._state[param] if momentum else None
             velocity = states["momentum_buffer"] if momentum else None
-            value, moved = _mge.ops.sgd_step(
+            _mge.updates.sgd_step(
                 param,
                 param.grad,
                 velocity,
@@ -73,6 +73,3 @@ class SGD(Optimizer):
                 weight_decay=param_group["weight_decay"],
                 nesterov=self.nesterov,
             )
-            param._reset(value)
-            if momentum:
-                velocity._reset(moved)

@@ -100,7 +100,10 @@ def setitem(x, key, value) -> None:
         return
     plan = _make_plan(x, key)
     try:
-        x._reset(_assigned(x, plan, value))
+        if plan.items and not plan.arrays and not plan.new_axes:
+            _mge.updates.set_slice(x, value, *plan.bounds, items=plan.items)
+        else:
+            x._reset(_assigned(x, plan, value))
     except IndexError as error:
         raise OutOfRangeError(str(error)) from None
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of contexts on a device that the host cannot read and that works late.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "libmge/device/default_device.h"
+#include "libmge/eager/update.h"
+#include "libmge/mge.h"
+#include "libmge/ops/index/slice.h"
+#include "tests/shadow/shadow_device.h"
+
+namespace mge::test {
+namespace {
+
+using testing::ElementsAre;
+
+Tensor on(DeviceId device, std::vector<float> values) {
+    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), device);
+}
+std::vector<float> values_of(const Tensor& tensor) {
+    Tensor here = to_host(tensor);
+    return {here.data<float>(), here.data<float>() + here.spec().numel()};
+}
+
+// (((x + x) * (x + x)) …) of so many steps.
+Graph chain(int steps) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    Tensor y = builder.input({DType::f32, {1024}, {}}, "x");
+    for (int i = 0; i < steps; ++i) y = i % 2 ? ops::sin(y) : ops::add(y, y);
+    builder.set_outputs({y});
+    return builder.take();
+}
+
+CompileOptions there(DeviceId device) {
+    return {.device = device,
+            .level = 0,
+            .seq_opt = {.enable_mem_plan_opt = false},
+            .var_sanity_check_first_run = false};
+}
+
+std::vector<float> run(Context& context, float value) {
+    Tensor x = on(host_device, std::vector<float>(1024, value));
+    context.fill_inputs({&x, 1});
+    context.run();
+    context.wait();
+    return values_of(context.output(0));
+}
+
+TEST(ShadowMemoryServices, ContextsShareOneArena) {
+    DeviceId device = shadow_device(0, 1);
+    auto memory = std::make_shared<ContextMemory>();
+    auto small = Context::create(Program::compile(chain(3), there(device)), memory);
+    auto expected = run(*small, .5f);
+    auto large = Context::create(Program::compile(chain(8), there(device)), memory);
+    auto of_large = run(*large, .25f);
+    for (int round = 0; round < 5; ++round) {
+        EXPECT_EQ(run(*small, .5f), expected);
+        EXPECT_EQ(run(*large, .25f), of_large);
+    }
+    EXPECT_EQ(memory->bytes(device), large->program().memory().plan);
+    EXPECT_EQ(memory->clear(), 2u);
+    EXPECT_EQ(memory->bytes(), 0u);
+    EXPECT_EQ(run(*small, .5f), expected);
+}
+
+// The arena is let go while the device is still at work in it.
+TEST(ShadowMemoryServices, ClearedMemoryIsLetGoInTheQueuesOrder) {
+    DeviceId device = shadow_device(0, 1);
+    auto context = Context::create(Program::compile(chain(8), there(device)));
+    auto expected = run(*context, .5f);
+    for (int round = 0; round < 10; ++round) {
+        context->run();
+        context->memory()->clear();
+        Tensor taken = on(device, std::vector<float>(4096, -1));
+        context->wait();
+        EXPECT_EQ(values_of(context->output(0)), expected);
+    }
+}
+
+TEST(ShadowMemoryServices, OutputsLieWhereTheCallerSays) {
+    DeviceId device = shadow_device(1, 0);
+    CompileOptions options = there(device);
+    options.force_output_use_user_specified_memory = true;
+    auto context = Context::create(Program::compile(chain(2), options));
+    Tensor memory = on(device, std::vector<float>(1024, 0));
+    context->bind_output(0, memory.address(), 4096);
+    EXPECT_EQ(run(*context, .5f), std::vector<float>(1024, std::sin(1.f)));
+    EXPECT_EQ(context->output(0).address(), memory.address());
+    EXPECT_EQ(values_of(memory)[7], std::sin(1.f));
+}
+
+TEST(ShadowMemoryServices, UpdatesTakeOverWhatNobodyElseHolds) {
+    Tensor x = on(shadow_device(), {1, 2, 3, 4}), value = on(shadow_device(), {9});
+    const void* before = x.address();
+    ops::Slice::Params params{.items = {0, 1, 2, 1, 0}};
+    auto assign = [&] {
+        Tensor inputs[] = {std::move(x), value};
+        x = update(ops::SetSlice::info, &params, inputs).at(0);
+    };
+    assign();
+    EXPECT_EQ(x.address(), before);
+    EXPECT_THAT(values_of(x), ElementsAre(1, 9, 3, 4));
+    Tensor held = x.with_shape({2, 2});
+    value = on(shadow_device(), {7});
+    assign();
+    EXPECT_NE(x.address(), before);
+    EXPECT_THAT(values_of(x), ElementsAre(1, 7, 3, 4));
+    EXPECT_THAT(values_of(held), ElementsAre(1, 9, 3, 4));
+}
+
+}  // namespace
+}  // namespace mge::test
