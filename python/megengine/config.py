@@ -5,8 +5,9 @@
 waited for; 1 and 2: where somebody waits (``.numpy()``, ``synchronize``), with the name of the
 operator that failed. Wrong shapes and dtypes are refused by the call at every level. Of a CPU the
 work is done when the call returns, so there the levels are alike; they differ on devices that work
-later than they are asked to. ``benchmark_kernel``: the algorithm of an operator is the fastest of those that can do it,
-measured when the operator first meets such shapes, for operators that run at once and in traces.
+later than they are asked to. ``benchmark_kernel``: the algorithm of an operator is the fastest of
+those that can do it, measured when the operator first meets such shapes, for operators that run
+at once and in traces.
 ``deterministic_kernel``: only algorithms that give the same bits each time. Both act from the next
 call on. ``disable_memory_forwarding``, ``benchmark_with_subprocess``, ``_compute_mode``,
 ``_auto_format_convert``: kept.

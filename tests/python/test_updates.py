@@ -27,7 +27,8 @@ def filled(value):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda p: Adam([p], 0.1), lambda p: SGD([p], 0.1, momentum=0.9), lambda p: SGD([p], 0.1)]
+    "make",
+    [lambda p: Adam([p], 0.1), lambda p: SGD([p], 0.1, momentum=0.9), lambda p: SGD([p], 0.1)],
 )
 def test_a_step_takes_no_memory(make):
     param = Parameter(filled(1))
