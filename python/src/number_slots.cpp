@@ -81,7 +81,7 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     if (!is_tensor(a)) return binary<slot>(a, b);
     return guarded([&] {
         Reference result(apply_slot(slot, std::array{a, b}));
-        value_of(a) = value_of(result.get());
+        give_value(a, value_of(result.get()));
         return Py_NewRef(a);
     });
 }
@@ -108,7 +108,7 @@ template <Slot slot>
 PyObject* in_place_logical(PyObject* a, PyObject* b) {
     Reference result(logical<slot>(a, b));
     if (!result || !is_tensor(a)) return result.release();
-    value_of(a) = value_of(result.get());
+    give_value(a, value_of(result.get()));
     return Py_NewRef(a);
 }
 

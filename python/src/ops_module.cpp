@@ -131,7 +131,7 @@ void set_keyword(const OpFunctionObject& function, PyObject* keyword, PyObject* 
 PyObject* reset_inputs(const OpInfo& op, std::span<PyObject* const> objects, const Tensors& outputs) {
     for (auto [output, input] : op.in_place)
         if (size_t(input) < objects.size() && is_tensor(objects[size_t(input)]))
-            value_of(objects[size_t(input)]) = outputs.at(size_t(output));
+            give_value(objects[size_t(input)], outputs.at(size_t(output)));
     return Py_NewRef(Py_None);
 }
 

@@ -7,7 +7,6 @@
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
-#include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
 
 namespace mge::python {
@@ -95,10 +94,9 @@ PyObject* to_list(PyObject* self, PyObject*) {
 
 PyObject* reset(PyObject* self, PyObject* other) {
     return guarded([&] {
-        if (running_captures) [[unlikely]]
-            note_change(self);
-        Tensor& value = value_of(self);
-        value = is_tensor(other) ? value_of(other) : tensor_from_python(other, value.dtype(), value.device());
+        const Tensor& value = value_of(self);
+        give_value(self, is_tensor(other) ? value_of(other)
+                                          : tensor_from_python(other, value.dtype(), value.device()));
         return Py_NewRef(Py_None);
     });
 }

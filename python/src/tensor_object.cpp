@@ -135,6 +135,12 @@ const Tensor& concrete_value(PyObject* object) {
     return value;
 }
 
+void give_value(PyObject* object, Tensor value) {
+    if (running_captures) [[unlikely]]
+        note_change(object);
+    value_of(object) = std::move(value);
+}
+
 PyObject* wrap_tensor(Tensor value) {
     PyObject* self = result_class->tp_alloc(result_class, 0);
     if (!self) throw PythonError{};

@@ -27,6 +27,9 @@ inline bool is_tensor(PyObject* object) {
 inline PyTensor* as_tensor(PyObject* object) { return reinterpret_cast<PyTensor*>(object); }
 inline Tensor& value_of(PyObject* object) { return as_tensor(object)->value; }
 
+// The object has this value from now on; a recording of a function takes note of it.
+void give_value(PyObject* object, Tensor value);
+
 // The value with memory: one that a trace holds back is computed now.
 const Tensor& concrete_value(PyObject* object);
 void make_concrete(const Tensor& tensor);
