@@ -49,6 +49,8 @@ public:
     // The memory that the program's output memory `i` is in the next runs.
     void point_output(size_t i, void* data) { point(outputs_.at(i), data); }
     void skip_next_run(bool skips);  // whatever the options say
+    // The run itself, for whoever has the turn or is alone with the context.
+    void run_in_turn();
     // Until the queues have been asked for the whole run.
     void wait_until_asked();
     // The inputs where they lie now.
@@ -79,7 +81,6 @@ private:
     bool move_together(size_t place, size_t needed);
     Tensor make_dynamic(const TensorSpec& spec, DeviceId device);
     void forget_blocks();
-    void run_in_turn();
     void run_for_start();
     void run_specially();
     void ask(size_t step);

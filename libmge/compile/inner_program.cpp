@@ -36,7 +36,7 @@ public:
         for (size_t i = 0; i < outputs.size(); ++i)
             if (size_t port = ports_[i]; port != no_port && outputs[i] != outputs_[port])
                 context_.point_output(port, outputs_[port] = outputs[i]);
-        context_.run();
+        context_.run_in_turn();
         for (size_t i = 0; i < outputs.size(); ++i)
             if (ports_[i] == no_port && outputs[i]) copy_output(i, outputs[i]);
     }

@@ -39,7 +39,7 @@ Tensors run(const NamedCandidate& named, const Problem& problem, const Tensors& 
     return outputs;
 }
 
-Tensor in_layout(const Tensor& x, const Layout& layout, bool by_reference = false) {
+Tensor reordered(const Tensor& x, const Layout& layout, bool by_reference = false) {
     ops::Reorder::Params params{layout.name()};
     TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
     Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
@@ -54,11 +54,11 @@ TEST(Reorder, AgreesWithTheReferenceAndComesBack) {
         for (auto& from : layout_names)
             for (auto& to : layout_names) {
                 Tensor plain = random_tensor(shape);
-                Tensor x = in_layout(plain, Layout::named(from));
-                Tensor y = in_layout(x, Layout::named(to)), expected = in_layout(x, Layout::named(to), true);
+                Tensor x = reordered(plain, Layout::named(from));
+                Tensor y = reordered(x, Layout::named(to)), expected = reordered(x, Layout::named(to), true);
                 std::string what = text(shape, ' ', from, " to ", to);
                 EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.spec().bytes()), 0) << what;
-                Tensor back = in_layout(y, {});
+                Tensor back = reordered(y, {});
                 EXPECT_EQ(std::memcmp(back.data(), plain.data(), plain.spec().bytes()), 0) << what;
             }
 }
@@ -90,7 +90,7 @@ int check_conv(const ConvCase& c, const Layout& from, const Layout& to, DType dt
     Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
     Tensor bias = random_tensor({1, shape[1], 1, 1}, dtype), residual = random_tensor(shape, dtype);
     Tensor expected = ops::conv2d(x, weight, bias, residual, params);
-    Tensors inputs{in_layout(x, from), weight, bias, in_layout(residual, to)};
+    Tensors inputs{reordered(x, from), weight, bias, reordered(residual, to)};
     TensorSpecs specs;
     for (auto& t : inputs) specs.push_back(t.spec());
     TensorSpec out{dtype, shape, to};
@@ -101,7 +101,7 @@ int check_conv(const ConvCase& c, const Layout& from, const Layout& to, DType dt
         const void* constants[] = {nullptr, constant ? weight.data() : nullptr,
                                    constant ? bias.data() : nullptr, nullptr};
         for (auto& named : list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem)) {
-            Tensor y = in_layout(run(named, problem, inputs, constants)[0], {});
+            Tensor y = reordered(run(named, problem, inputs, constants)[0], {});
             expect_close(y, expected, c.weight.numel() / c.weight[0], 4,
                          text(c.x, c.weight, ' ', from, " to ", to, ": ", named.candidate.name));
             checked += !named.candidate.attributes.naive;
@@ -161,7 +161,7 @@ TEST(Conv2d, ComputesHalvesInTiles) {
             Tensor bias = random_tensor({1, shape[1], 1, 1}, DType::f16);
             Tensor residual = random_tensor(shape, DType::f16);
             Tensor expected = ops::conv2d(x, weight, bias, residual, params);
-            Tensors inputs{in_layout(x, layout), weight, bias, in_layout(residual, layout)};
+            Tensors inputs{reordered(x, layout), weight, bias, reordered(residual, layout)};
             TensorSpecs specs;
             for (auto& t : inputs) specs.push_back(t.spec());
             TensorSpec out{DType::f16, shape, layout};
@@ -174,10 +174,10 @@ TEST(Conv2d, ComputesHalvesInTiles) {
                 std::string what = text(c.x, c.weight, ' ', name, ": ", named.candidate.name);
                 ++tiled;
                 Tensor y = run(named, problem, inputs, constants)[0];
-                expect_close(in_layout(y, {}), expected, c.weight.numel() / c.weight[0], 4, what);
+                expect_close(reordered(y, {}), expected, c.weight.numel() / c.weight[0], 4, what);
                 Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
                 EXPECT_LT(prepared.workspace(), inputs[0].spec().bytes() + out.bytes()) << what;
-                Tensor both = in_layout(residual, layout);
+                Tensor both = reordered(residual, layout);
                 StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
                 const void* in[] = {inputs[0].data(), weight.data(), bias.data(), both.data()};
                 void* result[] = {both.data()};
@@ -207,7 +207,7 @@ void check_images(const typename Op::Params& params, const Tensors& inputs, cons
                   int64_t reduction, int& checked) {
     TensorSpecs plain, specs;
     Tensors laid_out = inputs;
-    laid_out[0] = in_layout(inputs[0], layout);
+    laid_out[0] = reordered(inputs[0], layout);
     for (auto& t : inputs) plain.push_back(t.spec());
     for (auto& t : laid_out) specs.push_back(t.spec());
     TensorSpecs expected_specs = Op::infer(params, plain), outputs = expected_specs;
@@ -220,7 +220,7 @@ void check_images(const typename Op::Params& params, const Tensors& inputs, cons
     Tensors expected = run(all.back(), reference, inputs, {});
     for (auto& named : list_candidates(find_kernels(kernels, default_device()), problem)) {
         Tensors got = run(named, problem, laid_out, {});
-        got[0] = in_layout(got[0], {});
+        got[0] = reordered(got[0], {});
         for (size_t i = 0; i < got.size(); ++i)
             expect_close(got[i], expected[i], reduction, 1,
                          text(Op::name, ' ', inputs[0].spec(), ' ', layout, ": ", named.candidate.name,
