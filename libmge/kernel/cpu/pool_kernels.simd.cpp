@@ -72,8 +72,10 @@ HWY_INLINE void reduce_window(D d, const PoolPlane& p, const float* x, float* y,
     hn::StoreU(sum, d, y);
 }
 
+// The functions with hot loops begin at multiples of 64: else code added elsewhere in the library decides how
+// fast they are.
 template <class R>
-void inner_row(const PoolPlane& p, const float* x, float* y, Range rows) {
+[[gnu::aligned(64)]] void inner_row(const PoolPlane& p, const float* x, float* y, Range rows) {
     const hn::ScalableTag<float> full;
     const hn::CappedTag<float, 1> single;
     const int64_t lanes = int64_t(hn::Lanes(full));
@@ -180,7 +182,7 @@ HWY_INLINE void scale_totals(const PoolPlane& p, Range rows, int64_t ox, int64_t
 // First down the columns, into a buffer with borders of `start` around them, then along the row: a value is
 // read once per window it lies in vertically.
 template <class R>
-void plain_row(const PoolPlane& p, const float* x, float* y, Range rows) {
+[[gnu::aligned(64)]] void plain_row(const PoolPlane& p, const float* x, float* y, Range rows) {
     constexpr int64_t buffered = 1024, slack = 64;
     alignas(64) float buffer[buffered + slack];
     for (int64_t ox = 0; ox < p.out_w;) {
@@ -206,7 +208,7 @@ void plain_row(const PoolPlane& p, const float* x, float* y, Range rows) {
 }
 
 template <class R>
-void pool_row(const PoolPlane& p, const float* x, float* y, int64_t oy) {
+[[gnu::aligned(64)]] void pool_row(const PoolPlane& p, const float* x, float* y, int64_t oy) {
     Range rows = clipped(oy, p.stride_h, p.padding_h, p.kernel_h, p.h);
     if (p.inner > 1) return inner_row<R>(p, x, y, rows);
     if (p.out_w == 1 && p.padding_w == 0 && p.kernel_w == p.w) {  // whole rows: one run of memory
