@@ -171,6 +171,7 @@ void ShadowQueue::copy_to_host(void* target, const void* source, size_t bytes) {
 }
 
 void ShadowQueue::copy(void* target, const void* source, size_t bytes) {
+    if (!bytes) return;  // which may be nowhere
     add([=] {
         auto& memory = ShadowMemory::instance();
         std::memcpy(memory.on_host(target), memory.on_host(source), bytes);

@@ -20,13 +20,18 @@ public:
     explicit CpuQueue(CachingAllocator& allocator) : allocator_(allocator) {}
     StorageRef allocate(size_t bytes) override { return allocator_.allocate(bytes); }
     void copy_from_host(void* target, const void* source, size_t bytes) override {
-        std::memcpy(target, source, bytes);
+        copy(target, source, bytes);
     }
     void copy_to_host(void* target, const void* source, size_t bytes) override {
-        std::memcpy(target, source, bytes);
+        copy(target, source, bytes);
     }
-    void copy(void* target, const void* source, size_t bytes) override { std::memcpy(target, source, bytes); }
-    void fill(void* target, int byte, size_t bytes) override { std::memset(target, byte, bytes); }
+    // The memory of no bytes may be nowhere.
+    void copy(void* target, const void* source, size_t bytes) override {
+        if (bytes) std::memcpy(target, source, bytes);
+    }
+    void fill(void* target, int byte, size_t bytes) override {
+        if (bytes) std::memset(target, byte, bytes);
+    }
     std::shared_ptr<const Event> record() override { return nullptr; }
     void wait_for(const Event& event) override { event.wait(); }
     void wait() override {}
