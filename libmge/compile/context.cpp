@@ -7,6 +7,7 @@
 #include "libmge/base/rethrow.h"
 #include "libmge/compile/compaction.h"
 #include "libmge/compile/compiled_context.h"
+#include "libmge/compile/plain.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
 
@@ -356,10 +357,7 @@ Tensor CompiledContext::output(size_t i) {
 
 Tensor CompiledContext::copy_output(size_t i) {
     Tensor now = output(i);
-    if (!now) return now;
-    Tensor result = empty_tensor(now.spec(), now.device());
-    copy_between(result.device(), result.address(), now.device(), now.address(), now.spec().bytes());
-    return result;
+    return now ? copy_plain(now) : now;
 }
 
 }  // namespace mge

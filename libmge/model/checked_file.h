@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every part of a reader of .mge files needs: errors that name the file, text that is checked, lists
-// that may be missing, a budget for what the file makes us copy.
+// What every part of a reader of .mge files needs: errors that name the file, text, dtypes and shapes that
+// are checked, lists that may be missing, a budget for what the file makes us copy.
 
 #include <flatbuffers/flatbuffers.h>
 
@@ -11,6 +11,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
 #include "libmge/base/utf8.h"
+#include "libmge/tensor/spec.h"
 
 namespace mge {
 
@@ -72,7 +73,23 @@ public:
         return {vector};
     }
 
-    const std::string& label() const { return label_; }
+    DType dtype(const flatbuffers::String* name, const std::string& where) const {
+        auto found = dtype_from_name(string(name));
+        if (!found) fail(where, ": unknown dtype '", string(name), "'");
+        return *found;
+    }
+
+    Shape shape(const FileVector<int64_t>* dims, const std::string& where) const {
+        auto extents = list(dims);
+        if (extents.size() > size_t(max_rank)) fail(where, ": rank ", extents.size(), " is above ", max_rank);
+        Shape result;
+        for (int64_t d : extents) {
+            if (d < 0) fail(where, ": extent ", d, " is negative");
+            result.push_back(d);
+        }
+        at(where, [&] { checked_numel("model", result); });
+        return result;
+    }
 
 private:
     static constexpr size_t longest_shown_ = 60;  // of a text in an error

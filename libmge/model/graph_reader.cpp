@@ -9,25 +9,6 @@
 
 namespace mge {
 
-DType GraphReader::dtype(const flatbuffers::String* name, const std::string& where) const {
-    auto found = dtype_from_name(file_.string(name));
-    if (!found) file_.fail(where, ": unknown dtype '", file_.string(name), "'");
-    return *found;
-}
-
-Shape GraphReader::shape(const FileVector<int64_t>* dims, const std::string& where) const {
-    auto extents = file_.list(dims);
-    if (extents.size() > size_t(max_rank))
-        file_.fail(where, ": rank ", extents.size(), " is above ", max_rank);
-    Shape result;
-    for (int64_t d : extents) {
-        if (d < 0) file_.fail(where, ": extent ", d, " is negative");
-        result.push_back(d);
-    }
-    file_.at(where, [&] { checked_numel("model", result); });
-    return result;
-}
-
 // Inputs and constants now; node outputs when their node comes.
 void GraphReader::read_values(Graph& graph, const Values* values, const FileVector<int>* inputs) {
     values_ = file_.list(values);
@@ -65,8 +46,8 @@ DeviceId GraphReader::device_of(const file::Value& value) const {
 }
 
 TensorSpec GraphReader::spec_of(const file::Value& value, const std::string& where) const {
-    DType type = dtype(value.dtype(), where);
-    return {type, value.shape_known() ? shape(value.shape(), where) : Shape::unknown(), {}};
+    DType type = file_.dtype(value.dtype(), where);
+    return {type, value.shape_known() ? file_.shape(value.shape(), where) : Shape::unknown(), {}};
 }
 
 ParamValue GraphReader::param(const file::Attribute& a, const std::string& where) const {

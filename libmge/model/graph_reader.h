@@ -29,8 +29,6 @@ public:
         return graph;
     }
 
-    DType dtype(const flatbuffers::String* name, const std::string& where) const;
-    Shape shape(const FileVector<int64_t>* dims, const std::string& where) const;
     // By value of the file, that of the graph.
     const std::vector<ValueId>& ids() const { return ids_; }
 

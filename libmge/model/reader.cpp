@@ -94,10 +94,9 @@ private:
         size_t available = bytes_.size() - start;
         check_padding(header_.graph_offset + header_.graph_bytes, start);
         size_t index = 0, end = 0;
-        GraphReader specs(*this, tensors_, {});
         for (auto* t : list(table_->tensors())) {
             std::string where = text("tensor ", index++);
-            TensorSpec spec{specs.dtype(t->dtype(), where), specs.shape(t->shape(), where), {}};
+            TensorSpec spec{dtype(t->dtype(), where), shape(t->shape(), where), {}};
             if (t->bytes() != spec.bytes()) fail(where, ": ", t->bytes(), " bytes for ", spec);
             if (t->offset() % model_alignment) fail(where, ": offset ", t->offset(), " is not aligned");
             if (t->offset() > available || t->bytes() > available - t->offset())

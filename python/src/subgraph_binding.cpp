@@ -10,6 +10,7 @@
 
 #include "libmge/graph/inner_graph.h"
 #include "libmge/op/apply.h"
+#include "libmge/ops/control/scan.h"
 #include "python/src/tensor_arguments.h"
 
 namespace nb = nanobind;
@@ -79,19 +80,12 @@ private:
 };
 thread_local Capture* Capture::innermost = nullptr;
 
-// Without the first axis.
-TensorSpec slice_of(const TensorSpec& spec) {
-    Shape shape;
-    for (int i = 1; i < spec.shape.rank(); ++i) shape.push_back(spec.shape[i]);
-    return {spec.dtype, shape, {}};
-}
-
+// Of the last `sliced` ones without their first axes.
 TensorSpecs specs_of_list(nb::handle tensors, size_t sliced) {
     TensorSpecs specs = specs_of(tensor_list(tensors, "capture_subgraph"));
     if (sliced > specs.size())
         throw_user("capture_subgraph", text("slices of ", sliced, " inputs of ", specs.size()));
-    for (auto& spec : std::span(specs).last(sliced)) spec = slice_of(spec);
-    return specs;
+    return ops::scan_arguments({.carried = int64_t(specs.size() - sliced), .sliced = int64_t(sliced)}, specs);
 }
 
 std::vector<size_t> positions_of(const Tensors& tensors, const Tensors& all) {

@@ -45,6 +45,26 @@ std::vector<size_t> float_positions(std::span<const Tensor> tensors, std::span<c
     return result;
 }
 
+std::vector<size_t> between(const std::vector<size_t>& positions, size_t begin, size_t end) {
+    std::vector<size_t> result;
+    for (size_t i : positions)
+        if (i >= begin && i < end) result.push_back(i);
+    return result;
+}
+
+std::vector<size_t> join(std::vector<size_t> a, const std::vector<size_t>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+std::vector<size_t> with_kept_gradient(std::span<const Tensor> kept_grads,
+                                       const std::vector<size_t>& floats) {
+    std::vector<size_t> result;
+    for (size_t i = 0; i < floats.size() && !kept_grads.empty(); ++i)
+        if (kept_grads[floats[i]]) result.push_back(i);
+    return result;
+}
+
 Tensors at(std::span<const Tensor> tensors, const std::vector<size_t>& positions) {
     Tensors result;
     for (size_t i : positions) result.push_back(tensors[i]);

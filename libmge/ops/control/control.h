@@ -20,7 +20,12 @@ void require_carried(std::string_view op, std::span<const TensorSpec> before,
 
 // Positions in a list, and the tensors at them.
 std::vector<size_t> float_positions(std::span<const Tensor> tensors, std::span<const bool> wanted = {});
+std::vector<size_t> between(const std::vector<size_t>& positions, size_t begin, size_t end);
+std::vector<size_t> join(std::vector<size_t> a, const std::vector<size_t>& b);
 Tensors at(std::span<const Tensor> tensors, const std::vector<size_t>& positions);
+// Which of the carried values `floats`, counted among them, have a gradient for their kept steps;
+// `kept_grads` has those of all carried values, or is empty where no steps are kept.
+std::vector<size_t> with_kept_gradient(std::span<const Tensor> kept_grads, const std::vector<size_t>& floats);
 std::string key_of(std::string_view what, const std::vector<size_t>& a, const std::vector<size_t>& b);
 std::string specs_text(std::span<const TensorSpec> specs);
 Tensor zeros_like(const Tensor& x);

@@ -71,34 +71,14 @@ struct Backward {
     size_t carried = size_t(g.params.carried), sliced = size_t(g.params.sliced);
     size_t slices = g.outputs.size() - (g.params.keep_steps ? 2 : 1) * carried;
     std::vector<size_t> floats = float_positions(g.inputs.first(carried));
-    std::vector<size_t> wanted_xs = wanted(carried, carried + sliced);
-    std::vector<size_t> wanted_constants = wanted(carried + sliced, g.inputs.size());
-    std::vector<size_t> given_slices = with_gradient();
+    std::vector<size_t> wanted = float_positions(g.inputs, g.needed);
+    std::vector<size_t> wanted_xs = between(wanted, carried, carried + sliced);
+    std::vector<size_t> wanted_constants = between(wanted, carried + sliced, g.inputs.size());
+    std::vector<size_t> given_slices = between(float_positions(g.output_grads), carried, carried + slices);
+    std::span<const Tensor> kept_grads = g.output_grads.subspan(carried + slices);
     // Of the floats, those whose kept steps have a gradient.
-    std::vector<size_t> kept = with_kept_gradient();
+    std::vector<size_t> kept = with_kept_gradient(kept_grads, floats);
 
-    std::vector<size_t> wanted(size_t begin, size_t end) const {
-        std::vector<size_t> result;
-        for (size_t i : float_positions(g.inputs, g.needed))
-            if (i >= begin && i < end) result.push_back(i);
-        return result;
-    }
-    std::vector<size_t> with_gradient() const {
-        std::vector<size_t> result;
-        for (size_t i : float_positions(g.output_grads))
-            if (i >= carried && i < carried + slices) result.push_back(i);
-        return result;
-    }
-    std::vector<size_t> with_kept_gradient() const {
-        std::vector<size_t> result;
-        for (size_t i = 0; g.params.keep_steps && i < floats.size(); ++i)
-            if (g.output_grads[carried + slices + floats[i]]) result.push_back(i);
-        return result;
-    }
-    static std::vector<size_t> join(std::vector<size_t> a, const std::vector<size_t>& b) {
-        a.insert(a.end(), b.begin(), b.end());
-        return a;
-    }
     std::vector<size_t> wrt() const { return join(join(floats, wanted_constants), wanted_xs); }
     std::vector<size_t> of() const { return join(floats, given_slices); }
     SubgraphRef gradient_of_body() const {
@@ -109,14 +89,14 @@ struct Backward {
     SubgraphRef body(std::span<const TensorSpec> specs) const {
         return make_subgraph(specs, [&](std::span<const Tensor> in) {
             size_t sums = floats.size(), steps = sums + wanted_constants.size();
-            size_t slice_grads = steps + carried + sliced, kept_grads = slice_grads + given_slices.size();
+            size_t slice_grads = steps + carried + sliced, grads_at = slice_grads + given_slices.size();
             Tensors arguments;
             append(arguments, in.subspan(steps, carried + sliced));
-            append(arguments, in.subspan(kept_grads + kept.size()));
+            append(arguments, in.subspan(grads_at + kept.size()));
             append(arguments, in.first(floats.size()));
             append(arguments, in.subspan(slice_grads, given_slices.size()));
             Tensors grads = gradient_of_body()->apply(arguments);
-            for (size_t i = 0; i < kept.size(); ++i) grads[kept[i]] = add(grads[kept[i]], in[kept_grads + i]);
+            for (size_t i = 0; i < kept.size(); ++i) grads[kept[i]] = add(grads[kept[i]], in[grads_at + i]);
             for (size_t i = 0; i < wanted_constants.size(); ++i)
                 grads[sums + i] = add(in[sums + i], grads[sums + i]);
             return grads;
@@ -145,15 +125,13 @@ Tensors Scan::gradient(const GradientContext<Params>& g) {
     append(operands, std::span(outputs).last(carried));
     append(operands, g.inputs.subspan(carried, backward.sliced));
     append(operands, at(g.output_grads, backward.given_slices));
-    for (size_t i : backward.kept)
-        operands.push_back(g.output_grads[carried + backward.slices + backward.floats[i]]);
+    for (size_t i : backward.kept) operands.push_back(backward.kept_grads[backward.floats[i]]);
     size_t sliced = operands.size() - changing;
     append(operands, g.inputs.subspan(carried + backward.sliced));
     Params params{.carried = int64_t(changing), .sliced = int64_t(sliced), .reverse = !g.params.reverse};
     params.length = sliced ? 0 : g.params.length;
     TensorSpecs specs = scan_arguments(params, specs_of(operands));
-    std::string key =
-        key_of(who, Backward::join(backward.of(), backward.kept), backward.wrt()) + specs_text(specs);
+    std::string key = key_of(who, join(backward.of(), backward.kept), backward.wrt()) + specs_text(specs);
     params.body = g.params.body->derived(key, [&] { return backward.body(specs); });
     Tensors grads = scan(operands, params);
     size_t next = 0;

@@ -48,28 +48,12 @@ struct Backward {
     const GradientContext<WhileLoop::Params>& g;
     size_t carried = size_t(g.params.carried);
     std::vector<size_t> floats = float_positions(g.inputs.first(carried));
-    std::vector<size_t> wanted = wanted_constants();
-
+    std::vector<size_t> wanted = between(float_positions(g.inputs, g.needed), carried, g.inputs.size());
+    std::span<const Tensor> kept_grads = g.output_grads.subspan(carried + 1);
     // Of the floats, those whose kept steps have a gradient.
-    std::vector<size_t> kept = with_gradient();
+    std::vector<size_t> kept = with_kept_gradient(kept_grads, floats);
 
-    std::vector<size_t> with_gradient() const {
-        std::vector<size_t> result;
-        for (size_t i = 0; g.params.keep_steps && i < floats.size(); ++i)
-            if (g.output_grads[carried + 1 + floats[i]]) result.push_back(i);
-        return result;
-    }
-    std::vector<size_t> wanted_constants() const {
-        std::vector<size_t> result;
-        for (size_t i : float_positions(g.inputs, g.needed))
-            if (i >= carried) result.push_back(i);
-        return result;
-    }
-    std::vector<size_t> wrt() const {
-        auto result = floats;
-        result.insert(result.end(), wanted.begin(), wanted.end());
-        return result;
-    }
+    std::vector<size_t> wrt() const { return join(floats, wanted); }
     SubgraphRef gradient_of_body() const {
         return g.params.body->derived(key_of("gradient", floats, wrt()),
                                       [&] { return g.params.body->gradient(floats, wrt()); });
@@ -82,17 +66,17 @@ struct Backward {
     }
     SubgraphRef body(std::span<const TensorSpec> specs) const {
         return make_subgraph(specs, [&](std::span<const Tensor> in) {
-            size_t sums = 1 + floats.size(), steps = sums + wanted.size(), kept_grads = steps + carried;
+            size_t sums = 1 + floats.size(), steps = sums + wanted.size(), grads_at = steps + carried;
             auto now = [&](const Tensor& kept) {
                 return remove_axis(take({kept, in[0]}, {.axes = {0}}), {.axes = {0}});
             };
             Tensors arguments;
             for (size_t i = 0; i < carried; ++i) arguments.push_back(now(in[steps + i]));
-            append(arguments, in.subspan(kept_grads + kept.size()));
+            append(arguments, in.subspan(grads_at + kept.size()));
             append(arguments, in.subspan(1, floats.size()));
             Tensors grads = gradient_of_body()->apply(arguments);
             for (size_t i = 0; i < kept.size(); ++i)
-                grads[kept[i]] = add(grads[kept[i]], now(in[kept_grads + i]));
+                grads[kept[i]] = add(grads[kept[i]], now(in[grads_at + i]));
             for (size_t i = 0; i < wanted.size(); ++i)
                 grads[floats.size() + i] = add(in[sums + i], grads[floats.size() + i]);
             grads.insert(grads.begin(), sub(in[0], full_like(in[0], {.value = 1})));
@@ -122,7 +106,7 @@ Tensors WhileLoop::gradient(const GradientContext<Params>& g) {
     for (size_t i : backward.wanted) operands.push_back(zeros_like(g.inputs[i]));
     size_t changing = operands.size();
     append(operands, std::span(outputs).subspan(carried + 1, carried));
-    for (size_t i : backward.kept) operands.push_back(g.output_grads[carried + 1 + backward.floats[i]]);
+    for (size_t i : backward.kept) operands.push_back(backward.kept_grads[backward.floats[i]]);
     append(operands, g.inputs.subspan(carried));
     TensorSpecs specs = specs_of(operands);
     auto& body = *g.params.body;
