@@ -13,6 +13,7 @@
 #include "libmge/op/backend.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/move/to_device.h"
+#include "tests/harness/expect_error.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {
@@ -20,16 +21,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Failure = UserError, class Fn>
-std::string error_of(Fn&& fn) {
-    try {
-        fn();
-    } catch (const Failure& e) {
-        return e.what();
-    }
-    return "no such error";
-}
 
 TensorSpec i32(Shape shape) { return {DType::i32, std::move(shape), {}}; }
 

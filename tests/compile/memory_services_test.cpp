@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "libmge/mge.h"
+#include "tests/harness/expect_error.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {
@@ -18,16 +19,6 @@ using testing::HasSubstr;
 
 constexpr size_t mebibyte = 1 << 20;
 const Shape large{256, 1024};  // 1 MiB of float32
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-    try {
-        fn();
-    } catch (const UserError& e) {
-        return e.what();
-    }
-    return "no UserError";
-}
 
 CompileOptions plain() {
     CompileOptions o;

@@ -8,6 +8,17 @@
 
 namespace mge::test {
 
+// What fn() throws of this class, in words.
+template <class Failure = UserError, class Fn>
+std::string error_of(Fn&& fn) {
+    try {
+        fn();
+    } catch (const Failure& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
 // fn() has to throw a UserError of this class with exactly this message.
 template <class Fn>
 void expect_user_error(ErrorClass error_class, const std::string& message, Fn&& fn) {

@@ -12,6 +12,7 @@
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
 #include "libmge/ops/all.h"
+#include "tests/harness/expect_error.h"
 #include "tests/model/sample_models.h"
 
 namespace mge {
@@ -29,16 +30,6 @@ Model read(const std::string& bytes) {
     auto storage = std::make_shared<StorageRef>(queue_of({}).allocate(bytes.size()));
     std::memcpy((*storage)->data, bytes.data(), bytes.size());
     return read_model({static_cast<const std::byte*>((*storage)->data), bytes.size()}, storage, "test.mge");
-}
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-    try {
-        fn();
-    } catch (const Error& e) {
-        return e.what();
-    }
-    return "no error";
 }
 
 TensorSpec one() { return {DType::f32, {1}, {}}; }
@@ -77,9 +68,11 @@ TEST(HeldGraphs, AreSharedInTheFile) {
 }
 
 TEST(HeldGraphs, NestNoDeeperThanAllowed) {
-    EXPECT_EQ(error_of([] { read(written(nested(31, 1))); }), "no error");
-    EXPECT_THAT(error_of([] { read(written(nested(34, 1))); }), HasSubstr("nested too deeply or too often"));
-    EXPECT_THAT(error_of([] { read(written(nested(20, 3))); }), HasSubstr("nested too deeply or too often"));
+    EXPECT_EQ(test::error_of<Error>([] { read(written(nested(31, 1))); }), "no error");
+    EXPECT_THAT(test::error_of<Error>([] { read(written(nested(34, 1))); }),
+                HasSubstr("nested too deeply or too often"));
+    EXPECT_THAT(test::error_of<Error>([] { read(written(nested(20, 3))); }),
+                HasSubstr("nested too deeply or too often"));
 }
 
 // Parts of files that refer to what is not there: each says where.
@@ -98,7 +91,7 @@ TEST(HeldGraphs, DevicesThatAreNotThereAreNamedOnce) {
     header.graph_checksum = checksum(bytes.data() + sizeof header, header.graph_bytes);
     header.header_checksum = checksum(&header, offsetof(ModelHeader, header_checksum));
     std::memcpy(bytes.data(), &header, sizeof header);
-    std::string error = error_of([&] { read(bytes); });
+    std::string error = test::error_of<Error>([&] { read(bytes); });
     EXPECT_THAT(error, HasSubstr("'test.mge'"));
     EXPECT_EQ(error.find("'test.mge'"), error.rfind("'test.mge'")) << error;
     EXPECT_THAT(error, HasSubstr("node 0 (to_device): "));

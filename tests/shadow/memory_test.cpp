@@ -11,19 +11,12 @@
 #include "libmge/mge.h"
 #include "libmge/ops/index/slice.h"
 #include "tests/shadow/shadow_device.h"
+#include "tests/shadow/values.h"
 
 namespace mge::test {
 namespace {
 
 using testing::ElementsAre;
-
-Tensor on(DeviceId device, std::vector<float> values) {
-    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), device);
-}
-std::vector<float> values_of(const Tensor& tensor) {
-    Tensor here = to_host(tensor);
-    return {here.data<float>(), here.data<float>() + here.spec().numel()};
-}
 
 // (((x + x) * (x + x)) …) of so many steps.
 Graph chain(int steps) {
@@ -47,7 +40,7 @@ std::vector<float> run(Context& context, float value) {
     context.fill_inputs({&x, 1});
     context.run();
     context.wait();
-    return values_of(context.output(0));
+    return floats_of(context.output(0));
 }
 
 TEST(ShadowMemoryServices, ContextsShareOneArena) {
@@ -77,7 +70,7 @@ TEST(ShadowMemoryServices, ClearedMemoryIsLetGoInTheQueuesOrder) {
         context->memory()->clear();
         Tensor taken = on(device, std::vector<float>(4096, -1));
         context->wait();
-        EXPECT_EQ(values_of(context->output(0)), expected);
+        EXPECT_EQ(floats_of(context->output(0)), expected);
     }
 }
 
@@ -90,7 +83,7 @@ TEST(ShadowMemoryServices, OutputsLieWhereTheCallerSays) {
     context->bind_output(0, memory.address(), 4096);
     EXPECT_EQ(run(*context, .5f), std::vector<float>(1024, std::sin(1.f)));
     EXPECT_EQ(context->output(0).address(), memory.address());
-    EXPECT_EQ(values_of(memory)[7], std::sin(1.f));
+    EXPECT_EQ(floats_of(memory)[7], std::sin(1.f));
 }
 
 TEST(ShadowMemoryServices, UpdatesTakeOverWhatNobodyElseHolds) {
@@ -103,13 +96,13 @@ TEST(ShadowMemoryServices, UpdatesTakeOverWhatNobodyElseHolds) {
     };
     assign();
     EXPECT_EQ(x.address(), before);
-    EXPECT_THAT(values_of(x), ElementsAre(1, 9, 3, 4));
+    EXPECT_THAT(floats_of(x), ElementsAre(1, 9, 3, 4));
     Tensor held = x.with_shape({2, 2});
     value = on(shadow_device(), {7});
     assign();
     EXPECT_NE(x.address(), before);
-    EXPECT_THAT(values_of(x), ElementsAre(1, 7, 3, 4));
-    EXPECT_THAT(values_of(held), ElementsAre(1, 9, 3, 4));
+    EXPECT_THAT(floats_of(x), ElementsAre(1, 7, 3, 4));
+    EXPECT_THAT(floats_of(held), ElementsAre(1, 9, 3, 4));
 }
 
 }  // namespace

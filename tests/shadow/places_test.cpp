@@ -10,7 +10,9 @@
 #include "libmge/eager/trace.h"
 #include "libmge/mge.h"
 #include "libmge/ops/move/to_device.h"
+#include "tests/harness/expect_error.h"
 #include "tests/shadow/shadow_device.h"
+#include "tests/shadow/values.h"
 
 namespace mge::test {
 namespace {
@@ -18,26 +20,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Tensor on(DeviceId device, std::vector<float> values) {
-    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), device);
-}
-std::vector<float> values_of(const Tensor& tensor) {
-    Tensor here = to_host(tensor);
-    return {here.data<float>(), here.data<float>() + here.spec().numel()};
-}
-template <class Fn>
-std::string user_error_of(Fn&& fn) {
-    try {
-        fn();
-    } catch (const UserError& e) {
-        return e.what();
-    }
-    return "no UserError";
-}
-
 TEST(Places, TheHostCannotReadAnotherDevice) {
     Tensor x = on(shadow_device(), {1});
-    EXPECT_THAT(user_error_of([&] { x.data<float>(); }), HasSubstr("copy it to the host first"));
+    EXPECT_THAT(error_of([&] { x.data<float>(); }), HasSubstr("copy it to the host first"));
     EXPECT_NE(x.address(), nullptr);
 }
 
@@ -55,10 +40,10 @@ TEST(Places, ResultsStayWithTheirOperands) {
 
 TEST(Places, MixingNamesOperatorAndBothDevices) {
     Tensor here = on(host_device, {1}), there = on(shadow_device(), {1});
-    std::string error = user_error_of([&] { ops::add(here, there); });
+    std::string error = error_of([&] { ops::add(here, there); });
     EXPECT_THAT(error, HasSubstr("[add] its inputs lie on different devices, xpux:0 and shadow0:0"));
-    EXPECT_THAT(user_error_of([&] { ops::concat({there, there, here}); }), HasSubstr("shadow0:0 and xpux:0"));
-    EXPECT_THAT(user_error_of([&] { ops::add(on(shadow_device(0, 1), {1}), there); }),
+    EXPECT_THAT(error_of([&] { ops::concat({there, there, here}); }), HasSubstr("shadow0:0 and xpux:0"));
+    EXPECT_THAT(error_of([&] { ops::add(on(shadow_device(0, 1), {1}), there); }),
                 HasSubstr("shadow0:1 and shadow0:0"));
 }
 
@@ -72,7 +57,7 @@ TEST(Places, MovingHasAGradient) {
     Tensors grads = tape.backward(Tensors{y}, Tensors{Tensor{}});
     ASSERT_TRUE(grads[0]);
     EXPECT_EQ(grads[0].device(), host_device);
-    EXPECT_THAT(values_of(grads[0]), ElementsAre(40, 600));
+    EXPECT_THAT(floats_of(grads[0]), ElementsAre(40, 600));
 }
 
 TEST(Places, AThreadHasADefaultDeviceOfItsOwn) {
@@ -115,7 +100,7 @@ TEST(Places, ATraceFollowsItsArguments) {
             EXPECT_EQ(y.device(), device);
             trace.end({&y, 1});
             EXPECT_EQ(y.device(), device);
-            return values_of(y);
+            return floats_of(y);
         };
         auto expected = call(host_device);
         DeviceId second = parse_device("cpu1");
@@ -134,7 +119,7 @@ TEST(Places, ATracedFunctionMovesData) {
         Tensor y = ops::to_device(ops::add(there, there), {.device = host_device});
         trace.end({&y, 1});
         EXPECT_EQ(y.device(), host_device);
-        EXPECT_THAT(values_of(y), ElementsAre(10, 28));
+        EXPECT_THAT(floats_of(y), ElementsAre(10, 28));
     }
     // Exported, what lay where the argument did lies at the default place; the rest stays where it was.
     Graph graph = trace.graph();

@@ -9,6 +9,7 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "tests/shadow/shadow_device.h"
+#include "tests/shadow/values.h"
 
 namespace mge::test {
 namespace {
@@ -16,18 +17,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Tensor on(DeviceId device, std::vector<float> values) {
-    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), device);
-}
-std::vector<float> values_of(const Tensor& tensor) {
-    Tensor here = to_host(tensor);
-    return {here.data<float>(), here.data<float>() + here.spec().numel()};
-}
-
 TEST(Queue, DoesWorkInOrder) {
     Tensor x = on(shadow_device(), {1, 2, 3});
     for (int i = 0; i < 50; ++i) x = ops::add(x, x);
-    EXPECT_THAT(values_of(x), ElementsAre(0x1p50f, 0x1p51f, 3 * 0x1p50f));
+    EXPECT_THAT(floats_of(x), ElementsAre(0x1p50f, 0x1p51f, 3 * 0x1p50f));
 }
 
 TEST(Queue, LetsTheHostsMemoryGoAtOnce) {
@@ -35,7 +28,7 @@ TEST(Queue, LetsTheHostsMemoryGoAtOnce) {
     std::iota(values.begin(), values.end(), 0.f);
     Tensor x = tensor_from_host({DType::f32, {1000}, {}}, values.data(), shadow_device());
     std::fill(values.begin(), values.end(), -1.f);
-    EXPECT_EQ(values_of(x)[999], 999);
+    EXPECT_EQ(floats_of(x)[999], 999);
 }
 
 // What is copied is waited for on both sides: its maker goes on, and memory is handed out again meanwhile.
@@ -47,24 +40,24 @@ TEST(Queue, CopiesFromOneQueueToAnother) {
             far = to_device(near, shadow_device(1, 2));
         }
         Tensor in_its_memory = on(shadow_device(0, 1), {-5});
-        EXPECT_THAT(values_of(ops::add(far, far)), ElementsAre(float(2 * i + 2)));
-        EXPECT_THAT(values_of(in_its_memory), ElementsAre(-5));
+        EXPECT_THAT(floats_of(ops::add(far, far)), ElementsAre(float(2 * i + 2)));
+        EXPECT_THAT(floats_of(in_its_memory), ElementsAre(-5));
     }
 }
 
 TEST(Queue, TellsAnErrorWhereItIsWaitedForAndGoesOn) {
     DeviceId device = shadow_device(0, 3);
     Tensor x = on(device, {1});
-    values_of(ops::add(x, x));  // what is prepared, and waits for that, is kept
+    floats_of(ops::add(x, x));  // what is prepared, and waits for that, is kept
     fail_next_work(device, "the fan has stopped");
     Tensor sum = ops::add(x, x);
     try {
-        values_of(sum);
+        floats_of(sum);
         FAIL() << "no error";
     } catch (const DeviceError& e) {
         EXPECT_THAT(e.what(), HasSubstr("the fan has stopped"));
     }
-    EXPECT_THAT(values_of(ops::add(on(device, {2}), on(device, {3}))), ElementsAre(5));
+    EXPECT_THAT(floats_of(ops::add(on(device, {2}), on(device, {3}))), ElementsAre(5));
 }
 
 TEST(Queue, WaitsForAnEvent) {

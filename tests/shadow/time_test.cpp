@@ -12,7 +12,9 @@
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
 #include "libmge/ops/move/to_device.h"
+#include "tests/harness/expect_error.h"
 #include "tests/shadow/shadow_device.h"
+#include "tests/shadow/values.h"
 
 namespace mge::test {
 namespace {
@@ -20,23 +22,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tensor on(DeviceId device, std::vector<float> values) {
-    return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), device);
-}
-std::vector<float> values_of(const Tensor& tensor) {
-    Tensor here = to_host(tensor);
-    return {here.data<float>(), here.data<float>() + here.spec().numel()};
-}
-template <class Fn>
-std::string error_of(Fn&& fn) {
-    try {
-        fn();
-    } catch (const DeviceError& e) {
-        return e.what();
-    }
-    return "no DeviceError";
-}
 
 class AtLevel {
 public:
@@ -51,21 +36,21 @@ private:
 TEST(EagerAsyncLevel, SaysWhereAnErrorComesOut) {
     DeviceId device = shadow_device(1, 2);
     Tensor x = on(device, {1});
-    values_of(ops::sub(x, x));
+    floats_of(ops::sub(x, x));
     for (int level : {1, 2}) {
         AtLevel scope(level);
         queue_of(device).wait();  // memory that was given back
         fail_next_work(device, "no more light");
         Tensor y = ops::sub(x, x);
-        EXPECT_EQ(error_of([&] { values_of(y); }), "sub: no more light");
+        EXPECT_EQ(error_of<DeviceError>([&] { floats_of(y); }), "sub: no more light");
     }
     {
         AtLevel scope(0);
         queue_of(device).wait();
         fail_next_work(device, "no more light");
-        EXPECT_EQ(error_of([&] { ops::sub(x, x); }), "sub: no more light");
+        EXPECT_EQ(error_of<DeviceError>([&] { ops::sub(x, x); }), "sub: no more light");
     }
-    EXPECT_THAT(values_of(ops::sub(x, x)), ElementsAre(0));
+    EXPECT_THAT(floats_of(ops::sub(x, x)), ElementsAre(0));
     // Shapes are checked at the call at every level.
     EXPECT_THROW(ops::add(on(device, {1, 2}), on(device, {1, 2, 3})), UserError);
     EXPECT_THROW(set_async_level(3), UserError);
@@ -74,11 +59,11 @@ TEST(EagerAsyncLevel, SaysWhereAnErrorComesOut) {
 TEST(EagerAsyncLevel, AnErrorFollowsWhatIsMoved) {
     DeviceId from = shadow_device(0, 1), to = shadow_device(1, 1);
     Tensor x = on(from, {1});
-    values_of(ops::add(x, x));
-    values_of(to_device(x, to));
+    floats_of(ops::add(x, x));
+    floats_of(to_device(x, to));
     fail_next_work(from, "a bit is lost");
     Tensor y = to_device(ops::add(x, x), to);
-    EXPECT_EQ(error_of([&] { values_of(y); }), "add: a bit is lost");
+    EXPECT_EQ(error_of<DeviceError>([&] { floats_of(y); }), "add: a bit is lost");
     queue_of(from).wait();  // told once
 }
 
@@ -108,13 +93,13 @@ TEST(ShadowErrors, NameGraphAndOperatorAndDoNotMix) {
         queue_of(device).wait();
         two->run();
         two->wait();
-        EXPECT_THAT(values_of(two->output(0)), ElementsAre(1, 4, 9));
+        EXPECT_THAT(floats_of(two->output(0)), ElementsAre(1, 4, 9));
         EXPECT_THAT(
-            error_of([&] { one->wait(); }),
+            error_of<DeviceError>([&] { one->wait(); }),
             AllOf(HasSubstr(text("graph ", one->program().id(), ", mul")), HasSubstr(": a fuse is blown")));
         one->run();
         one->wait();
-        EXPECT_THAT(values_of(one->output(0)), ElementsAre(1, 4, 9));
+        EXPECT_THAT(floats_of(one->output(0)), ElementsAre(1, 4, 9));
     }
 }
 
@@ -127,12 +112,12 @@ TEST(ShadowErrors, AreToldToWhoReads) {
     queue_of(device).wait();
     fail_next_work(device, "a fuse is blown");
     context->run();
-    EXPECT_THAT(error_of([&] { context->output(0); }), HasSubstr("mul"));
+    EXPECT_THAT(error_of<DeviceError>([&] { context->output(0); }), HasSubstr("mul"));
     context->wait();
     // And an error of nobody's work to who waits for the context.
     fail_next_work(device, "a wire is cut");
     context->fill_inputs({&x, 1});
-    EXPECT_EQ(error_of([&] { context->wait(); }), "a wire is cut");
+    EXPECT_EQ(error_of<DeviceError>([&] { context->wait(); }), "a wire is cut");
 }
 
 // Whose context nobody sees.
@@ -140,12 +125,12 @@ TEST(ShadowErrors, OfAnExecutableComeOutWhereItsResultsAreRead) {
     DeviceId device = shadow_device(0, 2);
     Executable executable(squares(), {.device = device, .level = 0, .var_sanity_check_first_run = false});
     Tensor x = on(device, {1, 2, 3});
-    values_of(executable.run(Tensors{x})[0]);
+    floats_of(executable.run(Tensors{x})[0]);
     queue_of(device).wait();
     fail_next_work(device, "a fuse is blown");
     Tensor y = executable.run(Tensors{x})[0];
-    EXPECT_THAT(error_of([&] { values_of(y); }), AllOf(HasSubstr("graph "), HasSubstr("mul")));
-    EXPECT_THAT(values_of(executable.run(Tensors{x})[0]), ElementsAre(1, 4, 9));
+    EXPECT_THAT(error_of<DeviceError>([&] { floats_of(y); }), AllOf(HasSubstr("graph "), HasSubstr("mul")));
+    EXPECT_THAT(floats_of(executable.run(Tensors{x})[0]), ElementsAre(1, 4, 9));
 }
 
 Graph across(DeviceId one, DeviceId two) {
@@ -176,7 +161,7 @@ TEST(ShadowThreads, EachDeviceHasOneThatAsks) {
             context->fill_inputs({&x, 1});
             context->run();
             context->wait();
-            auto got = values_of(context->output(0));
+            auto got = floats_of(context->output(0));
             if (expected.empty()) expected = got;
             EXPECT_EQ(got, expected);
         }
@@ -199,7 +184,7 @@ TEST(ShadowThreads, WaitMayLeaveTheDevicesAtWork) {
         context->run();
         context->wait();  // would not come back
     }
-    EXPECT_THAT(values_of(context->output(0)), ElementsAre(1, 4, 9));
+    EXPECT_THAT(floats_of(context->output(0)), ElementsAre(1, 4, 9));
 }
 
 // The shadow device's clock counts pieces of work.

@@ -15,10 +15,12 @@
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/train/checkpoint.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
 
 namespace mge {
 namespace {
 
+using test::error_of;
 using test::tensor_of;
 using test::values_of;
 using testing::AllOf;
@@ -30,16 +32,6 @@ using testing::Pointwise;
 constexpr double tolerance = 1e-6;  // a few f32 steps of values near 1
 
 Tensor vector_of(std::vector<float> values) { return tensor_of<float>({int64_t(values.size())}, values); }
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-    try {
-        fn();
-    } catch (const UserError& e) {
-        return e.what();
-    }
-    return "no UserError";
-}
 
 // What the optimizers are defined to do, one number at a time.
 using Rule = std::function<double(double p, double g)>;

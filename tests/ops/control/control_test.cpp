@@ -8,6 +8,7 @@
 #include "libmge/mge.h"
 #include "libmge/op/subgraph.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
 
 namespace mge::test {
 namespace {
@@ -23,16 +24,6 @@ SubgraphRef graph(std::initializer_list<TensorSpec> inputs, const Function& func
     return make_subgraph(TensorSpecs(inputs), function);
 }
 Tensor number(float value) { return ops::full({.shape = {1}, .value = value}); }
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-    try {
-        fn();
-    } catch (const Error& e) {
-        return e.what();
-    }
-    return "no error";
-}
 
 // y = w x, or y = x² + w.
 ops::Cond::Params two_ways(const Shape& shape) {
@@ -120,20 +111,23 @@ TEST(Cond, RefusesGraphsThatDisagree) {
     auto two = graph({f32({2})}, [](auto in) -> Tensors { return {in[0], in[0]}; });
     auto integer = graph({f32({2})}, [](auto in) -> Tensors { return {convert_dtype(in[0], DType::i32)}; });
     Tensor x = tensor_of<float>({2}, {1, 2});
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({x, x}, {one, one});
                 }),
                 HasSubstr("the predicate has to be one element"));
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x}, {one, two});
                 }),
                 HasSubstr("one graph has 1 results, the other 2"));
-    EXPECT_THAT(error_of([&] { ops::cond({number(1), x}, {one, integer}); }), HasSubstr("result 0 is"));
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
+                    ops::cond({number(1), x}, {one, integer});
+                }),
+                HasSubstr("result 0 is"));
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x, x}, {one, one});
                 }),
                 HasSubstr("takes 1 operands, got 2"));
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x}, {});
                 }),
                 HasSubstr("parameter 'then_graph' has to be a graph"));
@@ -182,7 +176,7 @@ TEST(WhileLoop, NeedsALimitForItsGradient) {
     Tensor y = ops::while_loop({zero, x, x, zero}, count_up(0))[1];
     Graph made = builder.graph();
     ValueId id = builder.value_of(y);
-    EXPECT_THAT(error_of([&] { add_gradient(made, {id}, {id}, {made.inputs()[1]}); }),
+    EXPECT_THAT(error_of<Error>([&] { add_gradient(made, {id}, {id}, {made.inputs()[1]}); }),
                 HasSubstr("[while_loop] its gradient needs a limit: say max_steps"));
 }
 
@@ -190,19 +184,22 @@ TEST(WhileLoop, RefusesAChangingSpec) {
     auto yes = graph({f32({2})}, [](auto) -> Tensors { return {number(1)}; });
     auto longer = graph({f32({2})}, [](auto in) -> Tensors { return {ops::concat({in[0], in[0]})}; });
     Tensor x = tensor_of<float>({2}, {1, 2});
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {yes, longer});
                 }),
                 HasSubstr("carried value 0 goes into a step as"));
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {longer, longer});
                 }),
                 HasSubstr("the condition has to be one element"));
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {yes, yes, 2});
                 }),
                 HasSubstr("carried is 2 of 1 operands"));
-    EXPECT_THAT(error_of([&] { ops::while_loop({x}, {yes, yes, 1, -1}); }), HasSubstr("max_steps is -1"));
+    EXPECT_THAT(error_of<Error>([&] {
+                    ops::while_loop({x}, {yes, yes, 1, -1});
+                }),
+                HasSubstr("max_steps is -1"));
 }
 
 TEST(Scan, WalksAlongTheFirstAxis) {
@@ -264,12 +261,12 @@ TEST(Scan, RefusesWrongOperands) {
     Tensor h = tensor_of<float>({2}, {0, 1}), xs = tensor_of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
     auto params = recurrence(false);
     params.sliced = 2;
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::scan({h, xs, h}, params);
                 }),
                 HasSubstr("xs differ in their first extents: 3 and 2"));
     params.sliced = 5;
-    EXPECT_THAT(error_of([&] {
+    EXPECT_THAT(error_of<Error>([&] {
                     ops::scan({h, xs, h}, params);
                 }),
                 HasSubstr("carried is 1, sliced 5, length 0 with 3 operands"));
@@ -315,9 +312,9 @@ TEST(Subgraph, IsEqualByWhatItDoes) {
 TEST(AssertEqual, EndsTheRunThoughNobodyReadsIt) {
     Tensor x = tensor_of<float>({2}, {1, 2}), y = tensor_of<float>({2}, {1, 2.5});
     EXPECT_THAT(values_of(ops::assert_equal(x, x)), ElementsAre(0));
-    EXPECT_THAT(error_of([&] { ops::assert_equal(x, y); }),
+    EXPECT_THAT(error_of<Error>([&] { ops::assert_equal(x, y); }),
                 HasSubstr("[assert_equal] error 0.25, allowed is 0.0001"));
-    EXPECT_THAT(error_of([&] { ops::assert_equal(x, tensor_of<float>({1}, {1})); }),
+    EXPECT_THAT(error_of<Error>([&] { ops::assert_equal(x, tensor_of<float>({1}, {1})); }),
                 HasSubstr("the shapes differ"));
     GraphBuilder builder;
     {
@@ -331,7 +328,7 @@ TEST(AssertEqual, EndsTheRunThoughNobodyReadsIt) {
     Executable executable(made, {.verify_passes = true});
     EXPECT_EQ(executable.program_for({f32({2})})->steps().size(), 3U);
     EXPECT_THAT(values_of(executable.run({&x, 1})[0]), ElementsAre(2, 4));
-    EXPECT_THAT(error_of([&] { executable.run({&y, 1}); }), HasSubstr("[assert_equal] error 0.25"));
+    EXPECT_THAT(error_of<Error>([&] { executable.run({&y, 1}); }), HasSubstr("[assert_equal] error 0.25"));
     EXPECT_THAT(values_of(executable.run({&x, 1})[0]), ElementsAre(2, 4));
 }
 
