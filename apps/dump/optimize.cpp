@@ -8,11 +8,11 @@
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
 #include "apps/cli/output_option.h"
-#include "apps/cli/stored_options.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 #include "libmge/compile/program.h"
+#include "libmge/model/stored_options.h"
 #include "libmge/passes/pass.h"
 
 namespace mge::dump {
@@ -58,12 +58,12 @@ LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options) {
     if (!options.formats.empty()) compile.layout = options.formats[0];
     auto program = Program::compile(infer_shapes(model.graph, inputs), compile);
     if (compile.measure_layouts) {
-        cli::store_options(model, compile, *program);
-        return {cli::stored_options(model)->options.layout, {}};
+        store_options(model, compile, *program);
+        return {with_stored(compile, *stored_options(model)).layout, {}};
     }
     LayoutChoice choice{compile.layout, {}};
     // The model may be for another machine.
-    cli::store_layout(model, choice.layout);
+    store_options(model, compile);
     for (auto& ignored : program->options_without_effect())
         choice.without_effect.push_back(cli::layout_flag(ignored.given));
     return choice;
@@ -91,7 +91,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
     size_t before = model.graph.nodes().size();
     std::vector<PassStage> stages;
     model.graph = run_passes(std::move(model.graph), how, &stages);
-    if (options.const_shape) cli::store_const_shape(model);
+    if (options.const_shape) store_const_shape(model);
     cli::Json passes = cli::Json::array();
     std::vector<std::vector<std::string>> rows{{"pass", "operators before", "after"}};
     for (auto& stage : stages) {

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "libmge/compile/option_list.h"
+
 namespace mge::load_and_run {
 namespace {
 
@@ -31,60 +33,36 @@ bool reads_weights(const CheckOptions& o) {
            o.check_finite || o.range > 0;
 }
 
-cli::Json switch_json(const std::optional<bool>& value) {
-    return value ? cli::Json(*value) : cli::Json("unset");
-}
-
-void add_graph_optimization(const GraphOptimization& o, cli::Json& result) {
-    for (auto& s : graph_switches) result[s.name] = switch_json(o.*s.member);
-    result["jit"] = o.jit ? cli::Json(*o.jit) : cli::Json("unset");
-    for (auto& s : jit_switches) result[s.name] = switch_json(o.jit_config.*s.member);
-    for (auto& p : half_precisions) result[p.name] = o.*p.member;
-}
-
 }  // namespace
 
 CompileOptions make_compile_options(const Options& options, FastrunCache* cache) {
-    CompileOptions result;
-    auto& o = options.graph;
+    CompileOptions result = with_graph_options(options.graph);
     set_algorithms(options.algorithms, cache, result);
     set_checks(options.checks, result.select);
-    result.graph_opt = o.optimization;
-    if (o.jit && !result.graph_opt.jit) result.graph_opt.jit = *o.jit ? 1 : 0;
-    result.level = o.optimization_level;
-    if (!o.layout.formats.empty()) result.layout = o.layout.formats[0];
-    result.measure_layouts = !o.layout.transform.empty();
-    result.seq_opt.enable_mem_plan_opt = result.seq_opt.enable_mem_reuse_alloc = !o.disable_mem_opt;
-    result.const_shape = o.const_shape;
-    result.fake_next_exec = o.fake_first;
-    // Made in a run of its own, so that the first run's time is not the check's.
-    result.var_sanity_check_first_run = false;
     result.keeps_weights = reads_weights(options.checks);
-    result.comp_node_seq_record_level = o.record_level();
     return result;
 }
 
-cli::Json to_json(const CompileOptions& o) {
-    cli::Json result{{"graph_opt_level", o.level}};
-    add_graph_optimization(o.graph_opt, result);
-    cli::Json rest{
-        {"layout", o.layout},
-        {"layout_transform", o.measure_layouts},
-        {"enable_mem_plan_opt", o.seq_opt.enable_mem_plan_opt},
-        {"enable_mem_reuse_alloc", o.seq_opt.enable_mem_reuse_alloc},
-        {"const_shape", o.const_shape},
-        {"fake_next_exec", o.fake_next_exec},
-        {"comp_node_seq_record_level", o.comp_node_seq_record_level},
-        {"measures_algorithms", o.select.profile && !o.select.heuristic},
-        {"all_algorithms", o.select.profile && !o.select.optimized && !o.select.heuristic},
-        {"reads_cache", o.select.profile},
-        {"reproducible", o.select.reproducible},
-        {"binary_equal_between_batch", o.select.same_between_batches},
-        {"shared_batch_size", o.select.shared_batch_size},
-        {"workspace_limit",
-         o.select.workspace_limit == SIZE_MAX ? cli::Json("unset") : cli::Json(o.select.workspace_limit)},
-        {"threads", o.threads}};
-    result.update(rest);
+cli::Json to_json(const OptionValue& value) {
+    return std::visit(
+        [](auto& given) -> cli::Json {
+            constexpr bool is_set = !std::is_same_v<decltype(given), const std::monostate&>;
+            if constexpr (is_set)
+                return given;
+            else
+                return "unset";
+        },
+        value);
+}
+
+cli::Json to_json(const CompileOptions& options) {
+    cli::Json result = cli::Json::object();
+    for (auto& option : compile_option_list())
+        if (option.is_value()) result[option.name] = to_json(option.get(options));
+    auto& select = options.select;
+    bool measures = select.profile && !select.heuristic;
+    result["measures_algorithms"] = measures;
+    result["all_algorithms"] = measures && !select.optimized;
     return result;
 }
 

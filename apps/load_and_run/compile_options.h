@@ -9,7 +9,7 @@ namespace mge::load_and_run {
 // What the command line says about compilation. The cache, null for none, has to outlive the result.
 CompileOptions make_compile_options(const Options& options, FastrunCache* cache);
 
-// For the report; a switch that is not set is "unset".
+// For the report: every option of the list; one that is not set is "unset".
 cli::Json to_json(const CompileOptions& options);
 
 }  // namespace mge::load_and_run

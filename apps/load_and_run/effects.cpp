@@ -5,19 +5,21 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/layout_options.h"
+#include "libmge/base/error.h"
 #include "libmge/compile/first_run_check.h"
+#include "libmge/compile/option_list.h"
 
 namespace mge::load_and_run {
 
 // Those that compiling found and warned about, by their flags.
 void note_options_without_effect(Job& job, Test& test) {
     if (test.index > 0) return;
-    auto& o = job.options.graph;
-    auto& list = job.options_without_effect;
     for (auto& ignored : test.program->options_without_effect()) {
-        bool is_layout = ignored.option == "layout" && !o.layout.formats.empty();
-        if (is_layout) list.push_back(cli::layout_flag(ignored.given));
-        if (ignored.option == "comp_node_seq_record_level") list.push_back("--record-comp-seq");
+        bool is_layout = ignored.option == "layout";
+        auto* option = find_option(ignored.option);
+        MGE_CHECK(option, ignored.option, " is no option");
+        job.options_without_effect.push_back(is_layout ? cli::layout_flag(ignored.given)
+                                                       : std::string(called(*option, OptionWords::flags)));
     }
 }
 
@@ -35,7 +37,7 @@ void note_options_behind_a_plan(Job& job, Test& test) {
 
 void check_sanity(Job& job, Test& test) {
     if (test.index > 0) return;
-    if (job.options.graph.no_sanity_check) {
+    if (!job.session->asked().var_sanity_check_first_run) {
         job.report["sanity_check"] = {{"skipped", true}};
         return;
     }

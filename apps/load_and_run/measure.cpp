@@ -115,7 +115,7 @@ private:
             return work_on(*own.context, i);
         }
         auto context = session_.make_context(test_);
-        if (options_.graph.fake_first) context->run();
+        if (session_.asked().fake_next_exec) context->run();
         work_on(*context, i);
     }
 

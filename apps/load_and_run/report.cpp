@@ -210,6 +210,19 @@ Json percentiles_json(const Job& job, std::vector<double> times) {
     return result;
 }
 
+// In which its first output lies.
+std::string layout_of(const Program& program, const StepReport& step) {
+    return program.values().at(size_t(step.outputs.at(0))).spec.layout.name();
+}
+
+// The operators of the model whose work a step does.
+Json sources_of(const StepReport& step) {
+    Json list = Json::array();
+    for (auto& source : step.sources)
+        list.push_back(source.name.empty() ? source.op : source.op + ' ' + source.name);
+    return list;
+}
+
 Json algorithms_json(const Program& program) {
     Json list = Json::array();
     for (auto& step : program.steps())
@@ -221,7 +234,11 @@ Json algorithms_json(const Program& program) {
                         {"source", name_of(step.source)},
                         {"measured_ms", step.milliseconds},
                         {"doubtful", step.is_doubtful},
-                        {"workspace", step.workspace}});
+                        {"workspace", step.workspace},
+                        {"layout", layout_of(program, step)},
+                        {"device", physical_name(step.device)},
+                        {"thread", step.thread},
+                        {"sources", sources_of(step)}});
     return list;
 }
 
@@ -263,7 +280,7 @@ void add_on_request(Job& job) {
                                                 {"nodes_before", done.nodes_before},
                                                 {"nodes_after", done.nodes_after}};
     }
-    if (o.graph.fake_first) job.report["fake_run_ms"] = job.tests[0].fake_run_ms;
+    if (job.session->asked().fake_next_exec) job.report["fake_run_ms"] = job.tests[0].fake_run_ms;
 }
 
 // Parts of the time from the file to the first result.
@@ -368,7 +385,7 @@ int write_report(Job& job) {
         job.report = std::move(first);
         auto& run = job.options.run;
         job.report["interface"] = run.lite ? "lite" : run.mdl ? "mdl" : "default";
-        job.report["options"] = to_json(job.session->compile_options());
+        job.report["options"] = to_json(job.session->asked());
         job.report["options_without_effect"] = job.options_without_effect;
         if (job.session->compile_options().level < 0)
             job.report["replaced_values"] = replaced_json(*job.tests.at(0).program);

@@ -13,6 +13,8 @@
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
+#include "libmge/compile/known_algorithms.h"
+#include "libmge/device/device.h"
 #include "libmge/inspect/memory.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/model/crypt/encrypted_file.h"
@@ -37,13 +39,20 @@ void touch_pages(std::span<const std::byte> bytes) {
     for (size_t i = 0; i < bytes.size(); i += page) (void)*static_cast<const volatile std::byte*>(&bytes[i]);
 }
 
+// What the session does by itself is no matter of the programs that are compared and timed.
+CompileOptions without_own_matters(CompileOptions options) {
+    options.var_sanity_check_first_run = options.force_output_use_user_specified_memory = false;
+    return options;
+}
+
 }  // namespace
 
 Session::Session(const Options& options) : options_(options) {
     open_cache();
-    compile_options_ = make_compile_options(options, cache_.get());
+    asked_ = make_compile_options(options, cache_.get());
     load();
     take_stored_options();
+    compile_options_ = without_own_matters(asked_);
     if (options.graph.optimize_for_inference) optimize();
 }
 
@@ -97,14 +106,20 @@ void Session::optimize() {
     auto start = Clock::now();
     model_.graph = run_passes(std::move(model_.graph), options);
     optimized.milliseconds = milliseconds_since(start);
-    if (o.const_shape) cli::store_const_shape(model_);
+    if (o.const_shape) store_const_shape(model_);
     optimized.nodes_after = model_.graph.nodes().size();
+    // It is done: nothing is left for it when the graph is compiled.
+    if (o.graph_opt.has_set_fuse_grain()) o.graph_opt.fuse_grain.reset();
     // Those that are still needed come back when they are read.
     for (auto piece : weights) release_pages(piece);
 }
 
 void Session::use(const CompileOptions& options) {
     compile_options_ = options;
+    bool checks = asked_.var_sanity_check_first_run, binds = binds_outputs();
+    asked_ = options;
+    asked_.var_sanity_check_first_run = checks;
+    asked_.force_output_use_user_specified_memory = binds;
     stored_.reset();
     program_ = nullptr;
 }
@@ -118,7 +133,7 @@ void Session::use(const CompileOptions& options, std::shared_ptr<const Program> 
 void Session::require_known_shapes(const TensorSpecs& inputs) const {
     auto& graph = model_.graph;
     bool is_recorded = compile_options_.comp_node_seq_record_level == 2;
-    bool is_constant = compile_options_.const_shape || cli::has_const_shape(model_);
+    bool is_constant = compile_options_.const_shape || has_const_shape(model_);
     for (size_t i = 0; i < inputs.size(); ++i) {
         auto& own = graph.value(graph.inputs()[i]);
         if (is_constant && !(own.spec == inputs[i]))
@@ -137,20 +152,25 @@ void Session::require_known_shapes(const TensorSpecs& inputs) const {
 
 // They count only when no flag says anything about compilation.
 void Session::take_stored_options() {
-    stored_ = cli::stored_options(model_);
+    stored_ = stored_options(model_);
     if (!stored_) return;
     CompileOptions plain;
-    bool is_plain = to_json(compile_options_) == to_json(plain);
+    plain.keeps_weights = asked_.keeps_weights;
+    bool is_plain = to_json(asked_) == to_json(plain) && !options_.run.fitting;
     stored_fate_ = is_plain ? "used" : "overridden";
-    if (!is_plain) stored_.reset();
+    if (!is_plain) return stored_.reset();
+    asked_ = with_stored(asked_, *stored_);
+    check(asked_);
 }
 
 std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     // Names tell steps and values apart, in reports and in what is compared.
     Graph graph = infer_shapes(name_values(model_.graph), inputs);
     bool is_stored = stored_ && compile_options_.algorithms.empty();
-    CompileOptions options =
-        is_stored ? cli::with_stored(compile_options_, *stored_, inputs) : compile_options_;
+    CompileOptions options = is_stored ? with_stored(compile_options_, *stored_, inputs) : compile_options_;
+    options = without_own_matters(options);
+    options.force_output_use_user_specified_memory = binds_outputs();
+    if (options.no_profiling_on_shape_change && program_) options = with_known_algorithms(options, *program_);
     if (checks_) checks_->before_compile(model_.graph, inputs, options);
     std::shared_ptr<const Program> program;
     cli::Progress progress("compiling", 0);
@@ -159,6 +179,10 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
         program = Program::compile(graph, options);
     } catch (const MemoryError&) {
         throw;
+    } catch (const ModelError&) {
+        throw;
+    } catch (const UserError& e) {
+        throw UserError(in_words(e.what(), OptionWords::flags), e.error_class());
     } catch (const DeviceError& e) {
         if (!is_stored || !options_.checks.replay_plan.empty()) throw;
         // The file comes from a machine that could do more.
@@ -184,6 +208,13 @@ std::shared_ptr<const Program> Session::program_for(const TensorSpecs& inputs) {
 std::unique_ptr<Context> Session::make_context(const Test& test) const {
     auto context = Context::create(test.program);
     context->fill_inputs(test.inputs);
+    if (!binds_outputs()) return context;
+    std::lock_guard lock(outputs_mutex_);
+    for (size_t i = 0; i < test.program->outputs().size(); ++i) {
+        auto& port = test.program->outputs()[i];
+        auto& memory = outputs_.emplace_back(empty_tensor(port.spec, port.device));
+        context->bind_output(i, memory.address(), port.spec.bytes());
+    }
     return context;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <mutex>
 #include <vector>
 
-#include "apps/cli/stored_options.h"
 #include "apps/load_and_run/checks/checks.h"
 #include "apps/load_and_run/options/options.h"
 #include "apps/load_and_run/test.h"
 #include "libmge/kernel/fastrun_cache.h"
+#include "libmge/model/stored_options.h"
 
 namespace mge::load_and_run {
 
@@ -17,7 +18,11 @@ public:
     explicit Session(const Options& options);
 
     const Model& model() const { return model_; }
+    // How programs are compiled, to compare them with others too.
     const CompileOptions& compile_options() const { return compile_options_; }
+    // As flags or the model ask for it. The first run's check is made in a run of its own, so that the first
+    // run's time is not the check's, and memory for outputs is given here.
+    const CompileOptions& asked() const { return asked_; }
     // From now on compilations are checked; null: no more.
     void check_with(Checks* checks) { checks_ = checks; }
 
@@ -59,15 +64,18 @@ private:
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs);
     void require_known_shapes(const TensorSpecs& inputs) const;
     std::shared_ptr<const Program> program_for(const TensorSpecs& inputs);
+    bool binds_outputs() const { return asked_.force_output_use_user_specified_memory; }
 
     const Options& options_;
     Model model_;
     std::unique_ptr<FastrunCache> cache_;
-    CompileOptions compile_options_;
-    std::optional<cli::StoredOptions> stored_;
+    CompileOptions asked_, compile_options_;
+    std::optional<StoredOptions> stored_;
     std::string stored_fate_ = "none";
     Checks* checks_ = nullptr;
     std::shared_ptr<const Program> program_;  // the last one
+    mutable std::mutex outputs_mutex_;
+    mutable Tensors outputs_;  // memory of outputs, where contexts are given it
 };
 
 }  // namespace mge::load_and_run

@@ -6,6 +6,7 @@
 
 #include "libmge/base/per_process.h"
 #include "libmge/compile/compiled_context.h"
+#include "libmge/compile/known_algorithms.h"
 #include "libmge/compile/program.h"
 #include "libmge/compile/upload.h"
 #include "libmge/device/device.h"
@@ -74,23 +75,10 @@ struct Executable::State {
         }
     }
 
-    // Of the first program, for others of other shapes; nothing is measured any more.
-    CompileOptions with_known_algorithms(const Program& first) const {
-        CompileOptions result = options;
-        result.select.profile = result.measure_layouts = false;
-        result.select.heuristic = true;
-        for (auto& step : first.steps()) {
-            KnownAlgorithm known{step.op, {}, step.algorithm};
-            for (auto& source : step.sources) known.sources.push_back(source.id);
-            if (!step.problem.empty()) result.known_algorithms.push_back(std::move(known));
-        }
-        return result;
-    }
-
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
         Graph shaped = place_inputs(infer_shapes(graph, inputs), places);
         if (!options.no_profiling_on_shape_change) return Program::compile(shaped, options);
-        if (first) return Program::compile(shaped, with_known_algorithms(*first));
+        if (first) return Program::compile(shaped, with_known_algorithms(options, *first));
         return first = Program::compile(shaped, options);
     }
 

@@ -1,85 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/options.h"
 
+#include <array>
+
 #include "libmge/base/error.h"
+#include "libmge/compile/option_list.h"
 #include "libmge/tensor/layout.h"
 
 namespace mge {
 namespace {
 
-constexpr int max_level = 3, max_record_level = 2, max_log_level = 2, max_async_level = 7;
 constexpr std::string_view own_choice = "auto";
+using O = CompileOptions;
 
-[[noreturn]] void contradiction(const char* option, const std::string& what) {
-    throw_user(option, what, ErrorClass::value);
-}
-[[noreturn]] void missing(const char* option, const std::string& reason) {
-    throw Error(ErrorCode::device, ErrorClass::not_implemented, text('[', option, "] ", reason));
+// Two options, by field, that cannot both be as they are.
+struct Contradiction {
+    std::string_view field, other;
+    bool (*is_there)(const O&);
+    std::string_view reason;
+};
+
+bool is_recorded(const O& o) { return o.comp_node_seq_record_level == 2; }
+
+constexpr std::string_view compares_once =
+    "below zero every value is compared once, so none may be computed again";
+constexpr Contradiction no_fake_runs{"comp_node_seq_record_level", "fake_next_exec",
+                                     [](const O& o) { return is_recorded(o) && o.fake_next_exec; },
+                                     "at level 2, recording takes a run that computes"};
+constexpr std::array contradictions{
+    Contradiction{"graph_opt.f16_io_comp", "graph_opt.f16_io_f32_comp",
+                  [](const O& o) { return o.graph_opt.f16_io_comp && o.graph_opt.f16_io_f32_comp; },
+                  "give one of them"},
+    Contradiction{"graph_opt.layout_transform", "layout",
+                  [](const O& o) {
+                      return o.graph_opt.layout_transform != LayoutTransform::unset &&
+                             o.layout != own_choice && o.layout != wanted_layout(o);
+                  },
+                  "give one of them"},
+    Contradiction{"enable_dtr_memory_opt", "enable_sublinear_memory_opt",
+                  [](const O& o) { return o.enable_dtr_memory_opt && o.enable_sublinear_memory_opt; },
+                  "both give values up and compute them again"},
+    Contradiction{"level", "enable_dtr_memory_opt",
+                  [](const O& o) { return o.level < 0 && o.enable_dtr_memory_opt; }, compares_once},
+    Contradiction{"level", "enable_sublinear_memory_opt",
+                  [](const O& o) { return o.level < 0 && o.enable_sublinear_memory_opt; }, compares_once},
+    no_fake_runs,
+    Contradiction{"comp_node_seq_record_level", "force_dynamic_alloc",
+                  [](const O& o) { return is_recorded(o) && o.force_dynamic_alloc; },
+                  "at level 2, addresses are fixed"},
+    Contradiction{"comp_node_seq_record_level", "var_sanity_check_first_run",
+                  [](const O& o) { return is_recorded(o) && o.var_sanity_check_first_run; },
+                  "at level 2, and the check looks into a run; turn it off"},
+    Contradiction{
+        "force_output_use_user_specified_memory", "force_output_dynamic_alloc",
+        [](const O& o) { return o.force_output_use_user_specified_memory && o.force_output_dynamic_alloc; },
+        "outputs lie in one memory or the other"},
+};
+
+// Options, by field, that nothing in this build can follow.
+struct Missing {
+    std::string_view field;
+    bool (*is_asked)(const O&);
+    std::string_view reason;
+};
+constexpr std::array missing{
+    Missing{"graph_opt.tensorrt", [](const O& o) { return o.graph_opt.tensorrt; },
+            "there is no TensorRT backend in this build (no libnvinfer.so)"},
+    Missing{"allreduce_pack_max_size", [](const O& o) { return o.allreduce_pack_max_size > 0; },
+            "there are no collectives in this build, so no gradients to pack; 0 packs nothing"},
+};
+
+std::string_view name_of(std::string_view field, OptionWords words) {
+    auto* option = find_option(field);
+    MGE_CHECK(option, field, " is no option");
+    return called(*option, words);
 }
 
-// A recorded list of kernels has fixed addresses and nobody beside it.
-void check_recorded(const CompileOptions& o) {
-    if (o.fake_next_exec) require_fake_runs(o);
-    if (o.force_dynamic_alloc)
-        contradiction("comp_node_seq_record_level", "2 contradicts force_dynamic_alloc: addresses are fixed");
-    if (o.var_sanity_check_first_run)
-        contradiction("comp_node_seq_record_level",
-                      "2 contradicts var_sanity_check_first_run, which looks into a run; turn it off");
+void refuse(const Contradiction& c, const O& o, OptionWords words) {
+    if (c.is_there(o))
+        throw_user(name_of(c.field, words), text("contradicts ", name_of(c.other, words), ": ", c.reason),
+                   ErrorClass::value);
 }
 
-void check_sublinear(const SublinearMemConfig& o) {
-    if (o.thresh_nr_try < 0 || o.genetic_nr_iter < 0 || o.num_worker < 0)
-        contradiction("sublinear_mem_config", "counts cannot be negative");
-    if (o.genetic_nr_iter > 0 && o.genetic_pool_size < 2)
-        contradiction("sublinear_mem_config.genetic_pool_size",
-                      text(o.genetic_pool_size, " is too small for genetic_nr_iter ", o.genetic_nr_iter,
-                           "; at least 2 survive a round"));
-}
-
-void check_graph_opt(const GraphOptimization& o) {
-    if (o.f16_io_f32_comp && o.f16_io_comp)
-        contradiction("graph_opt.f16_io_comp", "contradicts graph_opt.f16_io_f32_comp; set one of them");
-    if (o.tensorrt) missing("graph_opt.tensorrt", "there is no TensorRT backend in this build");
-    if (o.jit && (*o.jit < 0 || *o.jit > 2))
-        contradiction("graph_opt.jit", text(*o.jit, " is not 0, 1 or 2"));
+void check_bounds(const O& o, OptionWords words) {
+    for (auto& option : compile_option_list()) {
+        if (option.type != OptionType::whole) continue;
+        OptionValue value = option.get(o);
+        auto* number = std::get_if<int64_t>(&value);
+        if (number && (*number < option.least || *number > option.most))
+            throw_user(called(option, words),
+                       text(*number, " is not between ", option.least, " and ", option.most),
+                       ErrorClass::value);
+    }
 }
 
 }  // namespace
 
-void require_fake_runs(const CompileOptions& o) {
-    if (o.comp_node_seq_record_level == max_record_level)
-        contradiction("comp_node_seq_record_level",
-                      "2 contradicts fake_next_exec: recording takes a run that computes");
+std::string wanted_layout(const CompileOptions& o) {
+    bool is_named = o.graph_opt.layout_transform != LayoutTransform::unset;
+    return is_named ? std::string(layout_transform_names.at(size_t(o.graph_opt.layout_transform))) : o.layout;
 }
 
-void check(const CompileOptions& o) {
-    check_graph_opt(o.graph_opt);
-    check_sublinear(o.sublinear_mem_config);
+void require_fake_runs(const CompileOptions& options) {
+    CompileOptions asked = options;
+    asked.fake_next_exec = true;
+    refuse(no_fake_runs, asked, OptionWords::fields);
+}
+
+void check(const CompileOptions& o, OptionWords words) {
+    check_bounds(o, words);
+    for (auto& contradiction : contradictions) refuse(contradiction, o, words);
     if (o.layout != own_choice) Layout::named(o.layout);  // UserError for a name that does not exist
-    if (o.level < -max_level || o.level > max_level)
-        contradiction("graph_opt_level", text(o.level, " is not between ", -max_level, " and ", max_level));
-    if (o.enable_dtr_memory_opt && o.enable_sublinear_memory_opt)
-        contradiction("enable_dtr_memory_opt",
-                      "contradicts enable_sublinear_memory_opt: both give values up and compute them again");
-    if (o.level < 0 && o.enable_dtr_memory_opt)
-        contradiction("graph_opt_level",
-                      "a level below zero compares every value once, so none may be computed again: it "
-                      "contradicts enable_dtr_memory_opt");
-    if (o.level < 0 && o.enable_sublinear_memory_opt)
-        contradiction("graph_opt_level",
-                      "a level below zero compares every value once, so none may be computed again: it "
-                      "contradicts enable_sublinear_memory_opt");
-    if (o.comp_node_seq_record_level < 0 || o.comp_node_seq_record_level > max_record_level)
-        contradiction("comp_node_seq_record_level", text(o.comp_node_seq_record_level, " is not 0, 1 or 2"));
-    if (o.comp_node_seq_record_level == max_record_level) check_recorded(o);
-    if (o.force_output_use_user_specified_memory && o.force_output_dynamic_alloc)
-        contradiction("force_output_use_user_specified_memory",
-                      "contradicts force_output_dynamic_alloc: outputs lie in one memory or the other");
-    if (o.async_exec_level < 0 || o.async_exec_level > max_async_level)
-        contradiction("async_exec_level",
-                      text(o.async_exec_level, " is not between 0 and ", max_async_level));
-    if (o.log_level < 0 || o.log_level > max_log_level)
-        contradiction("log_level", text(o.log_level, " is not 0, 1 or 2"));
+    auto& sublinear = o.sublinear_mem_config;
+    if (sublinear.genetic_nr_iter > 0 && sublinear.genetic_pool_size < 2)
+        throw_user(name_of("sublinear_mem_config.genetic_pool_size", words),
+                   text(sublinear.genetic_pool_size, " is too small for ",
+                        name_of("sublinear_mem_config.genetic_nr_iter", words), ' ',
+                        sublinear.genetic_nr_iter, "; at least 2 survive a round"),
+                   ErrorClass::value);
+    if (o.eager_evaluation)
+        throw_user(
+            name_of("eager_evaluation", words),
+            "a graph whose values are computed as it grows is not compiled; apply the operators outside "
+            "of a GraphBuilder",
+            ErrorClass::value);
+    for (auto& [field, is_asked, reason] : missing)
+        if (is_asked(o))
+            throw Error(ErrorCode::device, ErrorClass::not_implemented,
+                        text('[', name_of(field, words), "] ", reason));
 }
 
 }  // namespace mge

@@ -21,6 +21,8 @@ class ConstantUploads;
 struct SequenceOptimization {
     bool enable_mem_plan_opt = true;     // results overwrite inputs that nobody else reads
     bool enable_mem_reuse_alloc = true;  // values that are never alive together share memory
+    // Copies between host and device on a stream of their own. No device has one yet: false is what is.
+    bool enable_seq_comp_node_opt = true;
 };
 
 // How recomputation looks for its cuts.
@@ -54,7 +56,8 @@ struct KnownAlgorithm {
     std::string algorithm;
 };
 
-// Every option of compilation. Tools, Lite and Python only fill it in.
+// Every option of compilation. Tools, Lite and Python only fill it in. A new one gets a row in
+// option_list.cpp, which does not compile without.
 struct CompileOptions {
     // By pass name: true on, false off; a pass not mentioned is the engine's decision.
     std::map<std::string, bool, std::less<>> passes;
@@ -111,6 +114,15 @@ struct CompileOptions {
     bool no_profiling_on_shape_change = false;
     // Constants that steps read only as packed copies keep their memory: for observers that look at weights.
     bool keeps_weights = false;
+    // MiB of gradients that one collective sends, and how many of the first are sent alone. There are no
+    // collectives in this build: above 0 is an error.
+    size_t allreduce_pack_max_size = 0;
+    size_t allreduce_pack_ignore_first = 2;
+    // The gradient of a value with a known shape gets that shape. It has it anyhow.
+    bool enable_grad_var_static_reshape = false;
+    // A value is computed when its operator is inserted: what operators outside of a GraphBuilder do. A graph
+    // that does so cannot be compiled.
+    bool eager_evaluation = false;
     // Which threads ask the queues of a program for its work: see async_level.h. With threads of its own a
     // run() returns before all is asked for.
     int async_exec_level = 1;
@@ -134,11 +146,16 @@ struct CompileOptions {
     WorkObserver progress;
 };
 
+// What messages call an option: its field, load_and_run's flag, or the keyword in Python.
+enum class OptionWords : uint8_t { fields, flags, keywords };
 // UserError for options that contradict each other or do not exist; Error with code `device` for those that
 // this build cannot do.
-MGE_API void check(const CompileOptions& options);
+MGE_API void check(const CompileOptions& options, OptionWords words = OptionWords::fields);
 // UserError when no run may be left out.
 MGE_API void require_fake_runs(const CompileOptions& options);
+
+// The layout of `layout` or graph_opt.layout_transform; "auto" when neither says one.
+MGE_API std::string wanted_layout(const CompileOptions& options);
 
 struct PassOptions;
 // What of them concerns the passes.

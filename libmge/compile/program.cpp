@@ -11,6 +11,7 @@
 #include "libmge/base/log.h"
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
+#include "libmge/compile/ignored_options.h"
 #include "libmge/compile/own_outputs.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/recompute.h"
@@ -46,7 +47,7 @@ PassOptions pass_options(const CompileOptions& options) {
                        .own_passes = options.own_passes,
                        .graph_opt = options.graph_opt,
                        .verify = options.verify_passes,
-                       .layout = options.layout,
+                       .layout = wanted_layout(options),
                        .select = options.select,
                        .threads = options.threads,
                        .precision = options.precision,
@@ -137,6 +138,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
         outputs_.push_back(port_of(graph, graph.outputs()[i], "output", i));
+    options_.layout = wanted_layout(options_);
+    options_.graph_opt.layout_transform = LayoutTransform::unset;
     // Two programs that both measure may choose differently: for equal results they need one cache.
     if (options_.select.same_between_batches && !options_.select.cache) options_.select.profile = false;
     // Equal problems are measured once, also when the caller keeps no cache.
@@ -179,6 +182,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     assign_threads();
     make_step_reports();
     make_value_reports();
+    for (auto& option : find_ignored_options(options_, graph_, memory_.packed_weights))
+        ignore(option.option, option.given, option.reason);
     // None of them outlives the compilation: cache and observer belong to the caller.
     options_.progress = nullptr;
     options_.select.cache = nullptr;
@@ -314,10 +319,6 @@ void CompiledProgram::check_recording() {
 }
 
 void CompiledProgram::check_memory_options() {
-    auto& dtr = options_.dtr_config;
-    if (options_.enable_dtr_memory_opt && (dtr.recomp_memory_factor != 1 || dtr.recomp_time_factor != 1))
-        ignore("dtr_config", text(dtr.recomp_memory_factor, " and ", dtr.recomp_time_factor, " as factors"),
-               "what is given up is found by simulated plans, not by weighing single values");
     if (options_.enable_memory_swap)
         ignore("enable_memory_swap", "true",
                options_.device.is_host() ? "the values of a CPU lie in host memory already"

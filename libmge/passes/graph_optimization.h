@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "libmge/base/api.h"
+
 namespace mge {
+
+// Layouts of images by MegEngine's names and numbers.
+enum class LayoutTransform : uint8_t {
+    unset,
+    nchw4,
+    nhwcd4,
+    nchw88,
+    nchw44,
+    nchw44_dot,
+    nchw32,
+    chwn4,
+    nchw64
+};
+inline constexpr std::array<std::string_view, 9> layout_transform_names{
+    "", "NCHW4", "NHWCD4", "NCHW88", "NCHW44", "NCHW44_DOT", "NCHW32", "CHWN4", "NCHW64"};
 
 // What a fused region may hold beside elementwise operators; stronger than `jit`. Setting one fuses, whatever
 // `jit` says.
@@ -14,7 +32,8 @@ struct JitConfig {
 };
 
 // Switches of single optimisations, named as in MegEngine's graph_opt. Unset: the engine decides, by the
-// optimisation level; true: done wherever it is legal, at every level; false: never done.
+// optimisation level; true: done wherever it is legal, at every level; false: never done. What tools, files,
+// reports and Python call them stands in compile/option_list.cpp.
 struct GraphOptimization {
     std::optional<bool> fuse_conv_bias_nonlinearity;  // convolutions take in bias and activation
     std::optional<bool> fuse_conv_bias_with_z;        // and the sum with another image, its activation too
@@ -28,6 +47,8 @@ struct GraphOptimization {
     bool f16_io_f32_comp = false;  // values between steps stored as float16
     bool f16_io_comp = false;      // and computed in it where the device can: a CPU cannot
     bool tensorrt = false;
+    // CompileOptions::layout in MegEngine's words; one of them says it.
+    LayoutTransform layout_transform = LayoutTransform::unset;
 
     // As MegEngine's, for chains. `has_set` is true for what is on, not for what the engine decides.
     GraphOptimization& enable_fuse_conv_bias_nonlinearity() {
@@ -61,57 +82,41 @@ struct GraphOptimization {
     GraphOptimization& enable_f16_io_comp() { return set(&GraphOptimization::f16_io_comp, true); }
     GraphOptimization& disable_f16_io_comp() { return set(&GraphOptimization::f16_io_comp, false); }
     bool has_set_f16_io_comp() const { return f16_io_comp; }
+    // There is one layout: UserError when another is enabled, which has to be disabled first. Disabling one
+    // that is not enabled does nothing.
+    MGE_API GraphOptimization& enable(LayoutTransform layout);
+    MGE_API GraphOptimization& disable(LayoutTransform layout);
+    GraphOptimization& enable_nchw4() { return enable(LayoutTransform::nchw4); }
+    GraphOptimization& disable_nchw4() { return disable(LayoutTransform::nchw4); }
+    bool has_set_nchw4() const { return layout_transform == LayoutTransform::nchw4; }
+    GraphOptimization& enable_nhwcd4() { return enable(LayoutTransform::nhwcd4); }
+    GraphOptimization& disable_nhwcd4() { return disable(LayoutTransform::nhwcd4); }
+    bool has_set_nhwcd4() const { return layout_transform == LayoutTransform::nhwcd4; }
+    GraphOptimization& enable_nchw88() { return enable(LayoutTransform::nchw88); }
+    GraphOptimization& disable_nchw88() { return disable(LayoutTransform::nchw88); }
+    bool has_set_nchw88() const { return layout_transform == LayoutTransform::nchw88; }
+    GraphOptimization& enable_nchw44() { return enable(LayoutTransform::nchw44); }
+    GraphOptimization& disable_nchw44() { return disable(LayoutTransform::nchw44); }
+    bool has_set_nchw44() const { return layout_transform == LayoutTransform::nchw44; }
+    GraphOptimization& enable_nchw44_dot() { return enable(LayoutTransform::nchw44_dot); }
+    GraphOptimization& disable_nchw44_dot() { return disable(LayoutTransform::nchw44_dot); }
+    bool has_set_nchw44_dot() const { return layout_transform == LayoutTransform::nchw44_dot; }
+    GraphOptimization& enable_nchw32() { return enable(LayoutTransform::nchw32); }
+    GraphOptimization& disable_nchw32() { return disable(LayoutTransform::nchw32); }
+    bool has_set_nchw32() const { return layout_transform == LayoutTransform::nchw32; }
+    GraphOptimization& enable_chwn4() { return enable(LayoutTransform::chwn4); }
+    GraphOptimization& disable_chwn4() { return disable(LayoutTransform::chwn4); }
+    bool has_set_chwn4() const { return layout_transform == LayoutTransform::chwn4; }
+    GraphOptimization& enable_nchw64() { return enable(LayoutTransform::nchw64); }
+    GraphOptimization& disable_nchw64() { return disable(LayoutTransform::nchw64); }
+    bool has_set_nchw64() const { return layout_transform == LayoutTransform::nchw64; }
 
 private:
-    template <class Member>
-    GraphOptimization& set(Member member, bool value) {
+    template <class Member, class Value>
+    GraphOptimization& set(Member member, Value value) {
         this->*member = value;
         return *this;
     }
-};
-
-// The switches that are on, off or the engine's matter. Flags, stored options and reports follow from these
-// lists.
-struct GraphSwitch {
-    std::string_view name, flag, doc;  // in files and reports, of the tools, what it does
-    std::optional<bool> GraphOptimization::*member;
-};
-inline constexpr std::array graph_switches{
-    GraphSwitch{"fuse_conv_bias_nonlinearity", "--enable-fuse-conv-bias-nonlinearity",
-                "Let convolutions take in bias and activation",
-                &GraphOptimization::fuse_conv_bias_nonlinearity},
-    GraphSwitch{"fuse_conv_bias_with_z", "--enable-fuse-conv-bias-with-z",
-                "Let convolutions take in the sum with another image",
-                &GraphOptimization::fuse_conv_bias_with_z},
-    GraphSwitch{"fuse_grain", "--fuse-grain", "Make chains of means one step",
-                &GraphOptimization::fuse_grain},
-    GraphSwitch{"fuse_preprocess", "--enable-fuse-preprocess", "Make the conversion of the input one step",
-                &GraphOptimization::fuse_preprocess},
-    GraphSwitch{"weight_preprocess", "--weight-preprocess", "Pack weights ahead for the algorithms",
-                &GraphOptimization::weight_preprocess},
-};
-struct JitSwitch {
-    std::string_view name, flag, doc;
-    std::optional<bool> JitConfig::*member;
-};
-inline constexpr std::array jit_switches{
-    JitSwitch{"jit_fuse_dimshuffle", "--jit-fuse-dimshuffle",
-              "Let fused steps transpose, whatever --jit-level says", &JitConfig::fuse_dimshuffle},
-    JitSwitch{"jit_fuse_reduce", "--jit-fuse-reduce",
-              "Let fused steps end with a reduction, whatever --jit-level says", &JitConfig::fuse_reduce},
-};
-// Precision is never changed unasked: on or off.
-struct HalfPrecision {
-    std::string_view name, flag, doc;
-    bool GraphOptimization::*member;
-};
-inline constexpr std::array half_precisions{
-    HalfPrecision{"f16_io_comp", "--enable-ioc16",
-                  "Store weights and values between steps as float16, compute in it where the device can",
-                  &GraphOptimization::f16_io_comp},
-    HalfPrecision{"f16_io_f32_comp", "--enable-io16xc32",
-                  "Store weights and values between steps as float16, compute in float32",
-                  &GraphOptimization::f16_io_f32_comp},
 };
 
 }  // namespace mge

@@ -87,16 +87,32 @@ TEST(GraphOptimization, SwitchesAreSetInChains) {
     EXPECT_FALSE(o.disable_f16_io_f32_comp().has_set_f16_io_f32_comp());
 }
 
-// What tools, files and reports know of: every switch once.
-TEST(GraphOptimization, ItsListsAreComplete) {
+TEST(LayoutTransform, IsOne) {
     GraphOptimization o;
-    for (auto& s : graph_switches) o.*s.member = true;
-    for (auto& p : half_precisions) o.*p.member = true;
-    for (auto& s : jit_switches) o.jit_config.*s.member = true;
-    EXPECT_TRUE(o.has_set_fuse_conv_bias_nonlinearity() && o.has_set_fuse_conv_bias_with_z() &&
-                o.has_set_fuse_grain() && o.has_set_fuse_preprocess() && o.has_set_weight_preprocess());
-    EXPECT_TRUE(o.has_set_f16_io_comp() && o.has_set_f16_io_f32_comp());
-    EXPECT_TRUE(o.jit_config.fuse_dimshuffle == true && o.jit_config.fuse_reduce == true);
+    EXPECT_TRUE(o.enable_nchw44().has_set_nchw44());
+    expect_refused([&] { o.enable_nchw88(); }, "NCHW88 contradicts NCHW44");
+    EXPECT_TRUE(o.disable_nchw88().has_set_nchw44()) << "which is another";
+    EXPECT_TRUE(o.disable_nchw44().enable_nchw88().has_set_nchw88());
+    EXPECT_FALSE(o.has_set_nchw44());
+}
+
+TEST(LayoutTransform, IsTheLayoutInOtherWords) {
+    CompileOptions by_layout, by_switch;
+    by_layout.layout = "NCHW88";
+    by_switch.graph_opt.enable_nchw88();
+    auto layouts = [](const CompileOptions& o) {
+        std::vector<std::string> names;
+        auto program = Program::compile(conv_net(), o);
+        for (auto& value : program->values()) names.push_back(value.spec.layout.name());
+        return names;
+    };
+    EXPECT_EQ(layouts(by_switch), layouts(by_layout));
+    CompileOptions foreign;
+    foreign.graph_opt.enable_nchw44_dot();
+    auto ignored = Program::compile(conv_net(), foreign)->options_without_effect();
+    ASSERT_EQ(ignored.size(), 1u);
+    EXPECT_EQ(ignored[0].option, "layout");
+    EXPECT_EQ(ignored[0].given, "NCHW44_DOT");
 }
 
 TEST(FuseConvBiasNonlinearity, HasThreeStates) {
@@ -509,6 +525,73 @@ TEST(SharedBatchSize, OneMeasurementServesAllBatches) {
     EXPECT_EQ(Program::compile(other, o)->steps()[0].source, ChoiceSource::measured);
 }
 
+std::vector<std::string> ignored(const Graph& graph, const CompileOptions& o) {
+    std::vector<std::string> fields;
+    auto program = Program::compile(graph, o);
+    for (auto& option : program->options_without_effect()) fields.push_back(option.option);
+    return fields;
+}
+
+using Fields = std::vector<std::string>;
+
+// A switch that is on and finds nothing is told, one that is off or unset is not.
+TEST(GraphOptimization, SwitchesThatFindNothingAreListed) {
+    Graph nothing = record({f32({4, 4})}, [](const Tensors& x) { return Tensors{ops::matmul(x[0], x[0])}; });
+    auto with = [](auto member, bool on) {
+        CompileOptions o;
+        o.log_level = 0;
+        o.graph_opt.*member = on;
+        return o;
+    };
+    std::vector<std::pair<std::string, std::optional<bool> GraphOptimization::*>> switches{
+        {"graph_opt.fuse_conv_bias_nonlinearity", &GraphOptimization::fuse_conv_bias_nonlinearity},
+        {"graph_opt.fuse_conv_bias_with_z", &GraphOptimization::fuse_conv_bias_with_z},
+        {"graph_opt.fuse_grain", &GraphOptimization::fuse_grain},
+        {"graph_opt.fuse_preprocess", &GraphOptimization::fuse_preprocess},
+        {"graph_opt.weight_preprocess", &GraphOptimization::weight_preprocess}};
+    for (auto& [field, member] : switches) {
+        EXPECT_EQ(ignored(nothing, with(member, true)), Fields{field});
+        EXPECT_EQ(ignored(nothing, with(member, false)), Fields{});
+    }
+    for (size_t i : {0, 1, 4})
+        EXPECT_EQ(ignored(conv_net(), with(switches[i].second, true)), Fields{}) << switches[i].first;
+    CompileOptions o;
+    o.log_level = 0;
+    o.graph_opt.jit = 1;
+    o.graph_opt.f16_io_f32_comp = true;
+    EXPECT_EQ(
+        ignored(record({{DType::i32, {4}}}, [](const Tensors& x) { return Tensors{ops::neg(x[0])}; }), o),
+        (Fields{"graph_opt.jit", "graph_opt.f16_io_f32_comp"}));
+}
+
+TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed) {
+    CompileOptions o = options(2);
+    o.graph_opt.jit = std::nullopt;
+    o.seq_opt.enable_seq_comp_node_opt = false;
+    o.allreduce_pack_ignore_first = 3;
+    o.enable_grad_var_static_reshape = true;
+    o.precision = Precision::relaxed;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(ignored(conv_net(), o),
+              (Fields{"seq_opt.enable_seq_comp_node_opt", "allreduce_pack_ignore_first",
+                      "enable_grad_var_static_reshape", "precision"}));
+    EXPECT_NE(
+        testing::internal::GetCapturedStderr().find("enable_grad_var_static_reshape true has no effect"),
+        std::string::npos);
+}
+
+TEST(VerifyPasses, FindsAGraphThatIsNone) {
+    constexpr Pass spoiling{"spoil", 0, [](Graph graph, const PassOptions&) {
+                                graph.value(graph.node(0).outputs[0]).spec.dtype = DType::i32;
+                                return graph;
+                            }};
+    Graph graph = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::exp(x[0])}; });
+    CompileOptions o = options(0);
+    o.own_passes = {&spoiling};
+    o.verify_passes = true;
+    EXPECT_THROW(Program::compile(graph, o), Error);
+}
+
 TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
     auto refuse = [](auto change, ErrorCode code, const char* name) {
         CompileOptions o;
@@ -525,8 +608,17 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
     refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = o.graph_opt.f16_io_comp = true; }, ErrorCode::usage,
            "[graph_opt.f16_io_comp] contradicts graph_opt.f16_io_f32_comp");
     refuse([](auto& o) { o.graph_opt.jit = 5; }, ErrorCode::usage, "jit");
-    refuse([](auto& o) { o.level = -4; }, ErrorCode::usage, "graph_opt_level");
-    refuse([](auto& o) { o.level = 4; }, ErrorCode::usage, "graph_opt_level");
+    refuse([](auto& o) { o.level = -4; }, ErrorCode::usage, "[level] -4 is not between -3 and 3");
+    refuse([](auto& o) { o.level = 4; }, ErrorCode::usage, "[level] 4 is not between -3 and 3");
+    refuse([](auto& o) { o.allreduce_pack_max_size = 1; }, ErrorCode::device,
+           "[allreduce_pack_max_size] there are no collectives");
+    refuse([](auto& o) { o.eager_evaluation = true; }, ErrorCode::usage, "[eager_evaluation] a graph whose");
+    refuse(
+        [](auto& o) {
+            o.layout = "nhwc";
+            o.graph_opt.enable_nchw88();
+        },
+        ErrorCode::usage, "[graph_opt.layout_transform] contradicts layout");
     refuse([](auto& o) { o.comp_node_seq_record_level = 3; }, ErrorCode::usage, "record_level");
 }
 

@@ -10,12 +10,12 @@
 #include <fstream>
 #include <thread>
 
-#include "apps/cli/stored_options.h"
 #include "apps/load_and_run/energy.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/options/device.h"
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/affinity.h"
+#include "libmge/model/stored_options.h"
 #include "tests/model/sample_models.h"
 #include "tests/new_folder.h"
 
@@ -103,9 +103,9 @@ TEST(StoredOptions, ComeBack) {
     options.graph_opt.jit = 0;
     options.graph_opt.weight_preprocess = false;
     auto program = Program::compile(model.graph, options);
-    EXPECT_FALSE(cli::stored_options(model));
-    cli::store_options(model, options, *program);
-    auto stored = cli::stored_options(model);
+    EXPECT_FALSE(stored_options(model));
+    store_options(model, options, *program);
+    auto stored = stored_options(model);
     ASSERT_TRUE(stored);
     TensorSpecs inputs = specs_of(program->inputs());
     CompileOptions found = with_stored({}, *stored, inputs);
@@ -116,7 +116,7 @@ TEST(StoredOptions, ComeBack) {
     inputs[0].shape[0] += 1;
     EXPECT_TRUE(with_stored({}, *stored, inputs).algorithms.empty());
     model.metadata["load_and_run.options"] = "{}";
-    EXPECT_THROW(cli::stored_options(model), ModelError);
+    EXPECT_THROW(stored_options(model), ModelError);
 }
 
 }  // namespace

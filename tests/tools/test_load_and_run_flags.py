@@ -122,6 +122,11 @@ def test_flags_can_be_turned_off(run_tool, small_model, plain, tmp_path):
         ["--layout-transform=opencl"],
         ["--baseline=x.json", "--fail-if=speed>+3%"],
         ["--graph-opt-level=7"],
+        ["--enable-dtr-memory-opt", "--enable-sublinear-memory-opt"],
+        ["--graph-opt-level=-1", "--enable-dtr-memory-opt"],
+        ["--force-output-dynamic-alloc", "--force-output-use-user-specified-memory"],
+        ["--sublinear-genetic-nr-iter=1", "--sublinear-genetic-pool-size=1"],
+        ["--async-exec-level=8"],
         ["--affinity=4095"],
         ["--affinity=1-0"],
     ],
@@ -131,6 +136,32 @@ def test_contradictions_end_with_2(run_tool, small_model, flags):
     done = run_tool("load_and_run", small_model, *flags)
     assert done.code == 2, done.err
     assert len(done.err.strip().splitlines()) == 1
+
+
+def test_what_does_nothing_is_listed_by_its_flag(run_tool, small_model):
+    flags = ["--enable-fuse-conv-bias-with-z", "--fuse-grain", "--enable-memory-swap"]
+    done = run_tool("load_and_run", small_model, *flags)
+    assert done.code == 0, done.err
+    assert sorted(done.result["options_without_effect"]) == sorted(flags)
+    assert done.err.count("has no effect") == len(flags)
+    done = run_tool("load_and_run", small_model, *(f"--no-{f[2:]}" for f in flags))
+    assert done.code == 0 and done.result["options_without_effect"] == []
+
+
+def test_errors_of_compiling_name_the_flag(run_tool, small_model):
+    done = run_tool("load_and_run", small_model, "--sublinear-memory-endpoint=nowhere")
+    assert done.code == 2
+    assert "[--sublinear-memory-endpoint] there is no operator 'nowhere'" in done.err
+
+
+def test_outputs_in_memory_of_the_tool_and_further_shapes(run_tool, small_model):
+    done = run_tool("load_and_run", small_model, "--force-output-use-user-specified-memory")
+    plain = run_tool("load_and_run", small_model)
+    assert done.code == 0, done.err
+    assert done.result["options"]["force_output_use_user_specified_memory"] is True
+    assert [t["outputs"] for t in done.result["tests"]] == [
+        t["outputs"] for t in plain.result["tests"]
+    ]
 
 
 def test_companions(run_tool, small_model, tmp_path):

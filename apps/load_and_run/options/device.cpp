@@ -70,7 +70,6 @@ void add(CLI::App& app, DeviceOptions& o) {
         ->type_name("0,1,...");
     app.add_option("--affinity", o.affinity, "CPUs to pin the threads to, one each, as in 0,2-3")
         ->type_name("LIST");
-    app.add_flag("--tensorrt", o.tensorrt, "Let TensorRT run parts of the model");
     app.add_option("--tensorrt-cache", o.tensorrt_cache, "Engines that TensorRT built earlier")
         ->type_name("FILE");
     app.add_flag("--list-devices", o.list_devices, "Print the devices that can be used, and end");
@@ -80,7 +79,6 @@ void add(CLI::App& app, DeviceOptions& o) {
 }
 
 void check(const DeviceOptions& o) {
-    require_backend(o.tensorrt, "--tensorrt", "there is no TensorRT backend in this build");
     require_backend(!o.tensorrt_cache.empty(), "--tensorrt-cache",
                     "there is no TensorRT backend in this build");
     require_backend(o.opencl, "--opencl", "there is no OpenCL backend in this build");

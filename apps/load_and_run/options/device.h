@@ -16,7 +16,6 @@ struct DeviceOptions {
     int multithread = -1, multithread_default = -1;  // -1: not given
     std::string core_ids;                            // --multi-thread-core-ids
     std::string affinity;                            // "0,2-3"
-    bool tensorrt = false;
     std::string tensorrt_cache;
     bool list_devices = false;
     std::string require_device;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "apps/cli/layout_options.h"
-#include "libmge/passes/graph_optimization.h"
+#include "libmge/compile/options.h"
 
 namespace CLI {
 class App;
@@ -16,13 +16,11 @@ namespace mge::load_and_run {
 struct GraphOptions {
     cli::LayoutOptions layout;
     std::string layout_transform_dump;
-    GraphOptimization optimization;
+    CompileOptions compile;   // what the flags of the list of options say
     std::optional<bool> jit;  // another way to say graph_opt.jit
-    int optimization_level = 2;
 
     bool optimize_for_inference = false;
-    bool const_shape = false;
-    bool fake_first = false, no_sanity_check = false;
+    bool no_sanity_check = false;
     bool record_comp_seq = false, record_comp_seq2 = false;
     bool disable_mem_opt = false;
 
@@ -31,5 +29,7 @@ struct GraphOptions {
 
 void add(CLI::App& app, GraphOptions& options);
 void check(const GraphOptions& options);
+// What all of them say about compilation.
+CompileOptions with_graph_options(const GraphOptions& options);
 
 }  // namespace mge::load_and_run

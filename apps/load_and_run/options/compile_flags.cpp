@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/load_and_run/options/compile_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "apps/cli/numbers.h"
+
+namespace mge::load_and_run {
+namespace {
+
+// Of a flag, in the help.
+std::string type_name(const OptionInfo& option) {
+    if (option.type == OptionType::texts) return "NAME,...";
+    if (option.unit.empty()) return option.type == OptionType::real ? "FLOAT" : "INT";
+    return option.unit == "bytes" ? "BYTES" : "MIB";
+}
+
+// Given: on; given as =false or with "no" in front: off; else as it was.
+void add_truth(CLI::App& app, CompileOptions& options, const OptionInfo& option) {
+    app.add_flag_function(
+        std::string(option.flag),
+        [&](int64_t count) { set_option(options, option, count > 0, OptionWords::flags); },
+        std::string(option.doc));
+}
+
+template <class T>
+CLI::Option* add_value(CLI::App& app, CompileOptions& options, const OptionInfo& option) {
+    auto* added = app.add_option_function<T>(
+        std::string(option.flag),
+        [&](const T& given) { set_option(options, option, given, OptionWords::flags); },
+        std::string(option.doc));
+    if (!option.may_be_unset && option.type != OptionType::texts) added->default_str(default_text(option));
+    return added;
+}
+
+void add_flag(CLI::App& app, CompileOptions& options, const OptionInfo& option) {
+    switch (option.type) {
+        case OptionType::truth:
+            return add_truth(app, options, option);
+        case OptionType::whole:
+            add_value<int64_t>(app, options, option)
+                ->check(cli::whole_number(option.least, uint64_t(option.most)))
+                ->type_name(type_name(option));
+            return;
+        case OptionType::real:
+            add_value<double>(app, options, option)->check(cli::real_number())->type_name(type_name(option));
+            return;
+        case OptionType::text:
+            add_value<std::string>(app, options, option)
+                ->check(CLI::IsMember(std::vector<std::string>(option.words.begin(), option.words.end())));
+            return;
+        case OptionType::texts:
+            add_value<std::vector<std::string>>(app, options, option)
+                ->delimiter(',')
+                ->allow_extra_args(false)
+                ->type_name(type_name(option));
+            return;
+        case OptionType::object:
+            return;
+    }
+}
+
+}  // namespace
+
+void add_compile_flags(CLI::App& app, CompileOptions& options) {
+    for (auto& option : compile_option_list())
+        if (option.makes_flag && !option.flag.empty()) add_flag(app, options, option);
+}
+
+}  // namespace mge::load_and_run

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/ignored_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "libmge/compile/option_list.h"
+#include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/vision/preprocess.h"
+
+namespace mge {
+namespace {
+
+// A compilation that is over, but for its report.
+struct Done {
+    const CompileOptions& options;
+    const Graph& graph;
+    size_t packed_weights;
+};
+
+bool any_node(const Done& done, auto&& is_it) { return std::ranges::any_of(done.graph.nodes(), is_it); }
+
+bool has_input(const Node& node, size_t i) { return node.inputs.size() > i && node.inputs[i] != no_value; }
+
+constexpr size_t bias = 2, residual = 3;  // inputs of a convolution
+
+bool fuses_conv_bias(const Done& done) {
+    return any_node(done, [](const Node& node) {
+        return node.op == &ops::Conv2d::info &&
+               (has_input(node, bias) || node.as<ops::Conv2d::Params>().activation != Activation::none);
+    });
+}
+bool fuses_residual(const Done& done) {
+    return any_node(
+        done, [](const Node& node) { return node.op == &ops::Conv2d::info && has_input(node, residual); });
+}
+bool joins_means(const Done& done) {
+    return any_node(done,
+                    [](const Node& node) { return node.op == &ops::Mean::info && node.sources.size() > 1; });
+}
+bool fuses_preprocess(const Done& done) {
+    return any_node(done, [](const Node& node) { return node.op == &ops::Preprocess::info; });
+}
+bool fuses_region(const Done& done) {
+    return any_node(done, [](const Node& node) { return node.op == &ops::FusedRegion::info; });
+}
+bool fuses_elementwise(const Done& done) {
+    return fuses_region(done) ||
+           any_node(done, [](const Node& node) { return node.op == &ops::FusedElementwise::info; });
+}
+bool stores_f16(const Done& done) {
+    return std::ranges::any_of(done.graph.values(),
+                               [](auto& value) { return value.spec.dtype == DType::f16; });
+}
+
+// An option, when it counts as given, and what shows that it did something.
+struct Effect {
+    std::string_view field;
+    bool (*is_given)(const CompileOptions&);
+    bool (*acts)(const Done&);
+    std::string_view reason;
+};
+
+bool never(const Done&) { return false; }
+
+using O = CompileOptions;
+constexpr std::array effects{
+    Effect{"graph_opt.fuse_conv_bias_nonlinearity",
+           [](const O& o) { return o.graph_opt.has_set_fuse_conv_bias_nonlinearity(); }, fuses_conv_bias,
+           "no convolution of this model has a bias or an activation behind it"},
+    Effect{"graph_opt.fuse_conv_bias_with_z",
+           [](const O& o) { return o.graph_opt.has_set_fuse_conv_bias_with_z(); }, fuses_residual,
+           "no convolution of this model is added to another image"},
+    Effect{"graph_opt.fuse_grain", [](const O& o) { return o.graph_opt.has_set_fuse_grain(); }, joins_means,
+           "no mean of this model is one of a mean"},
+    Effect{"graph_opt.fuse_preprocess", [](const O& o) { return o.graph_opt.has_set_fuse_preprocess(); },
+           fuses_preprocess, "no input of this model is converted in several steps"},
+    Effect{"graph_opt.weight_preprocess", [](const O& o) { return o.graph_opt.has_set_weight_preprocess(); },
+           [](const Done& done) { return done.packed_weights > 0; },
+           "no algorithm of this program packs its weights"},
+    Effect{"graph_opt.jit", [](const O& o) { return o.graph_opt.jit.value_or(0) > 0; }, fuses_elementwise,
+           "this model has no elementwise operators that one step could do"},
+    Effect{"graph_opt.jit_config.fuse_dimshuffle",
+           [](const O& o) { return o.graph_opt.jit_config.fuse_dimshuffle == true; }, fuses_elementwise,
+           "this model has no transpositions that an elementwise step could do"},
+    Effect{"graph_opt.jit_config.fuse_reduce",
+           [](const O& o) { return o.graph_opt.jit_config.fuse_reduce == true; }, fuses_region,
+           "this model has no reductions behind elementwise operators"},
+    Effect{"graph_opt.f16_io_comp", [](const O& o) { return o.graph_opt.f16_io_comp; }, stores_f16,
+           "no value of this model can be stored as float16"},
+    Effect{"graph_opt.f16_io_f32_comp", [](const O& o) { return o.graph_opt.f16_io_f32_comp; }, stores_f16,
+           "no value of this model can be stored as float16"},
+    Effect{"seq_opt.enable_seq_comp_node_opt", [](const O& o) { return !o.seq_opt.enable_seq_comp_node_opt; },
+           never, "copies between host and device have no stream of their own here"},
+    Effect{"allreduce_pack_ignore_first",
+           [](const O& o) { return o.allreduce_pack_ignore_first != O().allreduce_pack_ignore_first; }, never,
+           "there are no collectives in this build"},
+    Effect{"enable_grad_var_static_reshape", [](const O& o) { return o.enable_grad_var_static_reshape; },
+           never, "gradients are inferred with their graph, and have every shape that is known"},
+    Effect{"precision", [](const O& o) { return o.precision != Precision::strict; }, never,
+           "no algorithm of this build gives up precision"},
+    Effect{"dtr_config.recomp_memory_factor",
+           [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_memory_factor != 1; },
+           never, "what is given up is found by simulated plans, not by weighing single values"},
+    Effect{"dtr_config.recomp_time_factor",
+           [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_time_factor != 1; }, never,
+           "what is given up is found by simulated plans, not by weighing single values"},
+};
+
+}  // namespace
+
+std::vector<IgnoredOption> find_ignored_options(const CompileOptions& options, const Graph& compiled,
+                                                size_t packed_weights) {
+    std::vector<IgnoredOption> ignored;
+    for (auto& effect : effects)
+        if (effect.is_given(options) && !effect.acts({options, compiled, packed_weights}))
+            ignored.push_back({std::string(effect.field), to_text(find_option(effect.field)->get(options)),
+                               std::string(effect.reason)});
+    return ignored;
+}
+
+}  // namespace mge
