@@ -36,7 +36,7 @@ class InternalError(RuntimeError):
 
 class Model:
     """A graph with named inputs and outputs, as in a .mge file."""
-    def add_test_case(self, name: str, inputs: Any, with_outputs: bool) -> None:
+    def add_test_case(self, name: str, inputs: Any, with_outputs: bool, max_error: float | None = None) -> None:
         ...
     @property
     def dtypes(self) -> Any: ...
@@ -103,10 +103,10 @@ class Tape:
 
 class Trace:
     """A function recorded once and checked on every later call."""
-    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None, dtr: collections.abc.Mapping[str, float] | None = None) -> None:
-        ...
-    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, opt_level: int = 2, jit_fuse_dimshuffle: bool | None = None, jit_fuse_reduce: bool | None = None, sublinear: collections.abc.Mapping[str, int] | None = None, dtr: collections.abc.Mapping[str, float] | None = None) -> megengine._mge.Trace:
-        ...
+    def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, options: dict = {}) -> None:
+        """options: of compilation, by name (list_options)."""
+    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, options: dict = {}) -> megengine._mge.Trace:
+        """options: of compilation, by name (list_options)."""
     def abort(self) -> None:
         """It has failed."""
     def begin(self, arguments: Any) -> None:
@@ -115,8 +115,8 @@ class Trace:
         """It has ended with these results."""
     @property
     def is_recorded(self) -> Any: ...
-    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, store_as_f16: bool = False, training: bool = False) -> megengine._mge.Model:
-        """The recording as a Model; an empty list of output names takes the operators' names. store_as_f16: with weights and values between operators as float16. training: with batch norms that learn."""
+    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, options: dict = {}, training: bool = False) -> megengine._mge.Model:
+        """The recording as a Model; an empty list of output names takes the operators' names. options: by name (list_options), carried by the model; f16_io_comp and f16_io_f32_comp are done at once. training: with batch norms that learn."""
 
 class TraceError(RuntimeError):
     """A traced function did something else than when it was recorded."""
@@ -153,6 +153,9 @@ def is_recorded(arg: Any, /) -> bool:
 
 def library_path() -> str:
     """The file of libmge that this process runs."""
+
+def list_options() -> list:
+    """The options of a compilation: name, field in C++, keyword, sentence, default and words."""
 
 def load(path: str) -> megengine._mge.Model:
     """Read a model file of any kind: .mge, MegEngine's, packed."""

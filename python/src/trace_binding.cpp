@@ -7,6 +7,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "libmge/kernel/select_settings.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
+#include "libmge/model/stored_options.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
 #include "python/src/errors.h"
@@ -35,7 +37,12 @@ namespace {
 // default place is where its first input lies.
 class LoadedModel {
 public:
-    explicit LoadedModel(Model model) : model_(std::move(model)) {}
+    // ModelError when it carries options that cannot be read.
+    explicit LoadedModel(Model model) : model_(std::move(model)) {
+        if (auto stored = stored_options(model_)) carried_ = with_stored(carried_, *stored);
+        carried_.const_shape = carried_.const_shape || has_const_shape(model_);
+        check(carried_);
+    }
 
     const Model& model() const { return model_; }
     Model& model() { return model_; }
@@ -49,7 +56,7 @@ private:
         auto settings = select_settings();
         std::lock_guard lock(mutex_);
         if (!executable_ || !(settings == settings_) || !(place == place_)) {
-            CompileOptions options;
+            CompileOptions options = carried_;
             options.device = place;
             options.select = with_settings(options.select, settings);
             executable_ = std::make_shared<Executable>(model_.graph, std::move(options));
@@ -60,6 +67,7 @@ private:
     }
 
     Model model_;
+    CompileOptions carried_;  // by the model
     std::mutex mutex_;
     std::shared_ptr<Executable> executable_;  // made under these settings, for that place
     SelectSettings settings_;
@@ -137,10 +145,65 @@ Graph with_halves(Graph graph) {
     return run_passes(std::move(graph), options);
 }
 
+OptionValue to_option_value(nb::handle value, std::string_view keyword) {
+    if (value.is_none()) return {};
+    if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
+    if (nb::isinstance<nb::int_>(value)) {
+        int64_t number = 0;
+        if (nb::try_cast(value, number)) return number;
+        throw_user(keyword, "is too large", ErrorClass::value);
+    }
+    if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
+    if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+    std::vector<std::string> texts;
+    if (nb::try_cast(value, texts)) return texts;
+    throw_user(keyword, text("cannot be a ", Py_TYPE(value.ptr())->tp_name), ErrorClass::type);
+}
+
+// By the names of the list of options. What is wrong is told in Python's words.
+CompileOptions to_options(const nb::dict& given) {
+    CompileOptions options;
+    for (auto [key, value] : given) {
+        auto name = nb::cast<std::string>(key);
+        auto* option = find_named_option(name);
+        if (!option) throw_user("options", text("there is no option '", name, "'"), ErrorClass::value);
+        set_option(options, *option, to_option_value(value, called(*option, OptionWords::keywords)),
+                   OptionWords::keywords);
+    }
+    check(options, OptionWords::keywords);
+    return options;
+}
+
+bool says_something(const CompileOptions& options) {
+    return std::ranges::any_of(compile_option_list(), [&](auto& option) {
+        return option.is_value() && option.get(options) != option.get(CompileOptions());
+    });
+}
+
+// The list, for those who take keywords.
+nb::list list_options() {
+    nb::list result;
+    for (auto& option : compile_option_list()) {
+        if (!option.is_value()) continue;
+        nb::dict row;
+        row["name"] = option.name;
+        row["field"] = option.field;
+        row["keyword"] = option.keyword;
+        row["doc"] = option.doc;
+        row["default"] = default_text(option);
+        nb::list words;
+        for (auto word : option.words) words.append(word);
+        row["words"] = words;
+        result.append(row);
+    }
+    return result;
+}
+
 std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std::string>& input_names,
                                       const std::vector<std::string>& output_names,
-                                      const std::map<std::string, std::string>& metadata, bool store_as_f16,
-                                      bool training) {
+                                      const std::map<std::string, std::string>& metadata,
+                                      const nb::dict& given, bool training) {
+    CompileOptions options = to_options(given);
     Model model;
     model.graph = remove_dead_nodes(trace.graph(), {});
     if (model.graph.outputs().empty())
@@ -152,18 +215,23 @@ std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std:
     // Before the passes, so that operators are called the same with and without them.
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
     name_values(model.graph, model.graph.outputs(), names, "outputs");
-    if (store_as_f16) model.graph = with_halves(std::move(model.graph));
+    auto& graph_opt = options.graph_opt;
+    if (graph_opt.f16_io_comp || graph_opt.f16_io_f32_comp) model.graph = with_halves(std::move(model.graph));
+    graph_opt.f16_io_comp = graph_opt.f16_io_f32_comp = false;  // done
     model.metadata = metadata;
+    if (says_something(options)) store_options(model, options);
     return std::make_shared<LoadedModel>(std::move(model));
 }
 
-void add_test_case(LoadedModel& model, const std::string& name, nb::handle inputs, bool with_outputs) {
+void add_test_case(LoadedModel& model, const std::string& name, nb::handle inputs, bool with_outputs,
+                   std::optional<double> max_error) {
     Tensors values = tensor_list(inputs, "dump");
     TestCase test{name, values, {}};
     if (with_outputs) {
         nb::gil_scoped_release released;
         test.outputs = model.run(values);
     }
+    test.max_error = max_error;
     model.model().test_cases.push_back(std::move(test));
 }
 
@@ -216,34 +284,10 @@ nb::list run_model(LoadedModel& model, nb::handle inputs) {
     return wrap_list(outputs);
 }
 
-std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool record_only, int level,
-                                  std::optional<bool> jit_fuse_dimshuffle,
-                                  std::optional<bool> jit_fuse_reduce,
-                                  const std::optional<std::map<std::string, int>>& sublinear,
-                                  const std::optional<std::map<std::string, double>>& dtr) {
-    TraceOptions options;
-    options.symbolic = symbolic;
-    options.capture_as_const = capture_as_const;
-    options.record_only = record_only;
-    options.compile.level = level;
-    options.compile.graph_opt.jit_config = {jit_fuse_dimshuffle, jit_fuse_reduce};
-    if (sublinear) {
-        options.compile.enable_sublinear_memory_opt = true;
-        auto& config = options.compile.sublinear_mem_config;
-        config.thresh_nr_try = sublinear->at("thresh_nr_try");
-        config.genetic_nr_iter = sublinear->at("genetic_nr_iter");
-        config.genetic_pool_size = sublinear->at("genetic_pool_size");
-        config.lb_memory = size_t(std::max(sublinear->at("lb_memory_mb"), 0));
-        config.num_worker = sublinear->at("num_worker");
-    }
-    if (dtr) {
-        options.compile.enable_dtr_memory_opt = true;
-        options.compile.dtr_config = {size_t(std::max(dtr->at("eviction_threshold"), 0.0)),
-                                      size_t(std::max(dtr->at("evictee_minimum_size"), 0.0)),
-                                      dtr->at("recomp_memory_factor"), dtr->at("recomp_time_factor")};
-    }
-    check(options.compile);
-    return std::make_shared<Trace>(options);
+std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool record_only,
+                                  const nb::dict& options) {
+    return std::make_shared<Trace>(
+        TraceOptions{symbolic, capture_as_const, record_only, to_options(options)});
 }
 
 void add_model(nb::module_& module) {
@@ -257,7 +301,8 @@ void add_model(nb::module_& module) {
         .def_prop_ro("text", [](const LoadedModel& m) { return to_text(name_values(m.model().graph)); })
         .def("run", &run_model, nb::arg("inputs"),
              "The outputs for a list of Tensors, of any shapes that fit.")
-        .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"))
+        .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"),
+             nb::arg("max_error") = nb::none())
         .def(
             "write", [](const LoadedModel& m, const std::string& path) { write_model(path, m.model()); },
             nb::arg("path"), "Write the file whole or not at all.")
@@ -276,9 +321,8 @@ void add_trace(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     nb::class_<Trace>(module, "Trace", "A function recorded once and checked on every later call.")
         .def(nb::new_(&make_trace), nb::arg("symbolic") = false, nb::arg("capture_as_const") = false,
-             nb::arg("record_only") = false, nb::arg("opt_level") = 2,
-             nb::arg("jit_fuse_dimshuffle") = nb::none(), nb::arg("jit_fuse_reduce") = nb::none(),
-             nb::arg("sublinear") = nb::none(), nb::arg("dtr") = nb::none())
+             nb::arg("record_only") = false, nb::arg("options") = nb::dict(),
+             "options: of compilation, by name (list_options).")
         .def(
             "begin", [](Trace& trace, nb::handle arguments) { trace.begin(tensor_list(arguments, "trace")); },
             nb::arg("arguments"), "A call begins on this thread.")
@@ -293,12 +337,14 @@ void add_trace(PyObject* module_object) {
         .def("abort", &Trace::abort, "It has failed.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
         .def("to_model", &to_model, nb::arg("input_names"), nb::arg("output_names"),
-             nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("store_as_f16") = false,
+             nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("options") = nb::dict(),
              nb::arg("training") = false,
-             "The recording as a Model; an empty list of output names takes the operators' names. "
-             "store_as_f16: with weights and values between operators as float16. training: with batch "
-             "norms that learn.");
+             "The recording as a Model; an empty list of output names takes the operators' names. options: "
+             "by name (list_options), carried by the model; f16_io_comp and f16_io_f32_comp are done at "
+             "once. training: with batch norms that learn.");
     add_model(module);
+    module.def("list_options", &list_options,
+               "The options of a compilation: name, field in C++, keyword, sentence, default and words.");
     module.def(
         "pause_trace",
         []() -> nb::object {

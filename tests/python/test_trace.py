@@ -3,6 +3,10 @@
 
 import io
 import json
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -309,6 +313,72 @@ def test_dump_keeps_function_names_and_cases(tmp_path):
     assert model.run([Tensor(np.zeros((7, 4), np.float32))])[0].shape == (7, 2)
 
 
+def carried(predict, **options):
+    """The options that a dump puts into the model, and the hash of the file."""
+    file = io.BytesIO()
+    info = predict.dump(file, silent=True, **options)
+    path = Path(tempfile.mkdtemp()) / "net.mge"
+    path.write_bytes(file.getvalue())
+    metadata = _mge.load(str(path)).metadata
+    shutil.rmtree(path.parent)
+    return json.loads(metadata.get("load_and_run.options", "null")), info.content_hash
+
+
+def test_dump_options_are_carried_by_the_model():
+    predict = make_predictor()
+    predict(Tensor(np.ones((2, 4), np.float32)))
+    plain, plain_hash = carried(predict)
+    assert plain is None
+    options, content_hash = carried(
+        predict, enable_hwcd4=True, enable_fuse_conv_bias_with_z=True, enable_fuse_grain=False
+    )
+    assert options["layout"] == "NHWCD4" and content_hash != plain_hash
+    assert options["fuse_conv_bias_with_z"] is True and options["fuse_grain"] is False
+    assert "fuse_preprocess" not in options
+    assert carried(predict, enable_nchw44=False)[1] == plain_hash
+    with pytest.raises(ValueError, match="enable_nchw4 contradicts enable_nchw88"):
+        predict.dump(io.BytesIO(), enable_nchw4=True, enable_nchw88=True)
+    with pytest.warns(UserWarning, match="enable_nchw88 has no effect"):
+        assert carried(predict, optimize_for_inference=False, enable_nchw88=True)[0] is None
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        {"keep_var_name": 2},
+        {"keep_opr_name": True},
+        {"keep_param_name": True},
+        {"keep_opr_priority": True},
+        {"resize_input": True},
+        {"dump_format": "FBS_V2"},
+        {"model_version": 1},
+        {"compat_older_version": "8.14"},
+    ],
+    ids=lambda argument: next(iter(argument)),
+)
+def test_arguments_of_dump_without_effect_are_told(argument):
+    predict = make_predictor()
+    predict(Tensor(np.ones((2, 4), np.float32)))
+    with pytest.warns(UserWarning, match=next(iter(argument))):
+        predict.dump(io.BytesIO(), silent=True, **argument)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        predict.dump(io.BytesIO(), silent=True, no_change_graph=True)
+
+
+def test_options_of_traces_are_checked_in_their_own_words():
+    from megengine.jit import DTRConfig, GraphOptimizationConfig
+
+    with pytest.raises(ValueError, match=r"\[opt_level\] 7 is not between -3 and 3"):
+        trace(lambda x: x, opt_level=7)
+    with pytest.raises(
+        TypeError, match=r"\[graph_opt_config.jit_fuse_reduce\] needs true or false"
+    ):
+        trace(lambda x: x, graph_opt_config=GraphOptimizationConfig(None, "yes"))
+    with pytest.raises(TypeError, match=r"\[dtr_config.eviction_threshold\] needs a whole number"):
+        trace(lambda x: x, dtr_config=DTRConfig(eviction_threshold="5GB"))
+
+
 def test_dump_into_a_file_object_and_default_names():
     @trace(symbolic=True, capture_as_const=True)
     def f(x, y):
@@ -493,9 +563,9 @@ def test_sublinear_memory_config_acts(symbolic):
     traced = trace(symbolic=symbolic, sublinear_memory_config=config)(gradient)
     np.testing.assert_allclose(results(traced), results(gradient), rtol=1e-5)
     for bad in ({"genetic_pool_size": 1, "genetic_nr_iter": 20}, {"thresh_nr_try": -1}):
-        with pytest.raises(ValueError, match="sublinear_mem_config"):
+        with pytest.raises(ValueError, match="sublinear_memory_config"):
             trace(step, sublinear_memory_config=SublinearMemoryConfig(**bad))
-    with pytest.raises(ValueError, match="contradicts enable_sublinear_memory_opt"):
+    with pytest.raises(ValueError, match=r"\[opt_level\] contradicts sublinear_memory_config"):
         trace(step, sublinear_memory_config=config, opt_level=-1)
 
 
@@ -521,7 +591,7 @@ def test_a_dtr_config_is_a_budget():
     x = Tensor(np.full((256, 1024), 0.5, np.float32))
     expected = trace(symbolic=True, opt_level=0)(chain)(x).numpy()
     assert peak(DTRConfig()) < 0.7 * peak(None)
-    with pytest.raises(ValueError, match="contradicts enable_sublinear_memory_opt"):
+    with pytest.raises(ValueError, match=r"\[dtr_config\] contradicts sublinear_memory_config"):
         trace(chain, dtr_config=DTRConfig(), sublinear_memory_config=SublinearMemoryConfig())
 
 

@@ -45,14 +45,7 @@ def image_model(tmp_path_factory):
     traced = trace(symbolic=True, capture_as_const=True)(lambda x: net(x))
     traced(mge.Tensor(np.ones((1, 3, 8, 6), "float32")))
     path = tmp_path_factory.mktemp("models") / "image.mge"
-    traced.dump(
-        str(path),
-        arg_names=["data"],
-        output_names=["prob"],
-        keep_var_name=2,
-        keep_opr_name=True,
-        keep_param_name=True,
-    )
+    traced.dump(str(path), arg_names=["data"], output_names=["prob"])
     return path
 
 
@@ -312,6 +305,62 @@ def test_optimize_notes_a_layout(run_tool, conv_model, tmp_path):
     assert ran.code == 0 and ran.result["options_without_effect"] == ["--enable-nchw4"]
     assert "layout NCHW4 has no effect" in ran.err
     assert run_tool(TOOL, "optimize", conv_model, out).result.get("layout") is None
+
+
+def test_a_dump_carries_its_options(run_tool, tmp_path):
+    net, x = conv_net()
+    traced = trace(symbolic=True, capture_as_const=True)(net)
+    traced(mge.Tensor(x))
+    path = tmp_path / "net.mge"
+    traced.dump(
+        str(path),
+        arg_names=["x"],
+        output_names=["y"],
+        input_data=["#rand(0,1," + ",".join(str(n) for n in x.shape) + ")"],
+        maxerr=0.5,
+        enable_nchw88=True,
+        enable_fuse_conv_bias_nonlinearity=True,
+    )
+    info = run_tool(TOOL, "info", path).result
+    assert info["test_cases"][0]["max_error"] == 0.5
+    ran = run_tool("load_and_run", path, "--iter", 1)
+    assert ran.code == 0 and ran.result["stored_options"] == "used", ran.err
+    assert ran.result["options"]["layout"] == "NCHW88"
+    assert ran.result["options"]["fuse_conv_bias_nonlinearity"] is True
+    assert "nChw8c" in {step["layout"] for step in ran.result["algorithms"]}
+    other = run_tool("load_and_run", path, "--iter", 1, "--jit-level", 0)
+    assert other.result["stored_options"] == "overridden"
+    assert other.result["options"]["layout"] == "auto"
+
+
+def test_the_options_of_a_packed_model_act(run_tool, conv_model, tmp_path):
+    info, packed = tmp_path / "info.json", tmp_path / "packed.lite"
+    options = {"graph_opt_level": 0, "var_sanity_check_first_run": False, "jit_level": 0}
+    info.write_text(json.dumps({"valid": True, "name": "net", "options": options}))
+    assert run_tool(TOOL, "pack", conv_model, packed, "--info", info).code == 0
+    plain, ran = (run_tool("load_and_run", m, "--iter", 1) for m in (conv_model, packed))
+    assert ran.code == 0 and ran.result["stored_options"] == "used", ran.err
+    assert ran.result["options"]["graph_opt_level"] == 0
+    assert ran.result["options"]["jit"] == "unset"
+    assert ran.result["sanity_check"] == {"skipped": True}
+    steps = [[step["op"] for step in r.result["algorithms"]] for r in (plain, ran)]
+    assert "relu" in steps[1] and "relu" not in steps[0]
+    options["graph_opt_level"] = 9
+    info.write_text(json.dumps({"valid": True, "name": "net", "options": options}))
+    assert run_tool(TOOL, "pack", conv_model, packed, "--info", info).code == 0
+    ran = run_tool("load_and_run", packed)
+    assert ran.code == 5 and "'graph_opt_level' cannot be used" in ran.err
+
+
+def test_python_keeps_to_what_the_model_carries(run_tool, conv_model, tmp_path):
+    fixed = tmp_path / "fixed.mge"
+    assert run_tool(TOOL, "optimize", conv_model, fixed, "--const-shape").code == 0
+    _, x = conv_net()
+    twice = mge.Tensor(np.concatenate([x, x]))
+    assert mge._mge.load(str(conv_model)).run([twice])[0].shape[0] == 2 * x.shape[0]
+    assert mge._mge.load(str(fixed)).run([mge.Tensor(x)])[0].shape[0] == x.shape[0]
+    with pytest.raises(ValueError, match="const_shape"):
+        mge._mge.load(str(fixed)).run([twice])
 
 
 def test_a_layout_without_kernels_leaves_the_choice_to_the_engine(run_tool, conv_model, tmp_path):

@@ -91,7 +91,7 @@ def test_both_precisions_contradict_each_other(small_model, run_tool, net, tmp_p
     done = run_tool("load_and_run", small_model, "--enable-ioc16", "--enable-io16xc32")
     assert done.code == 2
     assert "--enable-ioc16" in done.err and "--enable-io16xc32" in done.err
-    with pytest.raises(ValueError, match="enable_io16xc32 contradicts enable_ioc16"):
+    with pytest.raises(ValueError, match=r"\[enable_ioc16\] contradicts enable_io16xc32"):
         write(tmp_path / "x.mge", net, IMAGE, enable_io16xc32=True, enable_ioc16=True)
 
 

@@ -5,12 +5,14 @@ import base64
 import hashlib
 import json
 import pickle
+import warnings
 from collections import namedtuple
 from pathlib import Path
 
 from ..core.files import written_whole
 from ..logger import get_logger
 from ..tensor import Tensor
+from .options import LAYOUTS, NAMES
 from .test_cases import read_test_cases
 
 DumpInfo = namedtuple(
@@ -26,26 +28,22 @@ DumpInfo = namedtuple(
     ],
 )
 
-# Options of dumps. Those of layouts and fusions are hints: the engine chooses when it compiles.
-OPTIMIZE_OPTIONS = frozenset(
-    f"enable_{name}"
-    for name in (
-        "io16xc32",
-        "ioc16",
-        "hwcd4",
-        "nchw4",
-        "nchw88",
-        "nchw44",
-        "nchw44_dot",
-        "nchw32",
-        "chwn4",
-        "nchw64",
-        "fuse_conv_bias_nonlinearity",
-        "fuse_conv_bias_with_z",
-        "fuse_preprocess",
-        "fuse_grain",
-    )
-)
+DEFAULT_MAXERR = 1e-4
+
+# Keywords of optimisations, by the names of their options.
+OPTIMISATIONS = {word: name for word, name in NAMES.items() if word.startswith("enable_")}
+
+# Arguments that change nothing here: the value that asks for nothing, and why.
+WITHOUT_EFFECT = {
+    "keep_var_name": (1, "inputs and outputs keep their names, and no value between has one"),
+    "keep_opr_name": (False, "operators of a recorded function have no names"),
+    "keep_param_name": (False, "parameters of a recorded function have no names"),
+    "keep_opr_priority": (False, "operators have no priorities"),
+    "resize_input": (False, "it is for images, and test cases are read from #rand and .npy"),
+    "dump_format": (None, "the format is .mge"),
+    "model_version": (2, "the format is .mge"),
+    "compat_older_version": (None, "the format is .mge, which no MegEngine reads"),
+}
 
 
 def dump(
@@ -69,7 +67,7 @@ def dump(
     repeat=1,
     silent=False,
     no_assert=False,
-    maxerr=1e-4,
+    maxerr=DEFAULT_MAXERR,
     resize_input=False,
     input_transform=None,
     dump_format=None,
@@ -87,14 +85,16 @@ def dump(
         output_names: names of the outputs; default: those of their operators, or the keys of the
             dict that the function returned.
         append: add to the end of an existing file; not available.
-        keep_var_name: accepted; inputs and outputs keep their names.
-        keep_opr_name: accepted, without effect.
-        keep_param_name: accepted, without effect.
-        keep_opr_priority: accepted, without effect.
-        no_change_graph: accepted: a file always holds the graph as it was traced.
+        keep_var_name: without effect, which a warning says, as for those that follow: inputs
+            and outputs keep their names, and no value between has one.
+        keep_opr_name: without effect: operators of a recorded function have no names.
+        keep_param_name: without effect: nor have its parameters.
+        keep_opr_priority: without effect: there are no priorities.
+        no_change_graph: always so: a file holds the graph as it was traced.
         strip_info_file: path of a JSON file that lists the operators and dtypes used.
         append_json: merge with what this file has.
-        optimize_for_inference: accepted: optimisation happens when a model is compiled.
+        optimize_for_inference: let ``kwargs`` act. What they ask for happens when the model is
+            compiled, but for the two that store float16.
         user_info: any picklable object to keep in the file.
         enable_metadata: keep metadata at all.
         input_data: test cases: ``"#rand(min,max[,shape…])"``, ``"x.npy"``, ``"name:…;name2:…"``,
@@ -102,18 +102,21 @@ def dump(
         repeat: how often each test case is written.
         silent: do not log.
         no_assert: write the test cases without what the outputs have to be.
-        maxerr: accepted; the tolerance is the reader's.
-        resize_input: accepted for images, which are not available.
+        maxerr: largest error of an output in a test case that is none, as |got − expected| /
+            max(min(|got|, |expected|), 1); the default leaves the tolerance to the reader.
+        resize_input: without effect: it is for images, which are not read here.
         input_transform: expression over ``data``, applied to every test input.
-        dump_format: None, ``"FBS"`` or ``"FBS_V2"``: accepted; the format is .mge.
-        model_version: accepted, without effect.
-        compat_older_version: accepted, without effect.
+        dump_format: ``"FBS"`` and ``"FBS_V2"`` are without effect: the format is .mge.
+        model_version: without effect, for the same reason.
+        compat_older_version: without effect, for the same reason.
         training: write a graph whose batch norms take the statistics of each batch, too, to look
             at it or compare it with that of inference; without it they are refused.
         kwargs: ``enable_io16xc32`` or ``enable_ioc16`` stores weights and values between operators
             as float16, inputs and outputs keep their dtype; the operators compute in float32 (with
-            ``enable_ioc16`` in float16 where a device can). Options of layouts and fusions such as
-            ``enable_nchw88`` are accepted as hints.
+            ``enable_ioc16`` in float16 where a device can). ``enable_fuse_…`` (done wherever it is
+            legal, at every level of optimisation) and a layout such as ``enable_nchw88`` are
+            written into the model: ``load_and_run`` without options of its own, and ``_mge.load``,
+            compile it so.
     Returns:
         Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
         parameters.
@@ -122,16 +125,31 @@ def dump(
         RuntimeError: a batch norm is in training mode, and ``training`` is False.
     """
     _check_options(traced, append, dump_format, kwargs)
+    _warn_of(
+        keep_var_name=keep_var_name,
+        keep_opr_name=keep_opr_name,
+        keep_param_name=keep_param_name,
+        keep_opr_priority=keep_opr_priority,
+        resize_input=resize_input,
+        dump_format=dump_format,
+        model_version=model_version,
+        compat_older_version=compat_older_version,
+    )
     input_names = _names(arg_names, traced._arguments, "arg_names")
     metadata = {}
     if enable_metadata and user_info is not None:
         metadata["user_info"] = base64.b64encode(pickle.dumps(user_info)).decode()
-    halves = bool(kwargs.get("enable_io16xc32") or kwargs.get("enable_ioc16"))
+    options = _optimisations(kwargs, optimize_for_inference)
     model = traced.to_model(
-        input_names, _output_names(traced, output_names), metadata, halves, training
+        input_names, _output_names(traced, output_names), metadata, options, training
     )
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
-        model.add_test_case(name, [Tensor(array) for array in arrays], not no_assert)
+        model.add_test_case(
+            name,
+            [Tensor(array) for array in arrays],
+            not no_assert,
+            None if maxerr == DEFAULT_MAXERR else float(maxerr),
+        )
     data = model.to_bytes()
     _write(file, data)
     if strip_info_file is not None:
@@ -160,11 +178,34 @@ def _check_options(traced, append, dump_format, kwargs) -> None:
         raise NotImplementedError("[dump] append is not available in this version")
     if dump_format not in (None, "FBS", "FBS_V2"):
         raise ValueError(f"[dump] dump_format is None, 'FBS' or 'FBS_V2', got {dump_format!r}")
-    unknown = set(kwargs) - OPTIMIZE_OPTIONS
+    unknown = set(kwargs) - set(OPTIMISATIONS) - set(LAYOUTS)
     if unknown:
         raise ValueError(f"unknown options: {sorted(unknown)}")
-    if kwargs.get("enable_io16xc32") and kwargs.get("enable_ioc16"):
-        raise ValueError("[dump] enable_io16xc32 contradicts enable_ioc16; give one of them")
+
+
+def _warn_of(**arguments) -> None:
+    for name, value in arguments.items():
+        nothing, reason = WITHOUT_EFFECT[name]
+        if value != nothing:
+            warnings.warn(f"[dump] {name}={value!r} has no effect: {reason}", stacklevel=3)
+
+
+def _optimisations(kwargs: dict, is_wanted: bool) -> dict:
+    """What the model shall carry, by the names of the options."""
+    given = {word: bool(value) for word, value in kwargs.items()}
+    # On unless it is given as False; all others say something only as True.
+    given = {word: on for word, on in given.items() if on or word == "enable_fuse_grain"}
+    if given and not is_wanted:
+        warnings.warn(
+            f"[dump] {', '.join(given)} has no effect: optimize_for_inference is False",
+            stacklevel=3,
+        )
+        return {}
+    layouts = [word for word in given if word in LAYOUTS]
+    if len(layouts) > 1:
+        raise ValueError(f"[dump] {layouts[0]} contradicts {layouts[1]}; give one of them")
+    options = {OPTIMISATIONS[word]: on for word, on in given.items() if word in OPTIMISATIONS}
+    return options | ({"layout": LAYOUTS[layouts[0]]} if layouts else {})
 
 
 def _names(given, default: list[str], what: str) -> list[str]:

@@ -5,14 +5,13 @@ import functools
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import asdict
 
 from .. import _mge
 from ..core.tracing_state import state
 from ..tensor import Tensor
-from .dtr_config import DTRConfig
 from .dumping import dump
 from .graph_opt_config import GraphOptimizationConfig
+from .options import NAMES, options_of
 
 
 def is_tracing() -> bool:
@@ -39,10 +38,6 @@ def exclude_from_trace():
     finally:
         state.tracing, state.symbolic_shape = tracing, symbolic_shape
         _mge.resume_trace(paused)
-
-
-def _as_numbers(config: DTRConfig) -> dict[str, float]:
-    return {name: float(value) for name, value in asdict(config).items()}
 
 
 class trace:
@@ -110,17 +105,16 @@ class trace:
         self._symbolic_shape = symbolic_shape
         self._capture_as_const = capture_as_const
         self._without_host = without_host
+        options = {NAMES["opt_level"]: opt_level}
         fusion = graph_opt_config or GraphOptimizationConfig(None, None)
-        self._trace = _mge.Trace(
-            symbolic,
-            capture_as_const,
-            record_only,
-            opt_level,
-            fusion.jit_fuse_dimshuffle,
-            fusion.jit_fuse_reduce,
-            None if sublinear_memory_config is None else asdict(sublinear_memory_config),
-            None if dtr_config is None else _as_numbers(dtr_config),
-        )
+        options |= options_of("graph_opt_config", fusion)
+        for keyword, config in (
+            ("sublinear_memory_config", sublinear_memory_config),
+            ("dtr_config", dtr_config),
+        ):
+            if config is not None:
+                options |= {NAMES[keyword]: True} | options_of(keyword, config)
+        self._trace = _mge.Trace(symbolic, capture_as_const, record_only, options)
         self._arguments: list[str] | None = None  # default names of the inputs
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
         self._result_keys: list[str] | None = None  # set when the results are a dict
@@ -208,12 +202,10 @@ class trace:
             self._model = self.to_model(self._arguments, [])
         return self._rebuild(self._model.run(inputs))
 
-    def to_model(
-        self, input_names, output_names, metadata=None, store_as_f16=False, training=False
-    ):
+    def to_model(self, input_names, output_names, metadata=None, options=None, training=False):
         """The recording as a ``_mge.Model``; no output names: those of the operators."""
         return self._trace.to_model(
-            list(input_names), list(output_names), metadata or {}, store_as_f16, training
+            list(input_names), list(output_names), metadata or {}, options or {}, training
         )
 
     dump = dump
