@@ -9,13 +9,16 @@ later than they are asked to. ``benchmark_kernel``: the algorithm of an operator
 those that can do it, measured when the operator first meets such shapes, for operators that run
 at once and in traces.
 ``deterministic_kernel``: only algorithms that give the same bits each time. Both act from the next
-call on. ``disable_memory_forwarding``, ``benchmark_with_subprocess``, ``_compute_mode``,
-``_auto_format_convert``: kept.
+call on. ``_compute_mode``: ``"float32"`` computes products of half precision in single precision,
+which every kernel of a CPU does in both modes. ``disable_memory_forwarding``,
+``benchmark_with_subprocess``, ``_auto_format_convert``: without effect, which a warning says when
+one is set to True.
 """
 
 import contextlib
 import sys
 import types
+import warnings
 
 from . import _mge
 
@@ -29,6 +32,13 @@ _values = {
     "_auto_format_convert": False,
 }
 
+# Settings that change nothing here, and why.
+_without_effect = {
+    "disable_memory_forwarding": "views of a tensor share its memory, and writing to one copies",
+    "benchmark_with_subprocess": "algorithms are measured in this process",
+    "_auto_format_convert": "layouts are chosen where graphs are compiled",
+}
+
 
 def _set(name: str, value) -> None:
     if name == "async_level":
@@ -36,6 +46,10 @@ def _set(name: str, value) -> None:
     if name == "_compute_mode":
         assert value in ("default", "float32"), (
             f"[config] _compute_mode must be 'default' or 'float32', got {value!r}"
+        )
+    if value and name in _without_effect:
+        warnings.warn(
+            f"[config] {name} has no effect: {_without_effect[name]}", UserWarning, stacklevel=3
         )
     _values[name] = value
     _apply()

@@ -172,3 +172,30 @@ def test_execution_strategies_are_these_settings():
             set_conv_execution_strategy("HEURISTIC")
         with pytest.warns(DeprecationWarning):
             assert get_conv_execution_strategy() == Strategy.HEURISTIC
+
+
+@pytest.mark.parametrize(
+    "name", ["disable_memory_forwarding", "benchmark_with_subprocess", "_auto_format_convert"]
+)
+def test_settings_without_effect_say_so(name):
+    with config._override():
+        with pytest.warns(UserWarning, match=rf"\[config\] {name} has no effect") as told:
+            setattr(config, name, True)
+        assert told[0].filename == __file__
+        assert getattr(config, name) is True
+        setattr(config, name, False)
+
+
+def test_products_of_halves_are_computed_in_single_precision():
+    import numpy as np
+
+    import megengine.functional as F
+
+    random = np.random.default_rng(1)
+    a, b = (random.standard_normal((32, 32)).astype(np.float16) for _ in range(2))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    for mode in ("default", "float32"):
+        with config._override(compute_mode=mode):
+            got = F.matmul(mge.Tensor(a), mge.Tensor(b)).numpy()
+        # What rounding the sum alone costs.
+        np.testing.assert_allclose(got, exact, rtol=2**-10, atol=2**-10)
