@@ -37,12 +37,6 @@ struct Rows {
 };
 using RowsFn = void (*)(const Rows&);
 
-// One vectorised computation on f32 by the name of its functor; the result is f32 or bool.
-struct NamedRows {
-    const char* name;
-    RowsFn run;
-};
-
 // The loops that broadcasting comes down to: neighbouring axes that all operands treat alike are one loop.
 struct LoopNest {
     static constexpr int max_loops = max_rank;

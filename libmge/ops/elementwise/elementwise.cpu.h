@@ -5,7 +5,7 @@
 //     template <> struct ElementwiseOf<Add> : Elementwise<functor::Add> {};
 //     template KernelList kernels(Cpu, Add);
 
-#include "libmge/kernel/cpu/elementwise/tables.h"
+#include "libmge/kernel/cpu/elementwise/simd_rows.h"
 #include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/scalar_rows.h"
 #include "libmge/ops/elementwise/elementwise.h"
@@ -57,8 +57,7 @@ Support supports_simd(const Problem& p) {
 template <class O>
 Prepared prepare_simd(const PrepareContext& context) {
     auto& p = context.problem;
-    static const cpu::RowsFn f32 = cpu::find_simd_rows(O::name);
-    MGE_CHECK(f32, "no SIMD table has ", O::name);
+    static const cpu::RowsFn f32 = cpu::simd_rows<typename ElementwiseOf<O>::Functor>();
     bool is_half = p.inputs[0].dtype != DType::f32;
     auto functor = functor_of<O>(p);
     return cpu::prepare_elementwise(p, is_half ? cpu::half_rows(p.inputs[0].dtype, p.outputs[0].dtype) : f32,
@@ -94,16 +93,23 @@ Prepared prepare_reference(const PrepareContext& context) {
 }
 
 template <class O>
-inline constexpr Algorithm elementwise_algorithms[] = {
-    {"simd", supports_simd<O>, prepare_simd<O>, cpu::run_elementwise},
-    {"rows", supports_rows<O>, prepare_rows<O>, cpu::run_elementwise},
-    {"reference", always, prepare_reference<O>, cpu::run_elements, {.naive = true}},
-};
+inline constexpr Algorithm rows_algorithm{"rows", supports_rows<O>, prepare_rows<O>, cpu::run_elementwise};
+template <class O>
+inline constexpr Algorithm reference_algorithm{
+    "reference", always, prepare_reference<O>, cpu::run_elements, {.naive = true}};
 
 template <ElementwiseOp O>
 KernelList kernels(Cpu, O) {
-    constexpr bool has_simd = O::accepted != Accepts::integers && O::accepted != Accepts::bools;
-    return KernelList(elementwise_algorithms<O>).subspan(has_simd ? 0 : 1);
+    if constexpr (O::accepted == Accepts::integers || O::accepted == Accepts::bools) {
+        static constexpr Algorithm list[] = {rows_algorithm<O>, reference_algorithm<O>};
+        return list;
+    } else {
+        static constexpr Algorithm list[] = {
+            {"simd", supports_simd<O>, prepare_simd<O>, cpu::run_elementwise},
+            rows_algorithm<O>,
+            reference_algorithm<O>};
+        return list;
+    }
 }
 
 }  // namespace mge::ops
