@@ -49,8 +49,10 @@ public:
             constants_.push_back(constant >> i & 1 ? in_[i] : nullptr);
         }
         for (auto& spec : outputs_) out_.push_back(fill(spec));
-        Problem problem{op.name,  params,   op.fields,        inputs_,
-                        outputs_, constant, default_device(), default_threads()};
+        Problem problem = make_problem(op, params, inputs_, outputs_);
+        problem.constant_inputs = constant;
+        problem.device = default_device();
+        problem.threads = default_threads();
         for (auto& named : list_candidates(find_kernels(op, default_device()), problem))
             if (!named.candidate.attributes.naive)
                 members_.push_back(

@@ -60,7 +60,9 @@ public:
             in_.push_back(t.data());
         }
         outputs_ = op.infer(params, specs_);
-        Problem problem{op.name, params, op.fields, specs_, outputs_, 0, default_device(), default_threads()};
+        Problem problem = make_problem(op, params, specs_, outputs_);
+        problem.device = default_device();
+        problem.threads = default_threads();
         choice_ = select(find_kernels(op, default_device()), problem, {}, {});
         y_ = empty_tensor(outputs_[0]);
         out_ = y_.data();

@@ -17,12 +17,6 @@ bool matches(const TensorSpecs& specs, std::span<const Tensor> tensors) {
     return true;
 }
 
-size_t count_of_plain_inputs(const Node& node) {
-    size_t n = 0;
-    while (n < node.inputs.size() && input_info(*node.op, n).kind != InputKind::host) ++n;
-    return n;
-}
-
 }  // namespace
 
 DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
@@ -45,7 +39,7 @@ void DynamicStep::run() {
     for (ValueId id : node_.inputs) inputs.push_back(id == no_value ? Tensor{} : read_(id));
     auto params = node_.params;
     if (node_.op->resolve) {
-        size_t plain = count_of_plain_inputs(node_);
+        size_t plain = node_.op->plain_inputs(inputs.size());
         if (plain < inputs.size()) params = node_.op->resolve(params.get(), std::span(inputs).subspan(plain));
         inputs.resize(plain);
     }
@@ -91,8 +85,11 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     for (auto& spec : plan.outputs)
         if (spec.shape.is_known()) checked_numel(node_.op->name, spec.shape);
     if (is_view_) return plan;
-    Problem problem{node_.op->name, plan.params.get(), node_.op->fields,   plan.inputs,   plan.outputs, 0,
-                    device_,        options_.threads,  options_.precision, output_device_};
+    Problem problem = make_problem(*node_.op, plan.params.get(), plan.inputs, plan.outputs);
+    problem.device = device_;
+    problem.threads = options_.threads;
+    problem.precision = options_.precision;
+    problem.output_device = output_device_;
     plan.choice = select(find_kernels(*node_.op, device_), problem, {}, options_.select);
     return plan;
 }

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "libmge/base/error.h"
+#include "libmge/ops/elementwise/convert.h"
 
 namespace mge {
 namespace {
@@ -20,12 +20,10 @@ ValueId root_of(const Graph& graph, ValueId id) {
 Graph give_outputs_own_memory(Graph graph) {
     std::set<ValueId> taken(graph.inputs().begin(), graph.inputs().end());
     std::vector<ValueId> outputs = graph.outputs();
-    const OpInfo* copy = find_op("copy");
-    MGE_CHECK(copy);
     for (size_t i = 0; i < outputs.size(); ++i) {
         ValueId root = root_of(graph, outputs[i]);
         if (!graph.value(root).is_constant() && taken.insert(root).second) continue;
-        NodeId node = graph.add_node(*copy, copy->params.make(), {outputs[i]});
+        NodeId node = graph.add_node(ops::Copy::info, ops::Copy::info.params.make(), {outputs[i]});
         outputs[i] = graph.node(node).outputs[0];
     }
     graph.set_outputs(std::move(outputs));

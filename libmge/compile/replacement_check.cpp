@@ -9,6 +9,7 @@
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plain.h"
 #include "libmge/graph/origins.h"
+#include "libmge/ops/shape/reorder.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge {
@@ -107,7 +108,7 @@ std::optional<ReplacementCheck::Origin> ReplacementCheck::origin_of(const Graph&
     if (value.producer < 0) return std::nullopt;
     auto& node = graph.node(value.producer);
     if (!node.sources.empty()) return Origin{node.sources.back(), value.output_index};
-    return node.op->name == "reorder" ? origin_of(graph, node.inputs[0]) : std::nullopt;
+    return node.op == &ops::Reorder::info ? origin_of(graph, node.inputs[0]) : std::nullopt;
 }
 
 // How each value is computed, in words that do not depend on the numbering of the graph.

@@ -3,16 +3,11 @@
 
 #include <algorithm>
 
+#include "libmge/graph/infer.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {
-
-bool is_unresolved(const Node& node) {
-    for (size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.inputs[i] != no_value && input_info(*node.op, i).kind == InputKind::host) return true;
-    return false;
-}
 
 class Scheduler {
 public:

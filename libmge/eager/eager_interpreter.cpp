@@ -119,8 +119,10 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
         plan->output_bytes.push_back(spec.shape.is_known() ? spec.bytes() : 0);
     }
     if (!op.traits.view) {
-        Problem problem{op.name, plan->params.get(), op.fields,          plan->inputs, plan->outputs, 0, id,
-                        threads, Precision::strict,  plan->output_device};
+        Problem problem = make_problem(op, plan->params.get(), plan->inputs, plan->outputs);
+        problem.device = id;
+        problem.threads = threads;
+        problem.output_device = plan->output_device;
         plan->choice = select(find_kernels(op, id), problem, plan->settings);
     }
     return plan;
@@ -234,15 +236,14 @@ public:
 
 private:
     static bool has_host_values(const OpInfo& op, std::span<const Tensor> inputs) {
-        for (size_t i = 0; i < inputs.size(); ++i)
-            if (inputs[i] && input_info(op, i).kind == InputKind::host) return true;
+        for (size_t i = op.plain_inputs(inputs.size()); i < inputs.size(); ++i)
+            if (inputs[i]) return true;
         return false;
     }
     static Tensors apply_at(DeviceId id, const OpInfo& op, const void* params,
                             std::span<const Tensor> inputs) {
         if (op.resolve && has_host_values(op, inputs)) {
-            size_t first = 0;
-            while (input_info(op, first).kind != InputKind::host) ++first;
+            size_t first = op.plain_inputs(inputs.size());
             auto resolved = op.resolve(params, inputs.subspan(first));
             return apply_at(id, op, resolved.get(), inputs.first(first));
         }

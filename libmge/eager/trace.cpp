@@ -20,9 +20,6 @@ thread_local Trace* running_trace = nullptr;
 // Owner of tensors whose values an error lost.
 char lost_owner;
 
-// Larger values are data, not shapes.
-constexpr int64_t known_value_limit = 1024;
-
 // Wherever they lie.
 bool same_bytes(const Tensor& a, const Tensor& b) {
     if (!(a.spec() == b.spec())) return false;
@@ -185,9 +182,7 @@ Tensor Trace::known_value(const Tensor& tensor, int id) const {
 TensorSpecs Trace::infer_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                               std::span<const int> ids) {
     TensorSpecs specs;
-    size_t host = inputs.size();
-    for (size_t i = inputs.size(); i-- > 0;)
-        if (op.resolve && input_info(op, i).kind == InputKind::host) host = i;
+    size_t host = op.plain_inputs(inputs.size());
     for (auto& input : inputs.first(host)) specs.push_back(input ? input.spec() : TensorSpec{});
     Tensors values;
     for (size_t i = host; i < inputs.size(); ++i) {
@@ -211,7 +206,7 @@ void Trace::compute_known(const OpInfo& op, const void* params, std::span<const 
     for (size_t i = 0; i < inputs.size(); ++i) {
         Tensor value = known_value(inputs[i], ids[i]);
         if (inputs[i] && !value && op.traits.reads_only_specs)
-            value = Tensor(inputs[i].spec(), borrow_storage(nullptr, 0, nullptr), 0, inputs[i].device());
+            value = without_memory(inputs[i].spec(), inputs[i].device());
         if (inputs[i] && (!value || (!op.traits.reads_only_specs && !is_small_int(value)))) return;
         values.push_back(std::move(value));
     }

@@ -11,19 +11,9 @@
 namespace mge {
 namespace {
 
-// Larger values are data, not shapes: they are left to the program.
-constexpr int64_t known_value_limit = 1024;
-
 bool has_unknown_shape(std::span<const TensorSpec> specs) {
     return std::any_of(specs.begin(), specs.end(),
                        [](auto& s) { return !s.is_absent() && !s.shape.is_known(); });
-}
-
-// Position of the first host input; the number of inputs when there is none.
-size_t first_host_input(const OpInfo& op, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        if (input_info(op, i).kind == InputKind::host) return i;
-    return count;
 }
 
 TensorSpecs with_unknown_shapes(TensorSpecs specs) {
@@ -115,7 +105,7 @@ private:
 Inferred infer_application(const OpInfo& op, std::shared_ptr<const void> params,
                            std::span<const TensorSpec> inputs, std::span<const Tensor> values,
                            const TensorSpecs* recorded) {
-    size_t host = op.resolve ? first_host_input(op, inputs.size()) : inputs.size();
+    size_t host = op.plain_inputs(inputs.size());
     Inferred result{std::move(params), host, {}, !has_unknown_shape(inputs.first(host))};
     bool has_host_values = false;
     for (size_t i = host; i < inputs.size(); ++i) {
@@ -158,7 +148,7 @@ void KnownValues::add(const Graph& graph, NodeId id) {
         Tensor value = find(graph, input);
         if (input != no_value && !value && node.op->traits.reads_only_specs &&
             graph.value(input).spec.shape.is_known())
-            value = Tensor(graph.value(input).spec, borrow_storage(nullptr, 0, nullptr));
+            value = without_memory(graph.value(input).spec);
         if (input != no_value && !value) return;
         if (value && value.address() && value.spec().numel() > known_value_limit) return;
         inputs.push_back(to_host(value));
@@ -166,6 +156,11 @@ void KnownValues::add(const Graph& graph, NodeId id) {
     Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
     computed_.resize(graph.values().size());
     for (size_t i = 0; i < outputs.size(); ++i) computed_[size_t(node.outputs[i])] = outputs[i];
+}
+
+bool is_unresolved(const Node& node) {
+    auto host_values = std::span(node.inputs).subspan(node.op->plain_inputs(node.inputs.size()));
+    return std::ranges::any_of(host_values, [](ValueId id) { return id != no_value; });
 }
 
 TensorSpecs input_specs(const Graph& graph, const Node& node) {

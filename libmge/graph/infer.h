@@ -41,6 +41,9 @@ private:
     Tensors computed_;
 };
 
+// A host value is still an input: it is not folded into the parameters.
+MGE_API bool is_unresolved(const Node& node);
+
 MGE_API TensorSpecs input_specs(const Graph& graph, const Node& node);
 
 }  // namespace mge

@@ -6,6 +6,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/builder.h"
+#include "libmge/graph/footprint.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 
@@ -146,6 +147,17 @@ SubgraphRef InnerGraph::with_constants(const std::map<size_t, Tensor>& values) c
     }
     graph.set_inputs(std::move(inputs));
     return make_subgraph(std::move(graph));
+}
+
+Footprint InnerGraph::footprint(std::span<const TensorSpec> inputs) const {
+    Graph graph = infer_shapes(graph_, TensorSpecs(inputs.begin(), inputs.end()));
+    Footprint sum{0, 0};
+    for (auto& node : graph.nodes()) {
+        Footprint one = mge::footprint(graph, node);
+        *sum.operations += one.operations.value_or(0);
+        *sum.bytes += one.bytes.value_or(0);
+    }
+    return sum;
 }
 
 SubgraphRef make_subgraph(Graph graph) { return std::make_shared<const InnerGraph>(std::move(graph)); }

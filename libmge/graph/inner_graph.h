@@ -26,6 +26,7 @@ public:
     Tensors apply(std::span<const Tensor> inputs) const override;
     SubgraphRef gradient(const std::vector<size_t>& of, const std::vector<size_t>& wrt) const override;
     SubgraphRef with_constants(const std::map<size_t, Tensor>& values) const override;
+    Footprint footprint(std::span<const TensorSpec> inputs) const override;
     bool has_effect() const override { return has_effect_; }
     uint64_t hash() const override;
 

@@ -7,12 +7,14 @@
 #include <set>
 
 #include "libmge/graph/origins.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/shape/reorder.h"
 
 namespace mge {
 namespace {
 
 bool only_stores_otherwise(const Node& node) {
-    return node.origins.empty() && (node.op->name == "reorder" || node.op->name == "convert");
+    return node.origins.empty() && (node.op == &ops::Reorder::info || node.op == &ops::Convert::info);
 }
 
 ValueKeys make_keys(const Graph& graph, const std::function<std::vector<std::string>(ValueId)>& own_keys) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,16 @@ struct SelectOptions;
 // products, bf16.
 enum class Precision : uint8_t { strict, relaxed, fast };
 
+// The operator computes the items of a batch by themselves: their first axes count them.
+struct ItemsApart {
+    size_t batch_input = 0;                          // whose first extent is the batch
+    uint32_t shared_inputs = 0, shared_outputs = 0;  // bit i: it has no items whatever its shape
+    bool shares_times = false;  // its algorithms differ so much in speed that one batch is measured for all
+};
+// Nullopt when it does not with these parameters and specs (a sum over the first axis).
+using ItemsApartRule = std::optional<ItemsApart> (*)(const void* params, std::span<const TensorSpec> inputs,
+                                                     std::span<const TensorSpec> outputs);
+
 // Everything an algorithm may base its decision on, and so the key of the fast-run cache.
 struct Problem {
     std::string_view op;
@@ -35,7 +46,8 @@ struct Problem {
     DeviceId device;
     int threads = 1;
     Precision precision = Precision::strict;
-    DeviceId output_device;  // where the outputs lie; not `device` for what moves data
+    DeviceId output_device;                // where the outputs lie; not `device` for what moves data
+    ItemsApartRule items_apart = nullptr;  // what the operator says; null: nothing
 
     template <class P>
     const P& as() const {

@@ -115,12 +115,6 @@ std::optional<Choice> choose_measured(const Lookups::Times& times,
     return std::nullopt;
 }
 
-// Operators whose algorithms differ much in speed: only these are measured with a shared batch.
-bool is_heavy(const Problem& problem) {
-    return problem.op.starts_with("conv") || problem.op == "matmul" ||
-           problem.op.find("pool") != std::string_view::npos;
-}
-
 bool may_measure(const SelectOptions& options) { return !options.heuristic; }
 
 // Two times that are doubted: disturbances only ever made them slower. They count how often that was.
@@ -180,9 +174,8 @@ std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCa
 class Asked {
 public:
     Asked(const Problem& problem, const SelectOptions& options) : problem_(problem) {
-        auto operands =
-            options.shared_batch_size && is_heavy(problem) ? batch_operands(problem) : std::nullopt;
-        if (operands) other_.emplace(problem, *operands, options.shared_batch_size);
+        auto operands = options.shared_batch_size ? batch_operands(problem) : std::nullopt;
+        if (operands && operands->shares_times) other_.emplace(problem, *operands, options.shared_batch_size);
     }
     bool is_other() const { return other_.has_value(); }
     const Problem& problem() const { return other_ ? other_->problem() : problem_; }

@@ -5,6 +5,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/infer.h"
 #include "libmge/op/operator_library.h"
 
 namespace mge {
@@ -165,14 +166,11 @@ void GraphReader::check_promotion(const Graph& graph, const OpInfo& op, const st
 // the file's stand.
 void GraphReader::check_specs(const Graph& graph, NodeId id, const std::string& where) const {
     auto& node = graph.node(id);
+    if (is_unresolved(node)) return;
     TensorSpecs inputs;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-        ValueId input = node.inputs[i];
+    for (ValueId input : node.inputs) {
         inputs.push_back(input == no_value ? TensorSpec{} : graph.value(input).spec);
         if (!inputs.back().shape.is_known()) return;
-        bool host = i < node.op->inputs.size() ? node.op->inputs[i].kind == InputKind::host
-                                               : node.op->inputs.back().variadic_host;
-        if (host && input != no_value) return;
     }
     TensorSpecs expected = node.op->infer(node.params.get(), inputs);
     if (expected.size() != node.outputs.size())

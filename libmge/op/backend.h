@@ -37,7 +37,7 @@ constexpr uint32_t hash_of_sizes() {
 // What shared objects that know these types have to agree on: a number, raised whenever one of them changes
 // its meaning, and their sizes, which say themselves when they change.
 inline constexpr uint32_t backend_abi =
-    5'000'000 +
+    6'000'000 +
     hash_of_sizes<Algorithm, Problem, Launch, PrepareContext, Prepared, Candidate, OpInfo, InputInfo,
                   FieldInfo, GradientArguments, TensorSpec, TensorImpl, Device, Queue, std::string>();
 
@@ -64,6 +64,17 @@ constexpr KernelEntry kernel_entry() {
 template <class B, class... O>
 constexpr std::array<KernelEntry, sizeof...(O)> kernel_table(TypeList<O...>) {
     return {kernel_entry<B, O>()...};
+}
+
+// A problem of the operator on the host in one thread; who wants another sets the rest.
+inline Problem make_problem(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
+                            std::span<const TensorSpec> outputs) {
+    return {.op = op.name,
+            .params = params,
+            .fields = op.fields,
+            .inputs = inputs,
+            .outputs = outputs,
+            .items_apart = op.items_apart};
 }
 
 // Registers a backend and gives its kind number; DeviceError when its ABI is another one.

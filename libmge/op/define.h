@@ -63,6 +63,62 @@ concept Upgrades = requires(ParamMap& params) {
     O::upgrade(1, params);
 };
 
+// Optional facts: facts.h.
+template <class O>
+concept CountsOperations = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
+    { O::operations(p, specs, specs) } -> std::convertible_to<std::optional<double>>;
+};
+template <class O>
+concept HasFootprint = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
+    { O::footprint(p, specs, specs) } -> std::same_as<Footprint>;
+};
+template <class O>
+concept ComputesItemsApart = requires(const typename O::Params& p, std::span<const TensorSpec> specs) {
+    { O::items_apart(p, specs, specs) } -> std::same_as<std::optional<ItemsApart>>;
+};
+template <class O>
+concept HasEpilogue = requires {
+    { O::epilogue } -> std::convertible_to<const Epilogue&>;
+};
+template <class O>
+concept KnowsLayouts = requires {
+    { O::layouts } -> std::convertible_to<const ImageLayouts&>;
+};
+template <class O>
+concept HasPhysicalForm = requires(const typename O::Params& p, const Layout& layout,
+                                   std::span<const TensorSpec> specs) {
+    { O::physical_form(p, layout, specs, specs) } -> std::same_as<std::optional<PhysicalForm>>;
+};
+template <class O>
+concept HasAutocast = requires {
+    { O::autocast } -> std::convertible_to<Autocast>;
+};
+
+template <class O>
+constexpr void add_facts(OpInfo& info) {
+    using P = typename O::Params;
+    using Specs = std::span<const TensorSpec>;
+    if constexpr (CountsOperations<O>)
+        info.operations = +[](const void* p, Specs in, Specs out) -> std::optional<double> {
+            return O::operations(*static_cast<const P*>(p), in, out);
+        };
+    if constexpr (HasFootprint<O>)
+        info.footprint = +[](const void* p, Specs in, Specs out) {
+            return O::footprint(*static_cast<const P*>(p), in, out);
+        };
+    if constexpr (ComputesItemsApart<O>)
+        info.items_apart = +[](const void* p, Specs in, Specs out) {
+            return O::items_apart(*static_cast<const P*>(p), in, out);
+        };
+    if constexpr (HasEpilogue<O>) info.epilogue = &O::epilogue;
+    if constexpr (KnowsLayouts<O>) info.layouts = &O::layouts;
+    if constexpr (HasPhysicalForm<O>)
+        info.physical_form = +[](const void* p, const Layout& layout, Specs in, Specs out) {
+            return O::physical_form(*static_cast<const P*>(p), layout, in, out);
+        };
+    if constexpr (HasAutocast<O>) info.autocast = O::autocast;
+}
+
 template <class P>
 constexpr ParamsType params_type(uint64_t (*hash)(const void*)) {
     return {
@@ -107,6 +163,7 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
         info.resolve = +[](const void* p, std::span<const Tensor> values) -> std::shared_ptr<const void> {
             return std::make_shared<const P>(O::resolve(*static_cast<const P*>(p), values));
         };
+    add_facts<O>(info);
     return info;
 }
 

@@ -68,6 +68,10 @@ DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const 
     return place_of(op, params, common_place(op, inputs), elsewhere);
 }
 
+Tensor without_memory(const TensorSpec& spec, DeviceId device) {
+    return Tensor({spec.dtype, spec.shape, {}}, borrow_storage(nullptr, 0, nullptr), 0, device);
+}
+
 IntList host_values(const Tensor& given) {
     if (!given) return {};
     MGE_CHECK(!given.is_symbolic());

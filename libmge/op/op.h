@@ -15,6 +15,9 @@
 
 #include "libmge/base/api.h"
 #include "libmge/base/reflect.h"
+#include "libmge/op/facts.h"
+#include "libmge/op/footprint.h"
+#include "libmge/op/physical_form.h"
 #include "libmge/tensor/tensor.h"
 
 namespace mge {
@@ -31,6 +34,7 @@ struct InputInfo {
     InputKind kind = InputKind::required;
     bool variadic_host = false;  // host values, any number
     bool promoted = true;        // takes part in dtype promotion
+    bool is_example = false;     // only its dtype and shape are read
     constexpr InputInfo(const char* n) : name(n) {}
     constexpr InputInfo(std::string_view n, InputKind k, bool many = false, bool promote = true)
         : name(n), kind(k), variadic_host(many), promoted(promote) {}
@@ -39,6 +43,12 @@ constexpr InputInfo optional(const char* name) { return {name, InputKind::option
 constexpr InputInfo variadic(const char* name) { return {name, InputKind::variadic}; }
 constexpr InputInfo host(const char* name) { return {name, InputKind::host, false, false}; }
 constexpr InputInfo host_list(const char* name) { return {name, InputKind::host, true, false}; }
+// Only its dtype and shape are read.
+constexpr InputInfo example(const char* name, InputKind kind = InputKind::required, bool promoted = false) {
+    InputInfo info{name, kind, false, promoted};
+    info.is_example = true;
+    return info;
+}
 // A mask or an index: keeps its dtype when the others are promoted.
 constexpr InputInfo unpromoted(const char* name) { return {name, InputKind::required, false, false}; }
 
@@ -76,6 +86,7 @@ struct OpTraits {
     bool variadic_outputs = false;  // the number of outputs depends on the parameters
     bool once = false;              // draws random numbers or updates state: recomputation leaves it alone
     bool reads_only_specs = false;  // the result depends on dtype and shape of the inputs, not on values
+    bool reads_selection = false;   // of input 0 it reads no more than comes out
     // Does something beyond its results (fails, prints, talks to others): computed once per run and in order,
     // read or not, and never ahead of a run.
     bool effect = false;
@@ -149,6 +160,22 @@ struct OpInfo {
     // Makes of the parameters of an older version of the operator those of this one; null: there was none.
     void (*upgrade)(int from, ParamMap& params);
 
+    // Facts (facts.h); null or the default where the operator does not say.
+    std::optional<double> (*operations)(const void* params, std::span<const TensorSpec> inputs,
+                                        std::span<const TensorSpec> outputs);
+    Footprint (*footprint)(const void* params, std::span<const TensorSpec> inputs,
+                           std::span<const TensorSpec> outputs);
+    ItemsApartRule items_apart;
+    const Epilogue* epilogue;
+    const ImageLayouts* layouts;
+    // `layout`: that of the inputs that are not plain. Nullopt: there is none for these operands.
+    std::optional<PhysicalForm> (*physical_form)(const void* params, const Layout& layout,
+                                                 std::span<const TensorSpec> inputs,
+                                                 std::span<const TensorSpec> outputs);
+    Autocast autocast = Autocast::either;
+
+    // How many of `count` given inputs stand before the host values.
+    inline size_t plain_inputs(size_t count) const;
     // Number of inputs before a variadic one; the smallest number that has to be given.
     size_t fixed_inputs() const {
         bool many =
@@ -160,6 +187,12 @@ struct OpInfo {
 
 MGE_API const InputInfo& input_info(const OpInfo& op,
                                     size_t position);  // the variadic one for all positions behind it
+
+size_t OpInfo::plain_inputs(size_t count) const {
+    size_t n = 0;
+    while (n < count && input_info(*this, n).kind != InputKind::host) ++n;
+    return n;
+}
 
 template <class P>
 const Tensor& GradientContext<P>::find_input(std::string_view name) const {
@@ -181,6 +214,12 @@ MGE_API DeviceId place_of_outputs(const OpInfo& op, const void* params, std::spa
                                   DeviceId elsewhere);
 // Where the inputs lie, as above: where the operator runs.
 MGE_API DeviceId place_of_inputs(const OpInfo& op, std::span<const Tensor> inputs, DeviceId elsewhere);
+
+// Host values that follow from shapes are known ahead of a run when they are this few; more are data.
+inline constexpr int64_t known_value_limit = 1024;
+
+// Stands for a tensor where only dtype and shape are read: it has no memory.
+MGE_API Tensor without_memory(const TensorSpec& spec, DeviceId device = host_device);
 
 // The values of a host tensor (i32 or i64, concrete); an empty list for a null one.
 MGE_API IntList host_values(const Tensor& tensor);

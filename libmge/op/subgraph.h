@@ -15,6 +15,7 @@
 
 #include "libmge/base/reflect.h"
 #include "libmge/kernel/algorithm.h"
+#include "libmge/op/footprint.h"
 #include "libmge/tensor/tensor.h"
 
 namespace mge {
@@ -34,6 +35,8 @@ public:
     virtual SubgraphRef gradient(const std::vector<size_t>& of, const std::vector<size_t>& wrt) const = 0;
     // With some inputs, by their positions, fixed to constants: they are inputs no more.
     virtual SubgraphRef with_constants(const std::map<size_t, Tensor>& values) const = 0;
+    // One run, as far as it can be told: what nobody can tell counts as nothing.
+    virtual Footprint footprint(std::span<const TensorSpec> inputs) const = 0;
     // Some operator inside has an effect (OpTraits).
     virtual bool has_effect() const = 0;
     // Equal for graphs that do the same with the same constants.

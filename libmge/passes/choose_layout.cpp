@@ -11,6 +11,10 @@
 #include <array>
 #include <map>
 
+#include "libmge/op/physical_form.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/shape/reorder.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
@@ -54,9 +58,8 @@ double convolution_flops(const TensorSpec& weight, const TensorSpec& output) {
 // The graph with one layout spread over it.
 class Spread {
 public:
-    Spread(const Graph& source, const OpInfo& reorder, std::string_view layout, const PassOptions& options)
+    Spread(const Graph& source, std::string_view layout, const PassOptions& options)
         : source_(source),
-          reorder_(reorder),
           name_(layout),
           layout_(Layout::named(layout)),
           options_(options),
@@ -80,10 +83,10 @@ private:
         auto key = std::pair(id, layout.name());
         auto it = reordered_.find(key);
         if (it != reordered_.end()) return it->second;
-        auto params = with_param(reorder_, reorder_.params.make().get(), "layout",
-                                 layout.is_plain() ? std::string("plain") : std::string(name_));
+        auto params = std::make_shared<ops::Reorder::Params>();
+        if (!layout.is_plain()) params->layout = name_;
         TensorSpecs specs{{spec(id).dtype, spec(id).shape, layout}};
-        NodeId node = rewrite_.target().add_node(reorder_, params, {id}, {}, &specs);
+        NodeId node = rewrite_.target().add_node(ops::Reorder::info, params, {id}, {}, &specs);
         ValueId result = rewrite_.target().node(node).outputs[0];
         reordered_[key] = result;
         reordered_[{result, spec(id).layout.name()}] = id;
@@ -100,10 +103,10 @@ private:
         for (ValueId id : node.outputs) specs.push_back(source_.value(id).spec);
         return specs;
     }
-    TensorSpecs laid_out(TensorSpecs specs) const {
-        for (auto& spec : specs)
-            if (is_image(spec)) spec.layout = layout_;
-        return specs;
+    TensorSpecs laid_out(TensorSpecs outputs, const ImageLayouts& layouts) const {
+        for (size_t i = 0; i < outputs.size(); ++i)
+            if (has_operand(layouts.outputs, i) && is_image(outputs[i])) outputs[i].layout = layout_;
+        return outputs;
     }
 
     // Ways worth a try, the best first; plain operands, which always work, are not among them.
@@ -117,29 +120,25 @@ private:
             plain.back().layout = {};
         }
         TensorSpecs out = plain_outputs(node);
-        if (node.op->name == "conv2d") {
+        const ImageLayouts layouts = node.op->layouts ? *node.op->layouts : ImageLayouts{};
+        if (layouts.is_preferred) {
             if (!is_image(plain[0]) || !is_image(out[0])) return {};
-            Form from_plain{plain, laid_out(out)}, through{plain, laid_out(out)}, to_plain{plain, out};
+            Form from_plain{plain, laid_out(out, layouts)}, through = from_plain, to_plain{plain, out};
             through.inputs[0].layout = to_plain.inputs[0].layout = layout_;
-            size_t residual = *input_position(*node.op, "residual");
-            if (residual < plain.size() && !plain[residual].is_absent())
-                from_plain.inputs[residual].layout = through.inputs[residual].layout = layout_;
+            for (size_t i = 1; i < plain.size(); ++i)  // a residual lies as the result does
+                if (has_operand(layouts.inputs, i) && !plain[i].is_absent())
+                    from_plain.inputs[i].layout = through.inputs[i].layout = layout_;
             // The first convolution reads a few colours from a plain image.
             bool is_first = present[0].layout.is_plain() && present[0].shape[1] < 8;
             if (is_first) return {from_plain, through};
             return {through, to_plain};
         }
         if (!any_laid_out) return {};
-        if (node.op->name == "batch_norm") {  // its statistics stay plain, whatever their shape
-            Form through{present, out};
-            through.inputs[0].layout = through.outputs[0].layout = layout_;
-            return {through};
-        }
         // Inputs that are whole images follow the layout; those of one value per channel stay plain.
-        Form follow{present, laid_out(out)};
+        Form follow{present, laid_out(out, layouts)};
         for (size_t i = 0; i < present.size(); ++i)
-            if (is_image(present[i]) && is_image(out[0]) && present[i].shape[1] > 1 &&
-                (present[i].shape[2] > 1 || present[i].shape[3] > 1))
+            if (has_operand(layouts.inputs, i) && is_image(present[i]) && is_image(out[0]) &&
+                present[i].shape[1] > 1 && (present[i].shape[2] > 1 || present[i].shape[3] > 1))
                 follow.inputs[i].layout = layout_;
         Form to_plain{present, out};
         return {follow, to_plain};
@@ -155,9 +154,7 @@ private:
         }
         if (physical_form(*node.op, node.params, operands.inputs, operands.outputs)) return true;
         // An elementwise kernel would take the layout for a shape; only its physical form is right.
-        bool knows_layouts = node.op->name == "conv2d" || node.op->name == "batch_norm" ||
-                             node.op->name.find("pool") != std::string::npos;
-        if (!knows_layouts || node.op->traits.elementwise || node.op->traits.view) return false;
+        if (!node.op->layouts) return false;
         return NodeProblem(*node.op, node.params, std::move(operands), options_.threads, options_.precision)
             .is_supported(options_.select);
     }
@@ -171,7 +168,7 @@ private:
 
     // Moving f16 and writing f32 to its place is less work than moving f32.
     bool widens_at_the_end(const Node& node) const {
-        if (node.op->name != "convert") return false;
+        if (node.op != &ops::Convert::info) return false;
         auto &from = source_.value(node.inputs[0]).spec, &to = source_.value(node.outputs[0]).spec;
         auto& outputs = source_.outputs();
         return size_of(to.dtype) > size_of(from.dtype) &&
@@ -200,7 +197,6 @@ private:
     }
 
     const Graph& source_;
-    const OpInfo& reorder_;
     std::string_view name_;
     Layout layout_;
     const PassOptions& options_;
@@ -213,13 +209,14 @@ bool is_laid_out(const Graph& graph) {
 }
 
 // With `per_item` as for a batch of one.
-double estimate(const Graph& graph, const OpInfo& reorder, bool per_item) {
+double estimate(const Graph& graph, bool per_item) {
     double total = 0;
     for (auto& node : graph.nodes()) {
         auto& output = graph.value(node.outputs[0]).spec;
         double items = per_item && is_image(output) ? double(std::max<int64_t>(output.shape[0], 1)) : 1;
-        if (node.op == &reorder) total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms / items;
-        if (node.op->name != "conv2d" || !output.shape.is_known()) continue;
+        if (node.op == &ops::Reorder::info)
+            total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms / items;
+        if (node.op != &ops::Conv2d::info || !output.shape.is_known()) continue;
         double efficiency = plain_efficiency;
         for (auto& candidate : candidates)
             if (output.layout == Layout::named(candidate.layout)) efficiency = candidate.efficiency;
@@ -271,10 +268,10 @@ std::optional<std::vector<Cost>> measured_costs(const std::vector<Graph>& graphs
 }
 
 // Which graph to take: by the estimate, unless another was measured and is surely faster.
-size_t cheapest(const std::vector<Graph>& graphs, const OpInfo& reorder, const PassOptions& options) {
+size_t cheapest(const std::vector<Graph>& graphs, const PassOptions& options) {
     bool per_item = options.select.same_between_batches;  // then not even the layout depends on the batch
     std::vector<double> estimates;
-    for (auto& graph : graphs) estimates.push_back(estimate(graph, reorder, per_item));
+    for (auto& graph : graphs) estimates.push_back(estimate(graph, per_item));
     auto estimated = size_t(std::ranges::min_element(estimates) - estimates.begin());
     if (!options.select.profile || per_item) return estimated;
     auto costs = measured_costs(graphs, options);
@@ -286,20 +283,16 @@ size_t cheapest(const std::vector<Graph>& graphs, const OpInfo& reorder, const P
 }  // namespace
 
 Graph choose_layout(Graph graph, const PassOptions& options) {
-    const OpInfo* reorder = find_op("reorder");
-    bool has_convolution = std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                       [](auto& node) { return node.op->name == "conv2d"; });
-    if (!reorder || !has_convolution || options.layout == "nchw") return graph;
+    if (!prefers_layouts(graph) || options.layout == "nchw") return graph;
     // A layout in which no kernel works takes nothing from the engine's own choice.
     if (options.layout != "auto")
-        if (Graph spread = Spread(graph, *reorder, options.layout, options).run(); is_laid_out(spread))
-            return spread;
+        if (Graph spread = Spread(graph, options.layout, options).run(); is_laid_out(spread)) return spread;
     std::vector<Graph> graphs;
     for (auto& candidate : candidates)
-        if (Graph spread = Spread(graph, *reorder, candidate.layout, options).run(); is_laid_out(spread))
+        if (Graph spread = Spread(graph, candidate.layout, options).run(); is_laid_out(spread))
             graphs.push_back(std::move(spread));
     graphs.push_back(std::move(graph));
-    return std::move(graphs[cheapest(graphs, *reorder, options)]);
+    return std::move(graphs[cheapest(graphs, options)]);
 }
 
 }  // namespace mge

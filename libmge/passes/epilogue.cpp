@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/passes/epilogue.h"
 
-#include <algorithm>
-#include <array>
-
 #include "libmge/graph/infer.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
 
 namespace mge {
 namespace {
-
-constexpr std::array epilogue_ops{
-    EpilogueOp{"conv2d", 1},
-    EpilogueOp{"matmul", -1},
-};
 
 constexpr int fusion_level = 2;
 constexpr std::string_view no_activation = "none";
@@ -39,12 +32,6 @@ bool accepts_bias(const Graph& graph, const Node& node, const TensorSpec& bias) 
 
 }  // namespace
 
-const EpilogueOp* find_epilogue_op(const Node& node) {
-    auto it = std::find_if(epilogue_ops.begin(), epilogue_ops.end(),
-                           [&](auto& op) { return op.name == node.op->name; });
-    return it == epilogue_ops.end() ? nullptr : it;
-}
-
 bool has_activation(const Node& node) {
     auto value = find_param(node, "activation");
     return value && *value != ParamValue(std::string(no_activation));
@@ -57,13 +44,13 @@ NodeId fusable_producer(const Graph& graph, const std::vector<int>& use_counts, 
     auto& spec = graph.value(value).spec;
     if (id < 0 || !spec.shape.is_known() || !(spec == result)) return -1;
     auto& node = graph.node(id);
-    return find_epilogue_op(node) && !has_activation(node) ? id : -1;
+    return node.op->epilogue && !has_activation(node) ? id : -1;
 }
 
 bool may_fuse(const Node& producer, const std::optional<bool>& convolution_switch, std::string_view pass,
               const PassOptions& options) {
     if (auto it = options.passes.find(pass); it != options.passes.end()) return it->second;
-    bool is_convolution = producer.op->name == "conv2d";
+    bool is_convolution = producer.op == &ops::Conv2d::info;
     return is_convolution && convolution_switch ? *convolution_switch : options.level >= fusion_level;
 }
 
@@ -71,7 +58,7 @@ Tensor as_bias(const Graph& graph, const Node& node, const Tensor& constant) {
     auto& output = graph.value(node.outputs[0]).spec;
     if (!constant || constant.dtype() != output.dtype || output.shape.rank() < 1) return {};
     int rank = output.shape.rank();
-    int axis = normalize_axis("bias", find_epilogue_op(node)->channel_axis, rank);
+    int axis = normalize_axis("bias", node.op->epilogue->channel_axis, rank);
     int64_t channels = output.shape[axis];
     if (constant.spec().numel() != channels) return {};
     // Aligned to the right, as broadcasting does, only the channel axis may be longer than 1.

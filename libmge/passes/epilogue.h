@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Operators that can do more work on their result before they store it: y = activation(op(x, weight) + bias +
-// residual). What the fusing passes have in common.
+// What the passes that fuse into an operator's epilogue (op/facts.h) have in common.
 
 #include <functional>
 
@@ -9,14 +8,6 @@
 #include "libmge/passes/rewrite.h"
 
 namespace mge {
-
-struct EpilogueOp {
-    std::string_view name;
-    int channel_axis;  // of the output: the axis that bias runs along; negative counts from the end
-};
-
-// Null for operators without an epilogue.
-const EpilogueOp* find_epilogue_op(const Node& node);
 
 // What of its epilogue a node already uses.
 bool has_activation(const Node& node);

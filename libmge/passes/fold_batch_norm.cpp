@@ -11,6 +11,9 @@
 #include <unordered_map>
 
 #include "libmge/device/device.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/passes/epilogue.h"
 #include "libmge/passes/pass.h"
 
@@ -25,15 +28,15 @@ struct Statistics {
 // Nullopt when the node is no batch norm with constant statistics whose other outputs nobody reads.
 std::optional<Statistics> find_statistics(const Graph& graph, const std::vector<int>& uses,
                                           const Node& node) {
-    if (node.op->name != "batch_norm") return std::nullopt;
-    auto training = find_param(node, "training"), epsilon = find_param(node, "epsilon");
-    if (!training || *training != ParamValue(false) || !epsilon) return std::nullopt;
+    if (node.op != &ops::BatchNorm::info) return std::nullopt;
+    auto& params = node.as<ops::BatchNorm::Params>();
+    if (params.training) return std::nullopt;
     for (size_t i = 1; i < node.outputs.size(); ++i)
         if (uses[size_t(node.outputs[i])]) return std::nullopt;
     Statistics s{constant_of(graph, named_input(node, "scale")),
                  constant_of(graph, named_input(node, "bias")),
                  constant_of(graph, named_input(node, "running_mean")),
-                 constant_of(graph, named_input(node, "running_var")), std::get<double>(*epsilon)};
+                 constant_of(graph, named_input(node, "running_var")), params.epsilon};
     for (auto* tensor : {&s.scale, &s.shift, &s.mean, &s.variance})
         if (!*tensor || tensor->dtype() != DType::f32) return std::nullopt;
     return s;
@@ -46,23 +49,24 @@ struct Weights {
     int64_t inner;
 };
 std::optional<Weights> find_weights(const Graph& graph, const Node& node, int64_t channels) {
-    bool is_conv = node.op->name == "conv2d";
+    bool is_conv = node.op == &ops::Conv2d::info;
+    if (!is_conv && node.op != &ops::Matmul::info) return std::nullopt;
     std::string_view name = is_conv ? "weight" : "b";
     Tensor constant = constant_of(graph, named_input(node, name));
     if (!constant || constant.dtype() != DType::f32 || channels == 0) return std::nullopt;
     auto& shape = constant.shape();
     // (OC, IC, kh, kw) or (G, OC/G, IC/G, kh, kw): output channels are outermost in both.
     if (is_conv) return Weights{name, constant.spec().numel() / channels};
-    auto transposed = find_param(node, "transpose_b");
-    if (shape.rank() != 2 || !transposed) return std::nullopt;
-    return Weights{name, *transposed == ParamValue(true) ? shape[1] : 1};
+    if (shape.rank() != 2) return std::nullopt;
+    return Weights{name, node.as<ops::Matmul::Params>().transpose_b ? shape[1] : 1};
 }
 
 struct Folded {
+    std::string_view input;  // that holds the weights
     Tensor weights, bias;
 };
 
-Folded fold(const Statistics& s, const Tensor& weights, int64_t inner, const Tensor& bias) {
+Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, const Tensor& bias) {
     int64_t channels = s.scale.spec().numel(), count = weights.spec().numel();
     std::vector<double> factor(static_cast<size_t>(channels));
     std::vector<float> new_bias(static_cast<size_t>(channels));
@@ -74,8 +78,10 @@ Folded fold(const Statistics& s, const Tensor& weights, int64_t inner, const Ten
     }
     Tensor result = empty_tensor(weights.spec(), host_device);
     for (int64_t i = 0; i < count; ++i)
-        result.data<float>()[i] = float(weights.data<float>()[i] * factor[size_t(i / inner % channels)]);
-    return {result, tensor_from_host({DType::f32, {channels}, {}}, new_bias.data(), host_device)};
+        result.data<float>()[i] =
+            float(weights.data<float>()[i] * factor[size_t(i / which.inner % channels)]);
+    return {which.input, result,
+            tensor_from_host({DType::f32, {channels}, {}}, new_bias.data(), host_device)};
 }
 
 }  // namespace
@@ -89,15 +95,15 @@ Graph fold_batch_norm(Graph graph, const PassOptions&) {
         // The channels of a batch norm are axis 1: the last one of a matmul only in two dimensions.
         int64_t channels = statistics->scale.spec().numel();
         if (output.shape.rank() < 2 || output.shape[1] != channels ||
-            (producer.op->name == "matmul" && output.shape.rank() != 2))
+            (producer.op == &ops::Matmul::info && output.shape.rank() != 2))
             return std::nullopt;
         auto weights = find_weights(graph, producer, channels);
         ValueId present = named_input(producer, "bias");
         Tensor bias = constant_of(graph, present);
         if (!weights || (present != no_value && (!bias || bias.spec().numel() != channels)))
             return std::nullopt;
-        Folded folded = fold(*statistics, constant_of(graph, named_input(producer, weights->input)),
-                             weights->inner, bias);
+        Folded folded =
+            fold(*statistics, *weights, constant_of(graph, named_input(producer, weights->input)), bias);
         Shape along_channels = output.shape;
         for (int i = 0; i < along_channels.rank(); ++i) along_channels[i] = i == 1 ? channels : 1;
         folded.bias = as_bias(graph, producer, folded.bias.with_shape(along_channels));
@@ -114,11 +120,11 @@ Graph fold_batch_norm(Graph graph, const PassOptions&) {
     };
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
         Folded& folded = results.at(&node);
-        std::string_view weights = producer.op->name == "conv2d" ? "weight" : "b";
         auto constant = [&](const Tensor& value) {
             return rewrite.target().add_constant(value, {}, graph.place(producer));
         };
-        auto inputs = with_input(*producer.op, rewrite(producer.inputs), weights, constant(folded.weights));
+        auto inputs =
+            with_input(*producer.op, rewrite(producer.inputs), folded.input, constant(folded.weights));
         return {producer.params, with_input(*producer.op, std::move(inputs), "bias", constant(folded.bias))};
     };
     return absorb_producers(graph, producer_of, fuse);

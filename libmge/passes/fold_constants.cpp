@@ -43,7 +43,7 @@ private:
                 auto& spec = graph_.value(id).spec;
                 if (!fixed_shapes_ || !node.op->traits.reads_only_specs || !spec.shape.is_known())
                     return false;
-                input = Tensor({spec.dtype, spec.shape, {}}, borrow_storage(nullptr, 0, nullptr));
+                input = without_memory(spec);
             } else if (input) {
                 input_bytes += input.spec().bytes();
             }

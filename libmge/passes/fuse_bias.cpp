@@ -22,8 +22,8 @@ int constant_side(const Graph& graph, const Node& node) {
 // With one channel at another shape the constant would be what is not broadcast.
 bool has_fixed_channels(const Graph& graph, const Node& producer, const OtherShapes& shapes) {
     ValueId result = producer.outputs[0];
-    int axis = normalize_axis("bias", find_epilogue_op(producer)->channel_axis,
-                              graph.value(result).spec.shape.rank());
+    int axis =
+        normalize_axis("bias", producer.op->epilogue->channel_axis, graph.value(result).spec.shape.rank());
     return shapes.is_fixed(result, axis);
 }
 

@@ -104,13 +104,12 @@ private:
           rewrite_(graph),
           transposes_(wish_of(o.jit_config.fuse_dimshuffle, o.jit, 1)),
           reductions_(wish_of(o.jit_config.fuse_reduce, o.jit, 2)),
-          has_convolution_(std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                       [](auto& node) { return node.op->name == "conv2d"; })) {}
+          prefers_layouts_(prefers_layouts(graph)) {}
 
     const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
 
     bool is_elementwise(const Node& node) const {
-        if (node.op->name == ops::FusedElementwise::name || node.outputs.size() != 1 ||
+        if (node.op == &ops::FusedElementwise::info || node.outputs.size() != 1 ||
             !node.op->traits.elementwise || !ops::is_fusible(*node.op, node.params.get()))
             return false;
         if (node.inputs.size() != node.op->inputs.size()) return false;
@@ -119,7 +118,7 @@ private:
     }
 
     // Layouts are chosen after this pass; a fused step would force images into the plain one.
-    bool may_be_laid_out(ValueId id) const { return has_convolution_ && spec(id).shape.rank() == image_rank; }
+    bool may_be_laid_out(ValueId id) const { return prefers_layouts_ && spec(id).shape.rank() == image_rank; }
     bool is_wanted_transpose(const Node& node) const {
         if (node.op != &ops::Transpose::info || transposes_ == Wish::never) return false;
         auto &x = spec(node.inputs[0]), &y = spec(node.outputs[0]);
@@ -261,7 +260,7 @@ private:
     std::vector<int> uses_;
     Rewrite rewrite_;
     Wish transposes_, reductions_;
-    bool has_convolution_;
+    bool prefers_layouts_;
     std::vector<std::vector<NodeId>> members_;  // in order; only for nodes that were not taken in
     std::vector<bool> is_absorbed_;
 };

@@ -2,156 +2,19 @@
 #include "libmge/passes/node_problem.h"
 
 #include <algorithm>
-#include <array>
 
 #include "libmge/device/device.h"
 #include "libmge/kernel/lookups.h"
 #include "libmge/op/backend.h"
-#include "libmge/passes/rewrite.h"
+#include "libmge/op/physical_form.h"
 
 namespace mge {
 namespace {
 
 constexpr size_t constant_bits = 32;  // of Problem::constant_inputs
 
-constexpr std::array<std::string_view, 4> reductions{"sum", "mean", "max", "min"};
-
-// One digit of a layout for a given shape.
-struct Digit {
-    int axis;
-    int64_t extent;
-};
-
 bool has_layout(const TensorSpecs& specs) {
     return std::any_of(specs.begin(), specs.end(), [](auto& s) { return !s.layout.is_plain(); });
-}
-
-// The digits of a shape in memory order; nullopt when an extent is no multiple of its blocks. Axes of extent
-// 1 stay 1 whatever the block: that is how they are broadcast.
-std::optional<std::vector<Digit>> digits_of(const Shape& shape, const Layout& layout) {
-    std::vector<Digit> digits;
-    for (int i = 0; i < layout.size(); ++i) {
-        auto [axis, block] = layout[i];
-        if (axis >= shape.rank()) return std::nullopt;
-        int64_t extent = shape[axis], blocks = 1;
-        for (int k = 0; k < layout.size(); ++k)
-            if (layout[k].axis == axis && layout[k].block) blocks *= layout[k].block;
-        if (extent == 1) {
-            digits.push_back({axis, 1});
-            continue;
-        }
-        if (extent % blocks != 0) return std::nullopt;
-        digits.push_back({axis, block ? int64_t(block) : extent / blocks});
-    }
-    return digits;
-}
-
-Shape shape_of_digits(const std::vector<Digit>& digits) {
-    Shape shape;
-    for (auto& digit : digits) shape.push_back(digit.extent);
-    return shape;
-}
-
-// A plain tensor with these digits lies in memory just as one in the layout does.
-bool is_also_plain(const std::vector<Digit>& digits) {
-    int last = -1;
-    for (auto& digit : digits) {
-        if (digit.extent == 1) continue;
-        if (digit.axis < last) return false;
-        last = digit.axis;
-    }
-    return true;
-}
-
-Shape aligned_right(const Shape& shape, int rank) {
-    Shape result;
-    for (int i = 0; i < rank - shape.rank(); ++i) result.push_back(1);
-    for (int64_t extent : shape) result.push_back(extent);
-    return result;
-}
-
-std::optional<TensorSpec> physical_spec(const TensorSpec& spec, const Layout& layout, int rank) {
-    if (spec.is_absent()) return spec;
-    if (spec.shape.rank() > rank || (!spec.layout.is_plain() && !(spec.layout == layout)))
-        return std::nullopt;
-    auto digits = digits_of(aligned_right(spec.shape, rank), layout);
-    if (!digits || int(digits->size()) > max_rank) return std::nullopt;
-    if (spec.layout.is_plain() && !is_also_plain(*digits)) return std::nullopt;
-    return TensorSpec{spec.dtype, shape_of_digits(*digits), {}};
-}
-
-std::optional<TensorSpecs> physical_specs(const TensorSpecs& specs, const Layout& layout, int rank) {
-    TensorSpecs result;
-    for (auto& spec : specs) {
-        auto physical = physical_spec(spec, layout, rank);
-        if (!physical) return std::nullopt;
-        result.push_back(*physical);
-    }
-    return result;
-}
-
-// Position of the digit that counts whole blocks of an axis.
-int outer_digit(const Layout& layout, int axis) {
-    for (int i = 0; i < layout.size(); ++i)
-        if (layout[i].axis == axis && !layout[i].block) return i;
-    return -1;
-}
-
-// Joining and splitting along an axis moves whole blocks.
-std::optional<PhysicalForm> joined_form(const OpInfo& op, const void* params, const Layout& layout,
-                                        const TensorSpecs& inputs, const TensorSpecs& outputs) {
-    int rank = inputs[0].shape.rank();
-    auto all = inputs;
-    all.insert(all.end(), outputs.begin(), outputs.end());
-    for (auto& spec : all)
-        if (!(spec.layout == layout) || spec.shape.rank() != rank) return std::nullopt;
-    auto in = physical_specs(inputs, layout, rank), out = physical_specs(outputs, layout, rank);
-    Node node{&op, std::shared_ptr<const void>(std::shared_ptr<void>(), params), {}, {}, {}};
-    int axis = normalize_axis(op.name, std::get<int64_t>(*find_param(node, "axis")), rank);
-    if (!in || !out) return std::nullopt;
-    int digit = outer_digit(layout, axis);
-    auto changed = with_param(op, params, "axis", int64_t(digit));
-    // A split counts in elements of its axis; its parts have to be whole blocks.
-    if (op.name == "split") {
-        IntList sizes;
-        for (auto& spec : *out) sizes.push_back(spec.shape[digit]);
-        changed = with_param(op, changed.get(), "sizes", sizes);
-    }
-    for (auto& specs : {*in, *out})
-        for (size_t i = 0; i < specs.size(); ++i)
-            for (int d = 0; d < layout.size(); ++d)
-                // An extent of 1 hides how large the block is.
-                if (layout[d].axis == axis && layout[d].block && specs[i].shape[d] != layout[d].block)
-                    return std::nullopt;
-    return PhysicalForm{changed, *in, *out};
-}
-
-// Reducing an axis reduces all of its digits; what remains has to lie as in a plain tensor.
-std::optional<PhysicalForm> reduced_form(const OpInfo& op, const void* params, const Layout& layout,
-                                         const TensorSpecs& inputs, const TensorSpecs& outputs) {
-    auto& x = inputs[0];
-    auto digits = digits_of(x.shape, layout);
-    Node node{&op, std::shared_ptr<const void>(std::shared_ptr<void>(), params), {}, {}, {}};
-    auto axes = find_param(node, "axes");
-    if (!digits || !axes || !outputs[0].layout.is_plain()) return std::nullopt;
-    std::array<bool, max_rank> is_reduced{};
-    for (int64_t axis : std::get<IntList>(*axes))
-        is_reduced[size_t(normalize_axis(op.name, axis, x.shape.rank()))] = true;
-    if (std::get<IntList>(*axes).empty()) is_reduced.fill(true);
-    IntList physical_axes;
-    std::vector<Digit> remaining;
-    for (size_t i = 0; i < digits->size(); ++i) {
-        if (is_reduced[size_t((*digits)[i].axis)])
-            physical_axes.push_back(int64_t(i));
-        else
-            remaining.push_back((*digits)[i]);
-    }
-    if (!is_also_plain(remaining)) return std::nullopt;
-    auto changed = with_param(op, params, "axes", physical_axes);
-    changed = with_param(op, changed.get(), "keepdims", false);
-    return PhysicalForm{changed,
-                        {{x.dtype, shape_of_digits(*digits), {}}},
-                        {{outputs[0].dtype, shape_of_digits(remaining), {}}}};
 }
 
 }  // namespace
@@ -175,23 +38,9 @@ Operands operands_of(const Graph& graph, const Node& node, bool packs) {
     return result;
 }
 
-std::optional<PhysicalForm> physical_form(const OpInfo& op, const std::shared_ptr<const void>& params,
-                                          const TensorSpecs& inputs, const TensorSpecs& outputs) {
-    auto it = std::find_if(inputs.begin(), inputs.end(), [](auto& s) { return !s.layout.is_plain(); });
-    if (it == inputs.end()) return std::nullopt;
-    const Layout& layout = it->layout;
-    if (op.traits.elementwise) {
-        int rank = outputs[0].shape.rank();
-        for (auto& spec : outputs)
-            if (!(spec.layout == layout)) return std::nullopt;
-        auto in = physical_specs(inputs, layout, rank), out = physical_specs(outputs, layout, rank);
-        return in && out ? std::optional(PhysicalForm{params, *in, *out}) : std::nullopt;
-    }
-    if (op.name == "concat" || op.name == "split")
-        return joined_form(op, params.get(), layout, inputs, outputs);
-    if (std::find(reductions.begin(), reductions.end(), op.name) != reductions.end())
-        return reduced_form(op, params.get(), layout, inputs, outputs);
-    return std::nullopt;
+bool prefers_layouts(const Graph& graph) {
+    return std::ranges::any_of(graph.nodes(),
+                               [](auto& node) { return node.op->layouts && node.op->layouts->is_preferred; });
 }
 
 NodeProblem::NodeProblem(const OpInfo& op, std::shared_ptr<const void> params, Operands operands, int threads,
@@ -215,8 +64,13 @@ NodeProblem::NodeProblem(const OpInfo& op, std::shared_ptr<const void> params, O
 }
 
 Problem NodeProblem::problem() const {
-    return {op_.name,       params_.get(),    op_.fields, operands_.inputs, operands_.outputs,
-            constant_mask_, operands_.device, threads_,   precision_,       operands_.output_device};
+    Problem problem = make_problem(op_, params_.get(), operands_.inputs, operands_.outputs);
+    problem.constant_inputs = constant_mask_;
+    problem.device = operands_.device;
+    problem.threads = threads_;
+    problem.precision = precision_;
+    problem.output_device = operands_.output_device;
+    return problem;
 }
 
 KernelList NodeProblem::kernels() const { return find_kernels(op_, operands_.device); }

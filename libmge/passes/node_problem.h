@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A node of a graph as the Problem that kernels are chosen for.
-//
-// Values may lie in other layouts than the plain one. Kernels of convolution and pooling know such layouts;
-// for many other operators a layout is only another shape: an elementwise sum of two nChw16c tensors (N, C,
-// H, W) is the plain sum of two tensors (N, C/16, H, W, 16). Such nodes are rewritten into that physical form
-// here, so their kernels need to know plain row-major tensors only.
+// Where values lie in other layouts than the plain one, it is that of the operator's physical form, if there
+// is one (op/physical_form.h).
 
 #include <memory>
 #include <optional>
@@ -31,14 +28,8 @@ const void* address_for(DeviceId device, const Tensor& constant);
 // Without `packs` no input counts as constant, so that algorithms pack none ahead.
 Operands operands_of(const Graph& graph, const Node& node, bool packs = true);
 
-// The same computation on plain tensors; nullopt when the operator depends on more than the shape, or when
-// a layout pads.
-struct PhysicalForm {
-    std::shared_ptr<const void> params;
-    TensorSpecs inputs, outputs;
-};
-std::optional<PhysicalForm> physical_form(const OpInfo& op, const std::shared_ptr<const void>& params,
-                                          const TensorSpecs& inputs, const TensorSpecs& outputs);
+// Some operator is so much faster in other layouts than the plain one that layouts will be chosen for it.
+bool prefers_layouts(const Graph& graph);
 
 // Owns what its Problem points to.
 class NodeProblem {

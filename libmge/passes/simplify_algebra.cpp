@@ -7,8 +7,11 @@
 
 #include <algorithm>
 
+#include "libmge/graph/infer.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/reshape.h"
@@ -35,10 +38,15 @@ struct Site {
     const P& as() const {
         return *static_cast<const P*>(params);
     }
-    // The node that makes input i when it is an application of the named operator; else null.
-    const Node* made_by(size_t i, std::string_view name) const {
-        NodeId id = graph.value(inputs[i]).producer;
-        return id >= 0 && graph.node(id).op->name == name ? &graph.node(id) : nullptr;
+    // The node that makes a value, or input i, when it applies the operator; else null.
+    template <class O>
+    const Node* maker_of(ValueId value) const {
+        NodeId id = graph.value(value).producer;
+        return id >= 0 && graph.node(id).op == &O::info ? &graph.node(id) : nullptr;
+    }
+    template <class O>
+    const Node* made_by(size_t i) const {
+        return maker_of<O>(inputs[i]);
     }
     // For operators whose result always has the shape of the value.
     ValueId same(ValueId value) const { return graph.value(value).spec == result ? value : no_value; }
@@ -97,22 +105,21 @@ ValueId divide_by_itself(const Site& s) {
 }
 // log(exp(x)) => x; log(exp(a) + exp(b)) => logaddexp(a, b)
 ValueId log_of_exp(const Site& s) {
-    if (auto* exp = s.made_by(0, "exp")) return s.same(exp->inputs[0]);
-    auto *add = s.made_by(0, "add"), *log_sum = add;
-    const OpInfo* logaddexp = find_op("logaddexp");
-    if (!log_sum || !logaddexp) return no_value;
+    if (auto* exp = s.made_by<ops::Exp>(0)) return s.same(exp->inputs[0]);
+    auto* sum = s.made_by<ops::Add>(0);
+    if (!sum) return no_value;
     std::vector<ValueId> terms;
-    for (ValueId id : add->inputs) {
-        NodeId producer = s.graph.value(id).producer;
-        if (producer < 0 || s.graph.node(producer).op->name != "exp") return no_value;
-        terms.push_back(s.graph.node(producer).inputs[0]);
+    for (ValueId id : sum->inputs) {
+        auto* exp = s.maker_of<ops::Exp>(id);
+        if (!exp) return no_value;
+        terms.push_back(exp->inputs[0]);
         if (s.graph.value(terms.back()).spec.dtype != s.result.dtype) return no_value;
     }
-    return s.make(*logaddexp, logaddexp->params.make(), std::move(terms));
+    return s.make<ops::Logaddexp>({}, std::move(terms));
 }
 // -(-x) => x
 ValueId double_negation(const Site& s) {
-    auto* neg = s.made_by(0, "neg");
+    auto* neg = s.made_by<ops::Neg>(0);
     return neg ? s.same(neg->inputs[0]) : no_value;
 }
 // copy(x) => x
@@ -127,7 +134,7 @@ bool is_lossless(DType from, DType to) {
 // convert(x; own dtype) => x; convert(convert(x; wider); d) => convert(x; d)
 ValueId drop_conversion(const Site& s) {
     if (s.spec(0) == s.result) return s.inputs[0];
-    auto* inner = s.made_by(0, "convert");
+    auto* inner = s.made_by<ops::Convert>(0);
     if (!inner || !is_lossless(s.graph.value(inner->inputs[0]).spec.dtype, s.spec(0).dtype)) return no_value;
     ValueId x = inner->inputs[0];
     if (ValueId same = s.same(x); same != no_value) return same;
@@ -135,10 +142,10 @@ ValueId drop_conversion(const Site& s) {
 }
 // flatten(x; one axis) => x; reshape(view(x); shape) => reshape(x; shape), which only count elements
 ValueId merge_views_of_any_shape(const Site& s) {
-    if (s.op.name == ops::Flatten::name && s.spec(0).shape.rank() == s.result.shape.rank())
+    if (&s.op == &ops::Flatten::info && s.spec(0).shape.rank() == s.result.shape.rank())
         return s.same(s.inputs[0]);
     NodeId producer = s.graph.value(s.inputs[0]).producer;
-    if (s.op.name != ops::Reshape::name || producer < 0 || !s.graph.node(producer).op->traits.view)
+    if (&s.op != &ops::Reshape::info || producer < 0 || !s.graph.node(producer).op->traits.view)
         return no_value;
     return s.make<ops::Reshape>(s.as<ops::Reshape::Params>(), {s.graph.node(producer).inputs[0]});
 }
@@ -151,7 +158,7 @@ ValueId merge_views(const Site& s) {
     bool is_chain = producer >= 0 && s.graph.node(producer).op == &ops::Reshape::info;
     if (is_chain) x = s.graph.node(producer).inputs[0];
     if (ValueId same = s.same(x); same != no_value) return same;
-    if (!is_chain && s.op.name == ops::Reshape::name) return no_value;
+    if (!is_chain && &s.op == &ops::Reshape::info) return no_value;
     return s.make<ops::Reshape>({.shape = dims_of(s.result.shape)}, {x});
 }
 // transpose(x; identity) => x; transpose(transpose(x; p); q) => transpose(x; p ∘ q)
@@ -163,7 +170,7 @@ ValueId merge_transposes(const Site& s) {
         return true;
     };
     if (is_identity(outer)) return s.same(s.inputs[0]);
-    auto* inner = s.made_by(0, "transpose");
+    auto* inner = s.made_by<ops::Transpose>(0);
     if (!inner) return no_value;
     auto& first = inner->as<ops::Transpose::Params>().pattern;
     IntList both;
@@ -178,7 +185,7 @@ ValueId merge_transposes(const Site& s) {
 ValueId broadcast_to_shape(const Site& s) {
     if (!s.fixed_shapes) return no_value;
     if (s.spec(0) == s.result) return s.inputs[0];
-    if (s.op.name == ops::BroadcastTo::name) return no_value;
+    if (&s.op == &ops::BroadcastTo::info) return no_value;
     return s.make<ops::BroadcastTo>({.shape = dims_of(s.result.shape)}, {s.inputs[0]});
 }
 // reduce_to_shape(x, y) => reduce_to_shape(x; shape of y); to the own shape => x
@@ -198,30 +205,30 @@ ValueId fill_known_shape(const Site& s) {
 }
 
 struct Rule {
-    std::string_view op;
+    const OpInfo* op;
     ValueId (*apply)(const Site&);
 };
-constexpr Rule rules[] = {
-    {"add", drop_neutral<0>},
-    {"add_axis", merge_views},
-    {"broadcast_like", broadcast_to_shape},
-    {"broadcast_to", broadcast_to_shape},
-    {"convert", drop_conversion},
-    {"copy", drop_copy},
-    {"div", drop_right_neutral<1>},
-    {"div", divide_by_itself},
-    {"flatten", merge_views},
-    {"full_like", fill_known_shape},
-    {"log", log_of_exp},
-    {"mul", drop_neutral<1>},
-    {"neg", double_negation},
-    {"pow", drop_right_neutral<1>},
-    {"reduce_to_shape", reduce_to_known_shape},
-    {"remove_axis", merge_views},
-    {"reshape", merge_views},
-    {"reshape_like", merge_views},
-    {"sub", drop_right_neutral<0>},
-    {"transpose", merge_transposes},
+const Rule rules[] = {
+    {&ops::Add::info, drop_neutral<0>},
+    {&ops::AddAxis::info, merge_views},
+    {&ops::BroadcastLike::info, broadcast_to_shape},
+    {&ops::BroadcastTo::info, broadcast_to_shape},
+    {&ops::Convert::info, drop_conversion},
+    {&ops::Copy::info, drop_copy},
+    {&ops::Div::info, drop_right_neutral<1>},
+    {&ops::Div::info, divide_by_itself},
+    {&ops::Flatten::info, merge_views},
+    {&ops::FullLike::info, fill_known_shape},
+    {&ops::Log::info, log_of_exp},
+    {&ops::Mul::info, drop_neutral<1>},
+    {&ops::Neg::info, double_negation},
+    {&ops::Pow::info, drop_right_neutral<1>},
+    {&ops::ReduceToShape::info, reduce_to_known_shape},
+    {&ops::RemoveAxis::info, merge_views},
+    {&ops::Reshape::info, merge_views},
+    {&ops::ReshapeLike::info, merge_views},
+    {&ops::Sub::info, drop_right_neutral<0>},
+    {&ops::Transpose::info, merge_transposes},
 };
 
 bool is_settled(const Graph& graph, const Node& node) {
@@ -229,9 +236,7 @@ bool is_settled(const Graph& graph, const Node& node) {
     for (auto* ids : {&node.inputs, &node.outputs})
         for (ValueId id : *ids)
             if (id != no_value && !graph.value(id).spec.shape.is_known()) return false;
-    for (size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.inputs[i] != no_value && input_info(*node.op, i).kind == InputKind::host) return false;
-    return true;
+    return !is_unresolved(node);
 }
 
 ValueId simplify(Rewrite& rewrite, const Node& node, const std::vector<ValueId>& inputs,
@@ -242,7 +247,7 @@ ValueId simplify(Rewrite& rewrite, const Node& node, const std::vector<ValueId>&
         rewrite.target(),     *node.op,         node.params.get(), inputs, graph.value(node.outputs[0]).spec,
         options.fixed_shapes, graph.place(node)};
     for (auto& rule : rules)
-        if (rule.op == node.op->name)
+        if (rule.op == node.op)
             if (ValueId value = rule.apply(site); value != no_value) return value;
     return no_value;
 }

@@ -5,10 +5,11 @@
 //
 // - Other dtypes than f32 are left alone, and so are the inputs of which an operator says that they keep
 //   theirs (the statistics of a batch norm, the maps of a remap).
-// - These operators compute on f32 values, with conversions around them: sums, products, powers and
-//   exponentials, which leave f16's range, and regions fused with a reduction; losses, inverses, gradients
-//   and the steps of optimizers; what makes positions from nothing; elementwise operators with a constant too
-//   small for f16; and whatever has no kernel for f16, or only the reference.
+// - These operators compute on f32 values, with conversions around them: those that say so (`autocast`),
+//   which are sums, products, powers and exponentials, which leave f16's range, regions fused with a
+//   reduction, losses, inverses, gradients, the steps of optimizers, and what makes positions from nothing;
+//   elementwise operators with a constant too small for f16; and whatever has no kernel for f16, or only the
+//   reference.
 // - What an operator computes in f32 anyway (a mean, the statistics of a norm) or by the line above is stored
 //   so, and the operators behind go on in f32 as long as their results are no larger, up to the next
 //   convolution or product: sqrt(sum(x) + 1e-12), mean(square(x)).
@@ -18,7 +19,6 @@
 //   too) is f32 as before. Finite constants beyond f16 become its largest numbers, not infinities.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -37,26 +37,14 @@ namespace {
 
 constexpr double largest_f16 = 65504, smallest_normal_f16 = 0x1p-14;
 
-constexpr std::array<std::string_view, 16> computed_in_f32{
-    "adam_step", "arange", "ctc_loss", "cumsum", "exp", "expm1",  "fused_region",    "linspace",
-    "matinv",    "nms",    "pow",      "prod",   "sum", "square", "reduce_to_shape", "sgd_step"};
-// Where the search for the origin of a position ends.
-constexpr std::array<std::string_view, 3> heavy{"conv2d", "conv2d_backward_data", "matmul"};
-
-template <class List>
-bool contains(const List& list, std::string_view name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-}
+// A convolution or product: where the search for the origin of a position ends.
+bool sums_in_f32(const Node& node) { return node.op->autocast == Autocast::narrow; }
 
 bool is_f32(const Graph& graph, ValueId id) {
     return id != no_value && graph.value(id).spec.dtype == DType::f32;
 }
 
-// Only its shape counts.
-bool is_example(const OpInfo& op, size_t i) {
-    auto name = input_info(op, i).name;
-    return name == "like" || name == "likes";
-}
+bool is_example(const OpInfo& op, size_t i) { return input_info(op, i).is_example; }
 bool keeps_dtype(const OpInfo& op, size_t i) { return !input_info(op, i).promoted; }
 
 DType dtype_param(const Node& node) {
@@ -76,7 +64,7 @@ std::vector<bool> exact_values(const Graph& graph) {
         for (size_t k = 0; k < node.inputs.size(); ++k) {
             if (!is_f32(graph, node.inputs[k])) continue;
             bool is_position = keeps_dtype(*node.op, k) && !is_example(*node.op, k);
-            if (makes_integers || is_position || (is_exact && !contains(heavy, node.op->name)))
+            if (makes_integers || is_position || (is_exact && !sums_in_f32(node)))
                 exact[size_t(node.inputs[k])] = true;
         }
     }
@@ -190,7 +178,7 @@ private:
     }
     // f32 because an input is, and no larger than that.
     bool continues_in_f32(const Node& node) {
-        if (contains(heavy, node.op->name)) return false;
+        if (sums_in_f32(node)) return false;
         auto& result = source_.value(node.outputs[0]).spec.shape;
         if (!result.is_known()) return false;
         for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -202,12 +190,10 @@ private:
         return false;
     }
     bool needs_f32(const Node& node) {
-        auto name = node.op->name;
-        bool is_gradient = name.find("_backward") != std::string_view::npos && !contains(heavy, name);
-        if (is_gradient || contains(computed_in_f32, name) || continues_in_f32(node)) return true;
+        if (node.op->autocast == Autocast::wide || continues_in_f32(node)) return true;
         if (std::any_of(node.outputs.begin(), node.outputs.end(),
                         [&](ValueId id) { return exact_[size_t(id)]; }) &&
-            !contains(heavy, name))
+            !sums_in_f32(node))
             return true;
         if (node.op == &ops::FusedElementwise::info && ends_in_f32(node)) return true;
         if (!node.op->traits.elementwise) return false;
@@ -221,7 +207,7 @@ private:
         return ops::FusedProgram::parse(node.as<ops::FusedElementwise::Params>().program);
     }
     static bool ends_in_f32(const Node& node) {
-        return contains(computed_in_f32, program_of(node).steps().back().op->name);
+        return program_of(node).steps().back().op->autocast == Autocast::wide;
     }
 
     // Parameters of the node on f16; null when they cannot be told.

@@ -23,6 +23,7 @@
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
 #include "libmge/model/stored_options.h"
+#include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
 #include "python/src/errors.h"
@@ -106,11 +107,9 @@ void refuse_training(const Graph& graph) {
 void separate_outputs(Graph& graph) {
     std::set<ValueId> seen(graph.inputs().begin(), graph.inputs().end());
     std::vector<ValueId> outputs = graph.outputs();
-    const OpInfo* copy = find_op("copy");
-    MGE_CHECK(copy);
     for (ValueId& output : outputs) {
         if (graph.value(output).is_constant() || !seen.insert(output).second) {
-            NodeId node = graph.add_node(*copy, copy->params.make(), {output});
+            NodeId node = graph.add_node(ops::Copy::info, ops::Copy::info.params.make(), {output});
             output = graph.node(node).outputs[0];
         }
     }

@@ -122,10 +122,51 @@ TEST(Footprint, CountsWhatIsMoved) {
     expect(footprint_of({f32({4, 5})}, [](auto& x) { return ops::sum(x[0], {.axes = {1}}); }), 20, 96);
 }
 
+TEST(Footprint, CountsWhatEachOperatorSays) {
+    TensorSpec i2{DType::i32, {2}, {}}, i3{DType::i32, {3}, {}};
+    // Five pivots, each with a multiply-add per element.
+    expect(footprint_of({f32({2, 5, 5})}, [](auto& x) { return ops::matinv(x[0]); }), 2 * 5 * 50, 400);
+    // 2 * 3 labels and the blanks around them, at 7 steps of 2 samples.
+    expect(footprint_of({f32({7, 2, 5}), i2, {DType::i32, {2, 3}, {}}, i2},
+                        [](auto& x) { return ops::ctc_loss(x[0], x[1], x[2], x[3]); }),
+           3 * 7 * 14, 4 * (70 + 2 + 6 + 2 + 2));
+    expect(
+        footprint_of({f32({1, 3, 8, 8}), f32({1, 4, 4, 2})}, [](auto& x) { return ops::remap(x[0], x[1]); }),
+        7 * 48, 4 * (192 + 32 + 48));
+    expect(footprint_of({f32({1, 3, 8, 8}), f32({1, 4, 4, 2})},
+                        [](auto& x) {
+                            return ops::remap(x[0], x[1], {.interpolation = ops::Interpolation::nearest});
+                        }),
+           48, 4 * (192 + 32 + 48));
+    auto image = f32({1, 2, 4, 4}), pooled = f32({1, 2, 2, 2});
+    ops::MaxPool2d::Params halves{.kernel = {2, 2}, .stride = {2, 2}};
+    expect(footprint_of({image, pooled, image},
+                        [&](auto& x) { return ops::max_pool2d_select(x[0], x[1], x[2], halves); }),
+           4 * 8, 4 * (32 + 8 + 32 + 8));
+    expect(footprint_of({i3, f32({3, 8})},
+                        [](auto& x) { return ops::embedding_backward(x[0], x[1], {.num_embeddings = 100}); }),
+           24, 4 * (3 + 24 + 800));
+    expect(footprint_of({f32({4, 5}), f32({4, 5})}, [](auto& x) { return ops::assert_equal(x[0], x[1]); }),
+           8 * 20, 160 + 4);
+}
+
+// Only the shape of x.
+TEST(Footprint, LeavesExamplesOut) {
+    expect(footprint_of({f32({1, 2, 4, 4}), f32({1, 2, 2, 2})},
+                        [](auto& x) {
+                            return ops::avg_pool2d_backward(x[0], x[1], {.kernel = {2, 2}, .stride = {2, 2}});
+                        }),
+           4 * 8, 4 * (8 + 32));
+}
+
 TEST(Footprint, DoesNotGuess) {
     auto sort = footprint_of({f32({4, 5})}, [](auto& x) { return ops::sort(x[0])[0]; });
     EXPECT_THAT(sort.operations, Eq(std::nullopt));
     EXPECT_THAT(sort.bytes, Optional(80.0 + 160));
+    auto cells =
+        footprint_of({f32({1, 2, 4, 4}), f32({3, 5})}, [](auto& x) { return ops::roi_pool2d(x[0], x[1]); });
+    EXPECT_THAT(cells.operations, Eq(std::nullopt));
+    EXPECT_THAT(cells.bytes, Optional(4.0 * (32 + 15 + 6)));
     auto unknown = footprint_of({f32({4, 5}), {DType::boolean, {4, 5}, {}}},
                                 [](auto& x) { return ops::cond_take(x[0], x[1])[0]; });
     EXPECT_THAT(unknown.operations, Eq(std::nullopt));

@@ -119,7 +119,10 @@ struct Bench {
     TensorSpecs outputs = op.infer(resolved.params.get(), inputs);
 
     Problem problem(int threads) const {
-        return {op.name, resolved.params.get(), op.fields, inputs, outputs, 0, default_device(), threads};
+        Problem problem = make_problem(op, resolved.params.get(), inputs, outputs);
+        problem.device = default_device();
+        problem.threads = threads;
+        return problem;
     }
 
     // `in_place`: the output shares the memory of a copy of that input.

@@ -69,7 +69,9 @@ struct Sized {
         outputs = c.op->infer(c.params.get(), plain);
         if (c.layout != "nchw")
             for (auto& spec : outputs) spec = spec_of(spec.shape, spec.dtype, c.layout);
-        problem = {c.op->name, c.params.get(), c.op->fields, inputs, outputs, constants, {}, threads};
+        problem = make_problem(*c.op, c.params.get(), inputs, outputs);
+        problem.constant_inputs = constants;
+        problem.threads = threads;
     }
     Sized(const Sized&) = delete;
     TensorSpecs inputs, outputs;

@@ -25,6 +25,8 @@ struct Cond {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static Footprint footprint(const Params&, std::span<const TensorSpec> in,
+                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Cond);

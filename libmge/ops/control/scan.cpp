@@ -234,4 +234,10 @@ KernelList kernels(Cpu, Scan) {
     return list;
 }
 
+Footprint Scan::footprint(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+    Footprint step = p.body->footprint(scan_arguments(p, in));
+    auto steps = double(scan_length(p, in));
+    return {steps * *step.operations, steps * *step.bytes};
+}
+
 }  // namespace mge::ops

@@ -34,6 +34,8 @@ struct Scan {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static Footprint footprint(const Params&, std::span<const TensorSpec> in,
+                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 // The number of steps, and what the body sees of the operands.

@@ -222,4 +222,9 @@ KernelList kernels(Cpu, WhileLoop) {
     return list;
 }
 
+// How often it goes round only a run can tell.
+Footprint WhileLoop::footprint(const Params&, std::span<const TensorSpec>, std::span<const TensorSpec>) {
+    return {};
+}
+
 }  // namespace mge::ops

@@ -33,6 +33,8 @@ struct WhileLoop {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static Footprint footprint(const Params&, std::span<const TensorSpec> in,
+                               std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, WhileLoop);

@@ -21,6 +21,7 @@ struct Arange {
         field<&Params::stop>("stop", "The values end before it, or before `last`."),
         field<&Params::step>("step", "Distance of the values, or `gap`; not 0, may be negative."),
         field<&Params::dtype>("dtype", "Dtype of the result."));
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
@@ -44,6 +45,7 @@ struct Linspace {
         field<&Params::start>("start", "First value; the number `first`, when given, replaces it."),
         field<&Params::stop>("stop", "Last value, or `last`."),
         field<&Params::num>("num", "How many, or `count`; 0 or more."));
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);

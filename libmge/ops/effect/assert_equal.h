@@ -22,6 +22,8 @@ struct AssertEqual {
     static constexpr auto fields = field_list(
         field<&Params::max_error>("max_error", "Largest error that is none."),
         field<&Params::verbose>("verbose", "Print the largest error to standard error in each run."));
+    // Two magnitudes, the smaller, at least 1, difference, its magnitude, quotient, the largest.
+    static constexpr PerInputElement operations{8};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

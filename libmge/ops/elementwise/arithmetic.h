@@ -144,6 +144,7 @@ inline constexpr OpFunction<Sqrt> sqrt{};
 struct Square : Unary<Square, Accepts::numbers> {
     static constexpr auto name = "square";
     static constexpr auto doc = "x times x.";
+    static constexpr auto autocast = Autocast::wide;
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };

@@ -15,6 +15,7 @@ inline constexpr OpFunction<Erf> erf{};
 struct Exp : Unary<Exp, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "exp";
     static constexpr auto doc = "e to the power x.";
+    static constexpr auto autocast = Autocast::wide;
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -23,6 +24,7 @@ inline constexpr OpFunction<Exp> exp{};
 struct Expm1 : Unary<Expm1, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "expm1";
     static constexpr auto doc = "e to the power x, minus 1, exact near 0.";
+    static constexpr auto autocast = Autocast::wide;
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -56,6 +58,7 @@ inline constexpr OpFunction<Logaddexp> logaddexp{};
 struct Pow : Binary<Pow, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "pow";
     static constexpr auto doc = "a to the power b; integers become float32 first.";
+    static constexpr auto autocast = Autocast::wide;
     static Tensor derivative_a(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     static Tensor derivative_b(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;

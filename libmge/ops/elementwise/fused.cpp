@@ -217,4 +217,21 @@ TensorSpecs FusedElementwise::infer(const Params& p, std::span<const TensorSpec>
     return {program.infer(in).back()};
 }
 
+double FusedProgram::operations(std::span<const TensorSpec> inputs) const {
+    TensorSpecs registers = infer(inputs);
+    double n = 0;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+        auto& step = steps_[i];
+        if (step.op && step.op->traits.elementwise)
+            n += element_count(registers[inputs.size() + i]) *
+                 double(std::max<size_t>(step.operands.size(), 2) - 1);
+    }
+    return n;
+}
+
+double FusedElementwise::operations(const Params& p, std::span<const TensorSpec> in,
+                                    std::span<const TensorSpec>) {
+    return FusedProgram::parse(p.program).operations(in);
+}
+
 }  // namespace mge::ops

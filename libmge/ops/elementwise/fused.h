@@ -49,6 +49,8 @@ public:
     bool moves_elements() const;
     // The specs of all registers.
     TensorSpecs infer(std::span<const TensorSpec> inputs) const;
+    // The arithmetic of its elementwise steps.
+    double operations(std::span<const TensorSpec> inputs) const;
 
 private:
     int add_step(Step step);
@@ -73,6 +75,7 @@ struct FusedElementwise {
     static constexpr auto fields = field_list(field<&Params::program>(
         "program", "Steps separated by semicolons, e.g. 'inputs 2; add 0 1; relu 2'."));
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, FusedElementwise);

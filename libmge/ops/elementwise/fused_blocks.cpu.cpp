@@ -81,7 +81,8 @@ struct BlockProblem {
         for (int operand : step.operands)
             inputs.push_back({registers[size_t(operand)].dtype, {fused_block}, {}});
         outputs.push_back({registers[result].dtype, {fused_block}, {}});
-        problem = {step.op->name, step.params.get(), step.op->fields, inputs, outputs, 0, fused.device, 1};
+        problem = make_problem(*step.op, step.params.get(), inputs, outputs);
+        problem.device = fused.device;
     }
     BlockProblem(const BlockProblem&) = delete;
 };
@@ -342,7 +343,8 @@ ReferenceProgram::ReferenceProgram(const Problem& p, const FusedProgram& program
         }
         TensorSpecs inputs, outputs{specs_[result]};
         for (int operand : step.operands) inputs.push_back(specs_[size_t(operand)]);
-        Problem part{step.op->name, step.params.get(), step.op->fields, inputs, outputs, 0, p.device, 1};
+        Problem part = make_problem(*step.op, step.params.get(), inputs, outputs);
+        part.device = p.device;
         const Algorithm& algorithm = find_kernels(*step.op, p.device).back();
         steps_.push_back({&algorithm, algorithm.prepare({part, {algorithm.name, 0, {}}, {}}), step.operands});
     }

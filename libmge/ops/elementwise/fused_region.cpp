@@ -36,4 +36,11 @@ TensorSpecs FusedRegion::infer(const Params& p, std::span<const TensorSpec> in) 
     return reduction->infer(&params, {&result, 1});
 }
 
+// A reduction at the end does one operation per element that it is given.
+double FusedRegion::operations(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+    auto program = FusedProgram::parse(p.program);
+    double reduced = p.reduction.empty() ? 0 : element_count(program.infer(in).back());
+    return program.operations(in) + reduced;
+}
+
 }  // namespace mge::ops

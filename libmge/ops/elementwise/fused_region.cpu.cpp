@@ -28,7 +28,10 @@ struct ReduceProblem {
         : op(*reduction_of(p.as<FusedRegion::Params>())),
           params(reduce_params(p.as<FusedRegion::Params>())),
           input(result),
-          problem{op.name, &params, op.fields, {&input, 1}, p.outputs, 0, p.device, p.threads} {}
+          problem(make_problem(op, &params, {&input, 1}, p.outputs)) {
+        problem.device = p.device;
+        problem.threads = p.threads;
+    }
     ReduceProblem(const ReduceProblem&) = delete;
 };
 

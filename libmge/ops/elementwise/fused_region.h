@@ -28,7 +28,9 @@ struct FusedRegion {
         field<&Params::reduction>("reduction", "sum, mean, prod, max or min; empty: none."),
         field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; none: all."),
         field<&Params::keepdims>("keepdims", "Leave the reduced axes with extent 1."));
+    static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, FusedRegion);

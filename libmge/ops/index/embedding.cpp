@@ -47,4 +47,9 @@ Tensors EmbeddingBackward::gradient(const GradientContext<Params>& g) {
     return g.result({{"dy", embedding(g.output_grad(), g.input("index"))}});
 }
 
+double EmbeddingBackward::operations(const Params&, std::span<const TensorSpec> in,
+                                     std::span<const TensorSpec>) {
+    return element_count(in[1]);
+}
+
 }  // namespace mge::ops

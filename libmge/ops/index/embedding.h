@@ -11,6 +11,7 @@ struct Embedding {
         "One row of the weight (rows, width) per index; shape: that of index, then width.";
     static constexpr auto inputs = names("weight", "index");
     static constexpr auto outputs = output_names("rows");
+    static constexpr OpTraits traits{.reads_selection = true};
     using Params = NoParams;
     static constexpr auto fields = no_fields;
 
@@ -32,9 +33,11 @@ struct EmbeddingBackward {
     };
     static constexpr auto fields =
         field_list(field<&Params::num_embeddings>("num_embeddings", "Number of rows of the weight."));
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, EmbeddingBackward);

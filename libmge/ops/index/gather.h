@@ -13,6 +13,7 @@ struct Gather {
     static constexpr auto doc = "y[i, j, k] = x[i, index[i, j, k], k], for axis 1 of rank 3.";
     static constexpr auto inputs = names("x", "index");
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         int axis = 0;
         bool operator==(const Params&) const = default;

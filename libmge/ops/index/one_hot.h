@@ -34,6 +34,7 @@ struct IndexingOneHot {
         "The element of x that the index names along the axis, which stays with extent 1.";
     static constexpr auto inputs = names("x", "index");
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         int axis = 1;
         bool operator==(const Params&) const = default;

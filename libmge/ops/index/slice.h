@@ -9,14 +9,14 @@ namespace mge::ops {
 
 inline constexpr std::string_view items_doc =
     "Five integers per indexed axis: axis, begin, end, step, is_index (1: begin is an index and the axis "
-    "goes "
-    "away). The smallest int64 means left out; the next smallest takes the next value of `bounds`.";
+    "goes away). The smallest int64 means left out; the next smallest takes the next value of `bounds`.";
 
 struct Slice {
     static constexpr auto name = "slice";
     static constexpr auto doc = "Elements of x at regular places along each axis.";
     static constexpr auto inputs = names("x", host_list("bounds"));
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         IntList items;
         bool operator==(const Params&) const = default;

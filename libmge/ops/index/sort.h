@@ -20,6 +20,7 @@ struct Sort {
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to sort along; negative counts from the end."),
                    field<&Params::descending>("descending", "Largest first."));
+    static constexpr NobodyCanTell operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -44,6 +45,7 @@ struct Topk {
                    field<&Params::descending>("descending", "Largest first."),
                    field<&Params::kth_only>("kth_only", "Only the k-th of each row; the axis goes away."),
                    field<&Params::no_sort>("no_sort", "Any order among the k."));
+    static constexpr NobodyCanTell operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -16,6 +16,7 @@ struct Take {
     static constexpr auto doc = "Elements of x at places given by index tensors.";
     static constexpr auto inputs = names("x", variadic("indices"));
     static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         IntList axes;
         bool operator==(const Params&) const = default;
@@ -33,8 +34,7 @@ struct SetTake {
     static constexpr auto name = "set_take";
     static constexpr auto doc =
         "x with the elements at places given by index tensors replaced by value, which broadcasts; of "
-        "several "
-        "values for one place the last stays.";
+        "several values for one place the last stays.";
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
     static constexpr auto outputs = output_names("y");
@@ -54,8 +54,7 @@ struct AddTake {
     static constexpr auto name = "add_take";
     static constexpr auto doc =
         "x with value, which broadcasts, added at places given by index tensors; several values for one "
-        "place "
-        "are all added.";
+        "place are all added.";
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
     static constexpr auto outputs = output_names("y");

@@ -25,4 +25,10 @@ Tensors Matinv::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", neg(matmul(left, g.output(), {.transpose_b = true}))}});
 }
 
+// Each of n pivots takes a multiply-add for every element of its matrix.
+double Matinv::operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+    auto& x = in[0].shape;
+    return 2 * double(x[x.rank() - 1]) * element_count(in[0]);
+}
+
 }  // namespace mge::ops

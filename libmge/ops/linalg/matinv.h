@@ -15,9 +15,11 @@ struct Matinv {
     static constexpr OpTraits traits{.promotion = Promotion::floating};
     using Params = NoParams;
     static constexpr auto fields = no_fields;
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Matinv);

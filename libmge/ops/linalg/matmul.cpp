@@ -119,4 +119,21 @@ Tensors Matmul::gradient(const GradientContext<Params>& g) {
     return result;
 }
 
+double Matmul::operations(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec> out) {
+    auto& a = in[0].shape;
+    int k_axis = a.rank() > 1 && p.transpose_a ? a.rank() - 2 : a.rank() - 1;
+    // Bias and residual add once per element each.
+    double epilogue = double(is_given(in, 2)) + double(is_given(in, 3));
+    return element_count(out[0]) * (2 * double(a[k_axis]) + epilogue);
+}
+
+// The first axis of `a` is that of the result, unless a is a transposed matrix or there is a larger batch.
+// Beside a single matrix of rows, b is one matrix for all of them; the bias is one for all anyway.
+std::optional<ItemsApart> Matmul::items_apart(const Params& p, std::span<const TensorSpec> in,
+                                              std::span<const TensorSpec> out) {
+    int rank = in[0].shape.rank();
+    if (rank < 2 || rank != out[0].shape.rank() || (rank == 2 && p.transpose_a)) return std::nullopt;
+    return ItemsApart{.shared_inputs = rank == 2 ? 0b0110u : 0b0100u, .shares_times = true};
+}
+
 }  // namespace mge::ops

@@ -27,8 +27,13 @@ struct Matmul {
                    field<&Params::activation>("activation",
                                               "Applied to the result: none, relu, relu6, hswish, silu, "
                                               "gelu, sigmoid or tanh."));
+    static constexpr Epilogue epilogue{.channel_axis = -1};
+    static constexpr auto autocast = Autocast::narrow;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Matmul);

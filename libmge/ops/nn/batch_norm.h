@@ -11,10 +11,8 @@ struct BatchNorm {
     static constexpr auto name = "batch_norm";
     static constexpr auto doc =
         "Normalises each channel (axis 1) of x to mean 0 and variance 1 over all samples and pixels, then "
-        "scales "
-        "and shifts it. Training takes the statistics of x and mixes them into the running ones (the "
-        "variance "
-        "divided by n - 1); otherwise the running ones are used.";
+        "scales and shifts it. Training takes the statistics of x and mixes them into the running ones (the "
+        "variance divided by n - 1); otherwise the running ones are used.";
     static constexpr auto inputs = names("x", unpromoted("scale"), unpromoted("bias"),
                                          unpromoted("running_mean"), unpromoted("running_var"));
     static constexpr auto outputs = output_names("y", "new_mean", "new_var", "saved_mean", "saved_inv_std");
@@ -30,9 +28,15 @@ struct BatchNorm {
         field<&Params::training>("training", "Take the statistics of x and update the running ones."),
         field<&Params::momentum>("momentum", "Weight of the old running statistics in the new ones."),
         field<&Params::epsilon>("epsilon", "Added to the variance."));
+    // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
+    static constexpr PerInputElement operations{7};
+    // The statistics stay plain, whatever their shape.
+    static constexpr ImageLayouts layouts{.inputs = 0b1, .outputs = 0b1};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, BatchNorm);
@@ -52,6 +56,8 @@ struct BatchNormBackward {
     };
     static constexpr auto fields = field_list(
         field<&Params::training>("training", "Whether the statistics were those of x, which depend on it."));
+    static constexpr PerInputElement operations{7};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

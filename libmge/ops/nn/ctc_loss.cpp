@@ -54,4 +54,23 @@ TensorSpecs CtcLossBackward::infer(const Params& p, std::span<const TensorSpec> 
     return {{DType::f32, in[0].shape, {}}};
 }
 
+namespace {
+
+// The places of labels and of the blanks around them at all steps; those that padding adds count as well.
+double lattice_size(std::span<const TensorSpec> in) {
+    return double(in[0].shape[0]) * (2 * element_count(in[2]) + double(in[0].shape[1]));
+}
+
+}  // namespace
+
+// Each place sums up to three that it comes from, and multiplies by a probability.
+double CtcLoss::operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
+    return 3 * lattice_size(in);
+}
+// Forwards and backwards; both meet in a product and a sum, and each element of x divides.
+double CtcLossBackward::operations(const Params&, std::span<const TensorSpec> in,
+                                   std::span<const TensorSpec> out) {
+    return 8 * lattice_size(in) + element_count(out);
+}
+
 }  // namespace mge::ops

@@ -21,9 +21,11 @@ struct CtcLoss {
     };
     static constexpr auto fields =
         field_list(field<&Params::blank>("blank", "The class that stands for no label."));
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, CtcLoss);
@@ -38,8 +40,10 @@ struct CtcLossBackward {
     using Params = CtcLoss::Params;
     static constexpr auto fields = CtcLoss::fields;
     static constexpr bool stops_gradient = true;
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, CtcLossBackward);

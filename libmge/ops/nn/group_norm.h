@@ -22,6 +22,9 @@ struct GroupNorm {
     static constexpr auto fields =
         field_list(field<&Params::groups>("groups", "Number of groups; divides the channels."),
                    field<&Params::epsilon>("epsilon", "Added to the variance."));
+    // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
+    static constexpr PerInputElement operations{7};
+    static constexpr AlwaysApart items_apart{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -46,6 +49,8 @@ struct GroupNormBackward {
     };
     static constexpr auto fields =
         field_list(field<&Params::groups>("groups", "Number of groups; divides the channels."));
+    static constexpr PerInputElement operations{7};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

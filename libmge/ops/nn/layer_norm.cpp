@@ -93,4 +93,9 @@ Tensors LayerNormBackward::gradient(const GradientContext<Params>& g) {
                      {"dinv_std", in_form_of(grads.dinv_std, dinv_std)}});
 }
 
+std::optional<ItemsApart> LayerNorm::items_apart(const Params& p, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec>) {
+    return p.axes < in[0].shape.rank() ? std::optional(ItemsApart{}) : std::nullopt;
+}
+
 }  // namespace mge::ops

@@ -10,8 +10,7 @@ struct LayerNorm {
     static constexpr auto name = "layer_norm";
     static constexpr auto doc =
         "Subtracts the mean of the trailing axes and divides by their standard deviation; then scales by "
-        "weight "
-        "and adds bias, which have the shape of those axes.";
+        "weight and adds bias, which have the shape of those axes.";
     static constexpr auto inputs = names("x", optional("weight"), optional("bias"));
     static constexpr auto outputs = output_names("y", "mean", "inv_std");
     static constexpr OpTraits traits{.promotion = Promotion::floating};
@@ -23,9 +22,13 @@ struct LayerNorm {
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "How many trailing axes are normalised together."),
                    field<&Params::epsilon>("epsilon", "Added to the variance."));
+    // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
+    static constexpr PerInputElement operations{7};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, LayerNorm);
@@ -47,6 +50,8 @@ struct LayerNormBackward {
     };
     static constexpr auto fields =
         field_list(field<&Params::axes>("axes", "How many trailing axes were normalised together."));
+    static constexpr PerInputElement operations{7};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

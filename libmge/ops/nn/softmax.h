@@ -20,9 +20,15 @@ struct Softmax {
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis that sums to one; negative counts from the end."),
                    field<&Params::log>("log", "Return the logarithm instead."));
+    // Largest, difference, exponential, sum, quotient.
+    static constexpr PerInputElement operations{5};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec>) {
+        return apart_along_others(p.axis, in[0]);
+    }
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Softmax);

@@ -9,8 +9,7 @@ struct AdamStep {
     static constexpr auto name = "adam_step";
     static constexpr auto doc =
         "One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: "
-        "the "
-        "decay is then added to the step, not to the gradient.";
+        "the decay is then added to the step, not to the gradient.";
     static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
     static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
     static constexpr OpTraits traits{.once = true};
@@ -28,6 +27,9 @@ struct AdamStep {
         field<&Params::epsilon>("epsilon", "Added to the root of the mean square."),
         field<&Params::weight_decay>("weight_decay", "Factor of the parameter that acts as a gradient."),
         field<&Params::decoupled>("decoupled", "Decay the parameter itself, past the means (AdamW)."));
+    // Two moments (3 and 4), the root, the quotient, the step and what surrounds them (5).
+    static constexpr PerInputElement operations{12};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

@@ -25,6 +25,8 @@ struct SgdStep {
                    field<&Params::weight_decay>("weight_decay",
                                                 "Factor of the parameter that is added to its gradient."),
                    field<&Params::nesterov>("nesterov", "Step along g + momentum * v instead of v."));
+    static constexpr PerInputElement operations{3};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

@@ -9,8 +9,7 @@ struct Dropout {
     static constexpr auto name = "dropout";
     static constexpr auto doc =
         "Sets elements of x to 0 with a probability and scales the others so that the mean stays; the mask "
-        "is "
-        "the factor of each element, in the dtype of x.";
+        "is the factor of each element, in the dtype of x.";
     static constexpr auto inputs = names("x", "seed");
     static constexpr auto outputs = output_names("y", "mask");
     static constexpr OpTraits traits{.once = true};
@@ -21,6 +20,7 @@ struct Dropout {
     };
     static constexpr auto fields = field_list(
         field<&Params::probability>("probability", "Of an element to be dropped; 0 or more and below 1."));
+    static constexpr NobodyCanTell operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -23,8 +23,13 @@ struct ArgExtreme {
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to search along; negative counts from the end."),
                    field<&Params::keepdims>("keepdims", "Leave the axis with extent 1."));
+    static constexpr PerInputElement operations{};
     static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
         return infer_arg(O::name, p, in[0]);
+    }
+    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec>) {
+        return apart_along_others(p.axis, in[0]);
     }
 };
 

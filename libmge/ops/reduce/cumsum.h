@@ -16,8 +16,14 @@ struct Cumsum {
     };
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to sum along; negative counts from the end."));
+    static constexpr PerInputElement operations{};
+    static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec>) {
+        return apart_along_others(p.axis, in[0]);
+    }
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Cumsum);

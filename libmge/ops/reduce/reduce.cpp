@@ -77,6 +77,31 @@ void require_elements(std::string_view name, const Shape& x, const std::array<bo
                        text("axis ", axis, " of shape ", x, " is empty: there is nothing to choose from"));
 }
 
+std::optional<ItemsApart> reduces_items_apart(const ReduceParams& p, const TensorSpec& x) {
+    for (int64_t axis : p.axes)
+        if (!apart_along_others(axis, x)) return std::nullopt;
+    return p.axes.empty() ? std::nullopt : std::optional(ItemsApart{});
+}
+
+std::optional<PhysicalForm> reduced_form(std::string_view name, const ReduceParams& p, const Layout& layout,
+                                         const TensorSpec& x, const TensorSpec& y) {
+    auto digits = digits_of(x.shape, layout);
+    if (!digits || !y.layout.is_plain()) return std::nullopt;
+    auto is_reduced = reduced_axes(name, p.axes, x.shape.rank());
+    ReduceParams physical;
+    LayoutDigits remaining;
+    for (size_t i = 0; i < digits->size(); ++i) {
+        if (is_reduced[size_t((*digits)[i].axis)])
+            physical.axes.push_back(int64_t(i));
+        else
+            remaining.push_back((*digits)[i]);
+    }
+    if (!is_also_plain(remaining)) return std::nullopt;
+    return PhysicalForm{std::make_shared<const ReduceParams>(std::move(physical)),
+                        {{x.dtype, shape_of_digits(*digits), {}}},
+                        {{y.dtype, shape_of_digits(remaining), {}}}};
+}
+
 Tensor reduced_count(const Tensor& x, const IntList& axes) {
     auto reduced = reduced_axes("reduced_count", axes, x.shape().rank());
     double count = 1;

@@ -26,6 +26,12 @@ MGE_API Tensor reduced_count(const Tensor& x, const IntList& axes);
 MGE_API void require_elements(std::string_view name, const Shape& x,
                               const std::array<bool, max_rank>& reduced);
 
+MGE_API std::optional<ItemsApart> reduces_items_apart(const ReduceParams& params, const TensorSpec& x);
+// Reducing an axis reduces all digits of it in the layout; what remains has to lie as in a plain tensor.
+MGE_API std::optional<PhysicalForm> reduced_form(std::string_view name, const ReduceParams& params,
+                                                 const Layout& layout, const TensorSpec& x,
+                                                 const TensorSpec& y);
+
 // O has `result_dtype(dtype of x)` and `gradient`.
 template <class O>
 struct ReduceOp {
@@ -35,6 +41,7 @@ struct ReduceOp {
     static constexpr auto fields = field_list(
         field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; none: all."),
         field<&Params::keepdims>("keepdims", "Leave the reduced axes with extent 1."));
+    static constexpr PerInputElement operations{};
 
     static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
         TensorSpec y{O::result_dtype(in[0].dtype), Shape::unknown(), {}};
@@ -44,12 +51,22 @@ struct ReduceOp {
         y.shape = reduced_shape(in[0].shape, reduced, p.keepdims);
         return {y};
     }
+    static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec>) {
+        return reduces_items_apart(p, in[0]);
+    }
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
+                                                     std::span<const TensorSpec> in,
+                                                     std::span<const TensorSpec> out) {
+        return reduced_form(O::name, p, layout, in[0], out[0]);
+    }
 };
 
 struct Sum : ReduceOp<Sum> {
     static constexpr auto name = "sum";
     static constexpr auto doc = "Sum over axes. Keeps the dtype, integers wrap; bools are counted as int32.";
     static constexpr bool needs_elements = false;
+    static constexpr auto autocast = Autocast::wide;
     static DType result_dtype(DType x) { return x == DType::boolean ? DType::i32 : x; }
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
@@ -72,6 +89,7 @@ struct Prod : ReduceOp<Prod> {
     static constexpr auto name = "prod";
     static constexpr auto doc = "Product over axes. Keeps the dtype, integers wrap; bools give int32.";
     static constexpr bool needs_elements = false;
+    static constexpr auto autocast = Autocast::wide;
     static DType result_dtype(DType x) { return x == DType::boolean ? DType::i32 : x; }
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;

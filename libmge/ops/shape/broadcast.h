@@ -30,7 +30,7 @@ inline constexpr OpFunction<BroadcastTo> broadcast_to{};
 struct BroadcastLike {
     static constexpr auto name = "broadcast_like";
     static constexpr auto doc = "Repeats x until it has the shape of `like`, whose values are not read.";
-    static constexpr auto inputs = names("x", "like");
+    static constexpr auto inputs = names("x", example("like", InputKind::required, true));
     static constexpr auto outputs = output_names("y");
     using Params = NoParams;
     static constexpr auto fields = no_fields;

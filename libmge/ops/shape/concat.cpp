@@ -31,4 +31,13 @@ Tensors Concat::gradient(const GradientContext<Params>& g) {
     return split(arguments, {.axis = g.params.axis});
 }
 
+std::optional<PhysicalForm> Concat::physical_form(const Params& p, const Layout& layout,
+                                                  std::span<const TensorSpec> in,
+                                                  std::span<const TensorSpec> out) {
+    auto form = form_along_axis(name, p.axis, layout, in, out);
+    if (!form) return std::nullopt;
+    return PhysicalForm{std::make_shared<const Params>(Params{form->axis}), std::move(form->inputs),
+                        std::move(form->outputs)};
+}
+
 }  // namespace mge::ops

@@ -21,6 +21,9 @@ struct Concat {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<PhysicalForm> physical_form(const Params&, const Layout& layout,
+                                                     std::span<const TensorSpec> in,
+                                                     std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Concat);

@@ -49,6 +49,7 @@ struct PadBackward {
     static constexpr auto outputs = output_names("dx");
     using Params = Pad::Params;
     static constexpr auto fields = Pad::fields;
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -8,7 +8,7 @@ namespace mge::ops {
 struct ReduceToShape {
     static constexpr auto name = "reduce_to_shape";
     static constexpr auto doc = "Sums x over the axes along which the shape would be broadcast to x's.";
-    static constexpr auto inputs = names("x", InputInfo("like", InputKind::optional, false, false));
+    static constexpr auto inputs = names("x", example("like", InputKind::optional));
     static constexpr auto outputs = output_names("y");
     struct Params {
         IntList shape;
@@ -16,6 +16,8 @@ struct ReduceToShape {
     };
     static constexpr auto fields =
         field_list(field<&Params::shape>("shape", "Shape of the result when the tensor `like` is absent."));
+    static constexpr PerInputElement operations{};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -34,7 +34,7 @@ inline constexpr OpFunction<Reshape> reshape{};
 struct ReshapeLike {
     static constexpr auto name = "reshape_like";
     static constexpr auto doc = "The elements of x under the shape of `like`, whose values are not read.";
-    static constexpr auto inputs = names("x", "like");
+    static constexpr auto inputs = names("x", example("like", InputKind::required, true));
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.view = true};
     using Params = NoParams;

@@ -50,4 +50,16 @@ Tensors Split::gradient(const GradientContext<Params>& g) {
     return result;
 }
 
+// Sizes count elements of the axis.
+std::optional<PhysicalForm> Split::physical_form(const Params& p, const Layout& layout,
+                                                 std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec> out) {
+    auto form = form_along_axis(name, p.axis, layout, in, out);
+    if (!form) return std::nullopt;
+    Params changed{form->axis, {}};
+    for (auto& part : form->outputs) changed.sizes.push_back(part.shape[form->axis]);
+    return PhysicalForm{std::make_shared<const Params>(std::move(changed)), std::move(form->inputs),
+                        std::move(form->outputs)};
+}
+
 }  // namespace mge::ops

@@ -8,7 +8,7 @@ namespace mge::ops {
 struct Split {
     static constexpr auto name = "split";
     static constexpr auto doc = "Cuts x along an axis into consecutive parts.";
-    static constexpr auto inputs = names("x", InputInfo("likes", InputKind::variadic, false, false));
+    static constexpr auto inputs = names("x", example("likes", InputKind::variadic));
     static constexpr auto outputs = output_names("ys");
     static constexpr OpTraits traits{.variadic_outputs = true};
     struct Params {
@@ -24,6 +24,9 @@ struct Split {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<PhysicalForm> physical_form(const Params&, const Layout& layout,
+                                                     std::span<const TensorSpec> in,
+                                                     std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Split);

@@ -8,9 +8,8 @@ namespace mge::ops {
 struct Preprocess {
     static constexpr auto name = "preprocess";
     static constexpr auto doc =
-        "Images as a camera gives them, made ready for a network in one step: y[n, c, h, w] = (x[n, h, w, c] "
-        "- "
-        "mean[c]) * scale[c] as float32. Mean and scale are vectors; where they are longer than x has "
+        "Images as a camera gives them, made ready for a network in one step: y[n, c, h, w] = (x[n, h, w, "
+        "c] - mean[c]) * scale[c] as float32. Mean and scale are vectors; where they are longer than x has "
         "channels, x counts as 0 there.";
     static constexpr auto inputs =
         names(InputInfo("x", InputKind::required, false, false), unpromoted("mean"), unpromoted("scale"));
@@ -22,6 +21,8 @@ struct Preprocess {
     };
     static constexpr auto fields = field_list(field<&Params::channels_last>(
         "channels_last", "x is (N, H, W, C), else (N, C, H, W); the result is always the latter."));
+    // Difference and product.
+    static constexpr PerOutputElement operations{2};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;
 };

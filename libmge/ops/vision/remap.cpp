@@ -83,4 +83,18 @@ TensorSpecs RemapBackwardMap::infer(const Params&, std::span<const TensorSpec> i
     return {{DType::f32, in[1].shape, {}}};
 }
 
+// Four pixels, each with its weight.
+double Remap::operations(const Params& p, std::span<const TensorSpec>, std::span<const TensorSpec> out) {
+    return element_count(out) * (p.interpolation == Interpolation::linear ? 7 : 1);
+}
+double RemapBackwardData::operations(const Params& p, std::span<const TensorSpec> in,
+                                     std::span<const TensorSpec>) {
+    return element_count(in[2]) * (p.interpolation == Interpolation::linear ? 8 : 1);
+}
+// Two slopes, of two differences each.
+double RemapBackwardMap::operations(const Params& p, std::span<const TensorSpec> in,
+                                    std::span<const TensorSpec> out) {
+    return p.interpolation == Interpolation::linear ? 14 * element_count(in[2]) : element_count(out);
+}
+
 }  // namespace mge::ops

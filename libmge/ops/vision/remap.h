@@ -48,6 +48,7 @@ struct Remap {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Remap);
@@ -56,14 +57,16 @@ inline constexpr OpFunction<Remap> remap{};
 struct RemapBackwardData {
     static constexpr auto name = "remap_backward_data";
     static constexpr auto doc = "Gradient of remap with respect to x, of whom only the shape is read.";
-    static constexpr auto inputs = names(InputInfo("x", InputKind::required, false, false), unpromoted("map"),
-                                         "dy", InputInfo("image", InputKind::optional, false, false));
+    static constexpr auto inputs =
+        names(example("x"), unpromoted("map"), "dy", InputInfo("image", InputKind::optional, false, false));
     static constexpr auto outputs = output_names("dx");
     using Params = RemapParams;
     static constexpr auto fields = remap_fields;
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, RemapBackwardData);
@@ -78,8 +81,10 @@ struct RemapBackwardMap {
     using Params = RemapParams;
     static constexpr auto fields = remap_fields;
     static constexpr bool stops_gradient = true;
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, RemapBackwardMap);

@@ -37,6 +37,8 @@ struct RoiPool2d {
     static constexpr auto outputs = output_names("y");
     using Params = RoiPoolParams;
     static constexpr auto fields = roi_pool_fields;
+    // How large the cells are the regions tell.
+    static constexpr NobodyCanTell operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -54,6 +56,8 @@ struct RoiPool2dBackward {
     using Params = RoiPoolParams;
     static constexpr auto fields = roi_pool_fields;
     static constexpr bool stops_gradient = true;
+    static constexpr NobodyCanTell operations{};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

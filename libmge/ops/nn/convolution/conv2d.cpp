@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.h"
 
+#include <algorithm>
+
 #include "libmge/op/define.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
@@ -121,6 +123,32 @@ Tensors Conv2dBackwardWeight::gradient(const GradientContext<Params>& g) {
         result[0] = conv2d_backward_data(ddw, dy, x, with_window_of<Conv2dBackwardData::Params>(g.params));
     if (g.needs("dy")) result[1] = conv2d(x, ddw, with_window_of<Conv2d::Params>(g.params));
     return result;
+}
+
+namespace {
+
+// (…, channels per group, kh, kw): the multiply-adds behind each element of the convolution's result.
+double window_size(const TensorSpec& weight) {
+    double n = 1;
+    for (int i = std::max(0, weight.shape.rank() - 3); i < weight.shape.rank(); ++i)
+        n *= double(weight.shape[i]);
+    return n;
+}
+
+}  // namespace
+
+double Conv2d::operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out) {
+    // Bias and residual add once per element each.
+    double epilogue = double(is_given(in, 2)) + double(is_given(in, 3));
+    return element_count(out[0]) * (2 * window_size(in[1]) + epilogue);
+}
+double Conv2dBackwardData::operations(const Params&, std::span<const TensorSpec> in,
+                                      std::span<const TensorSpec>) {
+    return 2 * element_count(in[1]) * window_size(in[0]);
+}
+double Conv2dBackwardWeight::operations(const Params&, std::span<const TensorSpec> in,
+                                        std::span<const TensorSpec> out) {
+    return 2 * element_count(in[1]) * window_size(out[0]);
 }
 
 }  // namespace mge::ops

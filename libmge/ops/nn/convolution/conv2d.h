@@ -36,8 +36,14 @@ struct Conv2d {
                    field<&Params::activation>("activation",
                                               "Applied to the result: none, relu, relu6, hswish, silu, "
                                               "gelu, sigmoid or tanh."));
+    static constexpr Epilogue epilogue{.channel_axis = 1};
+    // The image, the residual and the result.
+    static constexpr ImageLayouts layouts{.inputs = 0b1001, .outputs = 0b1, .is_preferred = true};
+    static constexpr AlwaysApart items_apart{{.shared_inputs = 0b0110, .shares_times = true}};
+    static constexpr auto autocast = Autocast::narrow;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Conv2d);
@@ -48,8 +54,7 @@ struct Conv2dBackwardData {
     static constexpr auto doc =
         "The gradient of conv2d for x, which is also the transposed convolution of dy. Its size comes from "
         "`like`, else from height and width, else it is the smallest one.";
-    static constexpr auto inputs =
-        names("weight", "dy", InputInfo("like", InputKind::optional, false, false));
+    static constexpr auto inputs = names("weight", "dy", example("like", InputKind::optional));
     static constexpr auto outputs = output_names("dx");
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {
@@ -68,8 +73,12 @@ struct Conv2dBackwardData {
         field<&Params::groups>("groups", "As in conv2d."),
         field<&Params::height>("height", "Height of the result when `like` is absent; 0: the smallest."),
         field<&Params::width>("width", "Width of the result when `like` is absent; 0: the smallest."));
+    static constexpr AlwaysApart items_apart{
+        {.batch_input = 1, .shared_inputs = 0b001, .shares_times = true}};
+    static constexpr auto autocast = Autocast::narrow;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Conv2dBackwardData);
@@ -78,7 +87,7 @@ inline constexpr OpFunction<Conv2dBackwardData> conv2d_backward_data{};
 struct Conv2dBackwardWeight {
     static constexpr auto name = "conv2d_backward_weight";
     static constexpr auto doc = "The gradient of conv2d for its weight, which has the shape of `like`.";
-    static constexpr auto inputs = names("x", "dy", InputInfo("like", InputKind::required, false, false));
+    static constexpr auto inputs = names("x", "dy", example("like"));
     static constexpr auto outputs = output_names("dweight");
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {
@@ -92,8 +101,10 @@ struct Conv2dBackwardWeight {
                                               field<&Params::padding>("padding", "As in conv2d."),
                                               field<&Params::dilation>("dilation", "As in conv2d."),
                                               field<&Params::groups>("groups", "As in conv2d."));
+    static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Conv2dBackwardWeight);

@@ -19,6 +19,13 @@ PoolGeometry geometry_of(const typename Op::Params& p, std::span<const TensorSpe
     return adaptive_pool_geometry(Op::name, in[0].shape, {p.height, p.width});
 }
 
+// Each result, or each element of its gradient, comes from or goes to a whole window of x.
+template <class Op>
+double window_operations(const typename Op::Params& p, const TensorSpec& x, const TensorSpec& results) {
+    return element_count(results) *
+           window_area(adaptive_pool_geometry(Op::name, x.shape, {p.height, p.width}).kernel);
+}
+
 }  // namespace
 
 TensorSpecs AdaptiveMaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
@@ -78,6 +85,27 @@ Tensors AdaptiveAvgPool2dBackward::gradient(const GradientContext<Params>& g) {
     Tensor averaged =
         adaptive_avg_pool2d(g.output_grad(), {.height = g.params.height, .width = g.params.width});
     return g.result({{"dy", averaged}});
+}
+
+double AdaptiveMaxPool2d::operations(const Params& p, std::span<const TensorSpec> in,
+                                     std::span<const TensorSpec> out) {
+    return window_operations<AdaptiveMaxPool2d>(p, in[0], out[0]);
+}
+double AdaptiveMaxPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
+                                             std::span<const TensorSpec>) {
+    return window_operations<AdaptiveMaxPool2dBackward>(p, in[0], in[2]);
+}
+double AdaptiveMaxPool2dSelect::operations(const Params& p, std::span<const TensorSpec> in,
+                                           std::span<const TensorSpec> out) {
+    return window_operations<AdaptiveMaxPool2dSelect>(p, in[0], out[0]);
+}
+double AdaptiveAvgPool2d::operations(const Params& p, std::span<const TensorSpec> in,
+                                     std::span<const TensorSpec> out) {
+    return window_operations<AdaptiveAvgPool2d>(p, in[0], out[0]);
+}
+double AdaptiveAvgPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
+                                             std::span<const TensorSpec>) {
+    return window_operations<AdaptiveAvgPool2dBackward>(p, in[0], in[1]);
 }
 
 }  // namespace mge::ops

@@ -19,9 +19,12 @@ struct AdaptiveMaxPool2d {
     };
     static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
                                               field<&Params::width>("width", "Columns of the result."));
+    static constexpr ImageLayouts layouts{};
+    static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AdaptiveMaxPool2d);
@@ -35,9 +38,12 @@ struct AdaptiveMaxPool2dBackward {
     static constexpr auto outputs = output_names("dx");
     using Params = AdaptiveMaxPool2d::Params;
     static constexpr auto fields = AdaptiveMaxPool2d::fields;
+    static constexpr ImageLayouts layouts{};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AdaptiveMaxPool2dBackward);
@@ -52,9 +58,11 @@ struct AdaptiveMaxPool2dSelect {
     static constexpr auto outputs = output_names("z");
     using Params = AdaptiveMaxPool2d::Params;
     static constexpr auto fields = AdaptiveMaxPool2d::fields;
+    static constexpr ImageLayouts layouts{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AdaptiveMaxPool2dSelect);
@@ -73,9 +81,12 @@ struct AdaptiveAvgPool2d {
     };
     static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
                                               field<&Params::width>("width", "Columns of the result."));
+    static constexpr ImageLayouts layouts{};
+    static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AdaptiveAvgPool2d);
@@ -84,7 +95,7 @@ inline constexpr OpFunction<AdaptiveAvgPool2d> adaptive_avg_pool2d{};
 struct AdaptiveAvgPool2dBackward {
     static constexpr auto name = "adaptive_avg_pool2d_backward";
     static constexpr auto doc = "Gradient of adaptive_avg_pool2d, of the shape of x.";
-    static constexpr auto inputs = names(InputInfo("x", InputKind::required, false, false), "dy");
+    static constexpr auto inputs = names(example("x"), "dy");
     static constexpr auto outputs = output_names("dx");
     struct Params {
         int64_t height = 1;
@@ -93,9 +104,12 @@ struct AdaptiveAvgPool2dBackward {
     };
     static constexpr auto fields = field_list(field<&Params::height>("height", "Rows of the result."),
                                               field<&Params::width>("width", "Columns of the result."));
+    static constexpr ImageLayouts layouts{};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AdaptiveAvgPool2dBackward);

@@ -19,6 +19,8 @@ struct PoolGeometry {
     Shape y_shape() const { return {images, channels, out[0], out[1]}; }
 };
 
+inline double window_area(Pair kernel) { return double(kernel[0]) * double(kernel[1]); }
+
 // UserError of `who` when x is no batch of images, or the window does not fit.
 MGE_API PoolGeometry pool_geometry(std::string_view who, const Shape& x, Pair kernel, Pair stride,
                                    Pair padding);

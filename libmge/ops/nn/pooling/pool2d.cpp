@@ -88,4 +88,24 @@ Tensors AvgPool2dBackward::gradient(const GradientContext<Params>& g) {
                                                          .count_include_pad = p.count_include_pad})}});
 }
 
+// Each result, or each element of its gradient, comes from or goes to a whole window of x.
+double MaxPool2d::operations(const Params& p, std::span<const TensorSpec>, std::span<const TensorSpec> out) {
+    return element_count(out[0]) * window_area(p.kernel);
+}
+double MaxPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
+                                     std::span<const TensorSpec>) {
+    return element_count(in[2]) * window_area(p.kernel);
+}
+double MaxPool2dSelect::operations(const Params& p, std::span<const TensorSpec>,
+                                   std::span<const TensorSpec> out) {
+    return element_count(out[0]) * window_area(p.kernel);
+}
+double AvgPool2d::operations(const Params& p, std::span<const TensorSpec>, std::span<const TensorSpec> out) {
+    return element_count(out[0]) * window_area(p.kernel);
+}
+double AvgPool2dBackward::operations(const Params& p, std::span<const TensorSpec> in,
+                                     std::span<const TensorSpec>) {
+    return element_count(in[1]) * window_area(p.kernel);
+}
+
 }  // namespace mge::ops

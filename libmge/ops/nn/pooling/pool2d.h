@@ -22,9 +22,12 @@ struct MaxPool2d {
                    field<&Params::stride>("stride", "Step of the window along height and width."),
                    field<&Params::padding>(
                        "padding", "Border above and below, left and right, that the window may reach into."));
+    static constexpr ImageLayouts layouts{};
+    static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, MaxPool2d);
@@ -38,9 +41,12 @@ struct MaxPool2dBackward {
     static constexpr auto outputs = output_names("dx");
     using Params = MaxPool2d::Params;
     static constexpr auto fields = MaxPool2d::fields;
+    static constexpr ImageLayouts layouts{};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, MaxPool2dBackward);
@@ -55,9 +61,11 @@ struct MaxPool2dSelect {
     static constexpr auto outputs = output_names("z");
     using Params = MaxPool2d::Params;
     static constexpr auto fields = MaxPool2d::fields;
+    static constexpr ImageLayouts layouts{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, MaxPool2dSelect);
@@ -82,9 +90,12 @@ struct AvgPool2d {
                        "padding", "Border above and below, left and right, that the window may reach into."),
                    field<&Params::count_include_pad>("count_include_pad",
                                                      "Divide by the size of the window even at the border."));
+    static constexpr ImageLayouts layouts{};
+    static constexpr AlwaysApart items_apart{{.shares_times = true}};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AvgPool2d);
@@ -93,7 +104,7 @@ inline constexpr OpFunction<AvgPool2d> avg_pool2d{};
 struct AvgPool2dBackward {
     static constexpr auto name = "avg_pool2d_backward";
     static constexpr auto doc = "Gradient of avg_pool2d, of the shape of x.";
-    static constexpr auto inputs = names(InputInfo("x", InputKind::required, false, false), "dy");
+    static constexpr auto inputs = names(example("x"), "dy");
     static constexpr auto outputs = output_names("dx");
     struct Params {
         Pair kernel{1, 1};
@@ -109,9 +120,12 @@ struct AvgPool2dBackward {
                        "padding", "Border above and below, left and right, that the window may reach into."),
                    field<&Params::count_include_pad>("count_include_pad",
                                                      "Divide by the size of the window even at the border."));
+    static constexpr ImageLayouts layouts{};
+    static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, AvgPool2dBackward);
