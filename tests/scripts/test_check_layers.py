@@ -18,6 +18,11 @@ ARCHITECTURE = """
 | `libmge/ops/*` | `*.cpu.cpp` | `libmge/kernel/cpu/*`, `hwy/*` |
 | `libmge/kernel/scalar/*` | | `*` |
 
+| files | except | may not do with operators' names |
+|---|---|---|
+| `libmge/*` | `libmge/ops/*`, `libmge/model/import/*` | write |
+| `apps/*` | | compare |
+
 ## 5. Something else
 """
 
@@ -87,13 +92,72 @@ def test_faults_name_file_line_and_reason(faults, path, header, reason):
 def test_text_without_tables_is_refused():
     with pytest.raises(ValueError, match="no section 'Layering'"):
         check_layers.read_tables("## Other\n")
-    with pytest.raises(ValueError, match="has 0 tables, expected 2"):
+    with pytest.raises(ValueError, match="has 0 tables, expected 3"):
         check_layers.read_tables("## Layering\n\nnothing here\n")
 
 
 def test_project_table_is_readable():
     text = (check_layers.Path(check_layers.__file__).parents[1] / "ARCHITECTURE.md").read_text()
-    layers, bans = check_layers.read_tables(text)
+    layers, bans, silences = check_layers.read_tables(text)
     assert layers["base"] == 0
     assert layers["ops"] < layers["graph"] < layers["compile"] < layers["eager"] < layers["python"]
     assert any(ban.files.startswith("libmge/kernel/scalar") for ban in bans)
+    assert [silence.files for silence in silences] == ["libmge/*", "apps/*", "python/src/*"]
+
+
+@pytest.fixture
+def name_faults(tree):
+    """Faults of one line in a project that has an operator named flip."""
+
+    def check(path, line):
+        header = 'struct Flip {\n    static constexpr auto name = "flip";\n};\n'
+        files = {"ARCHITECTURE.md": ARCHITECTURE, "libmge/ops/shape/flip.h": header}
+        return check_layers.check(tree({**files, path: f"// top\n{line}\n"}))
+
+    return check
+
+
+@pytest.mark.parametrize(
+    "path, line",
+    [
+        ("libmge/passes/x.cpp", "if (node.op == &ops::Flip::info) return;"),
+        ("libmge/passes/x.cpp", '// flips: op.name == "flip" once'),
+        ("libmge/passes/x.cpp", "if (known.op == node.op->name) return;"),
+        ("libmge/passes/x.cpp", "if (pass.name == wanted || value.name.starts_with('#')) return;"),
+        ("libmge/passes/x.cpp", 'throw_user(op.name, "cannot flip");'),
+        ("libmge/ops/shape/flip.cpp", 'if (op.name == "flip") return;'),
+        ("libmge/model/import/table.cpp", 'Row{"Flip", "flip"},'),
+        ("apps/tool/report.cpp", 'row["flip"] = 1;'),
+    ],
+)
+def test_names_of_operators_may_stand(name_faults, path, line):
+    assert name_faults(path, line) == []
+
+
+@pytest.mark.parametrize(
+    "path, line",
+    [
+        ("libmge/passes/x.cpp", 'if (node.op->name == "rotate") return;'),
+        ("libmge/passes/x.cpp", 'if ("rotate" != op_.name) return;'),
+        ("libmge/passes/x.cpp", "if (s.op.name != ops::Flip::name) return;"),
+        ("libmge/passes/x.cpp", "if (ops::Flip::name == node.op->name) return;"),
+        ("libmge/passes/x.cpp", 'bool b = node.op->name.find("pool") != npos;'),
+        ("libmge/kernel/x.cpp", 'return problem.op.starts_with("conv");'),
+        ("libmge/kernel/x.cpp", 'return p.op == "rotate";'),
+        ("libmge/compile/x.cpp", 'auto* op = find_op("rotate");'),
+        ("apps/tool/report.cpp", 'if (node.op->name == "flip") return;'),
+    ],
+)
+def test_names_of_operators_are_not_compared(name_faults, path, line):
+    (fault,) = [f for f in name_faults(path, line) if "compares" in f]
+    assert fault.startswith(f"{path}:2: ")
+
+
+def test_names_of_operators_are_not_listed(name_faults):
+    (fault,) = name_faults("libmge/kernel/x.cpp", 'constexpr std::array rules{Rule{"flip", 0}};')
+    assert fault.startswith("libmge/kernel/x.cpp:2: 'flip' is the name of an operator")
+
+
+def test_the_third_table_says_what_is_known():
+    with pytest.raises(ValueError, match="dance"):
+        check_layers.read_tables(ARCHITECTURE.replace("| compare |", "| dance |"))
