@@ -31,6 +31,7 @@
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matinv.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/linalg/svd.h"
 #include "libmge/ops/move/to_device.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -216,6 +217,7 @@ using AllOps = TypeList<
     ops::Square,
     ops::Sub,
     ops::Sum,
+    ops::Svd,
     ops::Take,
     ops::Tan,
     ops::Tanh,

@@ -1643,6 +1643,13 @@ class ops:
         """
 
     @staticmethod
+    def svd(x: Operand) -> tuple[Tensor, ...]:
+        """Singular values of each matrix (..., m, n): x = u diag(s) v, with s falling, orthonormal columns in u (..., m, k) and rows in v (..., k, n), and k the smaller of m and n.
+        Returns:
+            u, s, v
+        """
+
+    @staticmethod
     def take(x: Operand, *indices: Operand, axes: Sequence[int] = ()) -> Tensor:
         """Elements of x at places given by index tensors.
 

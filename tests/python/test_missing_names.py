@@ -27,9 +27,9 @@ MODULES = (
     "utils.profiler",
 )
 NAMES = (
-    (F, "svd"),
+    (F, "polar"),
     (F, "external"),
-    (F.math, "svd"),
+    (F.tensor, "complex"),
     (F.nn, "conv_bias_activation"),
     (F.vision, "nvof"),
     (mge, "quantization"),

@@ -43,6 +43,7 @@ __all__ = [
     "sort",
     "std",
     "sum",
+    "svd",
     "topk",
     "var",
 ]
@@ -471,3 +472,30 @@ def matinv(inp: Tensor) -> Tensor:
          [0.   0.25]], device=xpux:0)
     """
     return _mge.ops.matinv(inp)
+
+
+def svd(
+    inp: Tensor, full_matrices: bool = False, compute_uv: bool = True
+) -> tuple[Tensor, Tensor, Tensor] | Tensor:
+    """Singular value decomposition of matrices: ``inp`` is U diag(S) V.
+
+    Columns of U and rows of V are orthonormal. Gradients of them are exact where the singular
+    values differ.
+
+    Args:
+        inp: (..., M, N).
+        full_matrices: has to be False if ``compute_uv``: square U and V are not computed.
+        compute_uv: False for the singular values alone.
+    Returns:
+        U (..., M, K), S (..., K) with falling values, and V (..., K, N), where K is the smaller of
+        M and N; or S alone.
+    Raises:
+        RuntimeError: the rank is below 2, or ``full_matrices`` is wanted.
+    Example:
+        >>> F.svd(Tensor([[0.0, 2.0], [-5.0, 0.0]]), compute_uv=False)
+        Tensor([5. 2.], device=xpux:0)
+    """
+    if full_matrices and compute_uv:
+        raise RuntimeError("[svd] full_matrices is not supported: U and V have K columns and rows")
+    u, s, v = _mge.ops.svd(inp)
+    return (u, s, v) if compute_uv else s
