@@ -1,9 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/graph/builder.h"
 
+#include <array>
+#include <atomic>
+
 namespace mge {
+namespace {
+
+// Builders at work and the numbers of their graphs, for messages: a symbol knows the address of its builder
+// alone, which may be gone. Without a lock, which a fork might leave taken; of very many some have no name.
+struct NamedBuilder {
+    std::atomic<const void*> builder{nullptr};
+    std::atomic<uint64_t> id{0};
+};
+constinit std::array<NamedBuilder, 64> builders;
+
+void add_builder(const void* builder, uint64_t id) {
+    for (auto& each : builders) {
+        const void* nobody = nullptr;
+        if (!each.builder.compare_exchange_strong(nobody, builder)) continue;
+        each.id = id;
+        return;
+    }
+}
+
+void remove_builder(const void* builder) {
+    for (auto& each : builders)
+        if (each.builder == builder) {
+            each.id = 0;
+            each.builder = nullptr;
+        }
+}
+
+std::string graph_of_builder(const void* builder) {
+    for (auto& each : builders)
+        if (each.builder == builder)
+            if (uint64_t id = each.id) return text("graph ", id);
+    return "another graph";
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder() { add_builder(this, graph_.id()); }
+GraphBuilder::~GraphBuilder() { remove_builder(this); }
 
 GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
+    add_builder(this, graph_.id());
     for (size_t i = 0; i < graph_.nodes().size(); ++i) known_.add(graph_, NodeId(i));
     for (size_t i = 0; i < graph_.values().size(); ++i)
         if (auto& value = graph_.value(ValueId(i)); value.is_constant())
@@ -27,7 +69,10 @@ ValueId GraphBuilder::value_of(const Tensor& tensor) {
     if (tensor.is_symbolic() && tensor.impl()->symbol_owner == this) return tensor.impl()->symbol;
     if (captures_ && tensor.impl()->symbol != literal_mark) return capture_one(tensor);
     if (tensor.is_symbolic())
-        throw_user("graph", "a tensor of another graph cannot be used in this one", ErrorClass::value);
+        throw_user("graph",
+                   text("a tensor of ", graph_of_builder(tensor.impl()->symbol_owner),
+                        " cannot be used in graph ", graph_.id()),
+                   ErrorClass::value);
     auto [it, is_new] = constants_.try_emplace(tensor.impl(), tensor, no_value);
     if (is_new) it->second.second = graph_.add_constant(tensor);
     return it->second.second;

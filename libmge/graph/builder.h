@@ -18,8 +18,10 @@ namespace mge {
 //     Graph graph = builder.take();
 class MGE_API GraphBuilder final : public Interpreter {
 public:
-    GraphBuilder() = default;
+    GraphBuilder();
     explicit GraphBuilder(Graph graph);  // goes on with an existing graph
+    ~GraphBuilder() override;
+    GraphBuilder(const GraphBuilder&) = delete;
 
     Tensor input(const TensorSpec& spec, std::string name, DeviceId device = {});
     // A tensor that stands for a value of the graph; null for no_value.

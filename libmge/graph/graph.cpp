@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/graph/graph.h"
 
+#include <atomic>
+
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/infer.h"
 #include "libmge/graph/place.h"
 
 namespace mge {
+
+uint64_t next_graph_id() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
+
+uint64_t Graph::id() const {
+    if (!identity_) return 0;  // what it was has been moved away
+    uint64_t none = 0;
+    if (!identity_->id) identity_->id.compare_exchange_strong(none, next_graph_id());
+    return identity_->id;
+}
+
+void Graph::throw_missing(const char* what, int id, size_t count) {
+    throw_user("graph", text("there is no ", what, ' ', id, "; it has ", counted(count, what)),
+               ErrorClass::index);
+}
 
 ValueId Graph::add_input(const TensorSpec& spec, std::string name, DeviceId device) {
     values_.push_back({.spec = spec, .name = std::move(name), .is_input = true, .device = device});
@@ -47,6 +67,16 @@ NodeId Graph::add_node(const OpInfo& op, std::shared_ptr<const void> params, std
     }
     nodes_.push_back(std::move(node));
     return id;
+}
+
+void Graph::reorder(const std::vector<NodeId>& nodes) {
+    MGE_CHECK(nodes.size() == nodes_.size());
+    std::vector<Node> ordered;
+    for (NodeId id : nodes) {
+        for (ValueId output : node(id).outputs) value(output).producer = NodeId(ordered.size());
+        ordered.push_back(std::move(node(id)));
+    }
+    nodes_ = std::move(ordered);
 }
 
 std::vector<int> Graph::use_counts() const {

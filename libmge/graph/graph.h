@@ -3,6 +3,7 @@
 // The program as data: nodes in topological order, values in static single assignment. A Graph is a plain
 // value; passes take one and return another.
 
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <memory>
@@ -10,10 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "libmge/base/user_data.h"
 #include "libmge/op/op.h"
 #include "libmge/tensor/tensor.h"
 
 namespace mge {
+
+// Of graphs and programs.
+MGE_API uint64_t next_graph_id();
 
 using ValueId = int;
 using NodeId = int;
@@ -75,6 +80,9 @@ struct Node {
 
 class MGE_API Graph {
 public:
+    // A number of its own among the graphs and programs of the process, given when it is first asked for.
+    // Copies are the same graph, and so is what passes make of it.
+    uint64_t id() const;
     ValueId add_input(const TensorSpec& spec, std::string name, DeviceId device = {});
     // Its value is kept in host memory, wherever it lies for the operators: where the tensor does, if nothing
     // else is said.
@@ -93,12 +101,22 @@ public:
     const std::vector<Value>& values() const { return values_; }
     const std::vector<ValueId>& inputs() const { return inputs_; }
     const std::vector<ValueId>& outputs() const { return outputs_; }
-    const Node& node(NodeId id) const { return nodes_.at(size_t(id)); }
-    const Value& value(ValueId id) const { return values_.at(size_t(id)); }
+    // UserError when there is none; find_…: null.
+    const Node& node(NodeId id) const { return nodes_[index_of("node", id, nodes_.size())]; }
+    const Value& value(ValueId id) const { return values_[index_of("value", id, values_.size())]; }
+    const Node* find_node(NodeId id) const {
+        return size_t(id) < nodes_.size() ? &nodes_[size_t(id)] : nullptr;
+    }
+    const Value* find_value(ValueId id) const {
+        return size_t(id) < values_.size() ? &values_[size_t(id)] : nullptr;
+    }
     // Where a node's outputs lie.
     const DeviceId& place(const Node& node) const { return value(node.outputs.at(0)).device; }
-    Node& node(NodeId id) { return nodes_.at(size_t(id)); }
-    Value& value(ValueId id) { return values_.at(size_t(id)); }
+    Node& node(NodeId id) { return nodes_[index_of("node", id, nodes_.size())]; }
+    Value& value(ValueId id) { return values_[index_of("value", id, values_.size())]; }
+
+    // The nodes in another order, which has to be topological: first the one of that number.
+    void reorder(const std::vector<NodeId>& nodes);
 
     // Leaves the values only: for those who have taken from the nodes what they need.
     void forget_nodes() { std::vector<Node>().swap(nodes_); }
@@ -112,7 +130,24 @@ public:
     // How often each value is read, graph outputs included.
     std::vector<int> use_counts() const;
 
+    // What its users keep with it, as long as it, its copies or programs made of it are there.
+    UserData& user_data() const { return identity_->user_data; }
+    // Is another form of that graph.
+    void stand_for(const Graph& other) { identity_ = other.identity_; }
+
 private:
+    [[noreturn]] static void throw_missing(const char* what, int id, size_t count);
+    static size_t index_of(const char* what, int id, size_t count) {
+        if (size_t(id) >= count) [[unlikely]]
+            throw_missing(what, id, count);
+        return size_t(id);
+    }
+
+    struct Identity {
+        std::atomic<uint64_t> id{0};
+        UserData user_data;
+    };
+    std::shared_ptr<Identity> identity_ = std::make_shared<Identity>();
     std::vector<Node> nodes_;
     std::vector<Value> values_;
     std::vector<ValueId> inputs_, outputs_;

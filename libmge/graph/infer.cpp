@@ -135,27 +135,35 @@ Tensor KnownValues::find(const Graph& graph, ValueId id) const {
     return size_t(id) < computed_.size() ? computed_[size_t(id)] : Tensor{};
 }
 
+Tensors known_outputs(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
+                      std::span<const Tensor> values, std::span<const TensorSpec> outputs) {
+    for (auto& output : outputs)
+        if (!output.shape.is_known() || output.shape.numel() > known_value_limit) return {};
+    // What is known is known to the host, ahead of any run.
+    if (op.place || op.traits.control || op.traits.effect) return {};
+    Tensors operands;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        bool is_absent = inputs[i].is_absent();
+        Tensor value = values[i];
+        if (!is_absent && !value && op.traits.reads_only_specs && inputs[i].shape.is_known())
+            value = without_memory(inputs[i]);
+        if (!is_absent && !value) return {};
+        if (value && value.address() && value.spec().numel() > known_value_limit) return {};
+        operands.push_back(to_host(value));
+    }
+    return eager_interpreter().apply(op, params, operands);
+}
+
 void KnownValues::add(const Graph& graph, NodeId id) {
     auto& node = graph.node(id);
-    for (ValueId output : node.outputs) {
-        auto& shape = graph.value(output).spec.shape;
-        if (!shape.is_known() || shape.numel() > known_value_limit) return;
-    }
-    // What is known is known to the host, ahead of any run.
-    if (node.op->place || node.op->traits.control || node.op->traits.effect) return;
-    Tensors inputs;
-    for (ValueId input : node.inputs) {
-        Tensor value = find(graph, input);
-        if (input != no_value && !value && node.op->traits.reads_only_specs &&
-            graph.value(input).spec.shape.is_known())
-            value = without_memory(graph.value(input).spec);
-        if (input != no_value && !value) return;
-        if (value && value.address() && value.spec().numel() > known_value_limit) return;
-        inputs.push_back(to_host(value));
-    }
-    Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
+    Tensors values;
+    TensorSpecs outputs;
+    for (ValueId input : node.inputs) values.push_back(find(graph, input));
+    for (ValueId output : node.outputs) outputs.push_back(graph.value(output).spec);
+    Tensors computed = known_outputs(*node.op, node.params.get(), input_specs(graph, node), values, outputs);
+    if (computed.empty()) return;
     computed_.resize(graph.values().size());
-    for (size_t i = 0; i < outputs.size(); ++i) computed_[size_t(node.outputs[i])] = outputs[i];
+    for (size_t i = 0; i < computed.size(); ++i) computed_[size_t(node.outputs[i])] = computed[i];
 }
 
 bool is_unresolved(const Node& node) {

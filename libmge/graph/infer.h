@@ -27,6 +27,11 @@ MGE_API Inferred infer_application(const OpInfo& op, std::shared_ptr<const void>
                                    std::span<const TensorSpec> inputs, std::span<const Tensor> values,
                                    const TensorSpecs* recorded = nullptr);
 
+// The outputs of an application as the host knows them ahead of any run; none when it does not: an input is
+// not known (null), too large, or an effect. `params` and `inputs` as infer_application() leaves them.
+MGE_API Tensors known_outputs(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
+                              std::span<const Tensor> values, std::span<const TensorSpec> outputs);
+
 // The values of a graph that are known before a run: constants, and small results of operators on them or on
 // known shapes. Nodes are added in their order.
 class MGE_API KnownValues {

@@ -7,6 +7,7 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/footprint.h"
+#include "libmge/graph/origins.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 
@@ -178,6 +179,26 @@ std::vector<HeldGraph> held_graphs(const OpInfo& op, const void* params) {
 }
 
 std::vector<HeldGraph> held_graphs(const Node& node) { return held_graphs(*node.op, node.params.get()); }
+
+std::vector<PathGraph> with_inner_graphs(const Graph& graph) {
+    std::vector<PathGraph> all{{"", &graph}};
+    for (size_t i = 0; i < all.size(); ++i)  // grows
+        for (auto& node : all[i].graph->nodes())
+            for (auto& held : held_graphs(node))
+                all.push_back({text(all[i].path, node_label(*all[i].graph, node), '/', held.parameter, '/'),
+                               &graph_of(held.graph)});
+    return all;
+}
+
+const Value* find_value(const Graph& graph, std::string_view path) {
+    for (auto& [start, inner] : with_inner_graphs(graph)) {
+        if (!path.starts_with(start)) continue;
+        std::string_view name = path.substr(start.size());
+        for (size_t i = 0; i < inner->values().size(); ++i)
+            if (value_label(*inner, ValueId(i)) == name) return &inner->value(ValueId(i));
+    }
+    return nullptr;
+}
 
 bool has_effect(const OpInfo& op, const void* params) {
     if (op.traits.effect) return true;
