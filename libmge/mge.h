@@ -12,6 +12,7 @@
 #include "libmge/eager/tape.h"
 #include "libmge/eager/trace.h"
 #include "libmge/graph/builder.h"
+#include "libmge/graph/dependencies.h"
 #include "libmge/graph/graph.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/graph/receivers.h"

@@ -59,6 +59,7 @@
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/transpose.h"
+#include "libmge/ops/shape/wait_for.h"
 #include "libmge/ops/vision/nms.h"
 #include "libmge/ops/vision/preprocess.h"
 #include "libmge/ops/vision/remap.h"
@@ -225,6 +226,7 @@ using AllOps = TypeList<
     ops::Topk,
     ops::Transpose,
     ops::Uniform,
+    ops::WaitFor,
     ops::Where,
     ops::WhileLoop>;
 // clang-format on

@@ -140,13 +140,15 @@ ValueId drop_conversion(const Site& s) {
     if (ValueId same = s.same(x); same != no_value) return same;
     return s.make<ops::Convert>(s.as<ops::Convert::Params>(), {x});
 }
-// flatten(x; one axis) => x; reshape(view(x); shape) => reshape(x; shape), which only count elements
+// flatten(x; one axis) => x; reshape(view(x); shape) => reshape(x; shape), which only count elements. A view
+// that is made once waits for other values.
 ValueId merge_views_of_any_shape(const Site& s) {
     if (&s.op == &ops::Flatten::info && s.spec(0).shape.rank() == s.result.shape.rank())
         return s.same(s.inputs[0]);
     NodeId producer = s.graph.value(s.inputs[0]).producer;
-    if (&s.op != &ops::Reshape::info || producer < 0 || !s.graph.node(producer).op->traits.view)
-        return no_value;
+    if (&s.op != &ops::Reshape::info || producer < 0) return no_value;
+    auto& traits = s.graph.node(producer).op->traits;
+    if (!traits.view || traits.once) return no_value;
     return s.make<ops::Reshape>(s.as<ops::Reshape::Params>(), {s.graph.node(producer).inputs[0]});
 }
 // reshape(x; own shape) => x; reshape(reshape(x)) => reshape(x); all views are written as reshape

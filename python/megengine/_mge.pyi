@@ -1719,6 +1719,13 @@ class ops:
         """
 
     @staticmethod
+    def wait_for(x: Operand, *others: Operand) -> Tensor:
+        """x itself, for readers that have to wait until the other tensors have been computed.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def where(mask: Operand, a: Operand, b: Operand) -> Tensor:
         """a where the mask is true, else b.
         Returns:

@@ -145,7 +145,7 @@ TEST(Recomputation, RandomAndStatefulOperatorsRunOnce) {
     for (auto* op : all_ops()) {
         bool expected = op->name == "dropout" || op->name == "uniform" || op->name == "normal" ||
                         op->name == "permutation" || op->name == "adam_step" || op->name == "sgd_step" ||
-                        op->name == "batch_norm";
+                        op->name == "batch_norm" || op->name == "wait_for";
         EXPECT_EQ(op->traits.once, expected) << op->name;
     }
 }

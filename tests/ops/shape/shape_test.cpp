@@ -26,6 +26,15 @@ TEST(Reshape, ReadsOneFreeExtentAndATarget) {
     check_op<ops::Reshape>({.shape = {1000, 300}}, {{.shape = {300, 1000}}});
 }
 
+TEST(WaitFor, IsItsFirstOperand) {
+    check_op<ops::WaitFor>(
+        {},
+        {{.shape = {2, 6}}, {.shape = {3}, .differentiate = false}, {.shape = {0}, .differentiate = false}});
+    check_op<ops::WaitFor>({}, {{.shape = {}}});
+    Tensor x = zeros({2, 3});
+    EXPECT_EQ(ops::wait_for({x, zeros({7})}).address(), x.address());
+}
+
 TEST(Reshape, JoinsAddsAndRemovesAxes) {
     check_op<ops::Flatten>({.start = 1, .end = 2}, {{.shape = {2, 3, 4, 5}}});
     check_op<ops::Flatten>({}, {{.shape = {}}});

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/wait_for.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo WaitFor::info = define<WaitFor>();
+
+TensorSpecs WaitFor::infer(const Params&, std::span<const TensorSpec> in) {
+    return {{in[0].dtype, in[0].shape, {}}};
+}
+
+Tensors WaitFor::gradient(const GradientContext<Params>& g) { return g.result({{"x", g.output_grad()}}); }
+
+}  // namespace mge::ops

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct WaitFor {
+    static constexpr auto name = "wait_for";
+    static constexpr auto doc =
+        "x itself, for readers that have to wait until the other tensors have been computed.";
+    static constexpr auto inputs = names("x", variadic("others"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.view = true, .once = true};
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, WaitFor);
+inline constexpr OpFunction<WaitFor> wait_for{};
+
+}  // namespace mge::ops
