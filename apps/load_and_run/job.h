@@ -49,9 +49,8 @@ struct Job {
     std::vector<TestCaseResult> stored_test_cases{};  // of the model, when they are not the tests
     std::vector<std::string> options_without_effect{};
     std::optional<Failure> failure{};
-    bool is_done = false;                             // nothing is left to do
-    std::shared_ptr<Profiler> profiler{};             // of the test that is being timed
-    std::unique_ptr<StepObserver> profiled_guards{};  // it and the guards, when there are any
+    bool is_done = false;                  // nothing is left to do
+    std::shared_ptr<Profiler> profiler{};  // of the test that is being timed
     cli::Activity activity{"load_and_run"};
 
     // The first failure is the one that is told.

@@ -11,7 +11,6 @@
 #include "apps/cli/table.h"
 #include "apps/load_and_run/job.h"
 #include "libmge/base/threads.h"
-#include "libmge/compile/both_observers.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profiler.h"
 
@@ -62,10 +61,11 @@ void begin_profile(Job& job, Test& test) {
     if (o.path().empty()) return;
     auto* guards = job.checks->lasting_observer();
     // With guards between the steps only a second reading of the clock tells when a step begins.
-    job.profiler =
-        std::make_shared<Profiler>(*test.program, ProfilerOptions{.dispatch = o.wants_host() || guards});
-    if (guards) job.profiled_guards = std::make_unique<BothObservers>(*guards, job.profiler.get());
-    test.context->observe(guards ? job.profiled_guards.get() : job.profiler.get());
+    job.profiler = std::make_shared<Profiler>(
+        *test.program, ProfilerOptions{.dispatch = o.wants_host() || guards,
+                                       .warm_up_runs = job.options.run.warmup_iterations});
+    test.context->observe(guards);
+    test.context->attach(*job.profiler);  // behind the guards: next to the steps
 }
 
 void end_profile(Job& job, Test& test) {
@@ -86,7 +86,6 @@ void end_profile(Job& job, Test& test) {
                                  {"steps", profile.steps.size()},
                                  {"host", o.wants_host()}};
     job.profiler.reset();
-    job.profiled_guards.reset();
 }
 
 }  // namespace mge::load_and_run

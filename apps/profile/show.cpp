@@ -190,6 +190,38 @@ void print_side(std::ostream& stream, const Profile& profile, ProfileSide side,
         print_rows(stream, profile, rows, table);
 }
 
+// Nanoseconds in one run of the program.
+double time_per_run(const Profile& profile, const ProfileInnerStep& step) {
+    return double(step.total) / double(std::max<int64_t>(1, profile.runs_total));
+}
+
+void print_inside(std::ostream& stream, const Profile& profile, const Shown& shown) {
+    Table table{{"time", "share", "path", "type", "count", "each", "algorithm"}};
+    for (auto& step : shown.inside) {
+        double time = time_per_run(profile, step) * 1e-9;
+        auto total = shown.device_total;
+        table.push_back(
+            {time_text(time), percent_text(total && *total > 0 ? std::optional(time / *total) : std::nullopt),
+             shortened(step.path), shortened(step.type),
+             cli::format_number(double(step.count) / double(std::max<int64_t>(1, profile.runs_total)), 4),
+             time_text(double(step.total) / double(step.count) * 1e-9), shortened(step.algorithm)});
+    }
+    stream << "\ninside of operators that hold graphs, in a run on average\n";
+    cli::print_table(stream, table, {"algorithm", "each", "type", "share"});
+}
+
+cli::Json inside_json(const std::vector<ProfileInnerStep>& steps) {
+    cli::Json list = cli::Json::array();
+    for (auto& step : steps)
+        list.push_back({{"step", step.step},
+                        {"path", step.path},
+                        {"type", step.type},
+                        {"algorithm", step.algorithm},
+                        {"count", step.count},
+                        {"total_ns", step.total}});
+    return list;
+}
+
 template <class T>
 cli::Json or_null(const std::optional<T>& maybe) {
     return maybe ? cli::Json(*maybe) : cli::Json(nullptr);
@@ -229,7 +261,11 @@ Shown select(const Profile& profile, const ShowOptions& options) {
     Shown shown{total_time(profile, ProfileSide::device, statistic),
                 total_time(profile, ProfileSide::host, statistic),
                 {},
-                {}};
+                {},
+                profile.inner_steps};
+    std::ranges::stable_sort(shown.inside, std::ranges::greater{}, &ProfileInnerStep::total);
+    if (options.selection.top && shown.inside.size() > options.selection.top)
+        shown.inside.resize(options.selection.top);
     if (options.only == Only::everything || options.only == Only::device)
         shown.device = select_rows(profile, ProfileSide::device, options.selection);
     if (options.only == Only::host || (options.only == Only::everything && options.show_host))
@@ -244,6 +280,8 @@ void print(std::ostream& stream, const Profile& profile, const Shown& shown, con
     if (everything || only == Only::device) {
         if (everything) stream << '\n';
         print_side(stream, profile, ProfileSide::device, shown.device, shown.device_total, options);
+        if (!shown.inside.empty() && options.style == Style::table && !options.names_only)
+            print_inside(stream, profile, shown);
     }
     if (only == Only::host || (everything && options.show_host)) {
         if (everything) stream << '\n';
@@ -262,6 +300,7 @@ cli::Json to_json(const Profile& profile, const Shown& shown) {
                                 : cli::Json(nullptr);
     json["device"] = rows_json(profile, shown.device);
     json["host"] = rows_json(profile, shown.host);
+    json["inside"] = inside_json(shown.inside);
     return json;
 }
 

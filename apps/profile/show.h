@@ -18,6 +18,7 @@ struct ShowOptions {
 struct Shown {
     std::optional<double> device_total, host_total;
     std::vector<ProfileRow> device, host;
+    std::vector<ProfileInnerStep> inside;  // of operators that hold graphs, the longest first
 };
 
 Shown select(const Profile& profile, const ShowOptions& options);

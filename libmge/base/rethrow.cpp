@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/rethrow.h"
 
+#include <typeinfo>
+
 #include "libmge/base/error.h"
 
 namespace mge {
@@ -20,6 +22,9 @@ void rethrow_in(const std::string& where) {
         throw UserError(said(e), e.error_class());
     } catch (const InternalError& e) {
         throw InternalError(said(e));
+    } catch (const Error& e) {
+        if (typeid(e) != typeid(Error)) throw;  // of a class that is not known here
+        throw Error(e.code(), e.error_class(), said(e));
     }
 }
 

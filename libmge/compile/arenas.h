@@ -35,6 +35,9 @@ public:
     // Values of so many bytes in all are about to be allocated, one after the other.
     void prepare_dynamic(size_t place, size_t bytes) const;
     DeviceId place(size_t place) const { return arenas_[place]->place; }
+    size_t bytes(size_t place) const { return arenas_[place]->held; }
+    // Another one when they lie elsewhere than before.
+    uint64_t generation() const { return generation_; }
     const std::shared_ptr<ContextMemory>& memory() const { return memory_; }
 
 private:

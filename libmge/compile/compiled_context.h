@@ -10,6 +10,7 @@
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/dispatch.h"
 #include "libmge/compile/dynamic_step.h"
+#include "libmge/compile/observer_list.h"
 #include "libmge/compile/replacement_check.h"
 #include "libmge/compile/run_turn.h"
 #include "libmge/compile/step_origins.h"
@@ -23,6 +24,9 @@ struct Instruction {
     const Prepared* prepared;
     Launch launch;
 };
+
+// UserError: there is no input, or output, of that number.
+[[noreturn]] void throw_no_port(std::string_view kind, size_t i, size_t count);
 
 class CompiledContext final : public Context {
 public:
@@ -43,9 +47,14 @@ public:
     Tensor output(size_t i) override;
     Tensor copy_output(size_t i) override;
     void observe(StepObserver* observer) override;
+    void attach(StepObserver& observer) override;
+    void detach(StepObserver& observer) override;
+    void on_output(size_t i, std::function<void(const Tensor&)> callback) override;
     Tensor value(ValueId id) override;
     std::vector<double> time_steps() override;
 
+    // It runs as a part of an operator; `place` outlives it.
+    void stand_inside(const InnerPlace* place) { place_ = place; }
     // The memory that the program's output memory `i` is in the next runs.
     void point_output(size_t i, void* data) { point(outputs_.at(i), data); }
     void skip_next_run(bool skips);  // whatever the options say
@@ -83,6 +92,9 @@ private:
     void forget_blocks();
     void run_for_start();
     void run_specially();
+    void run_observed(StepObserver* observer);
+    void call_back(const std::vector<size_t>& outputs);
+    void tell_arenas();
     void ask(size_t step);
     void finish_dispatch(std::exception_ptr failure);
     void keep(std::exception_ptr failure);
@@ -107,7 +119,14 @@ private:
     Tensors dynamic_values_;  // by value id
     std::vector<std::unique_ptr<DynamicStep>> dynamic_steps_;
     const Prepared nothing_;
-    StepObserver* observer_ = nullptr;
+    ObserverList observers_;
+    // Those of the run at hand, the checks of the program itself around them; null: nobody.
+    ObserverList telling_;
+    StepObserver* told_ = nullptr;
+    uint64_t told_arenas_ = 0;                                   // their generation
+    std::vector<std::function<void(const Tensor&)>> callbacks_;  // by output; empty: there are none
+    std::vector<std::vector<size_t>> ready_outputs_;             // by step + 1, that have a callback
+    const InnerPlace* place_ = nullptr;
     std::unique_ptr<CheckedRun> check_;  // observes every run as well
     // Runs differ from the plain loop: an observer, a run to skip, no plan, outputs to renew, a first run.
     bool is_special_ = false;

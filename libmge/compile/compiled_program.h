@@ -57,7 +57,10 @@ public:
     // Null unless the level is below zero.
     const ReplacementCheck* check() const { return check_.get(); }
 
-    const Graph& graph() const { return graph_; }
+    // By output: nobody but a callback reads it.
+    bool is_callback_output(size_t i) const { return is_callback_output_[i]; }
+
+    const Graph& graph() const override { return graph_; }
     const CompileOptions& options() const { return options_; }
     const std::vector<CompiledStep>& compiled_steps() const { return steps_; }
     // Empty when the caller asks for everything.
@@ -90,6 +93,7 @@ private:
     void upload_constants(ConstantBytes& given);
     void check_recording();
     void check_outputs() const;
+    std::vector<bool> callback_outputs() const;
     void check_memory_options();
     void assign_threads();
     StepThreads threads_of(const Step& step, std::span<const int> thread_of_place) const;
@@ -108,6 +112,7 @@ private:
     void make_value_reports();
 
     uint64_t id_;
+    std::vector<bool> is_callback_output_;
     Graph graph_;
     CompileOptions options_;
     std::vector<NodeId> repeated_;  // nodes that compute again

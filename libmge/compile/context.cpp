@@ -14,10 +14,6 @@
 namespace mge {
 namespace {
 
-[[noreturn]] void throw_no_port(std::string_view kind, size_t i, size_t count) {
-    throw_user("context", text("there is no ", kind, ' ', i, "; the program has ", count), ErrorClass::index);
-}
-
 // By step: the dynamic values that are read there for the last time, or made there and never read.
 std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program) {
     auto& steps = program.compiled_steps();
@@ -28,13 +24,23 @@ std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program
             for (auto& location : *locations)
                 if (location.kind == Location::Kind::dynamic) last[ValueId(location.at)] = i;
     }
-    for (ValueId id : program.graph().outputs()) last.erase(id);
+    // Those that only a callback reads stay with it when no step reads them.
+    auto& outputs = program.graph().outputs();
+    auto ready = ready_steps(program);
+    for (size_t i = 0; i < outputs.size(); ++i)
+        if (auto it = last.find(outputs[i]); it != last.end())
+            if (!program.is_callback_output(i) || int(it->second) == ready[size_t(outputs[i])])
+                last.erase(it);
     std::vector<std::vector<ValueId>> released(steps.size());
     for (auto [id, step] : last) released[step].push_back(id);
     return released;
 }
 
 }  // namespace
+
+void throw_no_port(std::string_view kind, size_t i, size_t count) {
+    throw_user("context", text("there is no ", kind, ' ', i, "; the program has ", count), ErrorClass::index);
+}
 
 std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program,
                                          std::shared_ptr<ContextMemory> memory) {
@@ -179,6 +185,8 @@ void CompiledContext::note_block_lives() {
 }
 
 StorageRef CompiledContext::allocate_dynamic(size_t place, size_t bytes) {
+    if (told_) [[unlikely]]
+        told_->allocated({program_->places()[place], bytes}, *this);
     if (!program_->options().enable_var_mem_defragment) return arenas_.allocate_dynamic(place, bytes);
     try {
         return arenas_.allocate_dynamic(place, bytes);
@@ -221,7 +229,7 @@ void CompiledContext::take_blocks(size_t step) {
         for (size_t i : lives_[step].blocks) take(blocks_[i], program_->blocks()[i].bytes);
         for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_memory()[i].bytes);
     } catch (const MemoryError&) {
-        rethrow_in(step_text(*program_, step));
+        rethrow_in(step_text(*program_, step, place_));
     }
 }
 
@@ -351,6 +359,10 @@ Tensor CompiledContext::value(ValueId id) {
 Tensor CompiledContext::output(size_t i) {
     auto& ids = program_->graph().outputs();
     if (i >= ids.size()) throw_no_port("output", i, ids.size());
+    if (program_->is_callback_output(i))
+        throw_user("context",
+                   text("output ", i, " is there for its callback only (callback_outputs): its memory is ",
+                        "given to later steps"));
     if (output_waits_) wait();
     return tensor_at(ids[i]);
 }

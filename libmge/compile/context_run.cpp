@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a context runs: the plain loop, runs that are looked at, and other threads.
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "libmge/base/rethrow.h"
-#include "libmge/compile/both_observers.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/first_run_check.h"
+#include "libmge/compile/observed_step.h"
 #include "libmge/device/queue.h"
 
 namespace mge {
@@ -84,7 +85,7 @@ void CompiledContext::run_in_turn() {
         for (; instruction != end; ++instruction)
             instruction->run(*instruction->prepared, instruction->launch);
     } catch (...) {
-        rethrow_in(step_text(*program_, size_t(instruction - instructions_.data())));
+        rethrow_in(step_text(*program_, size_t(instruction - instructions_.data()), place_));
     }
 }
 
@@ -92,10 +93,10 @@ void CompiledContext::run_in_turn() {
 void CompiledContext::ask(size_t step) {
     try {
         std::optional<WorkOriginScope> scope;
-        if (is_late_) scope.emplace(origins_->of_step(step));
+        if (is_late_) scope.emplace(origins_->of_step(step, place_));
         instructions_[step].run(*instructions_[step].prepared, instructions_[step].launch);
     } catch (...) {
-        rethrow_in(step_text(*program_, step));
+        rethrow_in(step_text(*program_, step, place_));
     }
 }
 
@@ -119,40 +120,98 @@ void CompiledContext::run_specially() {
     if (options.force_output_use_user_specified_memory) require_outputs();
     if (options.force_output_dynamic_alloc) renew_outputs();
     if (options.force_dynamic_alloc) forget_blocks();
-    StepObserver* observer = observer_;
     std::optional<FirstRunCheck> check;
-    std::optional<BothObservers> with_replacements, with_first_run;
-    if (check_) observer = &with_replacements.emplace(*check_, observer);
+    telling_.clear();
     if (options.var_sanity_check_first_run && !was_checked_) {
         was_checked_ = true;
         update_special();
-        if (program_->is_first_run()) {
-            check.emplace(*program_);
-            observer = &with_first_run.emplace(*check, observer);
-        }
+        if (program_->is_first_run()) telling_.add(check.emplace(*program_));
     }
-    if (check_) check_->begin(*this);
+    if (check_) telling_.add(*check_);
+    for (auto* observer : observers_.all()) telling_.add(*observer);
+    StepObserver* observer = told_ = telling_.as_one();
+    try {
+        run_observed(observer);
+        told_ = nullptr;
+    } catch (...) {
+        told_ = nullptr;
+        if (observer) observer->after_failure(std::current_exception(), *this);
+        throw;
+    }
+}
+
+void CompiledContext::run_observed(StepObserver* observer) {
+    if (observer) {
+        observer->before_run(*this);
+        tell_arenas();
+    }
+    if (!callbacks_.empty()) call_back(ready_outputs_[0]);
     for (size_t i = 0; i < instructions_.size(); ++i) {
         if (!lives_.empty()) take_blocks(i);
-        if (observer) observer->before_step(i, *this);
-        ask(i);
+        if (observer) {
+            observer->before_step(i, *this);
+            ObservedStep step{*observer, *this, i};
+            ObservedStepScope scope(&step);
+            ask(i);
+        } else {
+            ask(i);
+        }
         if (observer) observer->after_step(i, *this);
+        if (!callbacks_.empty()) call_back(ready_outputs_[i + 1]);
         if (!lives_.empty()) give_blocks(i);
     }
-    if (check_) check_->finish(*this);
+    if (observer) observer->after_run(*this);
+}
+
+void CompiledContext::tell_arenas() {
+    if (told_arenas_ == arenas_.generation()) return;
+    told_arenas_ = arenas_.generation();
+    for (size_t i = 0; i < program_->places().size(); ++i)
+        told_->allocated({program_->places()[i], arenas_.bytes(i), true}, *this);
+}
+
+void CompiledContext::call_back(const std::vector<size_t>& outputs) {
+    for (size_t i : outputs) callbacks_[i](tensor_at(program_->graph().outputs()[i]));
+}
+
+void CompiledContext::on_output(size_t i, std::function<void(const Tensor&)> callback) {
+    auto& ids = program_->graph().outputs();
+    if (i >= ids.size()) throw_no_port("output", i, ids.size());
+    turn_.wait();
+    callbacks_.resize(ids.size());
+    callbacks_[i] = std::move(callback);
+    ready_outputs_.assign(instructions_.size() + 1, {});
+    auto ready = ready_steps(*program_);
+    for (size_t k = 0; k < ids.size(); ++k)
+        if (callbacks_[k]) ready_outputs_[size_t(ready[size_t(ids[k])] + 1)].push_back(k);
+    if (std::ranges::none_of(callbacks_, [](auto& each) { return bool(each); })) callbacks_.clear();
+    update_special();
 }
 
 void CompiledContext::update_special() {
     auto& options = program_->options();
-    is_special_ = skips_next_ || observer_ || check_ || options.force_dynamic_alloc ||
-                  options.force_output_dynamic_alloc ||
+    is_special_ = skips_next_ || !observers_.is_empty() || check_ || !callbacks_.empty() ||
+                  options.force_dynamic_alloc || options.force_output_dynamic_alloc ||
                   (options.force_output_use_user_specified_memory && !are_outputs_bound()) ||
                   (options.var_sanity_check_first_run && !was_checked_);
 }
 
 void CompiledContext::observe(StepObserver* observer) {
     turn_.wait();
-    observer_ = observer;
+    observers_.clear();
+    if (observer) observers_.add(*observer);
+    update_special();
+}
+
+void CompiledContext::attach(StepObserver& observer) {
+    turn_.wait();
+    observers_.add(observer);
+    update_special();
+}
+
+void CompiledContext::detach(StepObserver& observer) {
+    turn_.wait();
+    observers_.remove(observer);
     update_special();
 }
 

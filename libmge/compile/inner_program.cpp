@@ -4,18 +4,58 @@
 
 #include <array>
 #include <atomic>
+#include <utility>
 
+#include "libmge/base/rethrow.h"
 #include "libmge/compile/compiled_context.h"
+#include "libmge/compile/observed_step.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
 
 namespace mge {
 namespace {
 
+// Tells the observer of the step that runs the graph: each run asks it who is to be told.
+class InsideObserver final : public StepObserver {
+public:
+    explicit InsideObserver(const InnerPlace& place) : place_(place) {}
+    void begin(const ObservedStep& step) { step_ = &step; }
+
+    void before_run(Context& inner) override {
+        told_ = step_->observer.inside({step_->context, step_->step, place_.graph, place_.iteration}, inner);
+        if (told_) told_->before_run(inner);
+    }
+    void after_run(Context& inner) override {
+        if (told_) told_->after_run(inner);
+    }
+    void after_failure(const std::exception_ptr& error, Context& inner) override {
+        if (told_) told_->after_failure(error, inner);
+    }
+    void before_step(size_t step, Context& inner) override {
+        if (told_) told_->before_step(step, inner);
+    }
+    void after_step(size_t step, Context& inner) override {
+        if (told_) told_->after_step(step, inner);
+    }
+    void allocated(const Allocation& allocation, Context& inner) override {
+        if (told_) told_->allocated(allocation, inner);
+    }
+    StepObserver* inside(const InnerRun& run, Context& inner) override {
+        return told_ ? told_->inside(run, inner) : nullptr;
+    }
+
+private:
+    const InnerPlace& place_;
+    const ObservedStep* step_ = nullptr;
+    StepObserver* told_ = nullptr;
+};
+
 class InnerProgram final : public SubgraphProgram {
 public:
-    explicit InnerProgram(const std::shared_ptr<const CompiledProgram>& program)
+    InnerProgram(const std::shared_ptr<const CompiledProgram>& program, const SubgraphUse& use)
         : context_(program, nullptr, false),
+          is_repeated_(use.is_repeated),
+          place_{use.parameter, -1},
           queue_(queue_of(program->options().device)),
           inputs_(program->inputs().size()),
           ports_(program->outputs().size(), no_port),
@@ -28,6 +68,20 @@ public:
             ports_[i] = location.at;
             is_taken[location.at] = true;
         }
+        context_.stand_inside(&place_);
+    }
+
+    // From here on it belongs to one call of the operator, whose step may be observed.
+    void begin() {
+        if (is_repeated_) place_.iteration = 0;
+        auto* step = observed_step();
+        if (!step) return;
+        observer_.begin(*step);
+        context_.observe(&observer_);
+        is_observed_ = true;
+    }
+    void end() {
+        if (std::exchange(is_observed_, false)) context_.observe(nullptr);
     }
 
     void run(std::span<const void* const> inputs, std::span<void* const> outputs) override {
@@ -36,9 +90,14 @@ public:
         for (size_t i = 0; i < outputs.size(); ++i)
             if (size_t port = ports_[i]; port != no_port && outputs[i] != outputs_[port])
                 context_.point_output(port, outputs_[port] = outputs[i]);
-        context_.run_in_turn();
+        try {
+            context_.run_in_turn();
+        } catch (...) {
+            rethrow_in(place_.text());
+        }
         for (size_t i = 0; i < outputs.size(); ++i)
             if (ports_[i] == no_port && outputs[i]) copy_output(i, outputs[i]);
+        place_.iteration += is_repeated_;
     }
 
     const TensorSpecs& outputs() const override { return specs_; }
@@ -55,6 +114,9 @@ private:
     }
 
     CompiledContext context_;
+    bool is_repeated_, is_observed_ = false;
+    InnerPlace place_;
+    InsideObserver observer_{place_};
     Queue& queue_;
     std::vector<const void*> inputs_;  // as they are bound
     std::vector<size_t> ports_;        // by output, whose memory is bound; no_port: copied
@@ -64,18 +126,19 @@ private:
 
 class InnerPrograms final : public SubgraphPrograms {
 public:
-    explicit InnerPrograms(std::shared_ptr<const CompiledProgram> program) : program_(std::move(program)) {}
+    InnerPrograms(std::shared_ptr<const CompiledProgram> program, const SubgraphUse& use)
+        : program_(std::move(program)), use_(use) {}
     ~InnerPrograms() override {
         for (auto& spare : spares_) std::unique_ptr<SubgraphProgram>{spare.load()};
     }
 
     std::unique_ptr<SubgraphProgram> borrow() const override {
-        for (auto& spare : spares_)
-            if (auto* program = spare.exchange(nullptr, std::memory_order_acquire))
-                return std::unique_ptr<SubgraphProgram>(program);
-        return std::make_unique<InnerProgram>(program_);
+        auto program = take();
+        program->begin();
+        return program;
     }
     void give_back(std::unique_ptr<SubgraphProgram> program) const override {
+        static_cast<InnerProgram&>(*program).end();
         for (auto& spare : spares_) {
             SubgraphProgram* empty = nullptr;
             if (!spare.compare_exchange_strong(empty, program.get(), std::memory_order_release)) continue;
@@ -85,7 +148,15 @@ public:
     }
 
 private:
+    std::unique_ptr<InnerProgram> take() const {
+        for (auto& spare : spares_)
+            if (auto* program = spare.exchange(nullptr, std::memory_order_acquire))
+                return std::unique_ptr<InnerProgram>(static_cast<InnerProgram*>(program));
+        return std::make_unique<InnerProgram>(program_, use_);
+    }
+
     std::shared_ptr<const CompiledProgram> program_;
+    SubgraphUse use_;
     mutable std::array<std::atomic<SubgraphProgram*>, 8> spares_{};
 };
 
@@ -103,14 +174,14 @@ CompileOptions options_of(const PrepareContext& context) {
 
 }  // namespace
 
-std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& subgraph,
+std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& subgraph, const SubgraphUse& use,
                                                    std::span<const TensorSpec> inputs,
                                                    const PrepareContext& context) {
     auto& graph = dynamic_cast<const InnerGraph&>(subgraph).graph();
     Graph inferred = infer_shapes(graph, TensorSpecs(inputs.begin(), inputs.end()));
     auto program =
         std::dynamic_pointer_cast<const CompiledProgram>(Program::compile(inferred, options_of(context)));
-    return std::make_unique<InnerPrograms>(std::move(program));
+    return std::make_unique<InnerPrograms>(std::move(program), use);
 }
 
 }  // namespace mge

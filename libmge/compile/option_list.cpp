@@ -417,6 +417,8 @@ constexpr std::array rows{
     object("uploads", "Constants that other programs of the graph have uploaded"),
     object("algorithms", "The algorithm of each step, by name"),
     object("known_algorithms", "Those of another program of the graph"),
+    object("callback_outputs", "Outputs that only the callback of Context::on_output reads"),
+    object("extra_vardeps", "By value, others that are computed before anybody reads it"),
     object("progress", "Is told how far the compilation is"),
 };
 

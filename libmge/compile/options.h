@@ -9,6 +9,7 @@
 
 #include "libmge/base/threads.h"
 #include "libmge/base/work_observer.h"
+#include "libmge/graph/graph.h"
 #include "libmge/kernel/select.h"
 #include "libmge/passes/graph_optimization.h"
 
@@ -134,6 +135,12 @@ struct CompileOptions {
     bool force_output_dynamic_alloc = false;
     // Outputs are written into memory that Context::bind_output gives; a run without it is an error.
     bool force_output_use_user_specified_memory = false;
+    // Outputs, by their positions, that nobody reads but the callback of Context::on_output(): later steps
+    // get their memory, and Context::output() is an error.
+    std::vector<size_t> callback_outputs;
+    // By value: others that are computed before anybody reads it, though nothing reads them (order_after() in
+    // graph/dependencies.h).
+    std::map<ValueId, std::vector<ValueId>> extra_vardeps;
     // The arena of the first context is taken while compiling, so that a lack of memory shows there.
     bool allocate_static_mem_after_graph_compile = false;
     // The first run of a program takes a checksum of each value when it is computed and compares it before

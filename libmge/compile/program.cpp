@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <set>
 
@@ -19,6 +18,7 @@
 #include "libmge/compile/replacement_check.h"
 #include "libmge/compile/upload.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/dependencies.h"
 #include "libmge/graph/origins.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
@@ -66,11 +66,6 @@ namespace {
 // seven nets.
 constexpr size_t bytes_of_step = 8 << 10;
 
-uint64_t next_id() {
-    static std::atomic<uint64_t> last{0};
-    return ++last;
-}
-
 // Nothing shares memory: everything is alive all the time.
 void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     for (auto& block : blocks) {
@@ -109,6 +104,19 @@ std::string_view name_of(ValueReport::Place place) {
 
 std::string operator_text(const StepReport& step) { return operator_text(step.op, step.name); }
 
+std::vector<int> ready_steps(const Program& program) {
+    std::vector<int> steps(program.values().size(), -1);
+    for (size_t i = 0; i < program.steps().size(); ++i)
+        for (ValueId id : program.steps()[i].outputs) steps[size_t(id)] = int(i);
+    for (size_t i = 0; i < steps.size(); ++i) {
+        auto root = ValueId(i);
+        while (program.values()[size_t(root)].view_of != no_value)
+            root = program.values()[size_t(root)].view_of;
+        steps[i] = steps[size_t(root)];
+    }
+    return steps;
+}
+
 std::shared_ptr<const Program> Program::compile(const Graph& graph, const CompileOptions& options) {
     check(options);
     TensorSpecs specs;
@@ -119,7 +127,8 @@ std::shared_ptr<const Program> Program::compile(const Graph& graph, const Compil
                        ErrorClass::value);
         specs.push_back(value.spec);
     }
-    return std::make_shared<CompiledProgram>(infer_shapes(place(graph, options.device), specs), options);
+    Graph placed = order_after(place(graph, options.device), options.extra_vardeps);
+    return std::make_shared<CompiledProgram>(infer_shapes(std::move(placed), specs), options);
 }
 
 CompiledProgram::~CompiledProgram() = default;
@@ -130,7 +139,7 @@ const std::vector<ReplacedValue>& CompiledProgram::replaced() const {
 }
 
 CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
-    : id_(next_id()), options_(options) {
+    : id_(next_graph_id()), options_(options) {
     ConstantBytes given;
     for (auto& value : graph.values())
         if (value.is_constant()) given.emplace(value.constant.address(), value.spec.bytes());
@@ -170,7 +179,9 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
     // Without a plan every value is a block of its own.
-    schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt && !options_.force_dynamic_alloc);
+    is_callback_output_ = callback_outputs();
+    schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt && !options_.force_dynamic_alloc,
+                         is_callback_output_);
     find_places();
     check_recording();
     check_outputs();
@@ -323,6 +334,23 @@ void CompiledProgram::check_memory_options() {
         ignore("enable_memory_swap", "true",
                options_.device.is_host() ? "the values of a CPU lie in host memory already"
                                          : "values are given up (enable_sublinear_memory_opt), not moved");
+}
+
+std::vector<bool> CompiledProgram::callback_outputs() const {
+    std::vector<bool> result(outputs_.size());
+    for (size_t i : options_.callback_outputs) {
+        if (i >= outputs_.size())
+            throw_user("callback_outputs",
+                       text("there is no output ", i, "; the graph has ", outputs_.size()),
+                       ErrorClass::index);
+        if (options_.force_output_use_user_specified_memory)
+            throw_user("callback_outputs",
+                       text("output ", i, " would lie in the program's own memory, but ",
+                            "force_output_use_user_specified_memory wants it in the caller's"),
+                       ErrorClass::value);
+        result[i] = true;
+    }
+    return result;
 }
 
 void CompiledProgram::check_outputs() const {

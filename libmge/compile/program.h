@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -93,14 +94,17 @@ struct PortInfo {
 };
 MGE_API TensorSpecs specs_of(std::span<const PortInfo> ports);
 
-class MGE_API Program {
+class MGE_API Program : public std::enable_shared_from_this<Program> {
 public:
     // Runs the passes, chooses layouts and algorithms, plans memory, prepares. The graph's input specs have
     // to be known.
     static std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options);
     virtual ~Program() = default;
-    // Rises with each graph that the process compiles: "graph 3" in messages.
+    // Rises over the graphs and programs of the process: "graph 3" in messages.
     virtual uint64_t id() const = 0;
+    // What the passes made of the graph, in the order of its steps; comp_node_seq_record_level 2 leaves no
+    // nodes.
+    virtual const Graph& graph() const = 0;
     virtual const std::vector<PortInfo>& inputs() const = 0;
     virtual const std::vector<PortInfo>& outputs() const = 0;  // shapes may be unknown until run
     // The devices it runs on, each with its queue.
@@ -119,15 +123,45 @@ public:
     virtual const std::vector<IgnoredOption>& options_without_effect() const = 0;
 };
 
+// By value, the step after which it is there; -1: from the beginning, or never.
+MGE_API std::vector<int> ready_steps(const Program& program);
+
 class Context;
 
-// Is told about every step of a run, on the thread that runs; steps are indices into Program::steps(). What
-// it throws ends the run.
+// A run of a graph that a step holds: the body of a loop, a branch.
+struct InnerRun {
+    Context& outer;
+    size_t step;             // of the outer program
+    std::string_view graph;  // the parameter that holds it: "body"
+    int64_t iteration = -1;  // counted from the beginning of the step; -1: it runs once in a step
+    bool is_first() const { return iteration <= 0; }
+};
+// "body[3]": the graph and which time it runs, without the number where it runs once.
+MGE_API std::string graph_text(std::string_view graph, int64_t iteration);
+
+// Memory that a run has taken.
+struct Allocation {
+    DeviceId device;
+    size_t bytes = 0;
+    bool is_arena = false;  // of the planned values, when it is not where the run before had it
+};
+
+// Is told what happens in the runs of a context, on the thread that asks for the work; steps are indices into
+// Program::steps(). What before_run(), before_step(), after_step() and after_run() throw ends the run.
 class MGE_API StepObserver {
 public:
     virtual ~StepObserver() = default;
+    virtual void before_run(Context&) {}
+    // The queues have been asked for all of it.
+    virtual void after_run(Context&) {}
+    // It ended early; whoever asked for it gets the error.
+    virtual void after_failure(const std::exception_ptr&, Context&) {}
     virtual void before_step(size_t, Context&) {}
     virtual void after_step(size_t, Context&) {}
+    virtual void allocated(const Allocation&, Context&) {}
+    // A graph begins that a step holds; its context is `inner`. Who is told of that run, from its
+    // before_run() to its after_run() or after_failure(); null: nobody.
+    virtual StepObserver* inside(const InnerRun&, [[maybe_unused]] Context& inner) { return nullptr; }
 };
 
 class MGE_API Context {
@@ -167,9 +201,16 @@ public:
     // does not.
     virtual Tensor output(size_t i) = 0;
     virtual Tensor copy_output(size_t i) = 0;
-    // From the next run on; null ends it. The observer has to outlive its runs; without one a step costs
-    // nothing more.
+    // From the next run on this observer is told, and no other; null: none. It has to outlive its runs;
+    // without one a step costs nothing more.
     virtual void observe(StepObserver* observer) = 0;
+    // From the next run on one more, told after those that are there, or one less.
+    virtual void attach(StepObserver& observer) = 0;
+    virtual void detach(StepObserver& observer) = 0;
+    // `callback` gets the output in each run as soon as its step has been asked for; null: nobody. Its memory
+    // is the run's (copy_plain() what has to stay), and with CompileOptions::callback_outputs it is given to
+    // later steps. Steps run in their order, so do callbacks.
+    virtual void on_output(size_t i, std::function<void(const Tensor&)> callback) = 0;
     // A value as it is now, sharing memory that later steps overwrite; an observer may read what the step it
     // is told about reads or writes. An absent tensor when it has no memory (not yet, or no more).
     virtual Tensor value(ValueId id) = 0;

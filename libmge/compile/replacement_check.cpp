@@ -220,23 +220,16 @@ void ReplacementCheck::compare(int index, const Tensor& got, const Tensor& expec
 
 CheckedRun::CheckedRun(const CompiledProgram& program)
     : check_(*program.check()), by_step_(program.steps().size()) {
-    auto& values = program.values();
-    std::vector<int> step_of(values.size(), -1);
-    for (size_t i = 0; i < program.steps().size(); ++i)
-        for (ValueId id : program.steps()[i].outputs) step_of[size_t(id)] = int(i);
-    for (size_t i = 0; i < values.size(); ++i) {
-        if (check_.index_of(ValueId(i)) < 0) continue;
-        ValueId root = ValueId(i);
-        while (values[size_t(root)].view_of != no_value) root = values[size_t(root)].view_of;
-        int step = step_of[size_t(root)];
-        (step < 0 ? others_ : by_step_[size_t(step)]).push_back(ValueId(i));
-    }
+    auto steps = ready_steps(program);
+    for (size_t i = 0; i < steps.size(); ++i)
+        if (check_.index_of(ValueId(i)) >= 0)
+            (steps[i] < 0 ? others_ : by_step_[size_t(steps[i])]).push_back(ValueId(i));
     if (check_.reference()) reference_ = Context::create(check_.reference());
 }
 
-void CheckedRun::begin(CompiledContext& context) {
+void CheckedRun::before_run(Context& context) {
     if (!reference_) return;
-    inputs_ = context.bound_inputs();
+    inputs_ = dynamic_cast<CompiledContext&>(context).bound_inputs();
     for (size_t i = 0; i < inputs_.size(); ++i) reference_->bind_input(i, inputs_[i].address());
     reference_->run();
 }
@@ -245,7 +238,7 @@ void CheckedRun::after_step(size_t step, Context& context) {
     for (ValueId id : by_step_[step]) compare(id, context);
 }
 
-void CheckedRun::finish(CompiledContext& context) {
+void CheckedRun::after_run(Context& context) {
     for (ValueId id : others_) compare(id, context);
 }
 

@@ -68,9 +68,9 @@ class CheckedRun final : public StepObserver {
 public:
     explicit CheckedRun(const CompiledProgram& program);
 
-    void begin(CompiledContext& context);
+    void before_run(Context& context) override;
     void after_step(size_t step, Context& context) override;
-    void finish(CompiledContext& context);
+    void after_run(Context& context) override;
 
 private:
     void compare(ValueId id, Context& context) const;

@@ -11,7 +11,7 @@ namespace {
 
 class Scheduler {
 public:
-    explicit Scheduler(const Graph& graph) : graph_(graph) {
+    Scheduler(const Graph& graph, const std::vector<bool>& passing) : graph_(graph), passing_(passing) {
         result_.buffer_of.assign(graph.values().size(), -1);
         result_.is_dynamic.assign(graph.values().size(), false);
     }
@@ -84,11 +84,12 @@ private:
                     auto& last = buffer(id).last;
                     last = std::max(last, int(i));
                 }
-        for (ValueId id : graph_.outputs())
-            if (result_.buffer_of[size_t(id)] >= 0) {
-                buffer(id).last = int(result_.steps.size());
-                if (buffer(id).kind == Buffer::Kind::arena) buffer(id).kind = Buffer::Kind::output;
-            }
+        for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+            ValueId id = graph_.outputs()[i];
+            if (result_.buffer_of[size_t(id)] < 0 || (i < passing_.size() && passing_[i])) continue;
+            buffer(id).last = int(result_.steps.size());
+            if (buffer(id).kind == Buffer::Kind::arena) buffer(id).kind = Buffer::Kind::output;
+        }
     }
 
     // Which inputs the outputs of a node may overwrite, the best first.
@@ -154,11 +155,14 @@ private:
     }
 
     const Graph& graph_;
+    const std::vector<bool>& passing_;
     Schedule result_;
 };
 
 }  // namespace
 
-Schedule schedule(const Graph& graph, bool overwrites) { return Scheduler(graph).run(overwrites); }
+Schedule schedule(const Graph& graph, bool overwrites, const std::vector<bool>& passing) {
+    return Scheduler(graph, passing).run(overwrites);
+}
 
 }  // namespace mge

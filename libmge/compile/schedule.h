@@ -33,7 +33,8 @@ struct Schedule {
     std::vector<bool> is_dynamic;  // by value
 };
 
-// `overwrites`: results may take over the memory of inputs that nobody else reads.
-MGE_API Schedule schedule(const Graph& graph, bool overwrites = true);
+// `overwrites`: results may take over the memory of inputs that nobody else reads. Outputs that are `passing`
+// (by output) need no memory beyond their last reader.
+MGE_API Schedule schedule(const Graph& graph, bool overwrites = true, const std::vector<bool>& passing = {});
 
 }  // namespace mge

@@ -21,7 +21,8 @@ void KeptErrors::tell_first() {
     if (error) std::rethrow_exception(error);
 }
 
-std::string step_text(const CompiledProgram& program, size_t step) {
+std::string step_text(const CompiledProgram& program, size_t step, const InnerPlace* place) {
+    if (place) return operator_text(program.steps()[step]);
     return text("graph ", program.id(), ", ", operator_text(program.steps()[step]));
 }
 
@@ -39,6 +40,24 @@ private:
     size_t step_;
 };
 
+// "graph 3, scan 'scan1': body[7]: add 'add1'"
+class StepOrigins::InnerOrigin final : public WorkOrigin {
+public:
+    InnerOrigin(std::shared_ptr<const WorkOrigin> outer, const InnerPlace& place,
+                std::shared_ptr<const CompiledProgram> program, size_t step)
+        : outer_(std::move(outer)), place_(place), program_(std::move(program)), step_(step) {}
+    std::string text() const override {
+        return mge::text(outer_->text(), ": ", place_.text(), ": ", step_text(*program_, step_, &place_));
+    }
+    bool keep(const std::exception_ptr& error) const override { return outer_->keep(error); }
+
+private:
+    std::shared_ptr<const WorkOrigin> outer_;
+    InnerPlace place_;
+    std::shared_ptr<const CompiledProgram> program_;
+    size_t step_;
+};
+
 StepOrigins::StepOrigins(std::shared_ptr<const CompiledProgram> program, bool is_waited_for)
     : program_(std::move(program)), is_waited_for_(is_waited_for) {
     if (program_->is_on_host()) return;
@@ -48,7 +67,10 @@ StepOrigins::StepOrigins(std::shared_ptr<const CompiledProgram> program, bool is
 
 StepOrigins::~StepOrigins() = default;
 
-std::shared_ptr<const WorkOrigin> StepOrigins::of_step(size_t step) const {
+std::shared_ptr<const WorkOrigin> StepOrigins::of_step(size_t step, const InnerPlace* place) const {
+    if (place)
+        if (auto outer = work_origin())
+            return std::make_shared<InnerOrigin>(std::move(outer), *place, program_, step);
     if (origins_.empty()) return nullptr;
     return {shared_from_this(), origins_[step].get()};
 }

@@ -29,8 +29,15 @@ private:
     std::exception_ptr first_;
 };
 
-// "graph 3, conv2d 'conv1'"
-std::string step_text(const CompiledProgram& program, size_t step);
+// What a context runs in when its program is a graph that an operator holds.
+struct InnerPlace {
+    std::string_view graph;  // the operator's parameter: "body"
+    int64_t iteration = -1;  // -1: it runs once in a call
+    std::string text() const { return graph_text(graph, iteration); }
+};
+
+// "graph 3, conv2d 'conv1'"; inside of an operator, whose text names the graph, "conv2d 'conv1'".
+std::string step_text(const CompiledProgram& program, size_t step, const InnerPlace* place = nullptr);
 
 // Where the work of each step of a context comes from. Queues keep them as long as the work is under way.
 // Without somebody who waits for the context its errors are the queues'.
@@ -38,11 +45,13 @@ class StepOrigins : public std::enable_shared_from_this<StepOrigins> {
 public:
     StepOrigins(std::shared_ptr<const CompiledProgram> program, bool is_waited_for);
     ~StepOrigins();
-    std::shared_ptr<const WorkOrigin> of_step(size_t step) const;
+    // `place`: what the thread asks for now is a part of what it asked for before.
+    std::shared_ptr<const WorkOrigin> of_step(size_t step, const InnerPlace* place = nullptr) const;
     KeptErrors& errors() const { return errors_; }
 
 private:
     class Origin;
+    class InnerOrigin;
     std::shared_ptr<const CompiledProgram> program_;
     bool is_waited_for_;
     std::vector<std::unique_ptr<Origin>> origins_;

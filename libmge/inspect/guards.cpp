@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
 
@@ -21,14 +22,15 @@ std::string message(const GuardFinding& f) {
                 " is ", element_text(f.value), ' ', f.why);
 }
 
-GuardFinding at_step(const Program& program, size_t step, std::string guard, std::string output) {
+GuardFinding at_step(const Program& program, size_t step, const std::string& path, std::string guard,
+                     const std::string& output) {
     auto& report = program.steps()[step];
     GuardFinding finding;
     finding.guard = std::move(guard);
     finding.op = report.op;
-    finding.name = report.name;
+    finding.name = path + report.name;
     finding.algorithm = report.algorithm;
-    finding.output = std::move(output);
+    finding.output = path + output;
     finding.step = step;
     return finding;
 }
@@ -53,7 +55,7 @@ Tensor as_row(const Tensor& tensor) {
 }
 
 bool overlap(const Tensor& a, const Tensor& b) {
-    auto *x = static_cast<const char*>(a.data()), *y = static_cast<const char*>(b.data());
+    auto *x = static_cast<const char*>(a.address()), *y = static_cast<const char*>(b.address());
     return x < y + b.spec().bytes() && y < x + a.spec().bytes();
 }
 
@@ -66,13 +68,6 @@ bool holds(const Tensor& plain, int64_t index, unsigned char pattern) {
 
 GuardError::GuardError(GuardFinding finding)
     : Error(ErrorCode::accuracy, ErrorClass::runtime, message(finding)), finding_(std::move(finding)) {}
-
-void ObserverList::before_step(size_t step, Context& context) {
-    for (auto* observer : observers_) observer->before_step(step, context);
-}
-void ObserverList::after_step(size_t step, Context& context) {
-    for (auto* observer : observers_) observer->after_step(step, context);
-}
 
 ValueGuard::ValueGuard(std::shared_ptr<const Program> program, std::optional<double> range)
     : program_(std::move(program)),
@@ -94,13 +89,23 @@ void ValueGuard::after_step(size_t step, Context& context) {
     for (ValueId id : program_->steps()[step].outputs) check(step, id, context);
 }
 
+StepObserver* ValueGuard::inside(const InnerRun& run, Context& inner) {
+    auto& guard =
+        inside_.of(inner, [&](auto program) { return std::make_unique<ValueGuard>(program, range_); });
+    guard.path_ = path_ + path_inside(run);
+    // What goes in is another value each time.
+    for (auto& port : inner.program().inputs()) guard.was_read_[size_t(port.value)] = false;
+    return &guard;
+}
+
 void ValueGuard::check(size_t step, ValueId id, Context& context) {
     Tensor tensor = context.value(id);
-    if (!tensor || !is_float(tensor.dtype()) || first_bad(as_row(tensor), range_) < 0) return;
+    if (!tensor || !is_float(tensor.dtype())) return;
+    if (tensor.device().is_host() && first_bad(as_row(tensor), range_) < 0) return;
     Tensor plain = plain_on_host(tensor);
     int64_t index = first_bad(plain, range_);
     if (index < 0) return;  // padding
-    auto finding = at_step(*program_, step, range_ ? "range" : "check-finite", labels_[size_t(id)]);
+    auto finding = at_step(*program_, step, path_, range_ ? "range" : "check-finite", labels_[size_t(id)]);
     auto place = program_->values()[size_t(id)].place;
     if (place == ValueReport::Place::input) finding.op = "input of " + finding.op;
     if (place == ValueReport::Place::constant) finding.op = "weight of " + finding.op;
@@ -131,11 +136,11 @@ void RepeatGuard::after_step(size_t step, Context& context) {
         Tensor now = context.value(values_[i].id);
         if (!now) continue;
         if (runs_ == 0) {
-            first_[i] = copy_plain(now);
+            first_[i] = copy_plain(plain_on_host(now));
             continue;
         }
         Tensor plain = plain_on_host(now);
-        auto finding = at_step(*program_, step, "check-var-value", labels_[size_t(values_[i].id)]);
+        auto finding = at_step(*program_, step, {}, "check-var-value", labels_[size_t(values_[i].id)]);
         finding.shape = plain.shape();
         if (!(plain.spec() == first_[i].spec())) {
             finding.why = text("(it is ", plain.spec(), ", in the first run it was ", first_[i].spec(), ')');
@@ -170,13 +175,20 @@ bool WriteGuard::may_fill(size_t step, const Tensor& output, Context& context) c
     return true;
 }
 
+StepObserver* WriteGuard::inside(const InnerRun& run, Context& inner) {
+    auto& guard = inside_.of(inner, [](auto program) { return std::make_unique<WriteGuard>(program); });
+    guard.path_ = path_ + path_inside(run);
+    return &guard;
+}
+
 void WriteGuard::before_step(size_t step, Context& context) {
     for (ValueId id : program_->steps()[step].outputs) {
         auto place = program_->values()[size_t(id)].place;
         bool is_planned = place == ValueReport::Place::arena || place == ValueReport::Place::output;
         Tensor output = is_planned ? context.value(id) : Tensor{};
         is_filled_[size_t(id)] = output && may_fill(step, output, context);
-        if (is_filled_[size_t(id)]) std::memset(output.data(), patterns[runs_ % 2], output.spec().bytes());
+        if (is_filled_[size_t(id)])
+            queue_of(output.device()).fill(output.address(), patterns[runs_ % 2], output.spec().bytes());
     }
 }
 
@@ -188,7 +200,7 @@ void WriteGuard::after_step(size_t step, Context& context) {
         if (runs_ % 2 == 1) {
             for (int64_t index : suspicious) {
                 if (!holds(plain, index, patterns[1])) continue;
-                auto finding = at_step(*program_, step, "check-dispatch", labels_[size_t(id)]);
+                auto finding = at_step(*program_, step, path_, "check-dispatch", labels_[size_t(id)]);
                 finding.index = index;
                 finding.shape = plain.shape();
                 finding.value = element_at(plain, index);

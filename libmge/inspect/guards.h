@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "libmge/base/error.h"
-#include "libmge/compile/program.h"
+#include "libmge/compile/observer_list.h"
 #include "libmge/inspect/elements.h"
+#include "libmge/inspect/inside.h"
 
 namespace mge {
 
 struct GuardFinding {
+    // Inside of an operator that holds graphs the names are paths, "scan1/body[3]/add2", and the step is one
+    // of the graph's program.
     std::string guard, op, name, algorithm, output;
     size_t step = 0;
     int64_t index = 0;  // flat, of the plain tensor
@@ -32,18 +35,6 @@ private:
     GuardFinding finding_;
 };
 
-// Several observers as one.
-class MGE_API ObserverList final : public StepObserver {
-public:
-    void add(StepObserver& observer) { observers_.push_back(&observer); }
-    bool is_empty() const { return observers_.empty(); }
-    void before_step(size_t step, Context& context) override;
-    void after_step(size_t step, Context& context) override;
-
-private:
-    std::vector<StepObserver*> observers_;
-};
-
 // Every element of every real-valued tensor has to be finite, and of a magnitude below `range` if that is
 // given: results of all steps, and inputs and weights when they are first read.
 class MGE_API ValueGuard final : public StepObserver {
@@ -51,6 +42,7 @@ public:
     ValueGuard(std::shared_ptr<const Program> program, std::optional<double> range);
     void before_step(size_t step, Context& context) override;
     void after_step(size_t step, Context& context) override;
+    StepObserver* inside(const InnerRun& run, Context& inner) override;
 
 private:
     void check(size_t step, ValueId id, Context& context);
@@ -59,6 +51,8 @@ private:
     std::optional<double> range_;
     std::vector<std::string> labels_;
     std::vector<bool> was_read_;  // by value: inputs and constants are looked at once
+    std::string path_;            // inside of a step
+    ObserversInside<ValueGuard> inside_;
 };
 
 // The first run's results are kept; each later run compares one value with its own, bit by bit, and goes on
@@ -92,6 +86,7 @@ public:
     explicit WriteGuard(std::shared_ptr<const Program> program);
     void before_step(size_t step, Context& context) override;
     void after_step(size_t step, Context& context) override;
+    StepObserver* inside(const InnerRun& run, Context& inner) override;
 
 private:
     bool may_fill(size_t step, const Tensor& output, Context& context) const;
@@ -101,6 +96,8 @@ private:
     std::vector<bool> is_filled_;                   // by value, of the step at hand
     std::vector<std::vector<int64_t>> suspicious_;  // by value, of the run before
     size_t runs_ = 0;
+    std::string path_;  // inside of a step
+    ObserversInside<WriteGuard> inside_;
 };
 
 }  // namespace mge

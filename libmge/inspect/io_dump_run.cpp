@@ -17,6 +17,7 @@ IoDumpRun::IoDumpRun(std::shared_ptr<const Program> program, IoDumpSink& sink)
       sink_(sink),
       labels_(value_labels(*program_)),
       owners_(labels_.size()),
+      ready_(ready_steps(*program_)),
       is_written_(labels_.size()) {
     for (size_t step = 0; step < program_->steps().size(); ++step) {
         auto& outputs = program_->steps()[step].outputs;
@@ -29,8 +30,8 @@ DumpedName IoDumpRun::describe(ValueId id) const {
     auto& value = program_->values()[size_t(id)];
     auto [step, slot] = owners_[size_t(id)];
     DumpedName result;
-    result.id = id;
-    result.name = labels_[size_t(id)];
+    result.id = first_ + id;
+    result.name = path_ + labels_[size_t(id)];
     result.slot = slot;
     result.spec = {value.spec.dtype, value.spec.shape, {}};
     result.is_static = value.place != ValueReport::Place::dynamic;
@@ -38,20 +39,23 @@ DumpedName IoDumpRun::describe(ValueId id) const {
     result.is_input = value.place == ValueReport::Place::input;
     if (step >= 0) {
         auto& report = program_->steps()[size_t(step)];
-        result.owner_id = step;
+        result.owner_id = first_ + step;
         result.owner_type = report.op;
-        result.owner_name = report.name;
+        result.owner_name = path_ + report.name;
         return result;
     }
     if (value.view_of != no_value) result.is_constant = result.is_input = false;
     // Numbers behind those of the steps: what gives the value is no step.
-    result.owner_id = int(program_->steps().size()) + id;
+    result.owner_id = first_ + int(program_->steps().size()) + id;
     result.owner_type = result.is_constant ? "ImmutableTensor" : result.is_input ? "Host2DeviceCopy" : "view";
     result.owner_name = result.name;
     return result;
 }
 
+// Of the network as somebody wrote it: its operators are numbered, those of the graphs that they hold are
+// not.
 DumpedOrigin IoDumpRun::origin(ValueId id) const {
+    if (!path_.empty()) return {};
     DumpedOrigin result{program_->values()[size_t(id)].origins, {}};
     std::map<NodeId, const SourceNode*> operators;
     for (auto& value : result.values) operators[value.node] = &program_->sources().at(size_t(value.node));
@@ -87,8 +91,12 @@ void IoDumpRun::write_without_step(ValueId id, Context& context) {
     write(id, context, {dependency(base, context)});
 }
 
+void IoDumpRun::before_run(Context&) {
+    is_written_.assign(is_written_.size(), false);
+    if (path_.empty()) next_ = count_of_numbers();
+}
+
 void IoDumpRun::before_step(size_t step, Context& context) {
-    if (step == 0) is_written_.assign(is_written_.size(), false);
     read_.clear();
     for (ValueId id : program_->steps()[step].inputs) {
         if (id == no_value) continue;
@@ -99,8 +107,25 @@ void IoDumpRun::before_step(size_t step, Context& context) {
 
 void IoDumpRun::after_step(size_t step, Context& context) {
     for (ValueId id : program_->steps()[step].outputs) write(id, context, read_);
-    if (step + 1 != program_->steps().size()) return;
+    // An output that a callback alone reads is there no longer when the run is over.
+    for (auto& port : program_->outputs())
+        if (ready_[size_t(port.value)] == int(step) &&
+            program_->values()[size_t(port.value)].place == ValueReport::Place::arena)
+            write_without_step(port.value, context);
+}
+
+void IoDumpRun::after_run(Context& context) {
     for (auto& port : program_->outputs()) write_without_step(port.value, context);
+}
+
+StepObserver* IoDumpRun::inside(const InnerRun& run, Context& inner) {
+    if (run.iteration >= iterations) return nullptr;
+    auto& dump = inside_.of(inner, [&](auto program) { return std::make_unique<IoDumpRun>(program, sink_); });
+    dump.path_ = path_ + path_inside(run);
+    dump.next_first_ = next_first_;
+    dump.first_ = *next_first_;
+    *next_first_ += dump.count_of_numbers();
+    return &dump;
 }
 
 OutputDump::OutputDump(std::shared_ptr<const Program> program, std::string folder, size_t first_run)

@@ -71,6 +71,14 @@ struct ProfileRun {
     int64_t duration() const { return ends.empty() ? 0 : ends.back(); }
 };
 
+// A step of a graph that a step holds, in all its iterations of all runs.
+struct ProfileInnerStep {
+    int step = 0;      // of the program, in which it runs
+    std::string path;  // "scan1/body/add2"
+    std::string type, algorithm;
+    int64_t count = 0, total = 0;  // how often it ran, and nanoseconds in all
+};
+
 // What a machine can do at best, measured.
 struct Peak {
     double operations_per_s = 0, bytes_per_s = 0;
@@ -88,7 +96,8 @@ struct MGE_API Profile {
     int threads = 0;
     std::optional<Peak> peak;
     std::optional<ProfileMemory> memory;
-    int64_t runs_total = 0;  // the latest of which are in `runs`
+    int64_t runs_total = 0;                     // the latest of which are in `runs`
+    std::vector<ProfileInnerStep> inner_steps;  // of all of them
 
     // Of the network as somebody wrote it, by number; empty where nothing tells it (MegEngine's).
     std::vector<SourceNode> operators;

@@ -36,6 +36,8 @@ public:
         }
         profile_.runs_total = root_.at("runs_total").integer("runs_total");
         for (auto run : root_.at("runs").items("runs")) read_run(run);
+        if (auto steps = root_.find("inner_steps"))
+            for (auto step : steps->items("inner_steps")) read_inner_step(step);
         if (profile_.runs_total < int64_t(profile_.runs.size()))
             refuse("holds more runs than 'runs_total' says");
         return std::move(profile_);
@@ -129,6 +131,19 @@ private:
         if (!kind) refuse(text("has operators.kind that is no hexadecimal number"));
         node.kind = *kind;
         profile_.operators.push_back(std::move(node));
+    }
+
+    void read_inner_step(JsonValue json) {
+        budget_.spend(2 * sizeof(ProfileInnerStep));
+        auto any = std::numeric_limits<int64_t>::max();
+        ProfileInnerStep step;
+        step.step = int(in_range(json.at("step"), "inner_steps.step", 0, int64_t(profile_.steps.size()) - 1));
+        step.path = read_text(json.at("path"), "inner_steps.path", budget_);
+        step.type = read_text(json.at("op"), "inner_steps.op", budget_);
+        step.algorithm = read_text(json.at("algorithm"), "inner_steps.algorithm", budget_);
+        step.count = in_range(json.at("count"), "inner_steps.count", 1, any);
+        step.total = in_range(json.at("total_ns"), "inner_steps.total_ns", 0, any);
+        profile_.inner_steps.push_back(std::move(step));
     }
 
     void read_run(JsonValue json) {

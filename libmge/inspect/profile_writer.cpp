@@ -63,6 +63,18 @@ void write_run(JsonWriter& json, const ProfileRun& run) {
     });
 }
 
+void write_inner_step(JsonWriter& json, const ProfileInnerStep& step) {
+    json.line();
+    json.object([&] {
+        json.member("step", step.step);
+        json.member("path", step.path);
+        json.member("op", step.type);
+        json.member("algorithm", step.algorithm);
+        json.member("count", step.count);
+        json.member("total_ns", step.total);
+    });
+}
+
 void write_host(JsonWriter& json, const Profile& profile) {
     json.key("host");
     json.object([&] {
@@ -108,6 +120,10 @@ void write_profile(const std::string& path, const Profile& profile) {
             }
             json.key("steps");
             json.list(profile.steps, [&](auto& step) { write_step(json, step); });
+            if (!profile.inner_steps.empty()) {
+                json.key("inner_steps");
+                json.list(profile.inner_steps, [&](auto& step) { write_inner_step(json, step); });
+            }
             json.key("values");
             json.list(profile.values, [&](auto& value) { write_value(json, value); });
             json.key("threads");

@@ -2,6 +2,7 @@
 #include "libmge/inspect/profiler.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -10,8 +11,76 @@
 #include "libmge/base/version.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/graph/origins.h"
+#include "libmge/inspect/inside.h"
 
 namespace mge {
+
+// What ran inside, by path and program: the same step may hold several, of several shapes.
+struct Profiler::InnerTimes {
+    using Key = std::pair<std::string, std::shared_ptr<const Program>>;
+    std::map<Key, std::unique_ptr<Inner>> by_place;
+    std::vector<const Inner*> in_order;
+
+    Inner& at(const std::string& path, size_t step, Context& inner);
+};
+
+class Profiler::Inner final : public StepObserver {
+public:
+    Inner(InnerTimes& all, std::string path, size_t step, const Program& program)
+        : all_(all), path_(std::move(path)), step_(step), program_(program), times_(program.steps().size()) {}
+
+    void before_run(Context&) override { last_ = now(); }
+    void after_step(size_t step, Context&) override {
+        int64_t time = now();
+        ++times_[step].count;
+        times_[step].total += time - last_;
+        last_ = time;
+    }
+    StepObserver* inside(const InnerRun& run, Context& inner) override {
+        return &all_.at(path_ + path_inside(run, false), step_, inner);
+    }
+    void add_to(std::vector<ProfileInnerStep>& steps) const {
+        for (size_t i = 0; i < times_.size(); ++i) {
+            auto& report = program_.steps()[i];
+            if (times_[i].count)
+                steps.push_back({int(step_), path_ + report.name, report.op, report.algorithm,
+                                 times_[i].count, times_[i].total});
+        }
+    }
+
+private:
+    struct Times {
+        int64_t count = 0, total = 0;
+    };
+    InnerTimes& all_;
+    std::string path_;
+    size_t step_;
+    const Program& program_;
+    std::vector<Times> times_;
+    int64_t last_ = 0;
+};
+
+Profiler::Inner& Profiler::InnerTimes::at(const std::string& path, size_t step, Context& inner) {
+    auto& place = by_place[{path, inner.program().shared_from_this()}];
+    if (!place) {
+        place = std::make_unique<Inner>(*this, path, step, inner.program());
+        in_order.push_back(place.get());
+    }
+    return *place;
+}
+
+Profiler::~Profiler() = default;
+
+StepObserver* Profiler::inside(const InnerRun& run, Context& inner) {
+    if (runs_ <= warm_up_runs_) return nullptr;
+    return &inner_->at(path_inside(run, false), run.step, inner);
+}
+
+std::vector<ProfileInnerStep> Profiler::inner_steps() const {
+    std::vector<ProfileInnerStep> steps;
+    for (auto* inner : inner_->in_order) inner->add_to(steps);
+    return steps;
+}
 
 Profiler::Profiler(const Program& program, const ProfilerOptions& options)
     : steps_(program.steps().size()),
@@ -19,7 +88,9 @@ Profiler::Profiler(const Program& program, const ProfilerOptions& options)
       run_size_(1 + steps_ * (dispatch_ ? 2 : 1)),
       capacity_(std::max<size_t>(1, options.memory / (run_size_ * sizeof(int64_t)))),
       // Written, not only reserved: the runs meet no page fault.
-      buffer_(run_size_ * capacity_, 0) {}
+      buffer_(run_size_ * capacity_, 0),
+      warm_up_runs_(options.warm_up_runs),
+      inner_(std::make_unique<InnerTimes>()) {}
 
 void Profiler::begin_run() {
     int64_t* start = buffer_.data() + size_t(runs_++) % capacity_ * run_size_;
@@ -107,6 +178,21 @@ void count_memory_once(std::vector<ProfileValue>& values) {
 
 }  // namespace
 
+namespace {
+
+// Several contexts do the same.
+void add(std::vector<ProfileInnerStep>& steps, ProfileInnerStep step) {
+    for (auto& known : steps)
+        if (known.step == step.step && known.path == step.path && known.algorithm == step.algorithm) {
+            known.count += step.count;
+            known.total += step.total;
+            return;
+        }
+    steps.push_back(std::move(step));
+}
+
+}  // namespace
+
 Profile make_profile(const Program& program, const std::string& model,
                      std::span<const Profiler* const> profilers) {
     Profile profile;
@@ -134,6 +220,7 @@ Profile make_profile(const Program& program, const std::string& model,
         int thread = int(profile.tracks.size());
         profile.tracks.push_back({ProfileSide::device, text("cpu0:", thread)});
         profile.runs_total += profiler->runs_total();
+        for (auto& step : profiler->inner_steps()) add(profile.inner_steps, std::move(step));
         for (auto& run : profiler->runs(origin.value_or(0))) {
             run.thread = thread;
             profile.runs.push_back(std::move(run));

@@ -9,7 +9,7 @@
 //     write_profile("resnet.json", make_profile(*program, "resnet.mge", {&profiler}));
 //
 // Nothing is allocated and nothing looked up during a run: one reading of the clock per step into memory that
-// was touched before.
+// was touched before. Steps of graphs inside of steps are summed up over all runs.
 
 #include <chrono>
 
@@ -24,11 +24,14 @@ struct ProfilerOptions {
     bool dispatch = false;
     // The latest runs are kept, no more than fit into so many bytes, and at least one.
     size_t memory = size_t(16) << 20;
+    // So many runs come first of which graphs inside of operators tell nothing.
+    int64_t warm_up_runs = 0;
 };
 
 class MGE_API Profiler final : public StepObserver {
 public:
     explicit Profiler(const Program& program, const ProfilerOptions& options = {});
+    ~Profiler() override;
 
     void before_step(size_t step, Context&) override {
         if (step == 0)
@@ -37,14 +40,21 @@ public:
             *next_++ = now();
     }
     void after_step(size_t, Context&) override { *next_++ = now(); }
+    StepObserver* inside(const InnerRun& run, Context& inner) override;
 
     int64_t runs_total() const { return runs_; }
+    // Of graphs inside of steps, in the order in which they first ran.
+    std::vector<ProfileInnerStep> inner_steps() const;
     // The complete ones among the latest runs, oldest first; times count from `origin`.
     std::vector<ProfileRun> runs(int64_t origin) const;
     // Nanoseconds on the steady clock when the oldest kept run began; none without runs.
     std::optional<int64_t> first_start() const;
 
 private:
+    // Sums up the runs of one inner program at one place.
+    class Inner;
+    struct InnerTimes;
+
     static int64_t now() {
         return std::chrono::duration_cast<std::chrono::nanoseconds>(
                    std::chrono::steady_clock::now().time_since_epoch())
@@ -59,7 +69,8 @@ private:
     size_t run_size_, capacity_;   // entries per run; runs
     std::vector<int64_t> buffer_;  // of each run its start, then per step begin (with dispatch_) and end
     int64_t* next_ = nullptr;
-    int64_t runs_ = 0;
+    int64_t runs_ = 0, warm_up_runs_;
+    std::unique_ptr<InnerTimes> inner_;
 };
 
 // What the profilers of contexts of one program recorded, with everything that the program says of itself.

@@ -68,14 +68,19 @@ public:
     virtual Queue& queue() = 0;
 };
 
-// What several threads may run at once: each run borrows a program, and one is made when none is free.
+// What several threads may run at once: each call borrows a program, and one is made when none is free.
 class MGE_API SubgraphPrograms {
 public:
     virtual ~SubgraphPrograms() = default;
     virtual std::unique_ptr<SubgraphProgram> borrow() const = 0;
     virtual void give_back(std::unique_ptr<SubgraphProgram> program) const = 0;
 };
-MGE_API std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& graph,
+// What the graph is to its operator, for those who look at runs and for messages.
+struct SubgraphUse {
+    std::string_view parameter;  // that holds it, for ever: "body"
+    bool is_repeated = true;     // by one call of the operator
+};
+MGE_API std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& graph, const SubgraphUse& use,
                                                            std::span<const TensorSpec> inputs,
                                                            const PrepareContext& context);
 

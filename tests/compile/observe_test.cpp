@@ -130,6 +130,108 @@ TEST(Observer, EndsARunByThrowing) {
     context->run();
 }
 
+// Tells what it is told, under its name.
+struct Teller : StepObserver {
+    Teller(std::string name, std::vector<std::string>& told) : name(std::move(name)), told(told) {}
+    void tell(const std::string& what) { told.push_back(name + ' ' + what); }
+    void before_run(Context&) override { tell("run"); }
+    void after_run(Context&) override { tell("end"); }
+    void after_failure(const std::exception_ptr& error, Context&) override {
+        try {
+            std::rethrow_exception(error);
+        } catch (const std::exception& e) {
+            tell(e.what());
+        }
+    }
+    void before_step(size_t step, Context&) override { tell(text("before ", step)); }
+    void after_step(size_t step, Context&) override { tell(text("after ", step)); }
+    std::string name;
+    std::vector<std::string>& told;
+};
+
+TEST(Observer, SeveralStandAroundEachOther) {
+    auto context = Context::create(Program::compile(dense_graph(), {}));
+    std::memset(context->input(0), 0, 8);
+    std::vector<std::string> told;
+    Teller a("a", told), b("b", told);
+    context->attach(a);
+    context->attach(b);
+    context->run();
+    EXPECT_THAT(told, ElementsAre("a run", "b run", "a before 0", "b before 0", "b after 0", "a after 0",
+                                  "a before 1", "b before 1", "b after 1", "a after 1", "b end", "a end"));
+    context->detach(a);
+    told.clear();
+    context->run();
+    EXPECT_THAT(told, ElementsAre("b run", "b before 0", "b after 0", "b before 1", "b after 1", "b end"));
+    context->observe(&a);
+    told.clear();
+    context->run();
+    EXPECT_EQ(told.front(), "a run");
+    EXPECT_EQ(told.size(), 6u) << "observe() takes the place of all others";
+}
+
+TEST(Observer, IsToldOfTheEndByAnError) {
+    auto context = Context::create(Program::compile(dense_graph(), {}));
+    std::memset(context->input(0), 0, 8);
+    std::vector<std::string> told;
+    Teller teller("t", told);
+    struct Stopper : StepObserver {
+        void after_step(size_t, Context&) override { throw_user("stopper", "enough"); }
+    } stopper;
+    context->attach(teller);
+    context->attach(stopper);
+    EXPECT_THROW(context->run(), UserError);
+    EXPECT_THAT(told, ElementsAre("t run", "t before 0", "t [stopper] enough"));
+}
+
+TEST(Observer, AttachedDuringARunIsToldOfTheNext) {
+    struct Joining : StepObserver {
+        StepObserver* other = nullptr;
+        void before_step(size_t step, Context& context) override {
+            if (step == 0 && other) context.attach(*std::exchange(other, nullptr));
+        }
+    } joining;
+    std::vector<std::string> told;
+    Teller teller("t", told);
+    joining.other = &teller;
+    auto context = Context::create(Program::compile(dense_graph(), {}));
+    std::memset(context->input(0), 0, 8);
+    context->observe(&joining);
+    context->run();
+    EXPECT_THAT(told, IsEmpty());
+    context->run();
+    EXPECT_EQ(told.size(), 6u);
+}
+
+TEST(Observer, IsToldOfMemory) {
+    struct Memory : StepObserver {
+        size_t arenas = 0, values = 0;
+        void allocated(const Allocation& allocation, Context&) override {
+            (allocation.is_arena ? arenas : values) += allocation.bytes;
+        }
+    };
+    auto program = Program::compile(dense_graph(), {});
+    auto context = Context::create(program);
+    std::memset(context->input(0), 0, 8);
+    Memory planned;
+    context->observe(&planned);
+    context->run();
+    EXPECT_GE(planned.arenas, program->memory().plan);
+    EXPECT_EQ(planned.values, 0u);
+    size_t once = planned.arenas;
+    context->run();
+    EXPECT_EQ(planned.arenas, once) << "it lies where it lay";
+
+    CompileOptions options;
+    options.force_dynamic_alloc = true;
+    auto unplanned = Context::create(Program::compile(dense_graph(), options));
+    std::memset(unplanned->input(0), 0, 8);
+    Memory dynamic;
+    unplanned->observe(&dynamic);
+    unplanned->run();
+    EXPECT_GT(dynamic.values, 0u);
+}
+
 TEST(Observer, RefusesValuesThatDoNotExist) {
     auto context = Context::create(Program::compile(dense_graph(), {}));
     EXPECT_THROW(context->value(-1), UserError);

@@ -153,7 +153,8 @@ void Checks::add_guard(Args&&... args) {
 
 void Checks::watch(const std::shared_ptr<const Program>& program, Context& context, bool is_first) {
     if (output_dump_) dumped_runs_ = output_dump_->next_run();
-    observers_ = lasting_ = {};
+    observers_.clear();
+    lasting_.clear();
     guards_.clear();
     if (options_.memory_limit()) {
         add_guard<LastStep>(program);

@@ -58,10 +58,10 @@ Prepared prepare(const PrepareContext& context) {
     std::vector<size_t> open;
     for (size_t i = 0; i < problem.outputs.size(); ++i)
         if (!problem.outputs[i].shape.is_known()) open.push_back(i);
-    return Prepared::make(State{compile_subgraph(*params.then_graph, operands, context),
-                                compile_subgraph(*params.else_graph, operands, context),
-                                HostFlag(problem.inputs[0], problem.device), problem.device,
-                                std::move(open)});
+    return Prepared::make(
+        State{compile_subgraph(*params.then_graph, {"then_graph", false}, operands, context),
+              compile_subgraph(*params.else_graph, {"else_graph", false}, operands, context),
+              HostFlag(problem.inputs[0], problem.device), problem.device, std::move(open)});
 }
 
 // Null still: the way finds out the shape.

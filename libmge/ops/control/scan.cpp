@@ -160,7 +160,7 @@ Prepared prepare(const PrepareContext& context) {
     for (auto& spec : problem.outputs.subspan(carried.size(), count)) slices.push_back(slice_of(spec));
     int64_t length = scan_length(p, problem.inputs);
     size_t workspace = p.keep_steps ? 0 : loop_slots(carried);
-    return Prepared::make(State{compile_subgraph(*p.body, arguments, context), carried, sliced,
+    return Prepared::make(State{compile_subgraph(*p.body, {"body"}, arguments, context), carried, sliced,
                                 bytes_of(slices), length, p.reverse, p.keep_steps, problem.device},
                           workspace);
 }

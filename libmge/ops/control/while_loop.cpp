@@ -137,8 +137,8 @@ Prepared prepare(const PrepareContext& context) {
     auto& params = problem.as<WhileLoop::Params>();
     TensorSpec flag = infer_graph(who, "condition", params.condition, problem.inputs)[0];
     auto bytes = bytes_of(problem.inputs.first(size_t(params.carried)));
-    State state{compile_subgraph(*params.condition, problem.inputs, context),
-                compile_subgraph(*params.body, problem.inputs, context),
+    State state{compile_subgraph(*params.condition, {"condition"}, problem.inputs, context),
+                compile_subgraph(*params.body, {"body"}, problem.inputs, context),
                 HostFlag(flag, problem.device),
                 bytes,
                 params.max_steps,

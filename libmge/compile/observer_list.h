@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "libmge/compile/program.h"
+
+namespace mge {
+
+// Several observers as one, one around the other: the last one stands next to the step, so that what the
+// others do is not in the times that it takes.
+class MGE_API ObserverList final : public StepObserver {
+public:
+    ObserverList();
+    ~ObserverList() override;
+    ObserverList(ObserverList&&) noexcept;
+    ObserverList& operator=(ObserverList&&) noexcept;
+
+    void add(StepObserver& observer) { observers_.push_back(&observer); }
+    void remove(StepObserver& observer) { std::erase(observers_, &observer); }
+    void clear() { observers_.clear(); }
+    bool is_empty() const { return observers_.empty(); }
+    // As few as possible: null for none, the only one, or all of them.
+    StepObserver* as_one() { return observers_.size() > 1 ? this : is_empty() ? nullptr : observers_[0]; }
+    const std::vector<StepObserver*>& all() const { return observers_; }
+
+    void before_run(Context& context) override;
+    void after_run(Context& context) override;
+    void after_failure(const std::exception_ptr& error, Context& context) override;
+    void before_step(size_t step, Context& context) override;
+    void after_step(size_t step, Context& context) override;
+    void allocated(const Allocation& allocation, Context& context) override;
+    StepObserver* inside(const InnerRun& run, Context& inner) override;
+
+private:
+    std::vector<StepObserver*> observers_;
+    std::unique_ptr<ObserverList> inside_;  // of the inner run at hand
+};
+
+}  // namespace mge
