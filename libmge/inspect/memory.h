@@ -32,6 +32,8 @@ struct MemoryTimeline {
 };
 MGE_API MemoryTimeline memory_timeline(const Program& program);
 
+// As docs/schemas/memory_timeline.schema.json says: also what each step gives, and where that lies.
+MGE_API std::string to_json(const MemoryTimeline& timeline, const Program& program);
 // A picture: steps from left to right, addresses from bottom to top, a curve of the bytes in use above.
 MGE_API std::string to_svg(const MemoryTimeline& timeline, const Program& program);
 

@@ -9,6 +9,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/inspect/json_document.h"
 #include "libmge/mge.h"
 
 namespace mge {
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 constexpr int64_t side = 1 << 18;  // 1 MiB of float32
 
 // A chain that cannot be computed in place throughout: transposes of 1 MiB.
-std::shared_ptr<const Program> chain(int length) {
+std::shared_ptr<const Program> chain(int length, bool is_planned = true) {
     GraphBuilder builder;
     Tensor x = builder.input({DType::f32, {512, side / 512}, {}}, "x");
     {
@@ -29,6 +30,7 @@ std::shared_ptr<const Program> chain(int length) {
     }
     CompileOptions options;
     options.level = 0;
+    options.force_dynamic_alloc = !is_planned;
     return Program::compile(builder.take(), options);
 }
 
@@ -48,6 +50,35 @@ TEST(MemoryTimeline, SumsToThePlan) {
                     << a.name << " and " << b.name;
             }
     }
+}
+
+TEST(MemoryTimeline, IsJson) {
+    auto program = chain(4);
+    std::string text = to_json(memory_timeline(*program), *program);
+    auto json = JsonDocument::parse(std::as_bytes(std::span(text)), "timeline");
+    auto root = json.root();
+    EXPECT_EQ(size_t(root.at("arena").integer("arena")), program->memory().plan);
+    size_t step = 0;
+    int64_t ends = 0;
+    for (auto each : root.at("steps").items("steps")) {
+        auto& report = program->steps()[step++];
+        EXPECT_EQ(each.at("op").text("op"), report.op);
+        size_t output = 0;
+        for (auto value : each.at("outputs").items("outputs")) {
+            ValueId id = report.outputs[output++];
+            EXPECT_EQ(value.at("value").integer("value"), id);
+            EXPECT_EQ(value.at("name").text("name"), program->values()[size_t(id)].name);
+            EXPECT_EQ(value.at("bytes").integer("bytes"), int64_t(program->values()[size_t(id)].bytes));
+            if (value.at("place").text("place") != "arena") continue;
+            int64_t begin = value.at("offset").integer("offset");
+            ends = std::max(ends, begin + value.at("bytes").integer("bytes"));
+        }
+        EXPECT_EQ(output, report.outputs.size());
+    }
+    EXPECT_EQ(step, program->steps().size());
+    EXPECT_EQ(ends, int64_t(program->memory().plan));
+    auto unplanned = chain(4, false);
+    EXPECT_THAT(to_json(memory_timeline(*unplanned), *unplanned), HasSubstr("\"bytes\":null"));
 }
 
 TEST(MemoryTimeline, IsDrawn) {

@@ -91,33 +91,7 @@ void write_memory_timeline(const std::string& path, const Program& program) {
         write_file_atomically(path, [&](std::ostream& out) { out << to_svg(timeline, program); });
         return;
     }
-    Json steps = Json::array(), blocks = Json::array();
-    for (size_t i = 0; i < timeline.live.size(); ++i) {
-        auto& step = program.steps()[i];
-        steps.push_back(
-            {{"step", i}, {"op", step.op}, {"name", step.name}, {"bytes_in_use", timeline.live[i]}});
-    }
-    for (auto& b : timeline.blocks)
-        blocks.push_back({{"name", b.name},
-                          {"kind", b.kind},
-                          {"owner", b.owner},
-                          {"offset", b.offset},
-                          {"bytes", b.bytes},
-                          {"first", b.first},
-                          {"last", b.last},
-                          {"values", b.values}});
-    Json result{{"kind", "mge-memory-timeline"},
-                {"schema_version", 1},
-                {"arena", timeline.arena},
-                {"peak", {{"bytes", timeline.peak}, {"step", timeline.peak_step}}},
-                {"weights", timeline.weights},
-                {"packed_weights", timeline.packed_weights},
-                {"inputs_outputs", timeline.inputs_outputs},
-                {"steps", steps},
-                {"blocks", blocks}};
-    write_file_atomically(path, [&](std::ostream& out) {
-        out << result.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-    });
+    write_file_atomically(path, [&](std::ostream& out) { out << to_json(timeline, program); });
 }
 
 }  // namespace mge::load_and_run
