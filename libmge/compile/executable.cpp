@@ -75,6 +75,16 @@ struct Executable::State {
         }
     }
 
+    // The first ones have fixed them. The same shapes at other places are another recording.
+    void require_recorded_shapes(const TensorSpecs& recorded, const TensorSpecs& inputs) const {
+        for (size_t i = 0; i < inputs.size(); ++i)
+            if (!(recorded[i] == inputs[i]))
+                throw_user("comp_node_seq_record_level",
+                           text("2 has fixed the shapes: input '", graph.value(graph.inputs().at(i)).name,
+                                "' was ", recorded[i], " when it was recorded, and was given as ", inputs[i]),
+                           ErrorClass::value);
+    }
+
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
         Graph shaped = place_inputs(infer_shapes(graph, inputs), places);
         if (!options.no_profiling_on_shape_change) return Program::compile(shaped, options);
@@ -98,6 +108,8 @@ struct Executable::State {
                 return entries.front();
             }
         if (options.const_shape) require_own_shapes(inputs);
+        if (options.comp_node_seq_record_level == 2 && !entries.empty())
+            require_recorded_shapes(entries.back()->inputs, inputs);
         auto entry = std::make_shared<Entry>();
         entry->inputs = inputs;
         entry->places.assign(places.begin(), places.end());

@@ -501,6 +501,20 @@ TEST(RecordLevel, TwoGivesUpTheGraph) {
     EXPECT_EQ(Program::compile(dynamic, o)->steps().empty(), false);
 }
 
+TEST(RecordLevel, TwoFixesTheShapesOfAnExecutable) {
+    CompileOptions o = options(2);
+    o.var_sanity_check_first_run = false;
+    Tensors small{ramp({2, 16, 12, 12}, 5)}, large{ramp({4, 16, 12, 12}, 5)};
+    Executable free(conv_net(), o);
+    free.run(small);
+    free.run(large);
+    o.comp_node_seq_record_level = 2;
+    Executable fixed(conv_net(), o);
+    fixed.run(small);
+    expect_refused([&] { fixed.run(large); }, "2 has fixed the shapes: input '");
+    fixed.run(small);
+}
+
 TEST(WorkspaceLimit, ActsOnEveryStep) {
     CompileOptions o = options(2);
     o.select.workspace_limit = 0;
