@@ -5,6 +5,7 @@
 
 #include "libmge/base/log.h"
 #include "libmge/base/number_text.h"
+#include "libmge/compile/release_constants.h"
 #include "libmge/graph/origins.h"
 #include "libmge/passes/node_problem.h"
 
@@ -98,6 +99,8 @@ std::vector<size_t> workspace_limits(const Graph& graph, const Schedule& schedul
     for (auto& step : schedule.steps) {
         auto& node = graph.node(step.node);
         workspaces.push_back(step.is_dynamic ? 0 : heuristic_workspace(graph, node, options));
+        // Those that were measured have been read; they are bound much later.
+        release_pages_of_constants(graph, node);
         if (options.progress)
             options.progress(
                 {"measuring algorithms", workspaces.size(), schedule.steps.size(), node.op->name});

@@ -51,6 +51,12 @@ void ConstantRelease::release_unread(int index) {
     if (!release_pages(bytes_of(constant))) constant = {};
 }
 
+void release_pages_of_constants(const Graph& graph, const Node& node) {
+    for (ValueId id : node.inputs)
+        if (id != no_value && graph.value(id).constant && graph.value(id).device.is_host())
+            release_pages(bytes_of(graph.value(id).constant));
+}
+
 void release_mapped(std::vector<std::span<const std::byte>> pieces, const std::set<const void*>& kept) {
     // Files align what they hold: less than a page between two pieces belongs to nobody, unless a constant
     // that stays lies there. Its pages have to remain outside what is given back, since reading it brings its

@@ -13,6 +13,9 @@
 
 namespace mge {
 
+// What a node's constants hold of a mapped file; it comes back from there when they are read again.
+void release_pages_of_constants(const Graph& graph, const Node& node);
+
 class ConstantRelease {
 public:
     // Both have to outlive it; the constants are taken out of the graph.

@@ -15,6 +15,9 @@ namespace mge {
 
 struct Entrants {
     size_t count = 0;
+    // They cannot all be ready at once: each takes all of its runs before the next one's. Then what disturbs
+    // one has to be noticed, since it does not disturb the others alike.
+    bool one_by_one = false;
     std::function<void(size_t)> ready;  // before each run, not timed
     std::function<void(size_t)> run;
     // What the last run took by the clock of a device that works beside the host, which then disturbs

@@ -7,7 +7,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
+#include <utility>
 
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
@@ -76,13 +78,13 @@ private:
     }
     Tensor filled(const TensorSpec& spec) {
         if (spec.dtype != DType::f32) return zeros(spec, problem_.device);
-        std::vector<float> values(spec.bytes() / sizeof(float));
+        Tensor tensor = empty_tensor(spec, host_device);
         uint32_t state = 12345;
-        for (float& value : values) {
+        for (float& value : std::span(tensor.data<float>(), spec.bytes() / sizeof(float))) {
             state = state * 1664525u + 1013904223u;
             value = float(int32_t(state)) * 0x1p-31f;
         }
-        return tensor_from_host(spec, values.data(), problem_.device);
+        return to_device(tensor, problem_.device);
     }
 
     const Problem& problem_;
@@ -93,46 +95,111 @@ private:
     std::optional<double> own_milliseconds_;
 };
 
+// Copies of weights that are kept at once; those that go beyond are made whenever their turn comes.
+constexpr size_t kept_copies = size_t(64) << 20;
+// From so many bytes on the system gets the memory of a measurement back: blocks of other sizes follow, for
+// which an allocator that keeps what is free has no use.
+constexpr size_t large_copy = size_t(4) << 20;
+
 struct Contestant {
     const NamedCandidate* named;
+    size_t workspace = 0;
     Prepared prepared;
+    bool is_prepared = false;
     std::optional<ContestResult> result;
 };
 
-std::vector<Contestant> prepare_all(const std::vector<NamedCandidate>& candidates, const Problem& problem,
-                                    std::span<const void* const> constants, const SelectOptions& options,
-                                    bool naive) {
-    std::vector<Contestant> result;
-    for (auto& named : candidates) {
-        if (named.candidate.attributes.naive != naive) continue;
-        Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants, &options});
-        if (prepared.workspace() <= options.workspace_limit)
-            result.push_back({&named, std::move(prepared), {}});
-    }
-    return result;
+size_t packed_bytes(const Prepared& prepared) {
+    size_t bytes = 0;
+    for (auto& piece : prepared.packed().pieces) bytes += piece.bytes;
+    return bytes;
 }
 
-void feed_costs(std::vector<Contestant>& contestants, const Problem& problem, const CostSource& source) {
+// The candidates that the options accept, each with what it prepares, as far as there is room for their
+// copies of the weights: of a large layer they would be several times the network.
+class Contestants {
+public:
+    Contestants(const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                std::span<const void* const> constants, const SelectOptions& options, bool naive)
+        : problem_(problem), constants_(constants), options_(options) {
+        size_t copies = 0;
+        for (auto& named : candidates) {
+            if (named.candidate.attributes.naive != naive) continue;
+            Contestant c{&named};
+            prepare(c);
+            if (c.workspace > options.workspace_limit) continue;
+            if (copies + packed_bytes(c.prepared) > kept_copies)
+                let_go(c);
+            else
+                copies += packed_bytes(c.prepared);
+            list_.push_back(std::move(c));
+        }
+    }
+    std::vector<Contestant>& list() { return list_; }
+    bool have_room() const { return std::ranges::all_of(list_, &Contestant::is_prepared) && !guest_; }
+    ~Contestants() {
+        list_.clear();
+        if (has_large_copies_) device(problem_.device).release_cached();
+    }
+    Contestants(const Contestants&) = delete;
+    Contestants& operator=(const Contestants&) = delete;
+    // Of those for which there is no room, one at a time is prepared.
+    Contestant& ready(size_t i) {
+        Contestant& c = list_[i];
+        if (c.is_prepared) return c;
+        if (guest_) let_go(*std::exchange(guest_, nullptr));
+        prepare(c);
+        guest_ = &c;
+        return c;
+    }
+
+private:
+    void prepare(Contestant& c) {
+        c.prepared = c.named->algorithm->prepare({problem_, c.named->candidate, constants_, &options_});
+        c.workspace = c.prepared.workspace();
+        c.is_prepared = true;
+        has_large_copies_ |= packed_bytes(c.prepared) >= large_copy;
+    }
+    void let_go(Contestant& c) {
+        c.prepared = {};
+        c.is_prepared = false;
+        device(problem_.device).release_cached();
+    }
+
+    const Problem& problem_;
+    std::span<const void* const> constants_;
+    const SelectOptions& options_;
+    std::vector<Contestant> list_;
+    Contestant* guest_ = nullptr;
+    bool has_large_copies_ = false;
+};
+
+void feed_costs(Contestants& contestants, const Problem& problem, const CostSource& source) {
     double best = std::numeric_limits<double>::infinity();
-    for (auto& c : contestants)
+    for (size_t i = 0; i < contestants.list().size(); ++i) {
+        auto& c = contestants.ready(i);
         if (auto time = source(problem, *c.named->algorithm, c.prepared, best)) {
             c.result = {*time};
             best = std::min(best, *time);
         }
+    }
 }
 
-void time_all(std::vector<Contestant>& contestants, const Problem& problem,
-              std::span<const void* const> constants, Witness& witness) {
-    if (contestants.empty()) return;
+void time_all(Contestants& contestants, const Problem& problem, std::span<const void* const> constants,
+              Witness& witness) {
+    if (contestants.list().empty()) return;
     Scratch scratch(problem, constants);
     auto ready = [&](size_t i) {
-        scratch.take_workspace(contestants[i].prepared.workspace());
+        scratch.take_workspace(contestants.ready(i).workspace);
         scratch.evict();
     };
-    auto run = [&](size_t i) { scratch.run(*contestants[i].named->algorithm, contestants[i].prepared); };
+    auto run = [&](size_t i) {
+        auto& c = contestants.ready(i);
+        scratch.run(*c.named->algorithm, c.prepared);
+    };
     auto own = [&] { return scratch.own_milliseconds(); };
-    auto results = contest({contestants.size(), ready, run, own}, witness);
-    for (size_t i = 0; i < results.size(); ++i) contestants[i].result = results[i];
+    auto results = contest({contestants.list().size(), !contestants.have_room(), ready, run, own}, witness);
+    for (size_t i = 0; i < results.size(); ++i) contestants.list()[i].result = results[i];
 }
 
 }  // namespace
@@ -144,20 +211,21 @@ void sort_by_time(std::vector<Measurement>& measured) {
 std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& candidates,
                                             const Problem& problem, std::span<const void* const> constants,
                                             const SelectOptions& options) {
-    auto contestants = prepare_all(candidates, problem, constants, options, false);
-    if (contestants.empty()) contestants = prepare_all(candidates, problem, constants, options, true);
+    std::optional<Contestants> contestants;
+    contestants.emplace(candidates, problem, constants, options, false);
+    if (contestants->list().empty()) contestants.emplace(candidates, problem, constants, options, true);
     if (options.measure)
-        feed_costs(contestants, problem, options.measure);
+        feed_costs(*contestants, problem, options.measure);
     else if (options.lookups)
-        time_all(contestants, problem, constants, options.lookups->witness(problem.threads));
+        time_all(*contestants, problem, constants, options.lookups->witness(problem.threads));
     else
-        time_all(contestants, problem, constants, *system_witness(problem.threads));
+        time_all(*contestants, problem, constants, *system_witness(problem.threads));
 
     std::vector<Measurement> result;
-    for (auto& c : contestants) {
+    for (auto& c : contestants->list()) {
         if (!c.result) continue;
         bool is_doubtful = c.result->is_doubtful;
-        result.push_back({c.named->candidate.name, c.result->milliseconds, c.prepared.workspace(),
+        result.push_back({c.named->candidate.name, c.result->milliseconds, c.workspace,
                           c.named->candidate.attributes, is_doubtful ? 1 : 0,
                           is_doubtful ? int64_t(std::time(nullptr)) : 0});
     }

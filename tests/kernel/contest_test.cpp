@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
@@ -20,15 +22,16 @@ using Results = std::vector<std::optional<ContestResult>>;
 struct Race {
     explicit Race(std::vector<double> times) : times(std::move(times)), runs(this->times.size()) {}
     Results hold() {
-        Entrants entrants{times.size(), [&](size_t) { machine.pass(0.5); },
-                          [&](size_t i) {
-                              ++runs[i];
-                              order.push_back(i);
-                              machine.compute(times[i]);
-                          }};
-        return contest(entrants, machine);
+        auto run = [&](size_t i) {
+            ++runs[i];
+            order.push_back(i);
+            machine.compute(times[i]);
+        };
+        auto ready = [&](size_t) { machine.pass(0.5); };
+        return contest({times.size(), one_by_one, ready, run}, machine);
     }
     std::vector<double> times;
+    bool one_by_one = false;
     std::vector<int> runs;
     std::vector<size_t> order;
     FakeWitness machine{1};
@@ -50,6 +53,19 @@ TEST(Contest, RunsTakeTurns) {
     Race race({1.0, 0.9, 1.2});
     race.hold();
     for (size_t i = 0; i < race.order.size(); ++i) EXPECT_EQ(race.order[i], i % 3) << i;
+}
+
+TEST(Contest, OneByOneEachStaysForAllOfItsRuns) {
+    Race race({1.0, 0.9, 30.0, 100.0, 1.2});
+    race.one_by_one = true;
+    auto results = race.hold();
+    EXPECT_EQ(race.runs[2], 2);
+    EXPECT_EQ(race.runs[3], 1);
+    for (size_t i : {0, 1, 4}) EXPECT_NEAR(results[i]->milliseconds, race.times[i], 1e-9) << i;
+    auto changes = std::ranges::unique(race.order);
+    race.order.erase(changes.begin(), changes.end());
+    EXPECT_EQ(race.order, (std::vector<size_t>{0, 1, 2, 3, 4, 0, 1, 4}))
+        << "twice: to qualify, and in the finals";
 }
 
 TEST(Contest, HopelessOnesAreLeftOut) {
@@ -282,6 +298,39 @@ TEST(Lookups, AnEqualProblemIsMeasuredOnceAndSaidToBe) {
     EXPECT_EQ(select(one, sample.problem, {}, options).source, ChoiceSource::cache);
     EXPECT_EQ(later.measured(), 0u);
     EXPECT_EQ(asked, 1);
+}
+
+// What a candidate holds of its weights.
+struct HeldCopy {
+    static inline size_t held = 0, most = 0;
+    explicit HeldCopy(size_t bytes) : bytes(bytes) { most = std::max(most, held += bytes); }
+    HeldCopy(HeldCopy&& other) noexcept : bytes(std::exchange(other.bytes, 0)) {}
+    ~HeldCopy() { held -= bytes; }
+    size_t bytes;
+};
+
+TEST(Measuring, HoldsFewLargeCopiesOfWeights) {
+    constexpr size_t mib = size_t(1) << 20;
+    auto run = [](const Prepared&, const Launch&) {};
+    static size_t size = 0;
+    auto prepare = +[](const PrepareContext&) {
+        return Prepared::make(HeldCopy(size), 0, PackedInputs{{{nullptr, size}}, 1});
+    };
+    const Algorithm four[] = {{"a", always, prepare, run},
+                              {"b", always, prepare, run},
+                              {"c", always, prepare, run},
+                              {"d", always, prepare, run}};
+    for (auto [bytes, most] : {std::pair{mib, 4 * mib}, {48 * mib, 2 * 48 * mib}, {400 * mib, 400 * mib}}) {
+        size = bytes;
+        HeldCopy::most = 0;
+        SampleProblem sample(3);
+        Lookups lookups(std::make_unique<FakeWitness>(1), [] { return int64_t(0); });
+        SelectOptions options{.heuristic = false, .profile = true, .lookups = &lookups};
+        select(four, sample.problem, {}, options);
+        EXPECT_EQ(HeldCopy::most, most);
+        EXPECT_EQ(HeldCopy::held, 0u);
+        EXPECT_EQ(lookups.find(sample.problem)->measured.size(), 4u) << "all were timed";
+    }
 }
 
 TEST(Lookups, CostsArePreparedByNobody) {
