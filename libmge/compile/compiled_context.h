@@ -69,12 +69,18 @@ public:
     void renew_outputs();
 
 private:
-    // One piece of memory that stands outside the arena: addresses of instructions that follow it.
+    // An address of an instruction: so many bytes behind the beginning of the memory that it follows.
+    struct Follower {
+        void** slot;
+        size_t offset;
+        void point(void* memory) const { *slot = memory ? static_cast<char*>(memory) + offset : nullptr; }
+    };
+    // One piece of memory that stands outside the arena, and who follows it.
     struct Port {
         StorageRef storage;  // null while bound to foreign memory
         size_t offset = 0, place = 0;
         void* data = nullptr;
-        std::vector<void**> followers;
+        std::vector<Follower> followers;
     };
     void allocate_ports(bool own_outputs);
     Port& own_output(size_t i);

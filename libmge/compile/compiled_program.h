@@ -24,7 +24,8 @@ struct Location {
     // dynamic: value id
     size_t at = 0;
     const void* constant = nullptr;
-    size_t place = 0;  // arena: which of the program's places
+    size_t place = 0;   // arena: which of the program's places
+    size_t offset = 0;  // bytes behind the beginning of that, where a view lies
 };
 
 struct CompiledStep {

@@ -14,6 +14,10 @@
 namespace mge {
 namespace {
 
+const void* address_in(const void* memory, const Location& location) {
+    return static_cast<const char*>(memory) + location.offset;
+}
+
 // By step: the dynamic values that are read there for the last time, or made there and never read.
 std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program) {
     auto& steps = program.compiled_steps();
@@ -114,12 +118,12 @@ void CompiledContext::allocate_ports(bool own_outputs) {
 void CompiledContext::follow(const Location& location, void** follower) {
     *follower = nullptr;
     auto follow_port = [&](Port& port) {
-        port.followers.push_back(follower);
-        *follower = port.data;
+        port.followers.push_back({follower, location.offset});
+        port.followers.back().point(port.data);
     };
     switch (location.kind) {
         case Location::Kind::arena:
-            return arenas_.follow(follower, location.place, location.at);
+            return arenas_.follow(follower, location.place, location.at + location.offset);
         case Location::Kind::block:
             return follow_port(blocks_[location.at]);
         case Location::Kind::input:
@@ -127,7 +131,7 @@ void CompiledContext::follow(const Location& location, void** follower) {
         case Location::Kind::output:
             return follow_port(outputs_[location.at]);
         case Location::Kind::constant:
-            *follower = const_cast<void*>(location.constant);
+            Follower{follower, location.offset}.point(const_cast<void*>(location.constant));
             return;
         case Location::Kind::absent:
         case Location::Kind::dynamic:
@@ -249,7 +253,7 @@ void* CompiledContext::input(size_t i) {
 
 void CompiledContext::point(Port& port, void* data) {
     port.data = data;
-    for (void** follower : port.followers) *follower = data;
+    for (auto& follower : port.followers) follower.point(data);
 }
 
 void CompiledContext::bind_input(size_t i, const void* data) {
@@ -323,12 +327,15 @@ Tensor CompiledContext::tensor_at(ValueId id) {
     Location location = program_->locate(id);
     auto in_port = [&](Port& port) {
         if (!port.data) return Tensor();  // not yet, or no more
-        if (port.storage) return Tensor(value.spec, port.storage, port.offset, value.device);
-        return Tensor(value.spec, borrow_storage(port.data, value.spec.bytes(), nullptr), 0, value.device);
+        if (port.storage)
+            return Tensor(value.spec, port.storage, port.offset + location.offset, value.device);
+        return Tensor(value.spec,
+                      borrow_storage(address_in(port.data, location), value.spec.bytes(), nullptr), 0,
+                      value.device);
     };
     switch (location.kind) {
         case Location::Kind::arena:
-            return arenas_.at(location.place, location.at, value.spec, value.device);
+            return arenas_.at(location.place, location.at + location.offset, value.spec, value.device);
         case Location::Kind::block:
             return in_port(blocks_[location.at]);
         case Location::Kind::input:
@@ -338,8 +345,10 @@ Tensor CompiledContext::tensor_at(ValueId id) {
         case Location::Kind::constant:
             if (!location.constant && value.spec.bytes()) return {};
             // The spec of the value: a view of a constant has another shape.
-            return Tensor(value.spec, borrow_storage(location.constant, value.spec.bytes(), program_), 0,
-                          value.device);
+            return Tensor(
+                value.spec,
+                borrow_storage(address_in(location.constant, location), value.spec.bytes(), program_), 0,
+                value.device);
         case Location::Kind::absent:
         case Location::Kind::dynamic:
             break;

@@ -25,7 +25,7 @@ DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOpti
     : graph_(graph),
       node_(node),
       options_(options),
-      is_view_(node.op->traits.view && may_view),
+      may_view_(may_view),
       device_(running_place(graph, node)),
       output_device_(graph.place(node)),
       read_(std::move(read)),
@@ -45,8 +45,8 @@ void DynamicStep::run() {
     }
     Plan& plan = find_plan(std::move(params), inputs);
     outputs_.assign(plan.outputs.size(), Tensor{});
-    if (is_view_) {
-        outputs_[0] = inputs[0].with_shape(plan.outputs[0].shape);
+    if (plan.view_offset) {
+        outputs_[0] = inputs[0].part(plan.outputs[0].shape, *plan.view_offset);
     } else {
         for (size_t i = 0; i < outputs_.size(); ++i)
             if (plan.outputs[i].shape.is_known()) outputs_[i] = make_(plan.outputs[i], output_device_);
@@ -78,13 +78,15 @@ DynamicStep::Plan& DynamicStep::find_plan(std::shared_ptr<const void> params,
 
 DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
                                          std::span<const Tensor> inputs) const {
-    Plan plan{std::move(params), {}, {}, {}};
+    Plan plan{std::move(params), {}, {}, {}, {}};
     for (auto& input : inputs) plan.inputs.push_back(input ? input.spec() : TensorSpec{});
     plan.outputs = node_.op->infer(plan.params.get(), plan.inputs);
     check_outputs(plan.outputs);
     for (auto& spec : plan.outputs)
         if (spec.shape.is_known()) checked_numel(node_.op->name, spec.shape);
-    if (is_view_) return plan;
+    if (may_view_ && !plan.inputs.empty())
+        plan.view_offset = view_offset(*node_.op, plan.params.get(), plan.inputs[0]);
+    if (plan.view_offset) return plan;
     Problem problem = make_problem(*node_.op, plan.params.get(), plan.inputs, plan.outputs);
     problem.device = device_;
     problem.threads = options_.threads;

@@ -34,6 +34,7 @@ private:
     struct Plan {
         std::shared_ptr<const void> params;
         TensorSpecs inputs, outputs;
+        std::optional<size_t> view_offset;  // in the memory of input 0; then nothing is chosen
         Choice choice;
     };
     Plan& find_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs);
@@ -47,7 +48,7 @@ private:
     const Graph& graph_;
     const Node& node_;
     const CompileOptions& options_;
-    bool is_view_;
+    bool may_view_;
     DeviceId device_, output_device_;  // where it runs, and where its outputs lie
     std::function<Tensor(ValueId)> read_;
     std::function<void(ValueId, Tensor)> write_;

@@ -20,7 +20,8 @@ class ConstantUploads;
 
 // What the memory plan may do.
 struct SequenceOptimization {
-    bool enable_mem_plan_opt = true;     // results overwrite inputs that nobody else reads
+    // Views lie in the memory of their inputs, and results overwrite inputs that nobody else reads.
+    bool enable_mem_plan_opt = true;
     bool enable_mem_reuse_alloc = true;  // values that are never alive together share memory
     // Copies between host and device on a stream of their own. No device has one yet: false is what is.
     bool enable_seq_comp_node_opt = true;

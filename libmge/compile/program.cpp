@@ -178,10 +178,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
             memory_.constants += value.spec.bytes();
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
-    // Without a plan every value is a block of its own.
     is_callback_output_ = callback_outputs();
-    schedule_ = schedule(graph_, options_.seq_opt.enable_mem_plan_opt && !options_.force_dynamic_alloc,
-                         is_callback_output_);
+    schedule_ = schedule(graph_, shared_memory(options_), is_callback_output_);
     find_places();
     check_recording();
     check_outputs();
@@ -448,7 +446,9 @@ Location CompiledProgram::locate(ValueId id) const {
     if (schedule_.is_dynamic[size_t(id)]) return {Location::Kind::dynamic, size_t(id)};
     int buffer = schedule_.buffer_of[size_t(id)];
     MGE_CHECK(buffer >= 0, "value ", id, " has no place");
-    return buffer_locations_[size_t(buffer)];
+    Location location = buffer_locations_[size_t(buffer)];
+    location.offset = schedule_.offset_of[size_t(id)];
+    return location;
 }
 
 void CompiledProgram::make_steps(std::vector<Choice> choices) {
@@ -511,6 +511,7 @@ void CompiledProgram::make_value_reports() {
         auto& value = graph_.value(ValueId(id));
         ValueReport report{value.name, other_labels(graph_, ValueId(id)), value.origins, value.spec,
                            value.device};
+        report.view_of = schedule_.view_of[id];
         if (value.producer >= 0) report.name = value_label(graph_, ValueId(id));
         int buffer = schedule_.buffer_of[id];
         if (schedule_.is_dynamic[id]) {
@@ -530,9 +531,6 @@ void CompiledProgram::make_value_reports() {
         }
         values_.push_back(std::move(report));
     }
-    for (auto& node : graph_.nodes())
-        if (node.op->traits.view && !schedule_.is_dynamic[size_t(node.outputs[0])])
-            values_[size_t(node.outputs[0])].view_of = node.inputs[0];
 }
 
 }  // namespace mge

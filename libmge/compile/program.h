@@ -50,10 +50,10 @@ struct ValueReport {
     TensorSpec spec;
     DeviceId device;
     Place place = Place::none;  // none: never computed; dynamic: its memory is found during the run
-    size_t offset = 0;          // in the arena; else the index of the input's or output's memory
-    size_t bytes = 0;  // of the memory it lies in, which views share; 0 for a constant of which the steps
-                       // read packed copies
-    ValueId view_of = no_value;  // the value whose memory this is under another shape
+    size_t offset = 0;  // of that memory in the arena; else the index of the input's or output's memory
+    size_t bytes = 0;   // of the memory it lies in, which views share; 0 for a constant of which the steps
+                        // read packed copies
+    ValueId view_of = no_value;  // the value whose memory this is, or a part of it, under another shape
     int first = -1,
         last = -1;  // steps between which that memory is in use; -1 for constants and dynamic values
 };

@@ -28,9 +28,9 @@ std::vector<MemoryBlock> blocks_of(const Schedule& schedule) {
 class Turned {
 public:
     // Values of fewer bytes than `smallest` are not given up.
-    Turned(const Graph& graph, bool overwrites, size_t smallest)
-        : graph_(graph), overwrites_(overwrites), smallest_(smallest) {
-        Schedule plain = schedule(graph, overwrites);
+    Turned(const Graph& graph, SharedMemory shared, size_t smallest)
+        : graph_(graph), shared_(shared), smallest_(smallest) {
+        Schedule plain = schedule(graph, shared);
         auto live = live_bytes(blocks_of(plain));
         if (live.empty()) return;
         auto top = std::max_element(live.begin(), live.end());
@@ -54,7 +54,7 @@ public:
     };
     Result apply(const Cuts& cuts) const;
     size_t peak_of(const Cuts& cuts) const {
-        auto live = live_bytes(blocks_of(schedule(apply(cuts).graph, overwrites_)));
+        auto live = live_bytes(blocks_of(schedule(apply(cuts).graph, shared_)));
         return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
     }
 
@@ -66,7 +66,7 @@ private:
     bool is_kept(ValueId id, const Cuts& cuts) const;
 
     const Graph& graph_;
-    bool overwrites_;
+    SharedMemory shared_;
     size_t smallest_;
     NodeId turn_ = never;
     std::vector<bool> may_repeat_;           // by node
@@ -97,7 +97,7 @@ void Turned::note_readers(const Schedule& plain) {
     // A view keeps the memory of its source.
     for (size_t i = graph_.nodes().size(); i-- > 0;) {
         auto& node = graph_.node(NodeId(i));
-        if (!node.op->traits.view) continue;
+        if (plain.view_of[size_t(node.outputs.at(0))] == no_value) continue;
         auto from = size_t(node.inputs[0]), to = size_t(node.outputs[0]);
         if (is_output_[to]) is_output_[from] = true;
         last_early_reader_[from] = std::max(last_early_reader_[from], last_early_reader_[to]);
@@ -221,7 +221,7 @@ Recomputation recompute(Graph graph, const CompileOptions& options, const std::v
     Recomputation result;
     bool has_budget = options.enable_dtr_memory_opt;
     auto& budget = options.dtr_config;
-    Turned turned(graph, options.seq_opt.enable_mem_plan_opt, has_budget ? budget.evictee_minimum_size : 0);
+    Turned turned(graph, shared_memory(options), has_budget ? budget.evictee_minimum_size : 0);
     result.plain_peak = result.peak = turned.peak;
     size_t bound = has_budget ? budget.eviction_threshold : config.lb_memory << 20;
     std::optional<Turned::Result> changed;

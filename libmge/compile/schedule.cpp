@@ -2,6 +2,7 @@
 #include "libmge/compile/schedule.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "libmge/graph/infer.h"
 #include "libmge/passes/node_problem.h"
@@ -11,8 +12,11 @@ namespace {
 
 class Scheduler {
 public:
-    Scheduler(const Graph& graph, const std::vector<bool>& passing) : graph_(graph), passing_(passing) {
+    Scheduler(const Graph& graph, bool shares_views, const std::vector<bool>& passing)
+        : graph_(graph), shares_views_(shares_views), passing_(passing) {
         result_.buffer_of.assign(graph.values().size(), -1);
+        result_.offset_of.assign(graph.values().size(), 0);
+        result_.view_of.assign(graph.values().size(), no_value);
         result_.is_dynamic.assign(graph.values().size(), false);
     }
 
@@ -27,8 +31,28 @@ public:
 
 private:
     Buffer& buffer(ValueId id) { return result_.buffers[size_t(result_.buffer_of[size_t(id)])]; }
-    bool is_view(const Node& node) const {
-        return node.op->traits.view && !result_.is_dynamic[size_t(node.outputs[0])];
+    bool is_view(const Node& node) const { return result_.view_of[size_t(node.outputs[0])] != no_value; }
+
+    // Whoever takes an output takes its whole memory, so it is no part of something larger.
+    std::vector<bool> handed_out() const {
+        std::vector<bool> result(graph_.values().size());
+        for (ValueId id : graph_.outputs()) {
+            result[size_t(id)] = true;
+            for (NodeId at = graph_.value(id).producer; at >= 0 && graph_.node(at).op->traits.view;
+                 at = graph_.value(id).producer) {
+                id = graph_.node(at).inputs[0];
+                result[size_t(id)] = true;
+            }
+        }
+        return result;
+    }
+
+    // Where its output lies in the memory of its first input; none when it is a step.
+    std::optional<size_t> offset_of_view(const Node& node) const {
+        if (!shares_views_ || node.inputs.empty() || node.inputs[0] == no_value) return std::nullopt;
+        ValueId output = node.outputs[0];
+        if (!node.op->traits.view && is_handed_out_[size_t(output)]) return std::nullopt;
+        return view_offset(*node.op, node.params.get(), graph_.value(node.inputs[0]).spec);
     }
 
     void order_steps() {
@@ -42,9 +66,18 @@ private:
             }
             if (dynamic)
                 for (ValueId id : node.outputs) result_.is_dynamic[size_t(id)] = true;
-            if (dynamic || !node.op->traits.view)
+            auto offset = dynamic ? std::nullopt : offset_of_view(node);
+            if (offset)
+                note_view(node, *offset);
+            else
                 result_.steps.push_back({NodeId(i), dynamic, running_place(graph_, node)});
         }
+    }
+
+    void note_view(const Node& node, size_t offset) {
+        auto from = size_t(node.inputs[0]), to = size_t(node.outputs[0]);
+        result_.view_of[to] = node.inputs[0];
+        result_.offset_of[to] = result_.offset_of[from] + offset;
     }
 
     int add_buffer(Buffer::Kind kind, ValueId id, int first) {
@@ -155,14 +188,22 @@ private:
     }
 
     const Graph& graph_;
+    bool shares_views_;
     const std::vector<bool>& passing_;
+    std::vector<bool> is_handed_out_ = handed_out();
     Schedule result_;
 };
 
 }  // namespace
 
-Schedule schedule(const Graph& graph, bool overwrites, const std::vector<bool>& passing) {
-    return Scheduler(graph, passing).run(overwrites);
+SharedMemory shared_memory(const CompileOptions& options) {
+    bool shares = options.seq_opt.enable_mem_plan_opt;
+    // Without a plan every result is a block of its own.
+    return {shares, shares && !options.force_dynamic_alloc};
+}
+
+Schedule schedule(const Graph& graph, const SharedMemory& shared, const std::vector<bool>& passing) {
+    return Scheduler(graph, shared.views, passing).run(shared.overwrites);
 }
 
 }  // namespace mge

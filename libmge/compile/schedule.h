@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The order of steps, and which values share memory. A node is a step unless it is a view: then its output is
-// just another name of its input's buffer. A node is dynamic when a shape around it is known only during a
-// run: it finds shapes, memory and algorithm then, and its outputs are no buffers of the plan.
+// The order of steps, and which values share memory. A node is a step unless it is a view: then its output
+// lies in its input's buffer. A node is dynamic when a shape around it is known only during a run: it finds
+// shapes, memory and algorithm then, and its outputs are no buffers of the plan.
 
 #include <vector>
 
+#include "libmge/compile/options.h"
 #include "libmge/graph/graph.h"
 
 namespace mge {
@@ -29,12 +30,20 @@ struct Step {
 struct Schedule {
     std::vector<Step> steps;
     std::vector<Buffer> buffers;
-    std::vector<int> buffer_of;    // by value; -1: dynamic, or never computed
-    std::vector<bool> is_dynamic;  // by value
+    std::vector<int> buffer_of;     // by value; -1: dynamic, or never computed
+    std::vector<size_t> offset_of;  // by value: where in its buffer, in bytes
+    std::vector<ValueId> view_of;   // by value: the one in whose memory it lies; no_value: its own
+    std::vector<bool> is_dynamic;   // by value
 };
 
-// `overwrites`: results may take over the memory of inputs that nobody else reads. Outputs that are `passing`
-// (by output) need no memory beyond their last reader.
-MGE_API Schedule schedule(const Graph& graph, bool overwrites = true, const std::vector<bool>& passing = {});
+struct SharedMemory {
+    bool views = true;       // a reshape or a dense slice lies where its input does
+    bool overwrites = true;  // results take over the memory of inputs that nobody else reads
+};
+// What the options let values share.
+SharedMemory shared_memory(const CompileOptions& options);
+// Outputs that are `passing` (by output) need no memory beyond their last reader.
+MGE_API Schedule schedule(const Graph& graph, const SharedMemory& shared = {},
+                          const std::vector<bool>& passing = {});
 
 }  // namespace mge

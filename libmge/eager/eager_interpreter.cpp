@@ -29,6 +29,8 @@ struct Plan {
     int threads = 1;
     SelectSettings settings;  // under which it was chosen
     bool moves = false;       // the operator says where its outputs lie
+    bool is_view = false;     // of the first input, `offset` bytes behind its beginning: nothing is chosen
+    size_t offset = 0;
     Choice choice;
     Queue *queue = nullptr, *output_queue = nullptr;
     std::vector<size_t> output_bytes;          // 0 where only a run can tell
@@ -118,7 +120,10 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
         if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
         plan->output_bytes.push_back(spec.shape.is_known() ? spec.bytes() : 0);
     }
-    if (!op.traits.view) {
+    auto offset = plan->inputs.empty() ? std::nullopt : view_offset(op, plan->params.get(), plan->inputs[0]);
+    plan->is_view = offset.has_value();
+    plan->offset = offset.value_or(0);
+    if (!plan->is_view) {
         Problem problem = make_problem(op, plan->params.get(), plan->inputs, plan->outputs);
         problem.device = id;
         problem.threads = threads;
@@ -226,7 +231,7 @@ public:
         if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
             return apply_at(id, op, params, inputs).at(0);
         Plan& plan = find_plan(op, params, inputs, id);
-        if (op.traits.view) return inputs[0].with_shape(plan.outputs[0].shape);
+        if (plan.is_view) return inputs[0].part(plan.outputs[0].shape, plan.offset);
         Tensor output = make_output(plan, 0, id);
         run_plan(plan, inputs, {&output, 1}, nullptr);
         return output;
@@ -249,8 +254,8 @@ private:
         }
         Plan& plan = find_plan(op, params, inputs, id);
         Tensors outputs(plan.outputs.size());
-        if (op.traits.view) {
-            outputs[0] = inputs[0].with_shape(plan.outputs[0].shape);
+        if (plan.is_view) {
+            outputs[0] = inputs[0].part(plan.outputs[0].shape, plan.offset);
             return outputs;
         }
         for (size_t i = 0; i < outputs.size(); ++i)

@@ -29,7 +29,7 @@ void let_go_of_pages(const Tensor& constant) {
 LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Tensors& inputs)
     : options_(options) {
     graph_ = run_passes(infer_shapes(place(graph, options.device), specs_of(inputs)), pass_options(options));
-    schedule_ = schedule(graph_, options.seq_opt.enable_mem_plan_opt);
+    schedule_ = schedule(graph_, shared_memory(options));
     values_.resize(graph_.values().size());
     last_reader_.assign(graph_.values().size(), -1);
     for (size_t i = 0; i < graph_.nodes().size(); ++i)
@@ -61,12 +61,13 @@ void LayerWalk::run_next() {
     run_views_until(done_ < step_count() ? schedule_.steps[done_].node : NodeId(graph_.nodes().size()));
 }
 
-// Nodes that are no steps only give memory another shape.
+// Nodes that are no steps only show memory, or a part of it, under another shape.
 void LayerWalk::run_views_until(NodeId end) {
     for (; next_node_ < end; ++next_node_) {
         auto& view = graph_.node(next_node_);
-        auto& spec = graph_.value(view.outputs[0]).spec;
-        values_[size_t(view.outputs[0])] = values_[size_t(view.inputs[0])].with_shape(spec.shape);
+        auto from = size_t(view.inputs[0]), to = size_t(view.outputs[0]);
+        values_[to] = values_[from].part(graph_.value(view.outputs[0]).spec.shape,
+                                         schedule_.offset_of[to] - schedule_.offset_of[from]);
     }
 }
 

@@ -59,6 +59,11 @@ concept Moves = requires(const typename O::Params& p) {
 };
 
 template <class O>
+concept MayBePartOfInput = requires(const typename O::Params& p, const TensorSpec& input) {
+    { O::part_of_input(p, input) } -> std::same_as<std::optional<int64_t>>;
+};
+
+template <class O>
 concept Upgrades = requires(ParamMap& params) {
     O::upgrade(1, params);
 };
@@ -159,6 +164,10 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
         info.gradient = +[](const GradientArguments& a) { return O::gradient(GradientContext<P>(a)); };
     if constexpr (Upgrades<O>) info.upgrade = &O::upgrade;
     if constexpr (Moves<O>) info.place = +[](const void* p) { return O::place(*static_cast<const P*>(p)); };
+    if constexpr (MayBePartOfInput<O>)
+        info.part_of_input = +[](const void* p, const TensorSpec& input) {
+            return O::part_of_input(*static_cast<const P*>(p), input);
+        };
     if constexpr (Resolvable<O>)
         info.resolve = +[](const void* p, std::span<const Tensor> values) -> std::shared_ptr<const void> {
             return std::make_shared<const P>(O::resolve(*static_cast<const P*>(p), values));

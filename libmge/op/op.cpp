@@ -19,6 +19,13 @@ const InputInfo& input_info(const OpInfo& op, size_t position) {
     return position < op.inputs.size() ? op.inputs[position] : op.inputs.back();
 }
 
+std::optional<size_t> view_offset(const OpInfo& op, const void* params, const TensorSpec& input) {
+    if (op.traits.view) return 0;
+    if (!op.part_of_input || !input.layout.is_plain()) return std::nullopt;
+    auto element = op.part_of_input(params, input);
+    return element ? std::optional(size_t(*element) * size_of(input.dtype)) : std::nullopt;
+}
+
 namespace {
 
 // The place that an operator's inputs agree on; `at(i)` is null for an absent one.

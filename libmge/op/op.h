@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -81,7 +82,7 @@ constexpr auto in_place_list(P... pairs) {
 struct OpTraits {
     Promotion promotion = Promotion::none;
     bool elementwise = false;    // one output element from the input elements at the same (broadcast) place
-    bool view = false;           // the output is input 0's memory under another shape
+    bool view = false;           // the output is input 0's whole memory under another shape
     bool runtime_shape = false;  // only a run can tell the output shapes
     bool variadic_outputs = false;  // the number of outputs depends on the parameters
     bool once = false;              // draws random numbers or updates state: recomputation leaves it alone
@@ -154,6 +155,9 @@ struct OpInfo {
     // Null when the outputs lie where the inputs do; else where they lie, for an operator that moves data and
     // runs where its inputs lie.
     DeviceId (*place)(const void* params);
+    // Null when the output has memory of its own; else the first of its elements among those of input 0, of
+    // which it is a dense row, or none for an input whose elements it gathers. `traits.view` says: always 0.
+    std::optional<int64_t> (*part_of_input)(const void* params, const TensorSpec& input);
     // Null for operators without host values: parameters with the values of the host inputs (null ones
     // absent) folded in.
     std::shared_ptr<const void> (*resolve)(const void* params, std::span<const Tensor> host_values);
@@ -184,6 +188,9 @@ struct OpInfo {
     }
     bool is_variadic() const { return fixed_inputs() != inputs.size(); }
 };
+
+// Where in the memory of input 0 the output lies, in bytes; none when it has memory of its own.
+MGE_API std::optional<size_t> view_offset(const OpInfo& op, const void* params, const TensorSpec& input);
 
 MGE_API const InputInfo& input_info(const OpInfo& op,
                                     size_t position);  // the variadic one for all positions behind it

@@ -51,6 +51,10 @@ TensorSpecs AddSlice::infer(const Params& p, std::span<const TensorSpec> in) {
     return infer_change(name, p, in);
 }
 
+std::optional<int64_t> Slice::part_of_input(const Params& p, const TensorSpec& x) {
+    return first_of_dense(ranges_of(name, p.items, x.shape), x.shape);
+}
+
 Slice::Params Slice::resolve(const Params& p, std::span<const Tensor> values) {
     return resolved(name, p, values);
 }

@@ -62,6 +62,20 @@ Shape shape_of_ranges(const std::vector<AxisRange>& ranges) {
     return shape;
 }
 
+std::optional<int64_t> first_of_dense(const std::vector<AxisRange>& ranges, const Shape& x) {
+    int64_t first = 0, stride = 1;
+    bool is_whole = true;  // what lies behind this axis is taken whole
+    for (int axis = x.rank(); axis-- > 0;) {
+        auto& range = ranges[size_t(axis)];
+        if (range.count == 0) return std::nullopt;
+        if (range.count > 1 && (range.step != 1 || !is_whole)) return std::nullopt;
+        is_whole &= range.count == x[axis];
+        first += range.first * stride;
+        stride *= x[axis];
+    }
+    return first;
+}
+
 IntList resolve_items(std::string_view who, const IntList& items, std::span<const Tensor> bounds) {
     IntList values, resolved = items;
     for (auto& bound : bounds) {

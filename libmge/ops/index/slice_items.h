@@ -3,6 +3,7 @@
 // Basic indexing as plain data: five integers per indexed axis — axis, begin, end, step, is_index.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ struct AxisRange {
 std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, const Shape& x);
 // The extents of x[ranges].
 Shape shape_of_ranges(const std::vector<AxisRange>& ranges);
+// The first of the elements of x[ranges], when they lie one behind the other in x; none when they do not, or
+// there are none.
+std::optional<int64_t> first_of_dense(const std::vector<AxisRange>& ranges, const Shape& x);
 // The items with the values of the host inputs, in order, in their places.
 IntList resolve_items(std::string_view who, const IntList& items, std::span<const Tensor> bounds);
 
