@@ -95,12 +95,12 @@ private:
     void check_recording();
     void check_outputs() const;
     std::vector<bool> callback_outputs() const;
-    void check_memory_options();
     void assign_threads();
     StepThreads threads_of(const Step& step, std::span<const int> thread_of_place) const;
     void check_layout();
     void ignore(std::string option, std::string given, std::string reason);
     void give_up_values(const std::vector<NodeId>& endpoints);
+    void swap_out();
     std::vector<Choice> bind();
     void count_constants(const ConstantBytes& given);
     std::vector<Location> plan_arenas(std::span<const MemoryBlock> blocks);

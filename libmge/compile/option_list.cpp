@@ -237,8 +237,8 @@ constexpr std::array rows{
     option<&O::enable_memory_swap>({.field = "enable_memory_swap",
                                     .name = "enable_memory_swap",
                                     .flag = "--enable-memory-swap",
-                                    .doc = "Move values that wait long to host memory; no device of this "
-                                           "build does"}),
+                                    .doc = "Move large values that wait to host memory meanwhile; those of "
+                                           "a CPU lie there already"}),
     option<&O::enable_var_mem_defragment>(
         {.field = "enable_var_mem_defragment",
          .name = "enable_var_mem_defragment",

@@ -83,7 +83,8 @@ struct CompileOptions {
     // The same with another measure of how much; not both.
     bool enable_dtr_memory_opt = false;
     DtrConfig dtr_config;
-    // Values that wait long would go to host memory and come back. No device does that yet.
+    // Values that wait while their device is fullest go to host memory and come back. On a CPU it has no
+    // effect.
     bool enable_memory_swap = false;
     // When a value of a run-time shape does not fit, those that nobody outside holds are moved together, and
     // it is tried again.

@@ -16,6 +16,7 @@
 #include "libmge/compile/recompute.h"
 #include "libmge/compile/release_constants.h"
 #include "libmge/compile/replacement_check.h"
+#include "libmge/compile/swap.h"
 #include "libmge/compile/upload.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/dependencies.h"
@@ -23,6 +24,7 @@
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
+#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -169,8 +171,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     }
     check_layout();
     options_.own_passes.clear();
-    check_memory_options();
     if (options_.enable_sublinear_memory_opt || options_.enable_dtr_memory_opt) give_up_values(endpoints);
+    if (options_.enable_memory_swap) swap_out();
     if (options_.force_output_use_user_specified_memory) graph_ = give_outputs_own_memory(std::move(graph_));
     std::set<const void*> constants;
     for (auto& value : graph_.values())
@@ -213,6 +215,19 @@ void CompiledProgram::give_up_values(const std::vector<NodeId>& endpoints) {
     if (options_.verify_passes) verify(graph_);
     repeated_ = std::move(result.repeated);
     memory_.repeated_segments = result.segments;
+}
+
+void CompiledProgram::swap_out() {
+    auto swapped = swap_values(std::move(graph_), options_);
+    graph_ = std::move(swapped.graph);
+    memory_.swapped_values = swapped.values;
+    if (options_.verify_passes) verify(graph_);
+    if (swapped.values) return;
+    bool is_on_host = std::ranges::all_of(graph_.nodes(),
+                                          [&](auto& node) { return running_place(graph_, node).is_host(); });
+    ignore("enable_memory_swap", "true",
+           is_on_host ? "the values of a CPU lie in host memory already"
+                      : "no large value waits while its device is fullest");
 }
 
 std::vector<StorageRef> CompiledProgram::take_arenas() const {
@@ -325,13 +340,6 @@ void CompiledProgram::check_recording() {
     if (options_.comp_node_seq_record_level == 2)
         throw_user("comp_node_seq_record_level", text("2 needs fixed shapes, but ", what), ErrorClass::value);
     ignore("comp_node_seq_record_level", "1", what);
-}
-
-void CompiledProgram::check_memory_options() {
-    if (options_.enable_memory_swap)
-        ignore("enable_memory_swap", "true",
-               options_.device.is_host() ? "the values of a CPU lie in host memory already"
-                                         : "values are given up (enable_sublinear_memory_opt), not moved");
 }
 
 std::vector<bool> CompiledProgram::callback_outputs() const {

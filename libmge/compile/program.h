@@ -73,6 +73,7 @@ struct MemoryReport {
     size_t inputs_outputs = 0;
     size_t program = 0;            // graph, steps and generated code, each piece once: an estimate
     size_t repeated_segments = 0;  // pieces of the graph that recomputation runs again
+    size_t swapped_values = 0;     // that wait in host memory for their last readers
 };
 
 // A value that passes compute in another way than the graph that was compiled.

@@ -266,7 +266,7 @@ TEST(OptionList, EveryOptionHasATestOfItsEffect) {
         {"dtr_config.recomp_time_factor",
          {"compile/memory_services_test.cpp", "TEST(MemoryOptions, ThatDoNothingAreListed)"}},
         {"enable_memory_swap",
-         {"compile/memory_services_test.cpp", "TEST(MemoryOptions, ThatDoNothingAreListed)"}},
+         {"shadow/memory_test.cpp", "TEST(ShadowMemoryServices, ValuesThatWaitGoToTheHost)"}},
         {"enable_var_mem_defragment",
          {"compile/memory_services_test.cpp",
           "TEST(Defragment, MovesValuesTogetherWhenNoHoleIsLargeEnough)"}},

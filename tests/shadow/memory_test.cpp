@@ -105,5 +105,53 @@ TEST(ShadowMemoryServices, UpdatesTakeOverWhatNobodyElseHolds) {
     EXPECT_THAT(floats_of(held), ElementsAre(1, 9, 3, 4));
 }
 
+// A value that is read again at the end, and a wide stretch between: x, then exp(x) beside its sum.
+Graph valley(int64_t elements) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    Tensor early = ops::sin(builder.input({DType::f32, {elements}, {}}, "x"));
+    Tensor wide = ops::concat(Tensors{ops::exp(early), ops::neg(early)}, {.axis = 0});
+    Tensor narrow = ops::sum(ops::cos(wide), {.axes = {0}, .keepdims = true});
+    builder.set_outputs({ops::mul(early, narrow)});
+    return builder.take();
+}
+
+TEST(ShadowMemoryServices, ValuesThatWaitGoToTheHost) {
+    constexpr int64_t elements = 1 << 19;
+    constexpr size_t bytes = elements * sizeof(float);
+    CompileOptions o = there(shadow_device(0, 1));
+    auto stays = Program::compile(valley(elements), o);
+    o.enable_memory_swap = o.verify_passes = true;
+    auto goes = Program::compile(valley(elements), o);
+    EXPECT_EQ(goes->memory().swapped_values, 1u);
+    EXPECT_TRUE(goes->options_without_effect().empty());
+    std::vector<float> x(elements);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = float(i % 97) / 97;
+    auto result_of = [&](const std::shared_ptr<const Program>& program, ContextMemory& memory) {
+        auto context =
+            Context::create(program, std::shared_ptr<ContextMemory>(std::shared_ptr<void>(), &memory));
+        Tensor input = on(host_device, x);
+        for (int i = 0; i < 3; ++i) {
+            context->fill_inputs({&input, 1});
+            context->run();
+        }
+        context->wait();
+        return floats_of(context->output(0));
+    };
+    ContextMemory full, less;
+    EXPECT_EQ(result_of(goes, less), result_of(stays, full));
+    EXPECT_EQ(full.bytes(o.device) - less.bytes(o.device), bytes);
+}
+
+TEST(ShadowMemoryServices, SmallValuesDoNotTravel) {
+    CompileOptions o = there(shadow_device(0, 1));
+    o.enable_memory_swap = true;
+    o.log_level = 0;
+    auto program = Program::compile(valley(1 << 10), o);
+    ASSERT_EQ(program->options_without_effect().size(), 1u);
+    EXPECT_EQ(program->options_without_effect()[0].reason,
+              "no large value waits while its device is fullest");
+}
+
 }  // namespace
 }  // namespace mge::test
