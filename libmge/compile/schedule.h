@@ -41,7 +41,7 @@ struct SharedMemory {
     bool overwrites = true;  // results take over the memory of inputs that nobody else reads
 };
 // What the options let values share.
-SharedMemory shared_memory(const CompileOptions& options);
+MGE_API SharedMemory shared_memory(const CompileOptions& options);
 // Outputs that are `passing` (by output) need no memory beyond their last reader.
 MGE_API Schedule schedule(const Graph& graph, const SharedMemory& shared = {},
                           const std::vector<bool>& passing = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An order between values that nothing computes from each other. It is written down as an operator (`wait_for`),
-// so that gradients, passes, schedules, recomputation and files keep it like any other.
+// An order between values that nothing computes from each other. It is written down as an operator
+// (`wait_for`), so that gradients, passes, schedules, recomputation and files keep it like any other.
 
 #include <map>
 #include <vector>
