@@ -9,6 +9,7 @@
 
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/schedule.h"
+#include "libmge/graph/readers.h"
 #include "libmge/ops/move/to_device.h"
 #include "libmge/passes/rewrite.h"
 
@@ -30,13 +31,17 @@ struct Journey {
 class Fullness {
 public:
     Fullness(const Graph& graph, const CompileOptions& options)
-        : graph_(graph), schedule_(schedule(graph, shared_memory(options))) {
+        : graph_(graph),
+          schedule_(schedule(graph, shared_memory(options))),
+          readers_(readers_of_values(graph)),
+          has_view_(graph.values().size()) {
         std::vector<DeviceId> devices;
         for (auto& step : schedule_.steps)
             if (!step.device.is_host() && std::ranges::count(devices, step.device) == 0)
                 devices.push_back(step.device);
         for (DeviceId device : devices) note(device);
-        note_readers();
+        for (ValueId source : schedule_.view_of)
+            if (source != no_value) has_view_[size_t(source)] = true;
     }
     size_t peak() const { return peak_; }
 
@@ -64,16 +69,6 @@ private:
         peak_ = *top;
         device_ = device;
         fullest_ = schedule_.steps[size_t(top - live.begin())].node;
-    }
-
-    void note_readers() {
-        readers_.resize(graph_.values().size());
-        has_view_.resize(graph_.values().size());
-        for (size_t i = 0; i < graph_.nodes().size(); ++i)
-            for (ValueId id : graph_.node(NodeId(i)).inputs)
-                if (id != no_value) readers_[size_t(id)].push_back(NodeId(i));
-        for (ValueId source : schedule_.view_of)
-            if (source != no_value) has_view_[size_t(source)] = true;
     }
 
     bool may_travel(ValueId id) const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "libmge/base/threads.h"
 #include "libmge/device/default_device.h"
@@ -27,10 +28,9 @@ struct Plan {
     TensorSpecs inputs, outputs;
     DeviceId device, output_device;  // where it runs, and where its outputs lie
     int threads = 1;
-    SelectSettings settings;  // under which it was chosen
-    bool moves = false;       // the operator says where its outputs lie
-    bool is_view = false;     // of the first input, `offset` bytes behind its beginning: nothing is chosen
-    size_t offset = 0;
+    SelectSettings settings;            // under which it was chosen
+    bool moves = false;                 // the operator says where its outputs lie
+    std::optional<size_t> view_offset;  // in the memory of input 0; then nothing is chosen
     Choice choice;
     Queue *queue = nullptr, *output_queue = nullptr;
     std::vector<size_t> output_bytes;          // 0 where only a run can tell
@@ -120,10 +120,8 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
         if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
         plan->output_bytes.push_back(spec.shape.is_known() ? spec.bytes() : 0);
     }
-    auto offset = plan->inputs.empty() ? std::nullopt : view_offset(op, plan->params.get(), plan->inputs[0]);
-    plan->is_view = offset.has_value();
-    plan->offset = offset.value_or(0);
-    if (!plan->is_view) {
+    if (!plan->inputs.empty()) plan->view_offset = view_offset(op, plan->params.get(), plan->inputs[0]);
+    if (!plan->view_offset) {
         Problem problem = make_problem(op, plan->params.get(), plan->inputs, plan->outputs);
         problem.device = id;
         problem.threads = threads;
@@ -231,7 +229,7 @@ public:
         if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
             return apply_at(id, op, params, inputs).at(0);
         Plan& plan = find_plan(op, params, inputs, id);
-        if (plan.is_view) return inputs[0].part(plan.outputs[0].shape, plan.offset);
+        if (plan.view_offset) return inputs[0].part(plan.outputs[0].shape, *plan.view_offset);
         Tensor output = make_output(plan, 0, id);
         run_plan(plan, inputs, {&output, 1}, nullptr);
         return output;
@@ -254,8 +252,8 @@ private:
         }
         Plan& plan = find_plan(op, params, inputs, id);
         Tensors outputs(plan.outputs.size());
-        if (plan.is_view) {
-            outputs[0] = inputs[0].part(plan.outputs[0].shape, plan.offset);
+        if (plan.view_offset) {
+            outputs[0] = inputs[0].part(plan.outputs[0].shape, *plan.view_offset);
             return outputs;
         }
         for (size_t i = 0; i < outputs.size(); ++i)

@@ -7,6 +7,7 @@
 
 #include "libmge/graph/infer.h"
 #include "libmge/graph/origins.h"
+#include "libmge/graph/readers.h"
 
 namespace mge {
 namespace {
@@ -25,7 +26,7 @@ std::string_view name_of(InferSource source) {
 }
 
 StaticInference::StaticInference(const Graph& graph)
-    : graph_(graph), known_(graph.values().size()), readers_(graph.values().size()) {
+    : graph_(graph), known_(graph.values().size()), readers_(readers_of_values(graph)) {
     for (size_t i = 0; i < known_.size(); ++i) {
         auto& value = graph.value(ValueId(i));
         known_[i].spec = value.spec;
@@ -37,9 +38,6 @@ StaticInference::StaticInference(const Graph& graph)
                                                    : InferSource::missing,
                      is_constant ? InferSource::constant : InferSource::missing, true};
     }
-    for (size_t i = 0; i < graph.nodes().size(); ++i)
-        for (ValueId id : graph.node(NodeId(i)).inputs)
-            if (id != no_value) readers_[size_t(id)].push_back(NodeId(i));
 }
 
 StaticInference::Known& StaticInference::input(ValueId id) {

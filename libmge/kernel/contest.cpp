@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <span>
 
 namespace mge {
 namespace {
@@ -68,20 +66,16 @@ private:
 class Contest {
 public:
     Contest(const Entrants& entrants, Witness& witness)
-        : entrants_(entrants),
-          witness_(witness),
-          contestants_(entrants.count),
-          is_out_(entrants.count),
-          order_(entrants.count) {
-        std::iota(order_.begin(), order_.end(), size_t(0));
+        : entrants_(entrants), witness_(witness), contestants_(entrants.count), is_out_(entrants.count) {
         start_ms_ = witness_.now().wall_ms;
         lost_before_ms_ = witness_.lost_ms();
         last_slowness_ = witness_.slowness();
     }
 
     std::vector<std::optional<ContestResult>> hold() {
-        for (auto group : groups()) qualify(group);
-        for (auto group : groups()) finals(group);
+        size_t count = contestants_.size(), turns = entrants_.one_by_one ? 1 : count;
+        for (size_t i = 0; i < count; i += turns) qualify(i, i + turns);
+        for (size_t i = 0; i < count; i += turns) finals(i, i + turns);
         // One whose every run was disturbed may be anything, even the best.
         bool is_unclear = false;
         for (size_t i = 0; i < contestants_.size(); ++i)
@@ -99,15 +93,6 @@ public:
     }
 
 private:
-    // Those that take their runs in turns.
-    std::vector<std::span<const size_t>> groups() const {
-        std::span all = order_;
-        if (!entrants_.one_by_one) return {all};
-        std::vector<std::span<const size_t>> single;
-        for (size_t i = 0; i < all.size(); ++i) single.push_back(all.subspan(i, 1));
-        return single;
-    }
-
     double best() const {
         double best = std::numeric_limits<double>::infinity();
         for (size_t i = 0; i < contestants_.size(); ++i)
@@ -164,10 +149,11 @@ private:
         }
     }
 
-    // Times each of them once per stage, and drops those that are far behind by then.
-    void qualify(std::span<const size_t> group) {
+    // Those from `begin` to `end` take their runs in turns: once per stage, at whose end those that are far
+    // behind are dropped.
+    void qualify(size_t begin, size_t end) {
         for (double factor : {absurd_factor, hopeless_factor}) {
-            for (size_t i : group)
+            for (size_t i = begin; i < end; ++i)
                 if (!is_out_[i]) time_undisturbed(i);
             drop(factor);
         }
@@ -179,13 +165,13 @@ private:
                                         contestants_[i].least() > factor * best());
     }
 
-    void finals(std::span<const size_t> group) {
+    void finals(size_t begin, size_t end) {
         for (int round = 0; round < most_rounds; ++round) {
             bool is_late = witness_.now().wall_ms - start_ms_ > most_milliseconds;
             if (is_late && round >= int(least_runs)) return;
             if (!is_patient() && round >= impatient_rounds) return;
             bool is_over = true;
-            for (size_t i : group) {
+            for (size_t i = begin; i < end; ++i) {
                 if (!is_finalist(i) || contestants_[i].is_settled()) continue;
                 is_over = false;
                 Run run = time(i);
@@ -200,7 +186,6 @@ private:
     Witness& witness_;
     std::vector<Contestant> contestants_;
     std::vector<bool> is_out_;
-    std::vector<size_t> order_;
     double start_ms_ = 0, lost_before_ms_ = 0, last_slowness_ = 1;
 };
 
