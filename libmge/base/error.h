@@ -4,13 +4,12 @@
 // own, with its place), DeviceError (a device or the system refused). Tools map them to exit codes, Python to
 // exception classes.
 
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "libmge/base/api.h"
+#include "libmge/base/text.h"
 
 namespace mge {
 
@@ -75,25 +74,6 @@ public:
     explicit InternalError(const std::string& message)
         : Error(ErrorCode::internal, ErrorClass::runtime, message) {}
 };
-
-// std::ostringstream for want of memory ends its text somewhere and says nothing; this one throws
-// std::bad_alloc. And it writes numbers the same wherever a program runs: 1234.5, not "1.234,5" where the
-// program has asked for such a language (std::locale::global).
-class TextStream : public std::ostringstream {
-public:
-    TextStream() {
-        exceptions(std::ios_base::badbit);
-        imbue(std::locale::classic());
-    }
-};
-
-// text("axis ", 7, " of ", shape): everything that has operator<<, joined.
-template <class... Args>
-std::string text(const Args&... args) {
-    TextStream stream;
-    (stream << ... << args);
-    return std::move(stream).str();
-}
 
 // throw_user("softmax", "axis 7 is out of range for rank 2") → "[softmax] axis 7 …"
 [[noreturn]] MGE_API void throw_user(std::string_view who, const std::string& what,

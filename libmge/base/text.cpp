@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/text.h"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace mge {
+namespace {
+
+// As many as there are texts inside texts; a stream that wrote something long gives its memory back.
+constexpr size_t most_kept = 4, longest_kept = 4096;
+
+// Outlives KeptStreams: a text may be written while a thread, or the process, ends.
+thread_local bool is_ended = false;
+
+struct KeptStreams {
+    std::array<std::unique_ptr<TextStream>, most_kept> streams;
+    size_t count = 0;
+    ~KeptStreams() { is_ended = true; }
+};
+thread_local KeptStreams kept;
+
+void start_anew(TextStream& stream) {
+    static const std::string nothing;
+    static const std::ios pristine(nullptr);
+    stream.clear();
+    stream.str(nothing);  // a copy: the stream keeps its memory
+    stream.flags(pristine.flags());
+    stream.precision(pristine.precision());
+    stream.width(0);
+    stream.fill(' ');
+}
+
+}  // namespace
+
+LentStream::LentStream()
+    : stream_(is_ended || kept.count == 0 ? new TextStream : kept.streams[--kept.count].release()) {}
+
+LentStream::~LentStream() {
+    std::unique_ptr<TextStream> stream(stream_);
+    if (is_ended || kept.count == most_kept || stream->view().size() > longest_kept) return;
+    start_anew(*stream);
+    kept.streams[kept.count++] = std::move(stream);
+}
+
+}  // namespace mge
