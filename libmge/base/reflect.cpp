@@ -69,7 +69,10 @@ void load_params(std::string_view who, FieldList fields, void* params, const Par
 
 std::string params_text(FieldList fields, const void* params) {
     std::string result;
-    for (auto& f : fields) result += text(result.empty() ? "" : ", ", f.name, '=', to_text(f.get(params)));
+    for (auto& f : fields) {
+        if (!result.empty()) result += ", ";
+        result.append(f.name).append("=").append(to_text(f.get(params)));
+    }
     return result;
 }
 

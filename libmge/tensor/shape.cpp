@@ -2,6 +2,10 @@
 #include "libmge/tensor/shape.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <string_view>
 
 #include "libmge/base/error.h"
 
@@ -39,11 +43,20 @@ void Shape::erase(int at) {
     dims_[rank_] = 0;
 }
 
+// In one piece: keys of the fast-run cache are made of shapes, and what goes into a stream by itself costs
+// more than its digits.
 std::ostream& operator<<(std::ostream& stream, const Shape& shape) {
     if (!shape.is_known()) return stream << "(?)";
-    stream << '(';
-    for (int i = 0; i < shape.rank(); ++i) stream << (i ? ", " : "") << shape[i];
-    return stream << (shape.rank() == 1 ? ",)" : ")");
+    constexpr size_t longest_extent = std::numeric_limits<int64_t>::digits10 + 4;  // sign, comma, space
+    char buffer[max_rank * longest_extent + 3], *end = buffer;
+    *end++ = '(';
+    for (int i = 0; i < shape.rank(); ++i) {
+        if (i) end = std::copy_n(", ", 2, end);
+        end = std::to_chars(end, std::end(buffer), shape[i]).ptr;
+    }
+    if (shape.rank() == 1) *end++ = ',';
+    *end++ = ')';
+    return stream << std::string_view(buffer, size_t(end - buffer));
 }
 
 int normalize_axis(std::string_view who, int64_t axis, int rank) {
