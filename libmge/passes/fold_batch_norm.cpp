@@ -66,8 +66,23 @@ struct Folded {
     Tensor weights, bias;
 };
 
+// Element i times the factor of its channel, (i / inner) % channels.
+Tensor times_factor(const Tensor& weights, const std::vector<double>& factor, int64_t inner) {
+    Tensor result = empty_tensor(weights.spec(), host_device);
+    const float* x = weights.data<float>();
+    float* y = result.data<float>();
+    const float* end = x + weights.spec().numel();
+    while (x != end)
+        for (double a : factor) {
+            for (int64_t i = 0; i < inner; ++i) y[i] = float(x[i] * a);
+            x += inner;
+            y += inner;
+        }
+    return result;
+}
+
 Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, const Tensor& bias) {
-    int64_t channels = s.scale.spec().numel(), count = weights.spec().numel();
+    int64_t channels = s.scale.spec().numel();
     std::vector<double> factor(static_cast<size_t>(channels));
     std::vector<float> new_bias(static_cast<size_t>(channels));
     for (int64_t c = 0; c < channels; ++c) {
@@ -76,11 +91,7 @@ Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, co
         factor[size_t(c)] = a;
         new_bias[size_t(c)] = float((b - s.mean.data<float>()[c]) * a + s.shift.data<float>()[c]);
     }
-    Tensor result = empty_tensor(weights.spec(), host_device);
-    for (int64_t i = 0; i < count; ++i)
-        result.data<float>()[i] =
-            float(weights.data<float>()[i] * factor[size_t(i / which.inner % channels)]);
-    return {which.input, result,
+    return {which.input, times_factor(weights, factor, which.inner),
             tensor_from_host({DType::f32, {channels}, {}}, new_bias.data(), host_device)};
 }
 
