@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/inspect/memory.h"
 
-#include <fcntl.h>
-#include <malloc.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <tuple>
@@ -230,50 +225,9 @@ void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const
         << escaped(operator_text(program.steps()[size_t(t.peak_step)]).substr(0, 60)) << "</text>\n";
 }
 
-struct Descriptor {
-    int fd;
-    ~Descriptor() {
-        if (fd >= 0) ::close(fd);
-    }
-};
-
 // As they came, in the program or in the graph that stays beside it.
 size_t weights_of(const MemoryReport& m, const Graph* held) {
     return held ? held_weights(*held) + m.weights_in_file : m.weights;
-}
-
-size_t status_field(const char* name) {
-    std::ifstream status("/proc/self/status");
-    std::string word;
-    while (status >> word) {
-        if (word != name) continue;
-        size_t kibibytes = 0;
-        status >> kibibytes;
-        return kibibytes * 1024;
-    }
-    return 0;
-}
-
-// Pages that are executable and of no file.
-size_t generated_code() {
-    std::ifstream mappings("/proc/self/smaps");
-    std::string line;
-    size_t total = 0;
-    bool is_code = false;
-    while (std::getline(mappings, line)) {
-        std::istringstream words(line);
-        std::string range, permissions, offset, device, inode, path;
-        words >> range;
-        if (range == "Rss:" && is_code) {
-            size_t kibibytes = 0;
-            words >> kibibytes;
-            total += kibibytes * 1024;
-        } else if (range.find('-') != std::string::npos) {
-            words >> permissions >> offset >> device >> inode >> path;
-            is_code = permissions.find('x') != std::string::npos && path.empty();
-        }
-    }
-    return total;
 }
 
 }  // namespace
@@ -376,43 +330,6 @@ void check_memory_limit(const Program& program, size_t limit, const Graph* held)
                            ", program ", m.program + (held ? graph_bytes(*held) : 0), ", arena ", m.plan,
                            ", inputs and outputs ", m.inputs_outputs, "), the limit is ", limit, "; ",
                            where));
-}
-
-ProcessMemory process_memory() {
-    auto heap = ::mallinfo2();
-    return {status_field("RssAnon:"), status_field("RssFile:") + status_field("RssShmem:"),
-            status_field("VmHWM:"), heap.uordblks + heap.hblkhd, generated_code()};
-}
-
-ProcessMemory settled_process_memory() {
-    device(host_device).release_cached();
-    ::malloc_trim(0);
-    return process_memory();
-}
-
-std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pieces) {
-    // Without a buffer: the system gives whole entries only.
-    Descriptor map{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
-    if (map.fd < 0) return std::nullopt;
-    const uintptr_t page = page_size();
-    constexpr uint64_t is_present = uint64_t(1) << 63;
-    std::sort(pieces.begin(), pieces.end(), [](auto a, auto b) { return a.data() < b.data(); });
-    uintptr_t seen = 0;  // pages before this one are counted
-    size_t pages = 0;
-    std::vector<uint64_t> entries;
-    for (auto piece : pieces) {
-        if (piece.empty()) continue;
-        uintptr_t first = std::max(seen, reinterpret_cast<uintptr_t>(piece.data()) / page);
-        uintptr_t end = (reinterpret_cast<uintptr_t>(piece.data() + piece.size()) + page - 1) / page;
-        if (first >= end) continue;
-        entries.resize(end - first);
-        size_t bytes = entries.size() * sizeof(uint64_t);
-        if (::pread(map.fd, entries.data(), bytes, off_t(first * sizeof(uint64_t))) != ssize_t(bytes))
-            return std::nullopt;
-        pages += size_t(std::ranges::count_if(entries, [](uint64_t e) { return (e & is_present) != 0; }));
-        seen = end;
-    }
-    return pages * page;
 }
 
 }  // namespace mge

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the system says of the memory of this process.
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libmge/base/pages.h"
+#include "libmge/device/device.h"
+#include "libmge/inspect/memory.h"
+
+namespace mge {
+namespace {
+
+struct Descriptor {
+    int fd;
+    ~Descriptor() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+size_t status_field(const char* name) {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word) {
+        if (word != name) continue;
+        size_t kibibytes = 0;
+        status >> kibibytes;
+        return kibibytes * 1024;
+    }
+    return 0;
+}
+
+// A line of /proc/self/maps: "7f12c000-7f12d000 rwxp 00000000 00:00 0", behind it the file's path if there is
+// one.
+std::span<const std::byte> code_without_file(const std::string& line) {
+    uintptr_t first = 0, end = 0;
+    char may_execute = 0;
+    int path = 0;
+    constexpr const char* form = "%zx-%zx %*2c%c%*c %*s %*s %*s %n";
+    if (std::sscanf(line.c_str(), form, &first, &end, &may_execute, &path) != 3) return {};
+    if (may_execute != 'x' || size_t(path) < line.size()) return {};
+    return {reinterpret_cast<const std::byte*>(first), end - first};
+}
+
+// Pages that are executable and of no file.
+size_t generated_code() {
+    std::ifstream mappings("/proc/self/maps");
+    std::vector<std::span<const std::byte>> pieces;
+    for (std::string line; std::getline(mappings, line);) pieces.push_back(code_without_file(line));
+    return resident_bytes(std::move(pieces)).value_or(0);
+}
+
+}  // namespace
+
+ProcessMemory process_memory() {
+    auto heap = ::mallinfo2();
+    return {status_field("RssAnon:"), status_field("RssFile:") + status_field("RssShmem:"),
+            status_field("VmHWM:"), heap.uordblks + heap.hblkhd, generated_code()};
+}
+
+ProcessMemory settled_process_memory() {
+    device(host_device).release_cached();
+    ::malloc_trim(0);
+    return process_memory();
+}
+
+std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pieces) {
+    // Without a buffer: the system gives whole entries only.
+    Descriptor map{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
+    if (map.fd < 0) return std::nullopt;
+    const uintptr_t page = page_size();
+    constexpr uint64_t is_present = uint64_t(1) << 63;
+    std::sort(pieces.begin(), pieces.end(), [](auto a, auto b) { return a.data() < b.data(); });
+    uintptr_t seen = 0;  // pages before this one are counted
+    size_t pages = 0;
+    std::vector<uint64_t> entries;
+    for (auto piece : pieces) {
+        if (piece.empty()) continue;
+        uintptr_t first = std::max(seen, reinterpret_cast<uintptr_t>(piece.data()) / page);
+        uintptr_t end = (reinterpret_cast<uintptr_t>(piece.data() + piece.size()) + page - 1) / page;
+        if (first >= end) continue;
+        entries.resize(end - first);
+        size_t bytes = entries.size() * sizeof(uint64_t);
+        if (::pread(map.fd, entries.data(), bytes, off_t(first * sizeof(uint64_t))) != ssize_t(bytes))
+            return std::nullopt;
+        pages += size_t(std::ranges::count_if(entries, [](uint64_t e) { return (e & is_present) != 0; }));
+        seen = end;
+    }
+    return pages * page;
+}
+
+}  // namespace mge
