@@ -252,17 +252,25 @@ struct ReduceState {
     size_t scratch = 0, result = 0;  // values of workspace: for pieces; for the result of a pass (twice)
 };
 
+// Apart from the loops over dtypes and reductions: one for each pair of types that results are kept and
+// wanted in.
+template <class J>
+void write_results(const J* values, int64_t n, DType dtype, void* out) {
+    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t i = 0; i < n; ++i)
+            if constexpr (is_float(DTypeOf<T>))
+                static_cast<T*>(out)[i] = T(float(values[i]));
+            else
+                static_cast<T*>(out)[i] = T(values[i]);
+    });
+}
+
 template <class A>
 void finish(const ReduceState& state, const A* values, void* out) {
-    if (state.is_mean) {
-        for (int64_t i = 0; i < state.outputs; ++i)
-            static_cast<float*>(out)[i] = float(double(values[i]) / double(state.count));
-        return;
-    }
-    dispatch_dtype(state.out, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (int64_t i = 0; i < state.outputs; ++i) static_cast<T*>(out)[i] = T(values[i]);
-    });
+    if (!state.is_mean) return write_results(values, state.outputs, state.out, out);
+    for (int64_t i = 0; i < state.outputs; ++i)
+        static_cast<float*>(out)[i] = float(double(values[i]) / double(state.count));
 }
 
 template <Reduction kind, bool is_mean, class T>
@@ -324,16 +332,9 @@ void run_reference_typed(const ReferenceState& state, const Launch& launch) {
         }
         totals[size_t(at)] = combine<kind>(totals[size_t(at)], J(A(launch.in<T>(0)[i])));
     }
-    dispatch_dtype(state.y.dtype, AllTypes{}, [&](auto type) {
-        using Out = typename decltype(type)::type;
-        for (size_t i = 0; i < totals.size(); ++i) {
-            auto value = is_mean ? J(double(totals[i]) / double(state.count)) : totals[i];
-            if constexpr (is_float(DTypeOf<Out>))
-                launch.out<Out>(0)[i] = Out(float(value));
-            else
-                launch.out<Out>(0)[i] = Out(value);
-        }
-    });
+    if constexpr (is_mean)
+        for (auto& total : totals) total = J(double(total) / double(state.count));
+    write_results(totals.data(), int64_t(totals.size()), state.y.dtype, launch.outputs[0]);
 }
 
 int64_t reduced_count(const Shape& x, const std::array<bool, max_rank>& reduced) {
