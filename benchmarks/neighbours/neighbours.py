@@ -7,13 +7,17 @@ machine does hits all alike. A neighbour is a loop without pause on the same pro
 itself. Prints a Markdown table of the mean and the 99th percentile over all runs of all rounds.
 
     neighbours.py --models DIR --names resnet50,lenet --threads 2 --neighbours 0,1,2
+    neighbours.py --models DIR --streams 2             two threads that infer at once
+    neighbours.py --models DIR --cpus 0.5              in a container of half a processor (as root)
     neighbours.py --table FILE
 """
 
+import atexit
 import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +34,7 @@ OURS = (inference.OURS, ON_OPENMP, ONE_THREAD)
 inference.CONTESTANTS[ON_OPENMP] = inference.CONTESTANTS[inference.OURS]
 inference.CONTESTANTS[ONE_THREAD] = inference.CONTESTANTS[inference.OURS]
 LONGEST_NEIGHBOUR = 60  # seconds
+QUOTA_PERIOD = 100_000  # microseconds
 
 BUSY_LOOP = (
     f"import time\nend = time.monotonic() + {LONGEST_NEIGHBOUR}\n"
@@ -53,6 +58,46 @@ class Neighbours:
             process.wait()
 
 
+def make_container(cpus):
+    """Make a control group of so many processors; return its folder. It goes with this process."""
+    version_1 = Path("/sys/fs/cgroup/cpu")
+    root = version_1 if version_1.is_dir() else Path("/sys/fs/cgroup")
+    group = root / f"mge-neighbours-{os.getpid()}"
+    group.mkdir()
+    atexit.register(group.rmdir)
+    quota = int(cpus * QUOTA_PERIOD)
+    if root is version_1:
+        (group / "cpu.cfs_quota_us").write_text(str(quota))
+    else:
+        (group / "cpu.max").write_text(f"{quota} {QUOTA_PERIOD}")
+    return group
+
+
+@contextmanager
+def inside(container):
+    """What starts in the block starts in the container, if there is one."""
+    if not container:
+        yield
+        return
+    before = own_group(container.parent)
+    (container / "cgroup.procs").write_text(str(os.getpid()))
+    try:
+        yield
+    finally:
+        (before / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def own_group(root):
+    """The folder of the control group that this process is in."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers or "cpu" in controllers.split(","):
+            found = root / path.lstrip("/")
+            if found.is_dir():
+                return found
+    return root
+
+
 def start(label, options, model, threads):
     """Start a contestant as ../inference does; ours differ in their threads."""
     os.environ["MGE_THREAD_TEAM"] = "openmp" if label == ON_OPENMP else "own"
@@ -69,16 +114,17 @@ def measure(options, model, threads, out):
         for label in options.contestants:
             if threads == 1 and label == ONE_THREAD:
                 continue
-            contestants.append(start(label, options, model, threads))
+            with inside(options.container):
+                contestants.append(start(label, options, model, threads))
         for contestant in contestants:
-            contestant.turn("hot 0.2")
+            contestant.turn(f"hot 0.2 {options.streams}")
         times = {}
         for index in range(options.rounds):
             for count in options.neighbours:
                 order = contestants if index % 2 == 0 else contestants[::-1]
                 for contestant in order:
                     with Neighbours(count):
-                        turn = contestant.turn(f"hot {options.seconds}")
+                        turn = contestant.turn(f"hot {options.seconds} {options.streams}")
                     times.setdefault((count, contestant.label), []).extend(turn)
     finally:
         for contestant in contestants:
@@ -141,11 +187,14 @@ def parse_arguments():
         __doc__, "shufflenet_v2_x1_0", contestants, 5, 0.5, "neighbours.jsonl"
     )
     parser.add_argument("--neighbours", default="0,1,2", help="how many busy loops")
+    parser.add_argument("--streams", type=int, default=1, help="threads that infer at once")
+    parser.add_argument("--cpus", type=float, help="quota of a container for every engine")
     options = inference.parse(parser)
     options.neighbours = [int(count) for count in options.neighbours.split(",")]
     options.cores = sorted(os.sched_getaffinity(0))[: max(*options.threads, 2)]
     os.sched_setaffinity(0, options.cores)
     options.machine = describe_machine()
+    options.container = make_container(options.cpus) if options.cpus else None
     return options
 
 

@@ -9,6 +9,7 @@
 
 #include "libmge/base/start_thread.h"
 #include "libmge/base/team_place.h"
+#include "libmge/base/threads.h"
 
 namespace mge {
 namespace {
@@ -41,8 +42,9 @@ private:
 }  // namespace
 
 OwnTeam::OwnTeam(int threads)
-    : width_policy_(threads, {pauses.shortest * microsecond_, pauses.longest * microsecond_,
-                              pauses.calm * microsecond_}) {
+    : width_policy_(
+          threads, quota_cpus(),
+          {pauses.shortest * microsecond_, pauses.longest * microsecond_, pauses.calm * microsecond_}) {
     for (int i = 0; i < threads; ++i) members_.push_back(std::make_unique<Member>());
     SignalsBlocked scope;
     try {

@@ -5,10 +5,10 @@
 
 namespace mge {
 
-TeamWidth::TeamWidth(int threads, Pauses pauses) : pauses_(pauses), pause_(pauses.shortest) {
+TeamWidth::TeamWidth(int threads, int widest, Pauses pauses) : pauses_(pauses), pause_(pauses.shortest) {
     for (int rounds = 1; rounds <= threads; ++rounds) {
         int width = (threads + rounds - 1) / rounds;
-        if (widths_.empty() || width < widths_.back()) widths_.push_back(width);
+        if (width <= widest && (widths_.empty() || width < widths_.back())) widths_.push_back(width);
     }
 }
 

@@ -5,6 +5,9 @@
 // time slice, some milliseconds, which costs more than doing its share costs. So whenever one was lost the
 // team becomes narrower for a pause; then it tries again, and each time this fails soon the pause doubles.
 // When the system says that enough CPUs are idle the pause ends at once.
+//
+// In a container with a quota of CPU time more threads than that only spend it sooner, with what they cost
+// themselves: there a team is never wider.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +23,8 @@ public:
         // A team that held for so long after it was widened is not crowded: what disturbed it was a moment's.
         Ticks calm;
     };
-    TeamWidth(int threads, Pauses pauses);
+    // At most `widest` of them at once, whatever happens.
+    TeamWidth(int threads, int widest, Pauses pauses);
 
     // For a region that starts now.
     int at(Ticks now) {
@@ -37,7 +41,7 @@ public:
 private:
     void widen(Ticks now);
 
-    // From all threads to one. Shares are not divided again, so that results do not depend on the width: a
+    // From the widest to one. Shares are not divided again, so that results do not depend on the width: a
     // width between two of these would take as many rounds as the narrower one.
     std::vector<int> widths_;
     Pauses pauses_;

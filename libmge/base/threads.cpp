@@ -26,12 +26,6 @@ int affinity_cpus() {
     return std::max(1, is_known ? CPU_COUNT(&set) : int(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-// A quota of one and a half processors keeps two threads busy.
-int quota_cpus() {
-    auto quota = cpu_quota();
-    return quota ? int(std::ceil(std::clamp(quota->cpus, 1.0, double(most_threads)))) : most_threads;
-}
-
 std::atomic<int>& threads_setting() {
     static std::atomic<int> threads{0};
     return threads;
@@ -46,6 +40,14 @@ int threads_from_environment() {
 }
 
 }  // namespace
+
+int quota_cpus() {
+    static const int cpus = [] {
+        auto quota = cpu_quota();
+        return quota ? int(std::ceil(std::clamp(quota->cpus, 1.0, double(most_threads)))) : most_threads;
+    }();
+    return cpus;
+}
 
 int usable_cpus() {
     static const int cpus = std::min({affinity_cpus(), quota_cpus(), most_threads});

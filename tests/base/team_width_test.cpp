@@ -14,7 +14,7 @@ namespace {
 constexpr TeamWidth::Pauses pauses{.shortest = 10, .longest = 40, .calm = 15};
 
 TEST(TeamWidth, IsAllThreadsUntilOneIsLost) {
-    TeamWidth width(2, pauses);
+    TeamWidth width(2, 2, pauses);
     for (int now = 0; now < 1000; ++now) EXPECT_EQ(width.at(now), 2);
     width.lose_cpu(1000);
     EXPECT_EQ(width.at(1001), 1);
@@ -23,7 +23,7 @@ TEST(TeamWidth, IsAllThreadsUntilOneIsLost) {
 }
 
 TEST(TeamWidth, PausesDoubleWhileItStaysCrowded) {
-    TeamWidth width(2, pauses);
+    TeamWidth width(2, 2, pauses);
     TeamWidth::Ticks now = 100;
     std::vector<TeamWidth::Ticks> lengths;
     for (int i = 0; i < 5; ++i) {
@@ -42,7 +42,7 @@ TEST(TeamWidth, PausesDoubleWhileItStaysCrowded) {
 
 // 8 shares take 2 rounds with 4 threads and with 7.
 TEST(TeamWidth, OnlyHasWidthsThatSaveARound) {
-    TeamWidth width(8, pauses);
+    TeamWidth width(8, 8, pauses);
     std::vector<int> widths{width.at(0)};
     for (TeamWidth::Ticks now = 1; now < 6; ++now) {
         width.lose_cpu(now);
@@ -51,8 +51,20 @@ TEST(TeamWidth, OnlyHasWidthsThatSaveARound) {
     EXPECT_EQ(widths, (std::vector{8, 4, 3, 2, 1, 1}));
 }
 
+TEST(TeamWidth, IsNeverWiderThanTheQuota) {
+    TeamWidth one(2, 1, pauses), three(8, 3, pauses);
+    EXPECT_EQ(one.at(0), 1);
+    EXPECT_FALSE(one.is_narrow());
+    one.find_idle(8, 1);
+    EXPECT_EQ(one.at(1000), 1);
+    EXPECT_EQ(three.at(0), 3);
+    three.lose_cpu(1);
+    EXPECT_EQ(three.at(2), 2);
+    EXPECT_EQ(three.at(1000), 3);
+}
+
 TEST(TeamWidth, WidensStepByStep) {
-    TeamWidth width(8, pauses);
+    TeamWidth width(8, 8, pauses);
     width.lose_cpu(1);
     width.lose_cpu(2);
     EXPECT_EQ(width.at(2), 3);
@@ -63,7 +75,7 @@ TEST(TeamWidth, WidensStepByStep) {
 }
 
 TEST(TeamWidth, IdleProcessorsEndThePause) {
-    TeamWidth width(8, pauses);
+    TeamWidth width(8, 8, pauses);
     width.lose_cpu(1);
     EXPECT_EQ(width.at(2), 4);
     width.find_idle(3, 3);  // a team of 8 would have to share one
@@ -76,7 +88,7 @@ TEST(TeamWidth, IdleProcessorsEndThePause) {
 
 // Who was disturbed for long is not soon disturbed for long again.
 TEST(TeamWidth, IdleProcessorsMakePausesShortAgain) {
-    TeamWidth width(2, pauses);
+    TeamWidth width(2, 2, pauses);
     TeamWidth::Ticks now = 100;
     for (int i = 0; i < 4; ++i) {
         width.lose_cpu(now);
@@ -107,7 +119,7 @@ TEST(IdleTime, CountsUsableProcessorsOnly) {
 }
 
 TEST(TeamWidth, OfOneThreadIsOne) {
-    TeamWidth width(1, pauses);
+    TeamWidth width(1, 1, pauses);
     width.lose_cpu(5);
     EXPECT_EQ(width.at(6), 1);
 }

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "libmge/kernel/fastrun_cache.h"
@@ -65,16 +66,38 @@ std::vector<float> read_floats(const std::string& path) {
     return values;
 }
 
-// Everything between the file and the first run.
-std::unique_ptr<mge::Context> load(const Options& options, mge::FastrunCache& cache) {
+// Everything between the file and the first context.
+std::shared_ptr<const mge::Program> load(const Options& options, mge::FastrunCache& cache) {
     mge::Model model = mge::read_model(options.models + "/" + options.model + ".mge");
     mge::CompileOptions compile;
     compile.threads = options.threads;
     compile.select.heuristic = false;
     compile.select.profile = true;
     compile.select.cache = &cache;
-    return mge::Context::create(mge::Program::compile(model.graph, compile));
+    return mge::Program::compile(model.graph, compile);
 }
+
+// One program, and a context for each stream that was asked for so far.
+class Streams {
+public:
+    Streams(std::shared_ptr<const mge::Program> program, std::vector<float> x)
+        : program_(std::move(program)), x_(std::move(x)) {
+        add();
+    }
+    mge::Context& operator[](size_t i) {
+        while (contexts_.size() <= i) add();
+        return *contexts_[i];
+    }
+
+private:
+    void add() {
+        contexts_.push_back(mge::Context::create(program_));
+        std::memcpy(contexts_.back()->input(0), x_.data(), x_.size() * sizeof(float));
+    }
+    std::shared_ptr<const mge::Program> program_;
+    std::vector<float> x_;
+    std::vector<std::unique_ptr<mge::Context>> contexts_;
+};
 
 std::string series(const std::vector<double>& times) {
     std::ostringstream text;
@@ -97,6 +120,20 @@ std::vector<double> hot_series(mge::Context& context, double seconds) {
            (milliseconds_since(begin) < seconds * 1e3 && times.size() < longest_series))
         times.push_back(time_one(context));
     return times;
+}
+
+// By so many threads at once, each with a context of its own.
+std::vector<double> parallel_series(Streams& streams, double seconds, size_t count) {
+    std::vector<std::vector<double>> times(count);
+    std::vector<std::thread> others;
+    auto work = [&](size_t i, mge::Context* context) { times[i] = hot_series(*context, seconds); };
+    streams[count - 1];  // all contexts are there before any runs
+    for (size_t i = 1; i < count; ++i) others.emplace_back(work, i, &streams[i]);
+    work(0, &streams[0]);
+    for (auto& other : others) other.join();
+    std::vector<double> all;
+    for (auto& series : times) all.insert(all.end(), series.begin(), series.end());
+    return all;
 }
 
 std::vector<int> usable_cores() {
@@ -156,16 +193,18 @@ double milliseconds_since_spawn() {
     return double(now.count() - std::atoll(spawned)) / 1e6;
 }
 
-void answer(mge::Context& context, double peak) {
+void answer(Streams& streams, double peak) {
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);
         std::string command;
         double value = 0;
+        size_t count = 1;
         words >> command >> value;
+        if (!(words >> count)) count = 1;
         if (command == "hot")
-            std::cout << series(hot_series(context, value)) << std::endl;
+            std::cout << series(parallel_series(streams, value, count)) << std::endl;
         else if (command == "cold")
-            std::cout << series(cold_series(context, int(value))) << std::endl;
+            std::cout << series(cold_series(streams[0], int(value))) << std::endl;
         else if (command == "memory")
             std::cout << "{\"peak_mb\": " << peak << "}" << std::endl;
     }
@@ -176,19 +215,18 @@ void serve(const Options& options) {
     std::vector<float> x = read_floats(base + ".x.f32");
     auto begin = Clock::now();
     auto cache = mge::FastrunCache::open(options.models + "/fastrun.sqlite");
-    auto context = load(options, *cache);
+    Streams streams(load(options, *cache), std::move(x));
     double load_ms = milliseconds_since(begin);
-    std::memcpy(context->input(0), x.data(), x.size() * sizeof(float));
-    double first_ms = time_one(*context);
+    double first_ms = time_one(streams[0]);
     double start_ms = milliseconds_since_spawn();
     double peak = peak_megabytes();
-    double error = error_of(*context, read_floats(base + ".y.f32"));
+    double error = error_of(streams[0], read_floats(base + ".y.f32"));
     std::printf(
         "{\"engine\": \"MGE\", \"version\": \"%s\", \"load_ms\": %g, \"first_ms\": %g, \"start_ms\": %g, "
         "\"error\": %g}\n",
         mge::version, load_ms, first_ms, start_ms, error);
     std::fflush(stdout);
-    answer(*context, peak);
+    answer(streams, peak);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 (start)       {"engine", "version", "load_ms", "first_ms", "start_ms", "error"}
 hot SECONDS   {"ms": [...]}   single runs back to back
+hot SECONDS STREAMS           the same by so many threads at once, each with a load of its own
 cold COUNT    {"ms": [...]}   before each run every core's caches are filled with other data
 memory        {"peak_mb"}
 (end of input) leaves
@@ -14,6 +15,7 @@ import os
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +69,14 @@ def hot_series(run, seconds):
     return times
 
 
+def parallel_series(runs, seconds):
+    """Each of the runs in a thread of its own."""
+    if len(runs) == 1:
+        return hot_series(runs[0], seconds)
+    with ThreadPoolExecutor(len(runs)) as pool:
+        return sum(pool.map(lambda run: hot_series(run, seconds), runs), [])
+
+
 def cold_series(run, count, blocks):
     times = []
     for _ in range(count):
@@ -108,11 +118,14 @@ def serve(engine, version, load, options):
         start_ms=start_ms,
         error=_error(read(), reference),
     )
-    blocks = {}
+    blocks, runs = {}, [run]
     for line in sys.stdin:
         command, *values = line.split()
         if command == "hot":
-            _say(ms=hot_series(run, float(values[0])))
+            streams = int(values[1]) if len(values) > 1 else 1
+            while len(runs) < streams:
+                runs.append(load()[0])
+            _say(ms=parallel_series(runs[:streams], float(values[0])))
         elif command == "cold":
             if not blocks:
                 cores = sorted(os.sched_getaffinity(0))
