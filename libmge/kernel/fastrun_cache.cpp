@@ -324,12 +324,12 @@ void FastrunCache::warn(const std::exception& failure) {
     log_warning(text(failure.what(), "; going on without it"));
 }
 
-std::vector<Measurement> FastrunCache::find_intact(const Problem& problem) {
+std::vector<Measurement> FastrunCache::find_intact(const std::string& machine, const std::string& problem) {
     static const std::string sql =
         text(columns, "WHERE machine = ? AND problem = ? ORDER BY milliseconds, algorithm");
     Statement& query = connection_.get().reused(sql);
     Reset at_the_end(query);
-    query.bind(1, machine(problem.device)).bind(2, problem.key());
+    query.bind(1, machine).bind(2, problem);
     std::vector<Measurement> result;
     while (query.step()) {
         CacheRow row = row_of(query);
@@ -343,9 +343,11 @@ std::vector<Measurement> FastrunCache::find_intact(const Problem& problem) {
 }
 
 std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& problem) {
+    // Before the lock: who asks for a device first makes it, under locks that a fork takes before this one.
+    std::string here = machine(problem.device), key = problem.key();
     std::lock_guard lock(sqlite_mutex());
     try {
-        auto result = find_intact(problem);
+        auto result = find_intact(here, key);
         if (!result.empty()) return result;
     } catch (const Error& e) {
         if (!is_tolerant_) throw;

@@ -91,7 +91,7 @@ private:
     enum class Access { write, read };
     using Connect = std::function<std::unique_ptr<Database>()>;
     FastrunCache(const std::string& path, Access access, Connect connect);
-    std::vector<Measurement> find_intact(const Problem& problem);
+    std::vector<Measurement> find_intact(const std::string& machine, const std::string& problem);
     // All that changes rows.
     void change(const std::function<void(Database&)>& body);
     void warn(const std::exception& failure);

@@ -83,8 +83,8 @@ protected:
 };
 
 TEST_F(Fork, ChildrenWorkWhileOtherThreadsHoldLocks) {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "the sanitizer's allocator itself keeps a lock of another thread in the child";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "the sanitizers themselves keep locks of other threads in the child";
 #endif
     set_default_threads(1);
     Busy busy(folder_ / "cache.sqlite");
