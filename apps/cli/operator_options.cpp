@@ -9,8 +9,9 @@ namespace mge::cli {
 
 void add_operator_libraries(CLI::App& command, OperatorLibraries& libraries) {
     command
-        .add_option("--c-opr-lib", libraries.paths,
-                    "Library with operators that the model uses besides ours; may be given again")
+        .add_option(
+            "--c-opr-lib", libraries.paths,
+            "Library with operators or devices besides ours, which the model may use; may be given again")
         ->type_name("FILE.so")
         ->allow_extra_args(false);
     command

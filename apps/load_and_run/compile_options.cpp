@@ -38,6 +38,7 @@ bool reads_weights(const CheckOptions& o) {
 
 CompileOptions make_compile_options(const Options& options, FastrunCache* cache) {
     CompileOptions result = with_graph_options(options.graph);
+    result.device = options.device.place();
     result.threads = default_threads();  // set_threads() decides it when all flags have been read
     set_algorithms(options.algorithms, cache, result);
     set_checks(options.checks, result.select);

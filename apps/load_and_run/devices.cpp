@@ -13,6 +13,7 @@
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
+#include "libmge/device/kinds.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -30,6 +31,14 @@ constexpr std::array absent_devices{
     Absent{"cambricon", "this build has no Cambricon backend"},
     Absent{"npu", "this build has no NPU backend"},
 };
+
+// Those that no library brought.
+std::vector<Absent> still_absent() {
+    std::vector<Absent> result(absent_devices.begin(), absent_devices.end());
+    for (auto& kind : added_device_kinds())
+        std::erase_if(result, [&](auto& absent) { return absent.name == kind.name; });
+    return result;
+}
 
 std::string kind_of(const std::string& name) {
     auto digit = std::ranges::find_if(name, [](unsigned char c) { return std::isdigit(c); });
@@ -51,9 +60,15 @@ void list_devices(Job& job) {
                               {"isa", name_of(cpu_isa())},
                               {"threads", usable_cpus()},
                               {"cpus", cpus}}};
+    for (auto& kind : added_device_kinds())
+        for (int i = 0; i < kind.count; ++i) {
+            std::string name = text(kind.name, i), model = device(parse_device(name)).model();
+            rows.push_back({name, model, "-", "-", "-"});
+            job.report["devices"].push_back({{"name", name}, {"kind", kind.name}, {"model", model}});
+        }
     job.report["absent_devices"] = cli::Json::array();
     cli::print_table(std::cout, rows);
-    for (auto& absent : absent_devices) {
+    for (auto& absent : still_absent()) {
         job.report["absent_devices"].push_back({{"kind", absent.name}, {"reason", absent.reason}});
         std::cout << absent.name << ": none (" << absent.reason << ")\n";
     }
@@ -63,7 +78,7 @@ void list_devices(Job& job) {
 void require_device(Job& job) {
     std::string name = job.options.device.require_device;
     if (name.empty()) return;
-    for (auto& absent : absent_devices)
+    for (auto& absent : still_absent())
         if (kind_of(name) == absent.name)
             throw DeviceError(text("[--require-device] '", name, "' is not there: ", absent.reason));
     if (kind_of(name) == name) name += '0';

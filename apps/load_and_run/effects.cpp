@@ -45,6 +45,7 @@ void check_sanity(Job& job, Test& test) {
     test.context->observe(&check);
     try {
         test.context->run();
+        test.context->wait();
     } catch (...) {
         test.context->observe(nullptr);
         throw;

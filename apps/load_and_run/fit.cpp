@@ -166,10 +166,15 @@ private:
 
     static void turn(Candidate& candidate) {
         auto begin = Clock::now();
-        candidate.test.context->run();  // what the candidate before has left in the caches is not its fault
+        auto& context = *candidate.test.context;
+        auto run = [&] {
+            context.run();
+            context.wait();
+        };
+        run();  // what the candidate before has left in the caches is not its fault
         do {
             auto start = Clock::now();
-            candidate.test.context->run();
+            run();
             candidate.times.push_back(milliseconds_since(start));
         } while (milliseconds_since(begin) < turn_ms);
     }

@@ -58,11 +58,11 @@ struct Stage {
 
 // What one call does, in this order.
 constexpr std::array stages{
+    Stage{"wait for a debugger", wait_for_debugger},
+    Stage{"load operators", load_libraries},
     Stage{"list devices", list_devices},
     Stage{"require a device", require_device},
-    Stage{"wait for a debugger", wait_for_debugger},
     Stage{"choose device and threads", choose_device},
-    Stage{"load operators", load_libraries},
     Stage{"open the checks", open_checks},
     Stage{"load the model and its inputs", load_model},
     Stage{"check that the reference fits", check_reference},

@@ -115,7 +115,10 @@ private:
             return work_on(*own.context, i);
         }
         auto context = session_.make_context(test_);
-        if (session_.asked().fake_next_exec) context->run();
+        if (session_.asked().fake_next_exec) {
+            context->run();
+            context->wait();
+        }
         work_on(*context, i);
     }
 

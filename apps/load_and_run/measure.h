@@ -19,12 +19,8 @@ public:
 
     void run() {
         auto start = Clock::now();
-        if (on_worker_) {
-            context_.start();
-            context_.wait();
-        } else {
-            context_.run();
-        }
+        on_worker_ ? context_.start() : context_.run();
+        context_.wait();
         for (size_t i = 0; i < copied_; ++i) context_.copy_output(i);
         if (slowdown_ > 0)
             spin_until(start +

@@ -182,7 +182,7 @@ Json test_cases_json(const std::vector<TestCaseResult>& results) {
     return list;
 }
 
-Json memory_json(const Program& program) {
+Json memory_json(const Program& program, DeviceId place) {
     MemoryReport m = program.memory();
     return {{"weights", m.weights},
             {"constants", m.constants},
@@ -193,7 +193,7 @@ Json memory_json(const Program& program) {
             {"plan", m.plan},
             {"plan_lower_bound", m.plan_lower_bound},
             {"inputs_outputs", m.inputs_outputs},
-            {"allocated_peak", device({}).memory().peak},
+            {"allocated_peak", device(place).memory().peak},
             {"process_peak", peak_resident_bytes()}};
 }
 
@@ -250,13 +250,17 @@ Json tensors_json(const std::vector<std::pair<std::string, Tensor>>& tensors) {
     return list;
 }
 
+std::string device_name(const DeviceOptions& o) {
+    if (o.cpu_default) return "cpu:default";
+    return o.device.empty() ? "cpu0" : physical_name(o.place());
+}
+
 // Fields for flags that are seen nowhere else.
 void add_on_request(Job& job) {
     auto& o = job.options;
-    bool asks_cpu =
-        o.device.cpu || o.device.cpu_default || o.device.multithread > 0 || o.device.multithread_default > 0;
-    job.report["device"] = {{"asked", asks_cpu ? "cpu" : "default"},
-                            {"name", o.device.cpu_default ? "cpu:default" : "cpu0"},
+    std::string asked = !o.device.device.empty() ? o.device.device : o.device.asks_cpu() ? "cpu" : "default";
+    job.report["device"] = {{"asked", asked},
+                            {"name", device_name(o.device)},
                             {"threads", default_threads()},
                             {"issued_by", o.device.runs_on_worker() ? "worker" : "caller"},
                             {"pinned_to", pinned_cpus(o)}};
@@ -340,7 +344,7 @@ Json first_test_json(const Job& job) {
             {"runs", r.measured.times.size()},
             {"latency_ms", latency_json(r.latency)},
             {"throughput_per_s", r.throughput_per_s},
-            {"memory_bytes", memory_json(*test.program)},
+            {"memory_bytes", memory_json(*test.program, job.options.device.place())},
             {"algorithms", algorithms_json(*test.program)},
             {"testcases", test_cases_json(test_cases_of(job))},
             {"outputs", tensors_json(r.outputs)}};

@@ -232,10 +232,12 @@ void Session::first_run(Test& test) {
     auto start = Clock::now();
     if (compile_options_.fake_next_exec) {
         test.context->run();
+        test.context->wait();
         test.fake_run_ms = milliseconds_since(start);
         start = Clock::now();
     }
     test.context->run();
+    test.context->wait();
     test.first_run_ms = milliseconds_since(start);
 }
 

@@ -13,6 +13,7 @@
 #include "apps/load_and_run/report.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
+#include "libmge/device/device.h"
 #include "libmge/model/pack.h"
 #include "libmge/op/operator_library.h"
 
@@ -27,7 +28,7 @@ std::vector<std::pair<std::string, Tensor>> collect_outputs(const Test& test) {
         if (name.empty()) name = "output";
         std::string unique = name;
         for (int n = 1; !taken.insert(unique).second; ++n) unique = text(name, '[', n, ']');
-        outputs.emplace_back(unique, test.context->copy_output(i));
+        outputs.emplace_back(unique, to_host(test.context->copy_output(i)));
     }
     return outputs;
 }
@@ -83,9 +84,12 @@ void Job::ignore_option(const std::string& option, const std::string& reason) {
     options_without_effect.push_back(option);
 }
 
-void choose_device(Job& job) { set_threads(job.options); }
+void choose_device(Job& job) {
+    (void)job.options.device.place();  // or an error before anything is read
+    set_threads(job.options);
+}
 
-// The model may use their operators, and so may what it is compared with.
+// The model may use their operators, and so may what it is compared with; it may run on their devices.
 void load_libraries(Job& job) {
     auto& libraries = job.options.run.model.operators;
     if (job.options.output.operator_library_with_param) {
@@ -95,7 +99,7 @@ void load_libraries(Job& job) {
     }
     cli::load(libraries);
     for (auto* library : added_libraries()) {
-        auto& names = job.report["operator_libraries"][library->name];
+        auto& names = job.report["operator_libraries"][library->name] = cli::Json::array();
         for (auto* op : library->ops) names.push_back(op->name);
     }
 }

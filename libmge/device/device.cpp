@@ -11,6 +11,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/kinds.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge {
@@ -123,6 +124,13 @@ uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index))
     all.list[kind] = {std::move(name), count, open};
     all.count.store(kind + 1, std::memory_order_release);
     return uint8_t(kind);
+}
+
+std::vector<DeviceKind> added_device_kinds() {
+    auto& all = kinds();
+    std::vector<DeviceKind> result;
+    for (size_t i = 1; i < all.size(); ++i) result.push_back({all.list[i].name, all.list[i].count});
+    return result;
 }
 
 void copy_between(DeviceId to, void* target, DeviceId from, const void* source, size_t bytes) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "libmge/base/distance.h"
+#include "libmge/device/device.h"
 #include "libmge/inspect/elements.h"
 
 namespace mge {
@@ -157,7 +158,9 @@ std::optional<Metric> metric_from_name(std::string_view name) {
     return std::nullopt;
 }
 
-Comparison compare_tensors(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
+Comparison compare_tensors(const Tensor& got_anywhere, const Tensor& expected_anywhere,
+                           const Tolerance& tolerance) {
+    Tensor got = to_host(got_anywhere), expected = to_host(expected_anywhere);
     Comparison result;
     if (!same_kind(got.dtype(), expected.dtype()) || !same_shape(got.shape(), expected.shape())) {
         result.mismatch = text("it is ", got.spec(), ", expected ", expected.spec());

@@ -22,6 +22,9 @@
 namespace mge {
 namespace {
 
+// The function of a shared object that returns its devices: docs/own-operators.md.
+constexpr const char* backend_symbol = "mge_backend";
+
 struct Snapshot {
     std::vector<const AddedLibrary*> libraries;
     std::unordered_map<std::string_view, const OpInfo*> by_name;
@@ -40,6 +43,7 @@ struct FileIdentity {
 struct Registry {
     std::recursive_mutex changing;  // a library that is being loaded may add operators itself
     std::deque<AddedLibrary> libraries;
+    std::set<const AddedLibrary*> bring_devices;  // which stay
     std::deque<Snapshot> snapshots{1};
     std::unordered_map<std::string, FileIdentity> files;  // by path
     std::atomic<const Snapshot*> now{&snapshots.front()};
@@ -128,27 +132,80 @@ void add_names(std::string_view label, Snapshot& snapshot, const AddedLibrary& l
     snapshot.libraries.push_back(&library);
 }
 
+// What a shared object brings, or who calls: one of the two may be null.
+struct Offer {
+    const OperatorLibrary* operators = nullptr;
+    const Backend* backend = nullptr;
+};
+
+void check_backend(std::string_view label, const Backend& backend) {
+    constexpr std::string_view cpus[] = {"cpu", "multithread", "xpu"};
+    if (backend.abi != backend_abi)
+        fail(label, text("its devices were built for interface ", backend.abi, ", this program has ",
+                         backend_abi, "; build it again with the headers of mge ", version));
+    std::string_view name = backend.name ? backend.name : "";
+    bool is_word = !name.empty() && std::ranges::all_of(name, [](char c) { return 'a' <= c && c <= 'z'; });
+    if (!is_word)
+        fail(label, text("'", name, "' cannot be a kind of devices: its name needs letters a to z alone"));
+    if (std::ranges::find(cpus, name) != std::end(cpus))
+        fail(label, text("the name '", name, "' is taken by the CPU"));
+    constexpr int most_devices = 256;
+    if (backend.device_count < 1 || backend.device_count > most_devices || !backend.open_device)
+        fail(label, text("its devices '", name, "' lack their count, from 1 to ", most_devices,
+                         ", or the function that opens one"));
+}
+
+void check_offer(std::string_view label, const Offer& offer) {
+    if (offer.operators) check_library(label, *offer.operators);
+    if (offer.backend) check_backend(label, *offer.backend);
+}
+
 // What came before: a library that was removed comes back as what it was.
-const AddedLibrary* find_known(const Snapshot& snapshot, const OperatorLibrary& library) {
-    auto home = snapshot.homes.find(library.ops.front());
-    return home == snapshot.homes.end() ? nullptr : home->second;
+const AddedLibrary* find_known(const Registry& all, const std::string& path, const Offer& offer) {
+    if (offer.operators) {
+        auto& homes = all.read().homes;
+        auto home = homes.find(offer.operators->ops.front());
+        return home == homes.end() ? nullptr : home->second;
+    }
+    auto known = std::ranges::find_if(all.libraries, [&](const AddedLibrary& library) {
+        return library.path == path && library.ops.empty() && all.bring_devices.contains(&library);
+    });
+    return known == all.libraries.end() ? nullptr : &*known;
+}
+
+AddedLibrary& make_library(Registry& all, const std::string& path, const Offer& offer) {
+    if (!offer.operators) return all.libraries.emplace_back(AddedLibrary{offer.backend->name, path, {}});
+    auto& ops = offer.operators->ops;
+    return all.libraries.emplace_back(AddedLibrary{offer.operators->name, path, {ops.begin(), ops.end()}});
+}
+
+void add_devices(std::string_view label, const Backend& backend) {
+    try {
+        add_backend(backend);
+    } catch (const UserError& e) {
+        fail(label, e.what());
+    }
 }
 
 // Whoever calls holds the lock.
-const AddedLibrary& add(Registry& all, std::string_view label, const std::string& path,
-                        const OperatorLibrary& library) {
-    check_library(label, library);
+const AddedLibrary& add(Registry& all, std::string_view label, const std::string& path, const Offer& offer) {
+    check_offer(label, offer);
     Snapshot next = all.read();
-    const AddedLibrary* known = find_known(next, library);
-    if (known && std::ranges::find(next.libraries, known) != next.libraries.end()) return *known;
-    if (!known)
-        known = &all.libraries.emplace_back(
-            AddedLibrary{library.name, path, {library.ops.begin(), library.ops.end()}});
-    add_names(label, next, *known);
+    if (auto* known = find_known(all, path, offer)) {
+        if (std::ranges::find(next.libraries, known) != next.libraries.end()) return *known;
+        add_names(label, next, *known);
+    } else {
+        auto& library = make_library(all, path, offer);
+        add_names(label, next, library);
+        if (offer.backend) {
+            add_devices(label, *offer.backend);
+            all.bring_devices.insert(&library);
+        }
+    }
     // Names come last: what has one has kernels.
-    add_kernels(host_device.kind, library.kernels);
+    if (offer.operators) add_kernels(host_device.kind, offer.operators->kernels);
     all.publish(std::move(next));
-    return *known;
+    return *all.read().libraries.back();
 }
 
 struct CloseLibrary {
@@ -168,17 +225,26 @@ FileIdentity identify(const std::string& path) {
     return {info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
 }
 
-const OperatorLibrary& ask(const std::string& path, void* handle, const char* symbol) {
-    auto entry = reinterpret_cast<const OperatorLibrary* (*)()>(::dlsym(handle, symbol));
-    if (!entry) fail(path, text("has no function ", symbol, ", which returns its operators"));
-    const OperatorLibrary* library = nullptr;
+template <class T>
+const T* ask(const std::string& path, void* handle, const char* symbol) {
+    auto entry = reinterpret_cast<const T* (*)()>(::dlsym(handle, symbol));
+    if (!entry) return nullptr;
+    const T* answer = nullptr;
     try {
-        library = entry();
+        answer = entry();
     } catch (const std::exception& e) {
         fail(path, text(symbol, "() failed: ", e.what()));
     }
-    if (!library) fail(path, text(symbol, "() gave nothing"));
-    return *library;
+    if (!answer) fail(path, text(symbol, "() gave nothing"));
+    return answer;
+}
+
+Offer offer_of(const std::string& path, void* handle, const char* symbol) {
+    Offer offer{ask<OperatorLibrary>(path, handle, symbol), ask<Backend>(path, handle, backend_symbol)};
+    bool is_named = std::string_view(symbol) != operators_symbol;  // whoever named it wants it
+    if (!offer.operators && (!offer.backend || is_named))
+        fail(path, text("has no function ", symbol, ", which returns its operators"));
+    return offer;
 }
 
 }  // namespace
@@ -187,7 +253,7 @@ const AddedLibrary& add_operators(const OperatorLibrary& library) {
     auto& all = registry();
     std::lock_guard lock(all.changing);
     bool is_readable = library.abi == backend_abi && library.name;
-    return add(all, is_readable ? library.name : "?", {}, library);
+    return add(all, is_readable ? library.name : "?", {}, {&library, nullptr});
 }
 
 const AddedLibrary& load_operators(const std::string& given, const char* symbol) {
@@ -201,11 +267,14 @@ const AddedLibrary& load_operators(const std::string& given, const char* symbol)
     LibraryHandle handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (!handle) fail(path, text("cannot be loaded: ", ::dlerror()));
     if (known == all.files.end()) known = all.files.emplace(path, file).first;
+    Offer offer;
     try {
-        auto& added = add(all, path, path, ask(path, handle.get(), symbol));
+        offer = offer_of(path, handle.get(), symbol);
+        auto& added = add(all, path, path, offer);
         (void)handle.release();  // its code stays
         return added;
     } catch (...) {
+        if (offer.backend) (void)handle.release();  // its devices may be there
         handle.reset();
         // Libraries with templates often stay for ever.
         LibraryHandle stays(::dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY));

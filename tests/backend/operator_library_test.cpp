@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "libmge/device/kinds.h"
 #include "libmge/eager/tape.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
@@ -106,6 +108,39 @@ TEST(OperatorLibrary, TellsWhatIsWrongAndAddsNothing) {
                 HasSubstr("a library named 'test_operators' is there already"));
     EXPECT_THAT(load_error_of("same_operator"),
                 HasSubstr("the name 'test_cube' is taken by an operator of library 'test_operators'"));
+}
+
+TEST(OperatorLibrary, BringsDevices) {
+    load_operators(library("devices"));
+    EXPECT_EQ(physical_name(parse_device("some1:3")), "some1:3");
+    EXPECT_THROW(parse_device("some2"), DeviceError);
+    auto& alone = load_operators(library("devices_alone"));
+    EXPECT_EQ(alone.name, "alone");
+    EXPECT_TRUE(alone.ops.empty());
+    EXPECT_EQ(&load_operators(library("devices_alone")), &alone);
+    EXPECT_EQ(parse_device("alone0").index, 0);
+    EXPECT_THROW(load_operators(library("devices_alone"), "another_name"), OperatorLibraryError);
+    auto kinds = added_device_kinds();
+    EXPECT_EQ(std::ranges::count(kinds, "some", &DeviceKind::name), 1);
+    EXPECT_EQ(std::ranges::count(kinds, "alone", &DeviceKind::name), 1);
+}
+
+TEST(OperatorLibrary, KeepsDevicesWhenItsOperatorsGo) {
+    for (auto* variant : {"devices", "devices_alone"}) {
+        std::string name = load_operators(library(variant)).name;
+        size_t kinds = added_device_kinds().size();
+        EXPECT_TRUE(remove_operators(name));
+        EXPECT_EQ(added_device_kinds().size(), kinds);
+        EXPECT_EQ(load_operators(library(variant)).name, name);
+        EXPECT_EQ(added_device_kinds().size(), kinds);
+    }
+}
+
+TEST(OperatorLibrary, RefusesDevicesThatAreWrong) {
+    load_operators(library("devices"));
+    EXPECT_THAT(load_error_of("same_devices"), HasSubstr("a backend named 'some' is loaded already"));
+    EXPECT_THAT(load_error_of("devices_of_cpu"), HasSubstr("the name 'cpu' is taken by the CPU"));
+    EXPECT_THAT(load_error_of("wrong_devices"), HasSubstr("'two2' cannot be a kind of devices"));
 }
 
 TEST(OperatorLibrary, RefusesAFileThatIsNoLibrary) {

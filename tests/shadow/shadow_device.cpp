@@ -171,9 +171,14 @@ std::vector<KernelEntry> kernel_entries() {
 
 }  // namespace
 
-DeviceId shadow_device(int index, int stream) {
+const Backend& shadow_backend() {
     static const auto entries = kernel_entries();
-    static const uint8_t kind = add_backend({backend_abi, "shadow", entries, device_count, open_shadow});
+    static const Backend backend{backend_abi, "shadow", entries, device_count, open_shadow};
+    return backend;
+}
+
+DeviceId shadow_device(int index, int stream) {
+    static const uint8_t kind = add_backend(shadow_backend());
     DeviceId id;
     id.kind = kind;
     id.index = uint8_t(index);

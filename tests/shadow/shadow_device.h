@@ -10,7 +10,14 @@
 
 #include "libmge/tensor/device_id.h"
 
+namespace mge {
+struct Backend;
+}
+
 namespace mge::test {
+
+// For those who add it themselves: library.cpp, which tools load.
+const Backend& shadow_backend();
 
 // shadow0, shadow1, each with queues 0–3. The backend is added at the first call.
 DeviceId shadow_device(int index = 0, int stream = 0);

@@ -85,20 +85,23 @@ private:
     std::optional<size_t> step_;
 };
 
-Checks::Checks(const CheckOptions& options, int threads) : options_(options), threads_(threads) {
+Checks::Checks(const CheckOptions& options, int threads, DeviceId place)
+    : memory(place), options_(options), threads_(threads), place_(place) {
     if (!options.replay_plan.empty()) replayed_.emplace(options.replay_plan);
     if (!options.bin_io_dump.empty()) make_folder("--bin-io-dump", options.bin_io_dump);
     if (!options.bin_out_dump.empty()) make_folder("--bin-out-dump", options.bin_out_dump);
 }
 
 Checks::~Checks() {
-    if (!options_.mem_limit.empty()) device({}).set_memory_limit(0);
+    if (!options_.mem_limit.empty()) device(place_).set_memory_limit(0);
 }
 
 void Checks::before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options) {
     if (replayed_) replayed_->apply(graph, inputs, threads_, options);
     auto limit = options_.memory_limit();
     if (!limit) return;
+    // Weights are given memory there like all else.
+    if (&device(place_) != &device(host_device)) return device(place_).set_memory_limit(*limit);
     bool packs = options.graph_opt.weight_preprocess.value_or(true);
     size_t weights = held_weights(graph);
     if (!packs)
@@ -252,7 +255,7 @@ void Checks::add_to(Json& result) const {
     if (!options_.replay_plan.empty()) result["replayed_plan"] = options_.replay_plan;
     if (options_.require_cache) result["cache_misses"] = 0;
     if (auto limit = options_.memory_limit())
-        result["memory_limit"] = {{"limit", *limit}, {"allocated_peak", device({}).memory().peak}};
+        result["memory_limit"] = {{"limit", *limit}, {"allocated_peak", device(place_).memory().peak}};
     if (!options_.memory_timeline.empty()) result["memory_timeline"] = options_.memory_timeline;
     if (!options_.static_memory_info.empty()) result["static_memory_info"] = options_.static_memory_info;
 }

@@ -21,8 +21,8 @@ namespace mge::load_and_run {
 
 class Checks {
 public:
-    // `threads`: how many are asked for; 0: none.
-    Checks(const CheckOptions& options, int threads);
+    // `threads`: how many are asked for; 0: none. The model runs at `place`.
+    Checks(const CheckOptions& options, int threads, DeviceId place);
     ~Checks();
 
     // Around the compilation for these inputs: a plan that is replayed says how; afterwards, before memory is
@@ -65,6 +65,7 @@ private:
 
     const CheckOptions& options_;
     int threads_;
+    DeviceId place_;
     std::string failure_;
     std::optional<PlanReader> replayed_;
     PlanWriter saved_;

@@ -138,6 +138,7 @@ std::vector<std::pair<std::string, Tensor>> outputs_of(const OtherModel& other) 
     auto context = Context::create(program);
     context->fill_inputs(other.inputs);
     context->run();
+    context->wait();
     std::vector<std::pair<std::string, Tensor>> result;
     for (size_t i = 0; i < program->outputs().size(); ++i)
         result.emplace_back(program->outputs()[i].name, context->copy_output(i));
@@ -257,6 +258,7 @@ void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const 
     CompareObserver observer(program, *reference, run);
     context.observe(&observer);
     context.run();
+    context.wait();
     context.observe(nullptr);
     observer.finish(context);
     for (auto& name : names)

@@ -19,10 +19,15 @@ Json three(size_t predicted, size_t measured, size_t system) {
 
 }  // namespace
 
-void MemoryFigures::mark(Sample& sample) {
+void MemoryFigures::mark(Sample& sample) const {
     if (sample.is_taken) return;
     ProcessMemory process = settled_process_memory();
-    MemoryStats given_out = device({}).memory();
+    MemoryStats given_out = device(host_device).memory();
+    if (&device(place_) != &device(host_device)) {
+        MemoryStats there = device(place_).memory();
+        given_out.allocated += there.allocated;
+        given_out.in_heap += there.in_heap;
+    }
     sample = {true, given_out.allocated, rise(given_out.in_heap, process.heap) + process.code,
               process.anonymous};
 }

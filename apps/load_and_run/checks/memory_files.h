@@ -15,6 +15,8 @@ namespace mge::load_and_run {
 // class. The marks are set in this order, each once, for the first test.
 class MemoryFigures {
 public:
+    // The model runs at `place`: what lies there counts as well as what lies on the host.
+    explicit MemoryFigures(DeviceId place) : place_(place) {}
     void before_load() { mark(start_); }
     void loaded() { mark(loaded_); }
     void fed(const std::vector<Test>& tests);  // inputs and expected outputs are there
@@ -31,11 +33,12 @@ private:
         size_t taken = 0;      // by others, generated code included
         size_t anonymous = 0;
     };
-    static void mark(Sample& sample);
+    void mark(Sample& sample) const;
     // What happened between two marks.
     static cli::Json between(const Sample& from, const Sample& to, size_t predicted);
     cli::Json weights(const MemoryReport& memory, const Graph& model) const;
     cli::Json program(const MemoryReport& memory, const Graph& model) const;
+    DeviceId place_;
     Sample start_, loaded_, fed_, compiled_, prepared_, ran_;
     size_t test_data_ = 0;
     // Resident bytes after the first run: weights of the model in its file, the others, and those that were

@@ -22,7 +22,8 @@ std::string largest_step(const Program& program) {
 }  // namespace
 
 void open_checks(Job& job) {
-    job.checks = std::make_unique<Checks>(job.options.checks, job.options.device.wanted_threads());
+    job.checks = std::make_unique<Checks>(job.options.checks, job.options.device.wanted_threads(),
+                                          job.options.device.place());
     job.checks->memory.before_load();
 }
 

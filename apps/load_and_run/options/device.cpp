@@ -6,6 +6,7 @@
 
 #include "apps/cli/numbers.h"
 #include "libmge/base/error.h"
+#include "libmge/device/device.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -31,6 +32,21 @@ int parse_cpu(const char* option, std::string_view word, const std::string& list
 
 }  // namespace
 
+DeviceId DeviceOptions::place() const {
+    if (device.empty()) return host_device;
+    DeviceId id = host_device;
+    try {
+        id = parse_device(device);
+    } catch (const DeviceError& e) {
+        throw DeviceError(text("[--device] ", e.what()));
+    } catch (const UserError& e) {
+        fail("--device", e.what());
+    }
+    if (!id.is_host() && asks_cpu())
+        fail("--device", text("'", device, "' contradicts the options for the CPU"));
+    return id;
+}
+
 int DeviceOptions::wanted_threads() const {
     if (multithread > 0) return multithread;
     if (multithread_default > 0) return multithread_default;
@@ -53,6 +69,9 @@ std::vector<int> parse_cpu_list(const char* option, const std::string& list) {
 }
 
 void add(CLI::App& app, DeviceOptions& o) {
+    app.add_option("--device", o.device,
+                   "Run there: cpu0, cpu1, ..., or a device of a library that --c-opr-lib names (cpu0)")
+        ->type_name("DEVICE");
     app.add_flag("--cpu", o.cpu, "Run on the CPU, also where another device is");
     app.add_flag("--cpu-default", o.cpu_default, "Run on the CPU, in the calling thread alone");
     app.add_flag("--cuda", o.cuda, "Run on an NVIDIA GPU");
@@ -90,11 +109,12 @@ void check(const DeviceOptions& o) {
     if (is_multi && o.threads) fail("--threads", "contradicts --multithread; both say how many threads");
     if (o.cpu_default && (is_multi || o.threads > 1))
         fail("--cpu-default", "is one thread; drop it or the option that asks for more");
-    if (o.cuda && (o.cpu || o.cpu_default || is_multi)) fail("--cuda", "contradicts the options for the CPU");
+    if (o.cuda && o.asks_cpu()) fail("--cuda", "contradicts the options for the CPU");
     if (!o.core_ids.empty() && !is_multi)
         fail("--multi-thread-core-ids", "needs --multithread or --multithread-default");
     if (!o.core_ids.empty() && !o.affinity.empty())
         fail("--multi-thread-core-ids", "contradicts --affinity; give one of them");
+    if (o.cuda && !o.device.empty()) fail("--cuda", "contradicts --device; give one of them");
     require_backend(o.cuda, "--cuda", "there is no CUDA backend in this build (no libmge_cuda.so)");
 }
 

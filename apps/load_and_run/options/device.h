@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "libmge/tensor/device_id.h"
+
 namespace CLI {
 class App;
 }
@@ -11,6 +13,7 @@ namespace mge::load_and_run {
 
 // Where the model runs.
 struct DeviceOptions {
+    std::string device;  // by name; empty: the first CPU
     bool cpu = false, cpu_default = false, cuda = false, opencl = false;
     int threads = 0;                                 // an operator may use; 0: what the machine allows
     int multithread = -1, multithread_default = -1;  // -1: not given
@@ -20,6 +23,11 @@ struct DeviceOptions {
     bool list_devices = false;
     std::string require_device;
 
+    // UserError or DeviceError when there is no such device, or other options contradict it. Libraries may
+    // bring devices: load them first.
+    DeviceId place() const;
+    // Some option says that it is a CPU.
+    bool asks_cpu() const { return cpu || cpu_default || multithread > 0 || multithread_default > 0; }
     // Threads of one operator as asked for; 0: nothing was.
     int wanted_threads() const;
     // A worker of the context runs it, instead of the thread that waits.

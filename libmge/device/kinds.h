@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+// Devices of one kind: "cuda0" and "cuda1".
+struct DeviceKind {
+    std::string name;
+    int count = 0;
+};
+
+// What was added to the CPU, in the order in which it came.
+MGE_API std::vector<DeviceKind> added_device_kinds();
+
+}  // namespace mge
