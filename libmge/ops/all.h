@@ -41,6 +41,8 @@
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
 #include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/optimize/adadelta_step.h"
+#include "libmge/ops/optimize/adagrad_step.h"
 #include "libmge/ops/optimize/adam_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
 #include "libmge/ops/random/distribution.h"
@@ -72,6 +74,8 @@ using AllOps = TypeList<
     ops::Abs,
     ops::Acos,
     ops::Acosh,
+    ops::AdadeltaStep,
+    ops::AdagradStep,
     ops::AdamStep,
     ops::AdaptiveAvgPool2d,
     ops::AdaptiveAvgPool2dBackward,

@@ -281,6 +281,30 @@ class ops:
         """
 
     @staticmethod
+    def adadelta_step(param: Operand, grad: Operand, square_avg: Operand, delta_avg: Operand, step: Operand, lr: Operand, *, rho: float = 0.9, epsilon: float = 1e-06, weight_decay: float = 0.0) -> tuple[Tensor, ...]:
+        """One step of Adadelta (Zeiler, 2012): s = rho * square_avg + (1 - rho) * g * g, d = sqrt(delta_avg + epsilon) / sqrt(s + epsilon) * g, param - lr * d, delta_avg = rho * delta_avg + (1 - rho) * d * d.
+
+        Args:
+            rho: Part of the means that stays.
+            epsilon: Added under the roots.
+            weight_decay: Factor of the parameter that acts as a gradient.
+        Returns:
+            param, square_avg, delta_avg, step
+        """
+
+    @staticmethod
+    def adagrad_step(param: Operand, grad: Operand, square_sum: Operand, step: Operand, lr: Operand, *, lr_decay: float = 0.0, epsilon: float = 1e-10, weight_decay: float = 0.0) -> tuple[Tensor, ...]:
+        """One step of Adagrad (Duchi, Hazan and Singer, 2011): s = square_sum + g * g, param - lr / (1 + step * lr_decay) * g / sqrt(s + epsilon), step being the count before it.
+
+        Args:
+            lr_decay: How fast the rate falls with the steps.
+            epsilon: Added under the root.
+            weight_decay: Factor of the parameter that acts as a gradient.
+        Returns:
+            param, square_sum, step
+        """
+
+    @staticmethod
     def adam_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, decoupled: bool = False) -> tuple[Tensor, ...]:
         """One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: the decay is then added to the step, not to the gradient.
 
@@ -1760,6 +1784,14 @@ class updates:
     @staticmethod
     def acosh(*inputs: Operand, **params: Any) -> None:
         """As ops.acosh; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def adadelta_step(*inputs: Operand, **params: Any) -> None:
+        """As ops.adadelta_step; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def adagrad_step(*inputs: Operand, **params: Any) -> None:
+        """As ops.adagrad_step; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
     @staticmethod
     def adam_step(*inputs: Operand, **params: Any) -> None:

@@ -144,7 +144,8 @@ TEST(Recomputation, RandomAndStatefulOperatorsRunOnce) {
     expect_equal(run(graph, saving(true)), run(graph, saving(false)));
     for (auto* op : all_ops()) {
         bool expected = op->name == "dropout" || op->name == "uniform" || op->name == "normal" ||
-                        op->name == "permutation" || op->name == "adam_step" || op->name == "sgd_step" ||
+                        op->name == "permutation" || op->name == "adadelta_step" ||
+                        op->name == "adagrad_step" || op->name == "adam_step" || op->name == "sgd_step" ||
                         op->name == "batch_norm" || op->name == "wait_for";
         EXPECT_EQ(op->traits.once, expected) << op->name;
     }

@@ -8,7 +8,7 @@ import megengine as mge
 import megengine.functional as F
 from megengine import Parameter, Tensor
 from megengine.autodiff import GradManager
-from megengine.optimizer import SGD, Adam
+from megengine.optimizer import SGD, Adadelta, Adagrad, Adam, AdamW
 
 SHAPE = (256, 1024)
 BYTES = 4 * 256 * 1024
@@ -28,7 +28,14 @@ def filled(value):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda p: Adam([p], 0.1), lambda p: SGD([p], 0.1, momentum=0.9), lambda p: SGD([p], 0.1)],
+    [
+        lambda p: Adam([p], 0.1),
+        lambda p: AdamW([p], 0.1),
+        lambda p: Adagrad([p], 0.1, weight_decay=0.1),
+        lambda p: Adadelta([p], 0.1),
+        lambda p: SGD([p], 0.1, momentum=0.9),
+        lambda p: SGD([p], 0.1),
+    ],
 )
 def test_a_step_takes_no_memory(make):
     param = Parameter(filled(1))
@@ -55,6 +62,113 @@ def test_an_item_assignment_takes_no_memory():
     assert growth(assign) > 0.9 * BYTES, "it is the memory of another tensor"
     x[0] = 7.0
     assert other.numpy()[0] == 1 and x.numpy()[0, 0] == 7
+
+
+@pytest.mark.parametrize("value", [5.0, Tensor(5.0), Tensor([5.0])], ids=["float", "()", "(1,)"])
+def test_a_masked_assignment_takes_no_memory(value):
+    x = Tensor(filled(1))
+    mask = Tensor(np.arange(256 * 1024).reshape(SHAPE) % 3 == 0)
+
+    def assign():
+        x[mask] = value
+
+    assign()
+    assert growth(assign) < 0.01 * BYTES
+    other = x.detach()
+    x[mask] = 7.0
+    x[mask] = value
+    assert growth(assign) < 0.01 * BYTES
+    expected = np.where(mask.numpy(), np.float32(5), np.float32(1))
+    for held in (x, other):
+        np.testing.assert_array_equal(held.numpy(), expected)
+    assert mask.numpy().sum() == np.ceil(256 * 1024 / 3)
+    assert not isinstance(value, Tensor) or value.numpy() == 5
+
+
+def test_an_assignment_by_arrays_takes_no_memory():
+    x = Tensor(filled(1))
+    rows = np.array([1, -1, 5], np.int32)
+
+    def assign():
+        x[rows] = 5.0
+
+    assign()
+    assert growth(assign) < 0.05 * BYTES, "the three rows, expanded"
+    other = x.reshape(-1)
+    assert growth(assign) > 0.9 * BYTES
+    x[[0, 0], [1, 2]] = Tensor([8.0, 9.0])
+    assert other.numpy()[1] == 1
+    np.testing.assert_array_equal(x.numpy()[0, :4], [1, 8, 9, 1])
+    mask = np.zeros(SHAPE, bool)
+    mask[3, 4:6] = True
+    x[Tensor(mask)] = Tensor([3.0, 4.0])
+    np.testing.assert_array_equal(x.numpy()[3, 3:7], [1, 3, 4, 1])
+
+
+def test_a_value_of_one_element_can_be_its_own_place():
+    x, value = Tensor([1.0]), Tensor([2.0])
+    mask = Tensor(np.array([True]))
+    x[mask] = value
+    x[mask] = x
+    mask[mask] = False
+    np.testing.assert_array_equal(x.numpy(), [2])
+    np.testing.assert_array_equal(value.numpy(), [2])
+    np.testing.assert_array_equal(mask.numpy(), [False])
+
+
+def test_gradients_of_masked_assignments():
+    x, value = Tensor([1.0, 2.0, 3.0]), Tensor(4.0)
+    mask = Tensor(np.array([True, False, True]))
+    with GradManager().attach([x, value]) as gm:
+        y = x * 2
+        z = y * y
+        y[mask] = value
+        y[[1]] = Tensor([5.0])
+        gm.backward((y * y).sum() + z.sum())
+    np.testing.assert_array_equal(x.grad.numpy(), [8, 16, 24])
+    np.testing.assert_array_equal(value.grad.numpy(), 16)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1, 1), (3, 1)])
+def test_a_mask_has_the_shape_of_what_it_masks(shape):
+    x = Tensor(np.zeros((1, 3), np.float32))
+    with pytest.raises(IndexError, match="bool index of shape"):
+        x[Tensor(np.ones(shape, bool))] = 1.0
+    np.testing.assert_array_equal(x.numpy(), np.zeros((1, 3)))
+
+
+def steps_by_hand(kind, param, grads, decay):
+    """The formulas in float32, operation by operation."""
+    f = np.float32
+    first, second, step, lr = np.zeros_like(param), np.zeros_like(param), f(0), f(0.3)
+    for grad in grads:
+        g = grad + param * f(decay) if decay else grad
+        if kind is Adagrad:
+            first = first + g * g
+            rate = lr / (f(1) + step * f(0.01))
+            param = param - rate * (g / np.sqrt(first + f(1e-10)))
+        else:
+            first = first * f(0.9) + g * g * f(1 - 0.9)
+            delta = np.sqrt(second + f(1e-6)) / np.sqrt(first + f(1e-6)) * g
+            param = param - lr * delta
+            second = second * f(0.9) + delta * delta * f(1 - 0.9)
+        step += f(1)
+    return param
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+@pytest.mark.parametrize("kind", [Adagrad, Adadelta])
+def test_steps_are_the_formulas_bit_by_bit(kind, decay):
+    random = np.random.RandomState(7)
+    start = random.standard_normal(1001).astype(np.float32)
+    grads = [random.standard_normal(1001).astype(np.float32) for _ in range(5)]
+    param = Parameter(start)
+    options = {"lr_decay": 0.01} if kind is Adagrad else {}
+    optimizer = kind([param], lr=0.3, weight_decay=decay, **options)
+    for grad in grads:
+        param.grad = Tensor(grad)
+        optimizer.step()
+    np.testing.assert_array_equal(param.numpy(), steps_by_hand(kind, start, grads, decay))
 
 
 def test_what_backward_needs_stays():

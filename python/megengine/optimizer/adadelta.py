@@ -4,7 +4,7 @@
 import math
 from collections.abc import Iterable
 
-from ..functional import sqrt
+from .. import _mge
 from ..tensor import Parameter, Tensor
 from .optimizer import Optimizer, is_not_negative
 
@@ -53,16 +53,19 @@ class Adadelta(Optimizer):
             self._add_state(param, "step", 0.0)
 
     def _updates(self, param_group: dict) -> None:
-        lr, rho, eps = Tensor(param_group["lr"]), param_group["rho"], param_group["eps"]
-        decay = param_group["weight_decay"]
+        lr = Tensor(param_group["lr"])
         for param in param_group["params"]:
             if param.grad is None:
                 continue
             states = self._state[param]
-            grad = param.grad + param * decay if decay else param.grad
-            square = states["square_avg"] * rho + grad * grad * (1 - rho)
-            delta = sqrt(states["acc_delta"] + eps) / sqrt(square + eps) * grad
-            param._reset(param - lr * delta)
-            states["acc_delta"]._reset(states["acc_delta"] * rho + delta * delta * (1 - rho))
-            states["square_avg"]._reset(square)
-            states["step"]._reset(states["step"] + 1)
+            _mge.updates.adadelta_step(
+                param,
+                param.grad,
+                states["square_avg"],
+                states["acc_delta"],
+                states["step"],
+                lr,
+                rho=param_group["rho"],
+                epsilon=param_group["eps"],
+                weight_decay=param_group["weight_decay"],
+            )

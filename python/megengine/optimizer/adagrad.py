@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from ..functional import sqrt
+from .. import _mge
 from ..tensor import Parameter, Tensor
 from .optimizer import Optimizer, is_not_negative
 
@@ -50,15 +50,18 @@ class Adagrad(Optimizer):
             self._add_state(param, "step", 0.0)
 
     def _updates(self, param_group: dict) -> None:
-        lr, decay = Tensor(param_group["lr"]), param_group["weight_decay"]
+        lr = Tensor(param_group["lr"])
         for param in param_group["params"]:
             if param.grad is None:
                 continue
             states = self._state[param]
-            step = states["step"] + 1
-            grad = param.grad + param * decay if decay else param.grad
-            square = states["square_avg"] + grad * grad
-            rate = lr / (1 + (step - 1) * param_group["lr_decay"])
-            param._reset(param - rate * (grad / sqrt(square + param_group["eps"])))
-            states["step"]._reset(step)
-            states["square_avg"]._reset(square)
+            _mge.updates.adagrad_step(
+                param,
+                param.grad,
+                states["square_avg"],
+                states["step"],
+                lr,
+                lr_decay=param_group["lr_decay"],
+                epsilon=param_group["eps"],
+                weight_decay=param_group["weight_decay"],
+            )

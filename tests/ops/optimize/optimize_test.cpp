@@ -49,6 +49,40 @@ Reference adam_reference(ops::AdamStep::Params p) {
     };
 }
 
+Reference adagrad_reference(ops::AdagradStep::Params p) {
+    return [p](std::span<const Tensor> in) {
+        auto param = values_of(in[0]), grad = values_of(in[1]), sum = values_of(in[2]);
+        double step = values_of(in[3])[0], lr = values_of(in[4])[0];
+        for (size_t i = 0; i < param.size(); ++i) {
+            double g = grad[i] + p.weight_decay * param[i];
+            sum[i] += g * g;
+            param[i] -= lr / (1 + step * p.lr_decay) * g / std::sqrt(sum[i] + p.epsilon);
+        }
+        return Tensors{make_tensor(DType::f32, in[0].shape(), param),
+                       make_tensor(DType::f32, in[0].shape(), sum),
+                       make_tensor(DType::f32, in[3].shape(), {step + 1})};
+    };
+}
+
+Reference adadelta_reference(ops::AdadeltaStep::Params p) {
+    return [p](std::span<const Tensor> in) {
+        auto param = values_of(in[0]), grad = values_of(in[1]), square = values_of(in[2]),
+             delta = values_of(in[3]);
+        double step = values_of(in[4])[0], lr = values_of(in[5])[0];
+        for (size_t i = 0; i < param.size(); ++i) {
+            double g = grad[i] + p.weight_decay * param[i];
+            square[i] = p.rho * square[i] + (1 - p.rho) * g * g;
+            double d = std::sqrt(delta[i] + p.epsilon) / std::sqrt(square[i] + p.epsilon) * g;
+            param[i] -= lr * d;
+            delta[i] = p.rho * delta[i] + (1 - p.rho) * d * d;
+        }
+        return Tensors{make_tensor(DType::f32, in[0].shape(), param),
+                       make_tensor(DType::f32, in[0].shape(), square),
+                       make_tensor(DType::f32, in[0].shape(), delta),
+                       make_tensor(DType::f32, in[4].shape(), {step + 1})};
+    };
+}
+
 TEST(SgdStep, FollowsItsFormula) {
     InputSpec lr{.shape = {}, .values = {0.1}};
     for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}})
@@ -82,6 +116,31 @@ TEST(AdamStep, FollowsItsFormula) {
                                         {.looser = 20, .reference = adam_reference(p)});
 }
 
+TEST(AdagradStep, FollowsItsFormula) {
+    InputSpec lr{.shape = {1}, .values = {0.01}}, step{.shape = {}, .values = {7}};
+    for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}})
+        for (ops::AdagradStep::Params p :
+             {ops::AdagradStep::Params{}, ops::AdagradStep::Params{.lr_decay = 0.1, .weight_decay = 0.1},
+              ops::AdagradStep::Params{.epsilon = 1e-3}})
+            // A difference of two near numbers: the error goes with them, not with the result.
+            check_op<ops::AdagradStep>(
+                p, {{.shape = shape}, {.shape = shape}, {.shape = shape, .low = 0.1, .high = 1}, step, lr},
+                {.looser = 4, .reference = adagrad_reference(p)});
+}
+
+TEST(AdadeltaStep, FollowsItsFormula) {
+    InputSpec lr{.shape = {1}, .values = {0.01}}, step{.shape = {}, .values = {7}};
+    for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}}) {
+        InputSpec any{.shape = shape}, positive{.shape = shape, .low = 0.1, .high = 1};
+        for (ops::AdadeltaStep::Params p :
+             {ops::AdadeltaStep::Params{}, ops::AdadeltaStep::Params{.weight_decay = 0.1},
+              ops::AdadeltaStep::Params{.rho = 0.5, .epsilon = 1e-3}})
+            // As above.
+            check_op<ops::AdadeltaStep>(p, {any, any, positive, positive, step, lr},
+                                        {.looser = 4, .reference = adadelta_reference(p)});
+    }
+}
+
 TEST(AdamStep, WalksDownASlope) {
     Tensor param = number(1), mean = number(0), square = number(0), step = number(0);
     for (int i = 0; i < 5; ++i) {
@@ -112,6 +171,15 @@ TEST(Optimize, SaysWhatDoesNotFit) {
                       "[adam_step] exp_avg_sq is float32(3,), expected that of the parameter, float32(2,)",
                       [&] {
                           ops::adam_step(TensorList({p, p, p, q, number(1), number(1)}));
+                      });
+    expect_user_error(ErrorClass::runtime,
+                      "[adagrad_step] square_sum is float32(3,), expected that of the parameter, float32(2,)",
+                      [&] {
+                          ops::adagrad_step(TensorList({p, p, q, number(1), number(1)}));
+                      });
+    expect_user_error(ErrorClass::runtime, "[adadelta_step] step is float32(2,), expected one float32 number",
+                      [&] {
+                          ops::adadelta_step(TensorList({p, p, p, p, p, number(1)}));
                       });
 }
 

@@ -94,14 +94,18 @@ def setitem(x, key, value) -> None:
     if is_whole and value._tuple_shape == x._tuple_shape:
         x._reset(value)
         return
-    value = _value_like(x, value)
+    given, value = value, _value_like(x, value)
     if _is_full_mask(x, key) and value._tuple_shape in ((), (1,)):
-        x._reset(_mge.ops.where(key, value, x))
+        _check_mask(key, x._tuple_shape)
+        # An update changes all that its result may lie in; the caller's value is not to be changed.
+        _mge.updates.where(key, _mge.ops.copy(value) if value is given else value, x)
         return
     plan = _make_plan(x, key)
     try:
         if plan.items and not plan.arrays and not plan.new_axes:
             _mge.updates.set_slice(x, value, *plan.bounds, items=plan.items)
+        elif plan.arrays and not plan.items and not plan.new_axes:
+            _mge.updates.set_take(x, value, *plan.arrays, axes=plan.array_axes)
         else:
             x._reset(_assigned(x, plan, value))
     except IndexError as error:

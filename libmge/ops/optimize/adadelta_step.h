@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct AdadeltaStep {
+    static constexpr auto name = "adadelta_step";
+    static constexpr auto doc =
+        "One step of Adadelta (Zeiler, 2012): s = rho * square_avg + (1 - rho) * g * g, "
+        "d = sqrt(delta_avg + epsilon) / sqrt(s + epsilon) * g, param - lr * d, "
+        "delta_avg = rho * delta_avg + (1 - rho) * d * d.";
+    static constexpr auto inputs = names("param", "grad", "square_avg", "delta_avg", "step", "lr");
+    static constexpr auto outputs = output_names("param", "square_avg", "delta_avg", "step");
+    static constexpr OpTraits traits{.once = true};
+    static constexpr auto in_place =
+        in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3}, InPlace{3, 4});
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double rho = 0.9, epsilon = 1e-6, weight_decay = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::rho>("rho", "Part of the means that stays."),
+        field<&Params::epsilon>("epsilon", "Added under the roots."),
+        field<&Params::weight_decay>("weight_decay", "Factor of the parameter that acts as a gradient."));
+    // Two means (4 each), two roots (4), their quotient and the step (4).
+    static constexpr PerInputElement operations{16};
+    static constexpr auto autocast = Autocast::wide;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AdadeltaStep);
+inline constexpr OpFunction<AdadeltaStep, false> adadelta_step{};
+
+}  // namespace mge::ops
