@@ -8,8 +8,8 @@
 
 namespace mge {
 
-Arenas::Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> memory)
-    : memory_(memory ? std::move(memory) : std::make_shared<ContextMemory>()) {
+Arenas::Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> memory, LentArena lent)
+    : memory_(memory ? std::move(memory) : std::make_shared<ContextMemory>()), lent_(lent) {
     auto taken = program.take_arenas();  // while compiling, from the queues
     memory_->enter(this);
     try {
@@ -21,6 +21,7 @@ Arenas::Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> me
             if (!taken.empty() && is_new) memory_->adopt(arena, std::move(taken[i]), bytes);
             arenas_.push_back(&arena);
         }
+        if (lent.data) lend(lent.data);
         bind();
         std::lock_guard lock(memory_->mutex_);
         ++memory_->contexts_;
@@ -43,6 +44,16 @@ void Arenas::bind_or_leave() {
 Arenas::~Arenas() {
     std::lock_guard lock(memory_->mutex_);
     --memory_->contexts_;
+}
+
+void Arenas::lend(void* data) {
+    auto& arena = *arenas_.at(lent_.place);
+    StorageRef storage = borrow_storage(data, arena.wanted, nullptr);
+    std::lock_guard lock(memory_->mutex_);
+    arena.storage = std::move(storage);
+    arena.held = arena.wanted;
+    ++memory_->generation_;
+    lent_.data = data;
 }
 
 void Arenas::follow(void** slot, size_t place, size_t at) {

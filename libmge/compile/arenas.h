@@ -10,11 +10,17 @@ namespace mge {
 
 class CompiledProgram;
 
+// An arena that is a part of somebody else's memory, aligned to 64.
+struct LentArena {
+    size_t place = 0;
+    void* data = nullptr;  // null: there is none
+};
+
 // The arenas of one context, by place: its share of a ContextMemory, and who has addresses in them.
 class Arenas {
 public:
     // Takes the memory at once, so that a lack of it shows.
-    Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> memory);
+    Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> memory, LentArena lent = {});
     ~Arenas();
     Arenas(const Arenas&) = delete;
 
@@ -36,6 +42,9 @@ public:
     void prepare_dynamic(size_t place, size_t bytes) const;
     DeviceId place(size_t place) const { return arenas_[place]->place; }
     size_t bytes(size_t place) const { return arenas_[place]->held; }
+    // The arena that was lent lies here in the next runs.
+    void lend(void* data);
+    bool is_lent(size_t place) const { return lent_.data && lent_.place == place; }
     // Another one when they lie elsewhere than before.
     uint64_t generation() const { return generation_; }
     const std::shared_ptr<ContextMemory>& memory() const { return memory_; }
@@ -51,6 +60,7 @@ private:
 
     std::shared_ptr<ContextMemory> memory_;
     std::vector<ContextMemory::Arena*> arenas_;  // by place
+    LentArena lent_;
     std::vector<Follower> followers_;
     uint64_t generation_ = 0;
 };

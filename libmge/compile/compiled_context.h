@@ -28,11 +28,15 @@ struct Instruction {
 // UserError: there is no input, or output, of that number.
 [[noreturn]] void throw_no_port(std::string_view kind, size_t i, size_t count);
 
+// What a context has memory of its own for; the rest has to be bound before each run.
+struct OwnPorts {
+    bool inputs = true, outputs = true;
+};
+
 class CompiledContext final : public Context {
 public:
-    // Without `own_outputs` the outputs have to be bound before each run.
     CompiledContext(std::shared_ptr<const CompiledProgram> program, std::shared_ptr<ContextMemory> memory,
-                    bool own_outputs = true);
+                    OwnPorts own = {}, LentArena lent = {});
 
     const Program& program() const override { return *program_; }
     void* input(size_t i) override;
@@ -55,6 +59,8 @@ public:
 
     // It runs as a part of an operator; `place` outlives it.
     void stand_inside(const InnerPlace* place) { place_ = place; }
+    // Where the arena that was lent lies in the next runs.
+    void lend(void* data) { arenas_.lend(data); }
     // The memory that the program's output memory `i` is in the next runs.
     void point_output(size_t i, void* data) { point(outputs_.at(i), data); }
     void skip_next_run(bool skips);  // whatever the options say
@@ -82,7 +88,7 @@ private:
         void* data = nullptr;
         std::vector<Follower> followers;
     };
-    void allocate_ports(bool own_outputs);
+    void allocate_ports(OwnPorts own);
     Port& own_output(size_t i);
     bool are_outputs_bound() const;
     void require_outputs() const;
@@ -111,7 +117,7 @@ private:
 
     std::shared_ptr<const CompiledProgram> program_;
     Arenas arenas_;
-    std::vector<StorageRef> memory_;  // by place: inputs, then outputs
+    std::vector<StorageRef> memory_;  // by place: inputs, then outputs; null where the context has none
     std::vector<Queue*> queues_;      // by place
     std::vector<Port> inputs_, outputs_;
     // Without a plan: memory that comes and goes, and by step what comes before and goes after it.
@@ -139,7 +145,7 @@ private:
     bool skips_next_ = false, was_checked_ = false;
 
     bool is_late_ = false;  // queues do the work after they were asked for it
-    bool has_own_outputs_ = false;
+    OwnPorts own_;
     bool output_waits_ = false;  // whoever asks for an output gets it when it is there
     std::shared_ptr<StepOrigins> origins_;
     RunTurn turn_;

@@ -61,47 +61,50 @@ void Context::fill_inputs(std::span<const Tensor> inputs) {
 }
 
 CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
-                                 std::shared_ptr<ContextMemory> memory, bool own_outputs)
+                                 std::shared_ptr<ContextMemory> memory, OwnPorts own, LentArena lent)
     : program_(std::move(program)),
-      arenas_(*program_, std::move(memory)),
+      arenas_(*program_, std::move(memory), lent),
       dynamic_values_(program_->graph().values().size()) {
     auto& options = program_->options();
     // What is made anew in each run, or given by others, has no place of its own.
-    allocate_ports(own_outputs && !options.force_dynamic_alloc && !options.force_output_dynamic_alloc &&
-                   !options.force_output_use_user_specified_memory);
+    bool are_given = options.force_dynamic_alloc || options.force_output_dynamic_alloc ||
+                     options.force_output_use_user_specified_memory;
+    allocate_ports({own.inputs, own.outputs && !are_given});
     make_instructions();
     if (options.force_dynamic_alloc) note_block_lives();
     skips_next_ = options.fake_next_exec;
     if (program_->check()) check_ = std::make_unique<CheckedRun>(*program_);
     is_late_ = !program_->is_on_host();
-    origins_ = std::make_shared<StepOrigins>(program_, own_outputs);
+    origins_ = std::make_shared<StepOrigins>(program_, own.outputs);
     if (!program_->threads().empty())
         dispatch_ = std::make_unique<Dispatch>(
             program_->threads(),
             Dispatch::Work{[this](size_t step) { ask(step); },
                            [this](std::exception_ptr failure) { finish_dispatch(std::move(failure)); }});
-    output_waits_ = own_outputs && (is_late_ || dispatch_);
+    output_waits_ = own.outputs && (is_late_ || dispatch_);
     update_special();
 }
 
-void CompiledContext::allocate_ports(bool own_outputs) {
-    std::vector<size_t> bytes(program_->places().size());
-    auto add_ports = [&](std::vector<Port>& ports, const std::vector<CompiledProgram::PortMemory>& wanted) {
+void CompiledContext::allocate_ports(OwnPorts own) {
+    own_ = own;
+    std::vector<std::optional<size_t>> bytes(program_->places().size());
+    auto add_ports = [&](std::vector<Port>& ports, const std::vector<CompiledProgram::PortMemory>& wanted,
+                         bool are_own) {
         for (auto [size, place] : wanted) {
-            ports.push_back({{}, bytes[place], place, nullptr, {}});
-            bytes[place] += align_up(size);
+            size_t offset = are_own ? bytes[place].value_or(0) : 0;
+            ports.push_back({{}, offset, place, nullptr, {}});
+            if (are_own) bytes[place] = offset + align_up(size);
         }
     };
-    add_ports(inputs_, program_->input_memory());
-    if (own_outputs)
-        add_ports(outputs_, program_->output_memory());
-    else
-        for (auto [size, place] : program_->output_memory()) outputs_.push_back({{}, 0, place, nullptr, {}});
+    add_ports(inputs_, program_->input_memory(), own.inputs);
+    add_ports(outputs_, program_->output_memory(), own.outputs);
     for (size_t i = 0; i < bytes.size(); ++i) {
         queues_.push_back(&queue_of(program_->places()[i]));
-        memory_.push_back(queues_[i]->allocate(bytes[i]));
+        memory_.emplace_back();
+        if (!bytes[i]) continue;
+        memory_[i] = queues_[i]->allocate(*bytes[i]);
         // Touching every page now spares the runs their page faults.
-        queues_[i]->fill(memory_[i]->data, 0, bytes[i]);
+        queues_[i]->fill(memory_[i]->data, 0, *bytes[i]);
     }
     auto fill_ports = [&](std::vector<Port>& ports) {
         for (auto& port : ports) {
@@ -109,9 +112,8 @@ void CompiledContext::allocate_ports(bool own_outputs) {
             port.data = static_cast<char*>(port.storage->data) + port.offset;
         }
     };
-    fill_ports(inputs_);
-    if (own_outputs) fill_ports(outputs_);
-    has_own_outputs_ = own_outputs;
+    if (own.inputs) fill_ports(inputs_);
+    if (own.outputs) fill_ports(outputs_);
     for (auto& block : program_->blocks()) blocks_.push_back({{}, 0, block.place, nullptr, {}});
 }
 
@@ -248,6 +250,7 @@ void CompiledContext::give_blocks(size_t step) {
 
 void* CompiledContext::input(size_t i) {
     if (i >= inputs_.size()) throw_no_port("input", i, inputs_.size());
+    if (!own_.inputs) return inputs_[i].data;
     return static_cast<char*>(memory_[inputs_[i].place]->data) + inputs_[i].offset;
 }
 
@@ -283,7 +286,7 @@ void CompiledContext::bind_output(size_t i, void* data, size_t bytes) {
     size_t needed = program_->outputs()[i].spec.bytes();
     if (data && bytes < needed)
         throw_user("context", text("output ", i, " has ", needed, " bytes, the memory given for it ", bytes));
-    port.storage = data || !has_own_outputs_ ? StorageRef{} : memory_[port.place];
+    port.storage = data || !own_.outputs ? StorageRef{} : memory_[port.place];
     bool is_own = port.storage.get() != nullptr;
     point(port, is_own ? static_cast<char*>(port.storage->data) + port.offset : data);
     update_special();

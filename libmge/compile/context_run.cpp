@@ -167,7 +167,7 @@ void CompiledContext::tell_arenas() {
     if (told_arenas_ == arenas_.generation()) return;
     told_arenas_ = arenas_.generation();
     for (size_t i = 0; i < program_->places().size(); ++i)
-        told_->allocated({program_->places()[i], arenas_.bytes(i), true}, *this);
+        if (!arenas_.is_lent(i)) told_->allocated({program_->places()[i], arenas_.bytes(i), true}, *this);
 }
 
 void CompiledContext::call_back(const std::vector<size_t>& outputs) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph that an operator holds, as a program: its inputs and outputs lie wherever the operator's are, step
-// by step, and nothing is allocated once it has run.
+// by step, its values in the operator's workspace, and nothing is allocated once it has run. What it has at
+// other places is its own; values of run-time shapes come from the allocator of the context around it.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
@@ -50,10 +52,26 @@ private:
     StepObserver* told_ = nullptr;
 };
 
+// The arena that the operator gives: that at its own place.
+struct Arena {
+    size_t place = 0, bytes = 0;
+
+    explicit Arena(const CompiledProgram& program) {
+        auto& places = program.places();
+        auto it = std::ranges::find(places, program.options().device);
+        if (it == places.end()) return;
+        place = size_t(it - places.begin());
+        bytes = align_up(program.arena_bytes()[place]);
+    }
+    LentArena in(void* workspace) const { return {place, bytes ? workspace : nullptr}; }
+};
+
 class InnerProgram final : public SubgraphProgram {
 public:
-    InnerProgram(const std::shared_ptr<const CompiledProgram>& program, const SubgraphUse& use)
-        : context_(program, nullptr, false),
+    InnerProgram(const std::shared_ptr<const CompiledProgram>& program, const SubgraphUse& use,
+                 LentArena arena)
+        : context_(program, nullptr, {.inputs = false, .outputs = false}, arena),
+          arena_(arena.data),
           is_repeated_(use.is_repeated),
           place_{use.parameter, -1},
           queue_(queue_of(program->options().device)),
@@ -72,7 +90,8 @@ public:
     }
 
     // From here on it belongs to one call of the operator, whose step may be observed.
-    void begin() {
+    void begin(LentArena arena) {
+        if (arena.data != arena_) context_.lend(arena_ = arena.data);
         if (is_repeated_) place_.iteration = 0;
         auto* step = observed_step();
         if (!step) return;
@@ -114,6 +133,7 @@ private:
     }
 
     CompiledContext context_;
+    void* arena_;  // as it is lent
     bool is_repeated_, is_observed_ = false;
     InnerPlace place_;
     InsideObserver observer_{place_};
@@ -127,14 +147,15 @@ private:
 class InnerPrograms final : public SubgraphPrograms {
 public:
     InnerPrograms(std::shared_ptr<const CompiledProgram> program, const SubgraphUse& use)
-        : program_(std::move(program)), use_(use) {}
+        : program_(std::move(program)), use_(use), arena_(*program_) {}
     ~InnerPrograms() override {
         for (auto& spare : spares_) std::unique_ptr<SubgraphProgram>{spare.load()};
     }
 
-    std::unique_ptr<SubgraphProgram> borrow() const override {
-        auto program = take();
-        program->begin();
+    size_t workspace() const override { return arena_.bytes; }
+    std::unique_ptr<SubgraphProgram> borrow(void* workspace) const override {
+        auto program = take(workspace);
+        program->begin(arena_.in(workspace));
         return program;
     }
     void give_back(std::unique_ptr<SubgraphProgram> program) const override {
@@ -148,15 +169,16 @@ public:
     }
 
 private:
-    std::unique_ptr<InnerProgram> take() const {
+    std::unique_ptr<InnerProgram> take(void* workspace) const {
         for (auto& spare : spares_)
             if (auto* program = spare.exchange(nullptr, std::memory_order_acquire))
                 return std::unique_ptr<InnerProgram>(static_cast<InnerProgram*>(program));
-        return std::make_unique<InnerProgram>(program_, use_);
+        return std::make_unique<InnerProgram>(program_, use_, arena_.in(workspace));
     }
 
     std::shared_ptr<const CompiledProgram> program_;
     SubgraphUse use_;
+    Arena arena_;
     mutable std::array<std::atomic<SubgraphProgram*>, 8> spares_{};
 };
 

@@ -57,12 +57,18 @@ bool has_only_naive(const std::vector<NamedCandidate>& candidates) {
     return std::ranges::all_of(candidates, [](auto& c) { return c.candidate.attributes.naive; });
 }
 
+// The limit chooses among kernels. What is never measured has no others, and the programs in there are held
+// to the limit kernel by kernel.
+bool fits(const Choice& choice, const SelectOptions& options) {
+    return choice.candidate.attributes.unmeasured || choice.prepared.workspace() <= options.workspace_limit;
+}
+
 std::optional<Choice> choose_first(const std::vector<NamedCandidate>& candidates, const Problem& problem,
                                    std::span<const void* const> constants, const SelectOptions& options) {
     for (auto& named : candidates) {
         if (!options.accepts(named.candidate.attributes)) continue;
         Choice choice = finish(named, problem, constants, ChoiceSource::heuristic, {}, options);
-        if (choice.prepared.workspace() <= options.workspace_limit) return choice;
+        if (fits(choice, options)) return choice;
         if (log_enabled(LogChannel::dispatch))
             log_line(LogChannel::dispatch, text(problem.op, ": skip ", named.candidate.name, " (workspace ",
                                                 choice.prepared.workspace(), " over the limit)"));
@@ -110,7 +116,7 @@ std::optional<Choice> choose_measured(const Lookups::Times& times,
                                       std::span<const void* const> constants, const SelectOptions& options) {
     for (auto& [measured, named] : in_order(times.measured, candidates, problem, options)) {
         Choice choice = finish(*named, problem, constants, times.source, *measured, options);
-        if (choice.prepared.workspace() <= options.workspace_limit) return choice;
+        if (fits(choice, options)) return choice;
     }
     return std::nullopt;
 }
@@ -246,7 +252,7 @@ Choice choose_for_any_batch(KernelList list, const Problem& problem, const Batch
         Choice choice = finish(named, problem, constants, of_one.source, {}, options);
         choice.milliseconds = of_one.milliseconds;
         choice.is_doubtful = of_one.is_doubtful;
-        if (choice.prepared.workspace() <= options.workspace_limit) return choice;
+        if (fits(choice, options)) return choice;
     }
     return each_item(std::move(of_one), problem, operands);
 }

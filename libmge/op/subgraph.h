@@ -72,7 +72,11 @@ public:
 class MGE_API SubgraphPrograms {
 public:
     virtual ~SubgraphPrograms() = default;
-    virtual std::unique_ptr<SubgraphProgram> borrow() const = 0;
+    // Bytes in which a program has its values at the place of the operator: a part of the operator's own
+    // workspace, so that they are planned with everything around them.
+    virtual size_t workspace() const = 0;
+    // Its runs work in `workspace` (aligned to 64) until it is given back.
+    virtual std::unique_ptr<SubgraphProgram> borrow(void* workspace) const = 0;
     virtual void give_back(std::unique_ptr<SubgraphProgram> program) const = 0;
 };
 // What the graph is to its operator, for those who look at runs and for messages.
@@ -87,8 +91,8 @@ MGE_API std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& graph
 // A program for the time of a call.
 class BorrowedProgram {
 public:
-    explicit BorrowedProgram(const SubgraphPrograms& programs)
-        : programs_(programs), program_(programs.borrow()) {}
+    BorrowedProgram(const SubgraphPrograms& programs, void* workspace)
+        : programs_(programs), program_(programs.borrow(workspace)) {}
     ~BorrowedProgram() { programs_.give_back(std::move(program_)); }
     BorrowedProgram(const BorrowedProgram&) = delete;
     BorrowedProgram& operator=(const BorrowedProgram&) = delete;

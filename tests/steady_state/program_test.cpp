@@ -92,6 +92,13 @@ TEST(OwnKernels, MakeNoSystemCall) {
     EXPECT_EQ(calls.waits, 0);
 }
 
+TEST(NestedLoops, AllocateAndLockNothing) {
+    auto context = nested_loops();
+    Counts counts = count_calls(*context);
+    EXPECT_EQ(counts.allocations.total(), 0);
+    EXPECT_EQ(counts.mutexes.total(), 0);
+}
+
 TEST(ConvolutionNet, AllocatesAndLocksNothingOfItsOwn) {
     auto context = convolution_net();
     Counts counts = count_calls(*context);

@@ -6,6 +6,7 @@
 
 #include "libmge/graph/builder.h"
 #include "libmge/mge.h"
+#include "libmge/op/subgraph.h"
 
 namespace mge::steady_state {
 namespace {
@@ -73,6 +74,31 @@ std::unique_ptr<Context> small_gradients() {
             {ops::conv2d_backward_weight(x, dy, weight), ops::conv2d_backward_data(weight, dy, x)});
     }
     return warmed_up(builder.take(), 2);
+}
+
+std::unique_ptr<Context> nested_loops() {
+    TensorSpec counter{DType::i32, {1}, {}}, row{DType::f32, {16}, {}};
+    auto one = [] { return ops::full({.shape = {1}, .value = 1, .dtype = DType::i32}); };
+    auto condition = make_subgraph(TensorSpecs{counter, row}, [&](std::span<const Tensor> in) -> Tensors {
+        return {ops::less(in[0], ops::full({.shape = {1}, .value = 3, .dtype = DType::i32}))};
+    });
+    auto inner = make_subgraph(TensorSpecs{counter, row}, [&](std::span<const Tensor> in) -> Tensors {
+        Tensor sums = ops::cumsum(ops::cumsum(in[1], {.axis = 0}), {.axis = 0});
+        return {ops::add(in[0], one()), ops::tanh(sums)};
+    });
+    auto body = make_subgraph(TensorSpecs{row, row}, [&](std::span<const Tensor> in) -> Tensors {
+        Tensor zero = ops::full({.shape = {1}, .value = 0, .dtype = DType::i32});
+        Tensor h = ops::cumsum(ops::add(in[0], in[1]), {.axis = 0});
+        return {ops::while_loop({zero, h}, {condition, inner, 2})[1], h};
+    });
+    GraphBuilder builder;
+    Tensor xs = builder.input({DType::f32, {8, 16}, {}}, "xs");
+    {
+        InterpreterScope scope(builder);
+        Tensor start = ops::mean(xs, {.axes = {0}});
+        builder.set_outputs(ops::scan({start, xs}, {.body = body, .carried = 1, .sliced = 1}));
+    }
+    return warmed_up(builder.take(), 1);
 }
 
 }  // namespace mge::steady_state

@@ -16,4 +16,7 @@ std::unique_ptr<Context> convolution_net();
 // Both gradients of a tiny convolution on two threads.
 std::unique_ptr<Context> small_gradients();
 
+// A scan whose steps go round a while_loop, on one thread, warmed up.
+std::unique_ptr<Context> nested_loops();
+
 }  // namespace mge::steady_state

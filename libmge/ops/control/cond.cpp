@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/control/cond.h"
 
+#include <algorithm>
+
 #include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 
@@ -58,10 +60,11 @@ Prepared prepare(const PrepareContext& context) {
     std::vector<size_t> open;
     for (size_t i = 0; i < problem.outputs.size(); ++i)
         if (!problem.outputs[i].shape.is_known()) open.push_back(i);
-    return Prepared::make(
-        State{compile_subgraph(*params.then_graph, {"then_graph", false}, operands, context),
-              compile_subgraph(*params.else_graph, {"else_graph", false}, operands, context),
-              HostFlag(problem.inputs[0], problem.device), problem.device, std::move(open)});
+    State state{compile_subgraph(*params.then_graph, {"then_graph", false}, operands, context),
+                compile_subgraph(*params.else_graph, {"else_graph", false}, operands, context),
+                HostFlag(problem.inputs[0], problem.device), problem.device, std::move(open)};
+    size_t workspace = std::max(state.then_programs->workspace(), state.else_programs->workspace());
+    return Prepared::make(std::move(state), workspace);
 }
 
 // Null still: the way finds out the shape.
@@ -85,7 +88,7 @@ void hand_over(const State& state, SubgraphProgram& program, const Launch& launc
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     bool is_true = state.predicate.read(queue_for(launch, state.device), launch.inputs[0]);
-    BorrowedProgram program(is_true ? *state.then_programs : *state.else_programs);
+    BorrowedProgram program(is_true ? *state.then_programs : *state.else_programs, launch.workspace);
     if (state.open.empty()) return program->run(launch.inputs.subspan(1), launch.outputs);
     program->run(launch.inputs.subspan(1), places_of(state, *program, launch));
     hand_over(state, *program, launch);

@@ -2,7 +2,11 @@
 #pragma once
 // What the operators that hold graphs have in common.
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 #include <string_view>
+#include <vector>
 
 #include "libmge/device/queue.h"
 #include "libmge/op/op.h"
@@ -57,6 +61,17 @@ size_t loop_slots(std::span<const size_t> bytes);
 std::vector<size_t> bytes_of(std::span<const TensorSpec> specs);
 // One of them for each step, along a new first axis.
 TensorSpec stacked(const TensorSpec& spec, int64_t steps);
+
+// Where a call of a loop has its lists of addresses: on the stack, as long as they are short.
+class CallMemory {
+public:
+    // No pointer: a vector would take that for the value of its elements.
+    std::pmr::polymorphic_allocator<> get() { return &resource_; }
+
+private:
+    std::array<std::byte, 1024> room_;
+    std::pmr::monotonic_buffer_resource resource_{room_.data(), room_.size()};
+};
 
 inline void* offset_by(void* address, size_t bytes) { return static_cast<char*>(address) + bytes; }
 inline const void* offset_by(const void* address, size_t bytes) {

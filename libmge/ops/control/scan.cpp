@@ -147,6 +147,9 @@ struct State {
     int64_t length;
     bool reverse, keeps;
     DeviceId device;
+
+    // Of the workspace, in front of that of the program: a place for each carried value.
+    size_t own_bytes() const { return keeps ? 0 : loop_slots(carried); }
 };
 
 Prepared prepare(const PrepareContext& context) {
@@ -159,10 +162,16 @@ Prepared prepare(const PrepareContext& context) {
     TensorSpecs slices;
     for (auto& spec : problem.outputs.subspan(carried.size(), count)) slices.push_back(slice_of(spec));
     int64_t length = scan_length(p, problem.inputs);
-    size_t workspace = p.keep_steps ? 0 : loop_slots(carried);
-    return Prepared::make(State{compile_subgraph(*p.body, {"body"}, arguments, context), carried, sliced,
-                                bytes_of(slices), length, p.reverse, p.keep_steps, problem.device},
-                          workspace);
+    State state{compile_subgraph(*p.body, {"body"}, arguments, context),
+                carried,
+                sliced,
+                bytes_of(slices),
+                length,
+                p.reverse,
+                p.keep_steps,
+                problem.device};
+    size_t workspace = state.own_bytes() + state.body->workspace();
+    return Prepared::make(std::move(state), workspace);
 }
 
 // Step by step: where the body reads and writes.
@@ -172,8 +181,10 @@ public:
         : state_(state),
           launch_(launch),
           queue_(queue_for(launch, state.device)),
-          inputs_(launch.inputs.begin(), launch.inputs.end()),
-          outputs_(state.carried.size() + state.slices.size()) {
+          inputs_(launch.inputs.begin(), launch.inputs.end(), memory_.get()),
+          outputs_(state.carried.size() + state.slices.size(), memory_.get()),
+          spare_(memory_.get()) {
+        spare_.reserve(state.carried.size());
         void* next = launch.workspace;
         for (size_t bytes : state.carried) {
             spare_.push_back(next);
@@ -182,7 +193,7 @@ public:
     }
 
     void run() {
-        BorrowedProgram body(*state_.body);
+        BorrowedProgram body(*state_.body, offset_by(launch_.workspace, state_.own_bytes()));
         for (int64_t n = 0; n < state_.length; ++n) {
             point(n);
             body->run(inputs_, outputs_);
@@ -221,8 +232,9 @@ private:
     const State& state_;
     const Launch& launch_;
     Queue& queue_;
-    std::vector<const void*> inputs_;
-    std::vector<void*> outputs_, spare_;
+    CallMemory memory_;
+    std::pmr::vector<const void*> inputs_;
+    std::pmr::vector<void*> outputs_, spare_;
 };
 
 void run(const Prepared& prepared, const Launch& launch) { Walk(prepared.state<State>(), launch).run(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/control/while_loop.h"
 
+#include <algorithm>
 #include <array>
 
 #include "libmge/op/define.h"
@@ -130,6 +131,9 @@ struct State {
     int64_t max_steps;
     bool keeps;
     DeviceId device;
+
+    // Of the workspace, in front of that of the programs: the flag, and a place for each carried value.
+    size_t own_bytes() const { return loop_slot(flag.bytes()) + (keeps ? 0 : loop_slots(bytes)); }
 };
 
 Prepared prepare(const PrepareContext& context) {
@@ -144,7 +148,9 @@ Prepared prepare(const PrepareContext& context) {
                 params.max_steps,
                 params.keep_steps,
                 problem.device};
-    size_t workspace = loop_slot(state.flag.bytes()) + (params.keep_steps ? 0 : loop_slots(bytes));
+    // They run by turns, and keep nothing.
+    size_t programs = std::max(state.condition->workspace(), state.body->workspace());
+    size_t workspace = state.own_bytes() + programs;
     return Prepared::make(std::move(state), workspace);
 }
 
@@ -153,7 +159,14 @@ Prepared prepare(const PrepareContext& context) {
 class Carried {
 public:
     Carried(const State& state, const Launch& launch)
-        : state_(state), launch_(launch), queue_(queue_for(launch, state.device)) {
+        : state_(state),
+          launch_(launch),
+          queue_(queue_for(launch, state.device)),
+          now_(memory_.get()),
+          spare_(memory_.get()),
+          next_(state.bytes.size(), memory_.get()) {
+        now_.reserve(state.bytes.size());
+        spare_.reserve(state.bytes.size());
         void* next = offset_by(launch.workspace, loop_slot(state.flag.bytes()));
         for (size_t i = 0; i < state.bytes.size(); ++i) {
             spare_.push_back(state.keeps ? nullptr : next);
@@ -164,10 +177,9 @@ public:
             now_[i] = kept(i, 0);
         }
     }
-    const std::vector<const void*>& now() const { return now_; }
+    std::span<const void* const> now() const { return now_; }
     // The place of each value after step n.
-    std::vector<void*>& after(int64_t n) {
-        next_.resize(now_.size());
+    std::span<void* const> after(int64_t n) {
         for (size_t i = 0; i < now_.size(); ++i)
             next_[i] = state_.keeps && n + 1 < state_.max_steps ? kept(i, n + 1)
                        : now_[i] == launch_.outputs[i]          ? spare_[i]
@@ -191,16 +203,19 @@ private:
     const State& state_;
     const Launch& launch_;
     Queue& queue_;
-    std::vector<const void*> now_;
-    std::vector<void*> spare_, next_;
+    CallMemory memory_;
+    std::pmr::vector<const void*> now_;
+    std::pmr::vector<void*> spare_, next_;
 };
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     Queue& queue = queue_for(launch, state.device);
-    BorrowedProgram condition(*state.condition), body(*state.body);
+    void* workspace = offset_by(launch.workspace, state.own_bytes());
+    BorrowedProgram condition(*state.condition, workspace), body(*state.body, workspace);
     Carried carried(state, launch);
-    std::vector<const void*> operands(launch.inputs.begin(), launch.inputs.end());
+    CallMemory memory;
+    std::pmr::vector<const void*> operands(launch.inputs.begin(), launch.inputs.end(), memory.get());
     std::array<void*, 1> flag{launch.workspace};
     int32_t steps = 0;
     while (!state.max_steps || steps < state.max_steps) {
