@@ -83,11 +83,11 @@ Tensor Arenas::at(size_t place, size_t offset, const TensorSpec& spec, DeviceId 
 }
 
 StorageRef Arenas::allocate_dynamic(size_t place, size_t bytes) const {
-    return memory_->allocate_dynamic(arenas_[place]->place, bytes);
+    return dynamic_->allocate_dynamic(arenas_[place]->place, bytes);
 }
 
 void Arenas::prepare_dynamic(size_t place, size_t bytes) const {
-    if (memory_->allocator_) memory_->allocator_->defrag_prealloc_contig(arenas_[place]->place, bytes);
+    if (dynamic_->allocator_) dynamic_->allocator_->defrag_prealloc_contig(arenas_[place]->place, bytes);
 }
 
 }  // namespace mge

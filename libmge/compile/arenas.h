@@ -38,6 +38,8 @@ public:
     // Absent after clear().
     Tensor at(size_t place, size_t offset, const TensorSpec& spec, DeviceId device) const;
     StorageRef allocate_dynamic(size_t place, size_t bytes) const;
+    // Takes what runs allocate from where these have it from; null: from its own memory.
+    void allocate_with(const Arenas* others) { dynamic_ = others ? others->dynamic_ : memory_.get(); }
     // Values of so many bytes in all are about to be allocated, one after the other.
     void prepare_dynamic(size_t place, size_t bytes) const;
     DeviceId place(size_t place) const { return arenas_[place]->place; }
@@ -59,6 +61,7 @@ private:
     void point(const Follower& follower) const;
 
     std::shared_ptr<ContextMemory> memory_;
+    ContextMemory* dynamic_ = memory_.get();
     std::vector<ContextMemory::Arena*> arenas_;  // by place
     LentArena lent_;
     std::vector<Follower> followers_;

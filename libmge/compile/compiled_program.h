@@ -82,6 +82,8 @@ public:
     const std::vector<int>& output_steps() const { return output_steps_; }
     // By place, the arenas that were taken while compiling, for the first who asks; empty for all others.
     std::vector<StorageRef> take_arenas() const;
+    // Some step is an operator that holds graphs.
+    bool holds_graphs() const { return holds_graphs_; }
     // Nothing is under way when a run returns.
     bool is_on_host() const;
     // True once: for the run that checks the operators.
@@ -121,6 +123,7 @@ private:
     std::vector<Location> buffer_locations_, workspace_locations_;
     std::vector<CompiledStep> steps_;
     std::vector<StepThreads> threads_;
+    bool holds_graphs_ = false;
     std::vector<bool> is_released_;  // by value: constants of which the steps read packed copies
     std::vector<MemoryBlock> blocks_;
     std::vector<DeviceId> places_;

@@ -9,6 +9,7 @@
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/first_run_check.h"
 #include "libmge/compile/observed_step.h"
+#include "libmge/compile/surrounding.h"
 #include "libmge/device/queue.h"
 
 namespace mge {
@@ -73,6 +74,8 @@ void CompiledContext::wait_until_asked() {
 
 void CompiledContext::run_in_turn() {
     HeldArenas arenas(arenas_);
+    std::optional<SurroundingScope> scope;
+    if (program_->holds_graphs()) scope.emplace(Surrounding{.arenas = &arenas_});
     if (is_special_) [[unlikely]]
         return run_specially();
     if (is_late_) [[unlikely]] {
@@ -92,6 +95,8 @@ void CompiledContext::run_in_turn() {
 // What fails later names its step, too.
 void CompiledContext::ask(size_t step) {
     try {
+        std::optional<SurroundingScope> surrounding;
+        if (dispatch_ && program_->holds_graphs()) surrounding.emplace(Surrounding{.arenas = &arenas_});
         std::optional<WorkOriginScope> scope;
         if (is_late_) scope.emplace(origins_->of_step(step, place_));
         instructions_[step].run(*instructions_[step].prepared, instructions_[step].launch);

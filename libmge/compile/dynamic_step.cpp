@@ -2,6 +2,7 @@
 #include "libmge/compile/dynamic_step.h"
 
 #include "libmge/base/number_text.h"
+#include "libmge/compile/surrounding.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/op/backend.h"
@@ -92,6 +93,7 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     problem.threads = options_.threads;
     problem.precision = options_.precision;
     problem.output_device = output_device_;
+    SurroundingScope scope({.options = &options_, .arenas = surrounding().arenas});
     plan.choice = select(find_kernels(*node_.op, device_), problem, {}, options_.select);
     return plan;
 }

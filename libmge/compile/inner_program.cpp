@@ -11,6 +11,7 @@
 #include "libmge/base/rethrow.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/observed_step.h"
+#include "libmge/compile/surrounding.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
 
@@ -92,6 +93,7 @@ public:
     // From here on it belongs to one call of the operator, whose step may be observed.
     void begin(LentArena arena) {
         if (arena.data != arena_) context_.lend(arena_ = arena.data);
+        context_.allocate_with(surrounding().arenas);
         if (is_repeated_) place_.iteration = 0;
         auto* step = observed_step();
         if (!step) return;
@@ -189,8 +191,9 @@ CompileOptions options_of(const PrepareContext& context) {
     options.select.lookups = nullptr;
     options.threads = context.problem.threads;
     options.precision = context.problem.precision;
-    options.var_sanity_check_first_run = false;
-    options.log_level = 0;
+    options.var_sanity_check_first_run = false;  // the check of the program around it goes inside
+    auto* around = surrounding().options;
+    options.log_level = around ? around->log_level : 0;
     return options;
 }
 

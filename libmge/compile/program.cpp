@@ -16,6 +16,7 @@
 #include "libmge/compile/recompute.h"
 #include "libmge/compile/release_constants.h"
 #include "libmge/compile/replacement_check.h"
+#include "libmge/compile/surrounding.h"
 #include "libmge/compile/swap.h"
 #include "libmge/compile/upload.h"
 #include "libmge/device/device.h"
@@ -299,6 +300,7 @@ void CompiledProgram::upload_constants(ConstantBytes& given) {
 
 std::vector<Choice> CompiledProgram::bind() {
     is_released_.resize(graph_.values().size());
+    SurroundingScope scope({.options = &options_});
     if (options_.keeps_weights || check_)
         return bind_algorithms(graph_, schedule_, options_, [](size_t, const Prepared&) {});
     ConstantRelease release(graph_, schedule_);
@@ -379,7 +381,10 @@ void CompiledProgram::check_layout() {
 }
 
 void CompiledProgram::ignore(std::string option, std::string given, std::string reason) {
-    if (options_.log_level > 0) log_warning(text(option, ' ', given, " has no effect: ", reason));
+    // Of the graphs that steps hold the program around them tells it.
+    bool is_inside = surrounding().options;
+    if (options_.log_level > 0 && !is_inside)
+        log_warning(text(option, ' ', given, " has no effect: ", reason));
     ignored_.push_back({std::move(option), std::move(given), std::move(reason)});
 }
 
@@ -471,6 +476,7 @@ void CompiledProgram::make_steps(std::vector<Choice> choices) {
                           workspace_locations_[i]};
         for (ValueId id : node.inputs) step.inputs.push_back(locate(id));
         for (ValueId id : node.outputs) step.outputs.push_back(locate(id));
+        holds_graphs_ |= node.op->traits.control;
         steps_.push_back(std::move(step));
     }
 }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "libmge/mge.h"
+#include "libmge/op/subgraph.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {
@@ -42,6 +43,28 @@ TEST(LogLevel, SaysNothingOrASummaryOrEachReplacement) {
                 AllOf(HasSubstr("[memory] plan "),
                       HasSubstr("merge_duplicates: matmul 'matmul#1' -> matmul 'matmul#0+matmul#1'"),
                       HasSubstr("relu 'relu#3' -> fused_elementwise 'add#2+relu#3'")));
+    ::unsetenv("MGE_LOG");
+}
+
+[[noreturn]] void compile_loop_and_exit(int level) {
+    auto body = make_subgraph(TensorSpecs{f32({2, 3})}, [](std::span<const Tensor> in) -> Tensors {
+        return {ops::relu(ops::add(in[0], constant({3}, {1, 2, 3})))};
+    });
+    Graph graph = record({f32({2, 3})}, [&](const Tensors& x) {
+        return ops::scan({x[0]}, {.body = body, .carried = 1, .length = 2});
+    });
+    CompileOptions o;
+    o.log_level = level;
+    Program::compile(graph, o);
+    std::fprintf(stderr, "compiled\n");
+    std::exit(0);
+}
+
+TEST(LogLevel, IsThatOfTheGraphsInside) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    ASSERT_EQ(::setenv("MGE_LOG", "passes", 1), 0);
+    EXPECT_EXIT(compile_loop_and_exit(0), ::testing::ExitedWithCode(0), "^compiled\n$");
+    EXPECT_EXIT(compile_loop_and_exit(2), ::testing::ExitedWithCode(0), HasSubstr("-> fused_elementwise"));
     ::unsetenv("MGE_LOG");
 }
 

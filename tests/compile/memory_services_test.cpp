@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "libmge/mge.h"
+#include "libmge/op/subgraph.h"
 #include "tests/harness/expect_error.h"
 #include "tests/passes/same_graph.h"
 
@@ -229,6 +230,38 @@ TEST(Allocator, GivesWhatARunTakes) {
     dynamic->run();
     EXPECT_EQ(dynamic->output(0).shape(), (Shape{6}));
     EXPECT_GE(allocator->dynamics, 3);
+}
+
+TEST(Allocator, GivesWhatIsTakenInside) {
+    auto chosen = make_subgraph(TensorSpecs{f32({6})}, [](std::span<const Tensor> in) -> Tensors {
+        return {ops::exp(ops::cond_take(in[0], ops::greater(in[0], ops::mul(in[0], in[0])))[0])};
+    });
+    auto all = make_subgraph(TensorSpecs{f32({6})},
+                             [](std::span<const Tensor> in) -> Tensors { return {ops::exp(in[0])}; });
+    auto deeper = make_subgraph(TensorSpecs{f32({6})}, [&](std::span<const Tensor> in) -> Tensors {
+        return {ops::neg(ops::cond({ops::sum(in[0]), in[0]}, {chosen, all})[0])};
+    });
+    auto program = Program::compile(record({f32({6})},
+                                           [&](const Tensors& x) {
+                                               return ops::cond({ops::sum(x[0]), x[0]}, {deeper, all});
+                                           }),
+                                    plain());
+    auto allocator = std::make_shared<Counting>();
+    auto context = Context::create(program, std::make_shared<ContextMemory>(allocator));
+    auto other = Context::create(program);
+    for (int i = 0; i < 2; ++i) {
+        allocator->dynamics = 0;
+        fill(*context, .5f);
+        context->run();
+        EXPECT_GE(allocator->dynamics, 5) << "a result of each cond, taken, exp and neg";
+        EXPECT_EQ(allocator->statics, 1) << "the arena, with what is inside";
+        allocator->dynamics = 0;
+        fill(*other, .5f);
+        other->run();
+        EXPECT_EQ(allocator->dynamics, 0) << "another context's";
+        ASSERT_EQ(other->output(0).shape(), (Shape{6}));
+        EXPECT_EQ(other->output(0).data<float>()[5], context->output(0).data<float>()[5]);
+    }
 }
 
 TEST(Allocator, ThatGivesTooLittleIsRefused) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the graphs that a step holds take over from the program around them. Kernels know nothing of programs,
+// so it stands with the thread that prepares the step, or runs it.
+
+#include "libmge/compile/arenas.h"
+#include "libmge/compile/options.h"
+
+namespace mge {
+
+// Null outside of any program: of an operator that is called by itself.
+struct Surrounding {
+    const CompileOptions* options = nullptr;  // while a step is prepared
+    const Arenas* arenas = nullptr;           // while a step runs
+};
+const Surrounding& surrounding();
+
+class SurroundingScope {
+public:
+    explicit SurroundingScope(const Surrounding& now);
+    ~SurroundingScope();
+    SurroundingScope(const SurroundingScope&) = delete;
+
+private:
+    Surrounding before_;
+};
+
+}  // namespace mge
