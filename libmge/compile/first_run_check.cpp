@@ -6,18 +6,24 @@
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/origins.h"
 
 namespace mge {
-namespace {
-
-std::string describe(const Program& program, size_t step) {
-    auto& report = program.steps()[step];
-    return text("step ", step, " (", operator_text(report), ", ", report.algorithm, ")");
-}
-
-}  // namespace
 
 FirstRunCheck::FirstRunCheck(const Program& program) : program_(program) {}
+
+StepObserver* FirstRunCheck::inside(const InnerRun& run, Context& inner) {
+    if (run.iteration >= iterations) return nullptr;
+    auto& check = inside_.of(inner, [](auto& program) { return std::make_unique<FirstRunCheck>(*program); });
+    check.path_ = path_ + path_inside(run);
+    return &check;
+}
+
+std::string FirstRunCheck::describe(size_t step) const {
+    auto& report = program_.steps()[step];
+    return text("step ", step, " (", operator_text(report.op, path_ + report.name), ", ", report.algorithm,
+                ")");
+}
 
 void FirstRunCheck::before_step(size_t step, Context& context) {
     for (ValueId input : program_.steps()[step].inputs) {
@@ -75,9 +81,9 @@ void FirstRunCheck::expect_unchanged(ValueId id, size_t reader, const char* when
     auto now = sum_of(id, context);
     // A value made at run time is released by its last reader.
     if (!now || *now == sum) return;
-    std::string owner = writer < 0 ? "" : " of " + describe(program_, size_t(writer));
-    throw InternalError(text("the value '", program_.values()[size_t(id)].name, "'", owner, " has changed ",
-                             when, " ", describe(program_, reader), " read it"));
+    std::string owner = writer < 0 ? "" : " of " + describe(size_t(writer));
+    throw InternalError(text("the value '", path_, program_.values()[size_t(id)].name, "'", owner,
+                             " has changed ", when, " ", describe(reader), " read it"));
 }
 
 }  // namespace mge

@@ -2,24 +2,31 @@
 #pragma once
 // Finds operators that write where they may only read, and those that still write when they should be done:
 // takes a checksum of each value when it is there (an input or a weight when it is first read, a result when
-// its step is over) and compares it before and after each step that reads it.
+// its step is over) and compares it before and after each step that reads it. Goes into the graphs that steps
+// hold: of a loop into the first iterations, whose operands lie in all the places that later ones use.
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "libmge/compile/inside.h"
 #include "libmge/compile/program.h"
 
 namespace mge {
 
 class MGE_API FirstRunCheck final : public StepObserver {
 public:
+    static constexpr int64_t iterations = 16;
+
     explicit FirstRunCheck(const Program& program);
+    void before_run(Context&) override { sums_.clear(); }
     // InternalError that names the value, who made it, and the step that found or changed it.
     void before_step(size_t step, Context& context) override;
     void after_step(size_t step, Context& context) override;
-    // Values looked at.
+    StepObserver* inside(const InnerRun& run, Context& inner) override;
+    // Values looked at, without those inside of steps.
     size_t values() const { return sums_.size(); }
 
 private:
@@ -27,6 +34,7 @@ private:
         uint64_t sum;
         int writer;  // −1: an input or a weight
     };
+    std::string describe(size_t step) const;
     std::optional<uint64_t> sum_of(ValueId id, Context& context) const;
     ValueId owner_of(ValueId id) const;
     bool is_overwritten(size_t step, ValueId input) const;
@@ -34,6 +42,8 @@ private:
 
     const Program& program_;
     std::map<ValueId, Sum> sums_;
+    std::string path_;  // inside of a step
+    ObserversInside<FirstRunCheck> inside_;
 };
 
 }  // namespace mge

@@ -68,7 +68,33 @@ private:
         }
         bool is_cause = !difference.alone || !difference.alone->comparison.passed();
         if (!result.first) result.first = difference;
+        if (is_cause && walk_.holds_graphs(step)) {
+            look_inside(step, *key, difference);
+            if (result.first->step == step) result.first = difference;
+        }
         if (is_cause) result.cause = std::move(difference);
+    }
+
+    void look_inside(size_t step, const std::string& key, OperatorDifference& d) {
+        auto prefix = reference_.enter(key, d.name);
+        if (!prefix) return;
+        InsideValues inside(
+            [&](const InsideValue& value) {
+                Tensor now = value.context.value(value.id);
+                std::string of_reference = *prefix + value.name().substr(d.name.size() + 1);
+                if (!now || d.inside || !reference_.has(of_reference)) return;
+                Tensor got = plain_on_host(now);
+                auto comparison = reference_.compare(of_reference, got, tolerance_);
+                if (!comparison) return;
+                ++d.compared_inside;
+                if (comparison->passed()) return;
+                auto& report = value.context.program().steps()[value.step];
+                d.inside = {report.op,   value.path + report.name, report.algorithm, value.name(), got.spec(),
+                            *comparison, figures_of(got)};
+            },
+            Reference::iterations);
+        OperatorDifference::Alone unused;
+        walk_.run_inside(step, inputs_of_reference(step, unused), inside);
     }
 
     OperatorDifference describe(size_t step, size_t output, const Tensor& got,
@@ -114,9 +140,9 @@ private:
         for (ValueId id : agreed) d.agreed.push_back(value_label(graph, id));
     }
 
-    std::optional<OperatorDifference::Alone> run_alone(size_t step, size_t output, const Tensor& expected) {
+    // Its own where the reference has none.
+    Tensors inputs_of_reference(size_t step, OperatorDifference::Alone& alone) {
         auto& node = walk_.node(step);
-        OperatorDifference::Alone alone;
         Tensors inputs;
         for (ValueId id : node.inputs) {
             inputs.push_back(id == no_value ? Tensor{} : walk_.value(id));
@@ -131,6 +157,12 @@ private:
             inputs.back() = in_layout(to_device(value, inputs.back().device()), spec.layout);
             ++alone.from_reference;
         }
+        return inputs;
+    }
+
+    std::optional<OperatorDifference::Alone> run_alone(size_t step, size_t output, const Tensor& expected) {
+        OperatorDifference::Alone alone;
+        Tensors inputs = inputs_of_reference(step, alone);
         // With none of the reference's inputs it would be the same run again.
         if (alone.from_reference == 0) return std::nullopt;
         Tensor again = plain_on_host(walk_.run_alone(step, inputs).at(output));

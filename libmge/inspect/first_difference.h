@@ -4,7 +4,7 @@
 // layer, each value is compared when it is made, and an operator whose result is beyond the tolerance is run
 // once more with the inputs that the reference has. When it then agrees, its inputs had already drifted, each
 // within the tolerance; the walk goes on to the first operator that differs by itself. An operator is named
-// alone only when all that it reads was compared and agrees.
+// alone only when all that it reads was compared and agrees. One that holds graphs is gone into.
 
 #include <memory>
 #include <optional>
@@ -37,6 +37,16 @@ struct OperatorDifference {
         TensorFigures got;
     };
     std::optional<Alone> alone;
+    // Of an operator that holds graphs, run with the reference's inputs: the first result in there that is
+    // beyond the tolerance, by its path ("scan1/body[3]/add2"), of loops in their first iterations.
+    struct Inside {
+        std::string op, name, algorithm, output;
+        TensorSpec spec;
+        Comparison comparison;
+        TensorFigures got;
+    };
+    std::optional<Inside> inside;
+    size_t compared_inside = 0;
 };
 
 struct FirstDifference {

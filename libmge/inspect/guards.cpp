@@ -12,6 +12,7 @@
 namespace mge {
 namespace {
 
+constexpr auto repeat_guard = "check-var-value";
 constexpr unsigned char patterns[] = {0xa5, 0x5a};
 // More elements of one value that were not written say nothing new.
 constexpr size_t kept_suspicious = 64;
@@ -120,7 +121,14 @@ RepeatGuard::RepeatGuard(std::shared_ptr<const Program> program, int interval, s
     : program_(std::move(program)),
       interval_(size_t(interval)),
       at_(start),
-      labels_(value_labels(*program_)) {
+      labels_(value_labels(*program_)),
+      inside_(
+          [this](const InsideValue& value) {
+              if (Tensor now = value.context.value(value.id))
+                  look(first_inside_[value.name()], now,
+                       at_step(value.context.program(), value.step, value.path, repeat_guard, value.label));
+          },
+          iterations) {
     for (size_t step = 0; step < program_->steps().size(); ++step)
         for (ValueId id : program_->steps()[step].outputs) values_.push_back({step, id});
     if (start >= values_.size())
@@ -130,32 +138,41 @@ RepeatGuard::RepeatGuard(std::shared_ptr<const Program> program, int interval, s
     first_.resize(values_.size());
 }
 
+void RepeatGuard::look(Tensor& first, const Tensor& now, GuardFinding finding) const {
+    Tensor plain = plain_on_host(now);
+    if (runs_ == 0) {
+        first = copy_plain(plain);
+        return;
+    }
+    if (!first) return;
+    finding.shape = plain.shape();
+    if (!(plain.spec() == first.spec())) {
+        finding.why = text("(it is ", plain.spec(), ", in the first run it was ", first.spec(), ')');
+        throw GuardError(std::move(finding));
+    }
+    size_t width = size_of(plain.dtype());
+    auto *a = static_cast<const char*>(plain.data()), *b = static_cast<const char*>(first.data());
+    for (int64_t k = 0; k < plain.spec().numel(); ++k) {
+        if (std::memcmp(a + size_t(k) * width, b + size_t(k) * width, width) == 0) continue;
+        finding.index = k;
+        finding.value = element_at(plain, k);
+        finding.why =
+            text("in run ", runs_ + 1, ", in the first it was ", element_text(element_at(first, k)));
+        throw GuardError(std::move(finding));
+    }
+}
+
+StepObserver* RepeatGuard::inside(const InnerRun& run, Context& inner) {
+    bool is_looked_at = runs_ == 0 || values_[at_].step == run.step;
+    if (!is_looked_at) return nullptr;
+    return inside_.at(run, inner);
+}
+
 void RepeatGuard::after_step(size_t step, Context& context) {
     for (size_t i = 0; i < values_.size(); ++i) {
         if (values_[i].step != step || (runs_ > 0 && i != at_)) continue;
-        Tensor now = context.value(values_[i].id);
-        if (!now) continue;
-        if (runs_ == 0) {
-            first_[i] = copy_plain(plain_on_host(now));
-            continue;
-        }
-        Tensor plain = plain_on_host(now);
-        auto finding = at_step(*program_, step, {}, "check-var-value", labels_[size_t(values_[i].id)]);
-        finding.shape = plain.shape();
-        if (!(plain.spec() == first_[i].spec())) {
-            finding.why = text("(it is ", plain.spec(), ", in the first run it was ", first_[i].spec(), ')');
-            throw GuardError(std::move(finding));
-        }
-        size_t width = size_of(plain.dtype());
-        auto *a = static_cast<const char*>(plain.data()), *b = static_cast<const char*>(first_[i].data());
-        for (int64_t k = 0; k < plain.spec().numel(); ++k) {
-            if (std::memcmp(a + size_t(k) * width, b + size_t(k) * width, width) == 0) continue;
-            finding.index = k;
-            finding.value = element_at(plain, k);
-            finding.why =
-                text("in run ", runs_ + 1, ", in the first it was ", element_text(element_at(first_[i], k)));
-            throw GuardError(std::move(finding));
-        }
+        if (Tensor now = context.value(values_[i].id))
+            look(first_[i], now, at_step(*program_, step, {}, repeat_guard, labels_[size_t(values_[i].id)]));
     }
     if (step + 1 != program_->steps().size()) return;
     if (runs_ > 0 && runs_ % interval_ == 0) at_ = (at_ + 1) % values_.size();

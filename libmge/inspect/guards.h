@@ -3,6 +3,7 @@
 // Observers that end a run when a value is not as it should be. The error has the exit code for accuracy and
 // names operator, output, element and value.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 #include "libmge/base/error.h"
 #include "libmge/compile/observer_list.h"
 #include "libmge/inspect/elements.h"
-#include "libmge/inspect/inside.h"
+#include "libmge/inspect/inside_values.h"
 
 namespace mge {
 
@@ -57,14 +58,20 @@ private:
 
 // The first run's results are kept; each later run compares one value with its own, bit by bit, and goes on
 // to the next, in the order of the steps, after `interval` runs. Starts with the value of number `start`.
+// With the result of an operator that holds graphs goes what is inside, of a loop the first iterations.
 class MGE_API RepeatGuard final : public StepObserver {
 public:
+    static constexpr int64_t iterations = 16;
+
     // UserError when there are no `start` + 1 values.
     RepeatGuard(std::shared_ptr<const Program> program, int interval, size_t start);
     void after_step(size_t step, Context& context) override;
+    StepObserver* inside(const InnerRun& run, Context& inner) override;
     size_t value_count() const { return values_.size(); }
 
 private:
+    // Keeps it in the first run, compares it in later ones.
+    void look(Tensor& first, const Tensor& now, GuardFinding finding) const;
     struct Watched {
         size_t step;
         ValueId id;
@@ -74,7 +81,9 @@ private:
     size_t runs_ = 0;  // finished ones
     std::vector<std::string> labels_;
     std::vector<Watched> values_;
-    Tensors first_;  // by position in values_
+    Tensors first_;                               // by position in values_
+    std::map<std::string, Tensor> first_inside_;  // by path
+    InsideValues inside_;
 };
 
 // Finds results that their operator never wrote, or wrote only a part of: their memory is filled with one

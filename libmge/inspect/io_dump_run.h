@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "libmge/compile/inside.h"
 #include "libmge/compile/program.h"
-#include "libmge/inspect/inside.h"
 #include "libmge/inspect/io_dump.h"
 
 namespace mge {

@@ -7,7 +7,9 @@
 
 #include "libmge/base/file.h"
 #include "libmge/compile/dynamic_step.h"
+#include "libmge/compile/program.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/origins.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/passes/node_problem.h"
@@ -78,6 +80,54 @@ void LayerWalk::release_values() {
 }
 
 Tensors LayerWalk::run_alone(size_t step, const Tensors& inputs) { return run_step(step, inputs); }
+
+namespace {
+
+class AskInside final : public StepObserver {
+public:
+    explicit AskInside(InsideValues& inside) : inside_(inside) {}
+    StepObserver* inside(const InnerRun& run, Context& inner) override { return inside_.at(run, inner); }
+
+private:
+    InsideValues& inside_;
+};
+
+}  // namespace
+
+void LayerWalk::run_inside(size_t step, const Tensors& inputs, InsideValues& inside) {
+    auto& held = node(step);
+    Graph alone;
+    Tensors given;
+    std::vector<ValueId> operands;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        operands.push_back(no_value);
+        if (!inputs[i]) continue;
+        auto& value = graph_.value(held.inputs[i]);
+        if (value.is_constant()) {
+            operands[i] = alone.add_constant(value.constant, value.name, value.device);
+            continue;
+        }
+        operands[i] = alone.add_input(inputs[i].spec(), value.name, value.device);
+        given.push_back(inputs[i]);
+    }
+    DeviceId place = graph_.place(held);
+    NodeId id = alone.add_node(*held.op, held.params, operands, node_label(graph_, held), nullptr, &place);
+    alone.set_outputs(alone.node(id).outputs);
+    CompileOptions options{.device = options_.device};
+    options.level = 0;
+    options.select = options_.select;
+    options.threads = options_.threads;
+    options.precision = options_.precision;
+    options.keeps_weights = true;
+    options.var_sanity_check_first_run = false;
+    options.log_level = 0;
+    auto context = Context::create(Program::compile(alone, options));
+    context->fill_inputs(given);
+    AskInside observer(inside);
+    context->observe(&observer);
+    context->run();
+    context->wait();
+}
 
 Tensors LayerWalk::run_step(size_t step, const Tensors& inputs) {
     auto& step_node = node(step);

@@ -11,6 +11,7 @@
 #include "libmge/compile/options.h"
 #include "libmge/compile/schedule.h"
 #include "libmge/graph/graph.h"
+#include "libmge/inspect/inside_values.h"
 
 namespace mge {
 
@@ -34,6 +35,9 @@ public:
 
     // The outputs of a step for these inputs instead of its own (in the same specs; null: absent).
     Tensors run_alone(size_t step, const Tensors& inputs);
+    // The same for a step that holds graphs, as a program of its own: `inside` is asked who is told of them.
+    void run_inside(size_t step, const Tensors& inputs, InsideValues& inside);
+    bool holds_graphs(size_t step) const { return node(step).op->traits.control; }
 
 private:
     Tensors compute(size_t step, const Tensors& inputs);

@@ -9,9 +9,9 @@
 #include "libmge/base/error.h"
 #include "libmge/base/threads.h"
 #include "libmge/base/version.h"
+#include "libmge/compile/inside.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/graph/origins.h"
-#include "libmge/inspect/inside.h"
 
 namespace mge {
 

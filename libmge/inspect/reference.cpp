@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "libmge/compile/plain.h"
+#include "libmge/graph/origins.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump_origin.h"
 
@@ -72,7 +74,9 @@ public:
         take_values();
     }
 
-    bool has(const std::string& key) const override { return coming_.contains(key) || held_.contains(key); }
+    bool has(const std::string& key) const override {
+        return coming_.contains(key) || held_.contains(key) || inside_.contains(key);
+    }
     std::optional<Comparison> compare(const std::string& key, const Tensor& got,
                                       const Tolerance& tolerance) override {
         Tensor value = load(key);
@@ -80,6 +84,7 @@ public:
         return compare_tensors(got, value, tolerance);
     }
     Tensor load(const std::string& key) override {
+        if (auto it = inside_.find(key); it != inside_.end()) return it->second;
         if (!has(key)) return {};
         while (!held_.contains(key) && walk_->done() < walk_->step_count()) {
             walk_->run_next();
@@ -88,11 +93,35 @@ public:
         auto it = held_.find(key);
         return it == held_.end() ? Tensor{} : plain_on_host(it->second);
     }
+    std::optional<std::string> enter(const std::string& key, const std::string&) override {
+        size_t done = walk_->done();
+        if (!done || !walk_->holds_graphs(done - 1) || !makes(done - 1, key)) return std::nullopt;
+        std::string prefix = key + '/';
+        Tensors inputs;
+        for (ValueId id : walk_->node(done - 1).inputs)
+            inputs.push_back(id == no_value ? Tensor{} : walk_->value(id));
+        size_t own = node_label(walk_->graph(), walk_->node(done - 1)).size() + 1;
+        InsideValues inside(
+            [&](const InsideValue& value) {
+                if (Tensor now = value.context.value(value.id))
+                    inside_[prefix + value.name().substr(own)] = copy_plain(plain_on_host(now));
+            },
+            iterations);
+        walk_->run_inside(done - 1, inputs, inside);
+        return prefix;
+    }
     void release_before(size_t step) override {
         std::erase_if(held_, [&](auto& entry) { return last_use_.at(entry.first) < step; });
+        inside_.clear();
     }
 
 private:
+    // The step gives the value of that key.
+    bool makes(size_t step, const std::string& key) const {
+        return std::ranges::any_of(walk_->node(step).outputs, [&](ValueId id) {
+            return std::ranges::find(keys_[size_t(id)], key) != keys_[size_t(id)].end();
+        });
+    }
     void take_values() {
         for (size_t i = 0; i < keys_.size(); ++i) {
             if (!walk_->value(ValueId(i))) continue;
@@ -106,9 +135,15 @@ private:
     ValueKeys keys_;
     std::set<std::string> coming_;  // not computed yet
     std::map<std::string, Tensor> held_;
+    std::map<std::string, Tensor> inside_;  // of the step that was entered
 };
 
 }  // namespace
+
+// Files call what is inside by its path.
+std::optional<std::string> Reference::enter(const std::string&, const std::string& name) {
+    return name + '/';
+}
 
 std::unique_ptr<Reference> stored_reference(std::vector<std::string> names,
                                             std::function<Tensor(const std::string&)> read) {

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <cstring>
 
 #include "libmge/mge.h"
 #include "libmge/op/backend.h"
+#include "libmge/op/subgraph.h"
+#include "libmge/ops/control/scan.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/exponential.h"
@@ -21,7 +24,7 @@ using testing::HasSubstr;
 // What the operators of this backend do beside their work.
 bool relu_writes_its_input = false, exp_writes_later = false;
 float* result_of_exp = nullptr;
-int runs_of_relu = 0;
+int runs_of_relu = 0, relu_writes_from = INT_MAX;
 
 Prepared prepare_count(const PrepareContext& context) {
     return Prepared::make(context.problem.outputs[0].numel());
@@ -36,7 +39,8 @@ void run_relu(const Prepared& prepared, const Launch& launch) {
     ++runs_of_relu;
     auto* x = launch.in<float>(0);
     map(prepared, launch, [&](int64_t i) { return std::max(x[i], 0.0f); });
-    if (relu_writes_its_input && x != launch.out<float>(0)) const_cast<float*>(x)[1] += 1;
+    bool writes = relu_writes_its_input || runs_of_relu > relu_writes_from;
+    if (writes && x != launch.out<float>(0)) const_cast<float*>(x)[1] += 1;
 }
 
 void run_exp(const Prepared& prepared, const Launch& launch) {
@@ -69,6 +73,7 @@ protected:
         set_default_device(id);
         relu_writes_its_input = exp_writes_later = false;
         runs_of_relu = 0;
+        relu_writes_from = INT_MAX;
     }
     ~FirstRun() override { set_default_device(DeviceId{}); }
 
@@ -122,6 +127,22 @@ TEST_F(FirstRun, SeesGraphInputs) {
     auto context =
         Context::create(Program::compile(graph, {.device = default_device(), .level = 0, .threads = 1}));
     EXPECT_THAT(error_of(*context), HasSubstr("the value 'x0' has changed after step 0 (relu"));
+}
+
+TEST_F(FirstRun, GoesIntoLoops) {
+    auto body = make_subgraph(TensorSpecs{f32({4})},
+                              [](std::span<const Tensor> in) -> Tensors { return {ops::relu(in[0])}; });
+    Graph graph = record({f32({4})}, [&](const Tensors& x) {
+        return ops::scan({x[0]}, {.body = body, .carried = 1, .length = 3});
+    });
+    graph.node(0).name = "loop";
+    auto program = Program::compile(graph, {.device = default_device(), .level = 0, .threads = 1});
+    relu_writes_from = 1;
+    std::string error = error_of(*Context::create(program));
+    EXPECT_THAT(error, HasSubstr("the value 'loop/body[1]/"));
+    EXPECT_THAT(error, HasSubstr("has changed after step 0 (relu 'loop/body[1]/"));
+    EXPECT_THAT(error, HasSubstr("bold_relu"));
+    EXPECT_EQ(error_of(*Context::create(program)), "no error") << "a later run";
 }
 
 TEST_F(FirstRun, OffFindsNothing) {

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libmge/compile/plain.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/mge.h"
+#include "libmge/op/subgraph.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -205,6 +207,77 @@ TEST(FirstDifference, TakesRunTimeShapes) {
     FirstDifference result = find_first_difference(walk, *reference, keys, {});
     EXPECT_FALSE(result.first);
     EXPECT_EQ(walk.value(walk.graph().outputs()[0]).shape(), (Shape{3}));
+}
+
+// h' = cumsum(c h), three times.
+Graph loop(float c) {
+    TensorSpec spec{DType::f32, {2, 8, 9, 9}, {}};
+    auto body = make_subgraph(TensorSpecs{spec}, [&](std::span<const Tensor> in) -> Tensors {
+        return {ops::cumsum(ops::mul(in[0], noise({1, 8, 1, 1}, uint32_t(c * 100))), {.axis = 2})};
+    });
+    GraphBuilder builder;
+    Tensor x = builder.input(spec, "x");
+    InterpreterScope scope(builder);
+    Tensor h = ops::scan({ops::relu(x)}, {.body = body, .carried = 1, .length = 3})[0];
+    builder.set_outputs({ops::neg(h)});
+    Graph graph = builder.take();
+    graph.node(1).name = "loop";
+    return name_values(graph);
+}
+
+TEST(FirstDifference, GoesIntoLoops) {
+    FirstDifference result = compare(loop(1), {}, loop(2), plain(), {});
+    ASSERT_TRUE(result.cause);
+    EXPECT_EQ(result.cause->op, "scan");
+    ASSERT_TRUE(result.cause->inside);
+    EXPECT_EQ(result.cause->inside->op, "mul");
+    EXPECT_THAT(result.cause->inside->name, testing::StartsWith("loop/body[0]/mul"));
+    EXPECT_GT(result.cause->inside->comparison.error, 0);
+    EXPECT_TRUE(result.first->inside);
+    EXPECT_FALSE(compare(loop(1), {}, loop(1), plain(), {}).first);
+}
+
+// All values of a run, by the names that dumps give them.
+class Kept final : public StepObserver {
+public:
+    explicit Kept(const Program& program) : labels_(value_labels(program)) {}
+    void after_step(size_t step, Context& context) override {
+        for (ValueId id : context.program().steps()[step].outputs)
+            values[labels_[size_t(id)]] = copy_plain(context.value(id));
+    }
+    StepObserver* inside(const InnerRun& run, Context& inner) override { return inside_.at(run, inner); }
+    std::map<std::string, Tensor> values;
+
+private:
+    std::vector<std::string> labels_;
+    InsideValues inside_{
+        [this](const InsideValue& v) { values[v.name()] = copy_plain(v.context.value(v.id)); }};
+};
+
+TEST(FirstDifference, FindsWhatFilesTellOfLoops) {
+    Tensors inputs{noise({2, 8, 9, 9}, 7)};
+    auto program = Program::compile(loop(1), {});
+    auto context = Context::create(program);
+    context->fill_inputs(inputs);
+    Kept kept(*program);
+    context->observe(&kept);
+    context->run();
+    auto find = [&] {
+        std::vector<std::string> names;
+        for (auto& [name, value] : kept.values) names.push_back(name);
+        auto reference =
+            stored_reference(names, [&](const std::string& name) { return kept.values.at(name); });
+        LayerWalk walk(loop(1), {}, inputs);
+        return find_first_difference(walk, *reference, keys_for_files(walk.graph()), {});
+    };
+    EXPECT_FALSE(find().first);
+    for (auto& [name, value] : kept.values)
+        if (name.starts_with("loop") && !name.starts_with("loop/body[0]")) value.data<float>()[7] += 10;
+    auto result = find();
+    ASSERT_TRUE(result.first);
+    ASSERT_TRUE(result.first->inside) << result.first->op;
+    EXPECT_THAT(result.first->inside->name, testing::StartsWith("loop/body[1]/"));
+    EXPECT_GE(result.first->compared_inside, 3u);
 }
 
 }  // namespace

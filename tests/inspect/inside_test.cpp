@@ -192,6 +192,37 @@ TEST(Inside, GuardsFindValuesByPath) {
     sample.run(written, 3);
 }
 
+TEST(Inside, RepeatedValuesAreComparedByPath) {
+    Sample sample(looping(20));
+    std::vector<float> ones(40, 1);
+    sample.set(0, {1, 1});
+    sample.set(1, ones);
+    RepeatGuard guard(sample.program, 1, 0);
+    sample.run(guard, 3);
+    ones[3] = 2;
+    sample.set(1, ones);
+    try {
+        sample.run(guard);
+        ADD_FAILURE() << "no error";
+    } catch (const GuardError& e) {
+        EXPECT_EQ(e.finding().name, "loop/body[1]/mul#1") << e.what();
+        EXPECT_EQ(e.finding().index, 1);
+        EXPECT_THAT(e.finding().why, HasSubstr("in run 4"));
+    }
+    sample.context->observe(nullptr);
+    // The result of the loop tells what the first iterations do not.
+    ones[3] = 1;
+    ones[39] = 2;
+    sample.set(1, ones);
+    try {
+        sample.run(guard);
+        ADD_FAILURE() << "no error";
+    } catch (const GuardError& e) {
+        EXPECT_EQ(e.finding().name, "loop") << e.what();
+    }
+    sample.context->observe(nullptr);
+}
+
 TEST(Inside, DumpsHoldTheFirstIterations) {
     Sample sample(looping(20));
     sample.set(0, {1, 0});

@@ -10,7 +10,7 @@
 #include "apps/cli/array_file.h"
 #include "libmge/base/file.h"
 #include "libmge/graph/origins.h"
-#include "libmge/inspect/inside.h"
+#include "libmge/inspect/inside_values.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/encrypted_file.h"
@@ -162,46 +162,12 @@ public:
     void finish(Context& context) {
         for (auto& port : program_->outputs()) compare(port.value, context);
     }
-    StepObserver* inside(const InnerRun& run, Context& inner) override {
-        inside_.begin(path_inside(run), inner);
-        return &inside_;
-    }
+    StepObserver* inside(const InnerRun& run, Context& inner) override { return inside_.at(run, inner); }
     // What was compared, by the names there and here.
     const std::set<std::string>& seen() const { return seen_; }
     const std::set<std::string>& seen_here() const { return seen_here_; }
 
 private:
-    // Values inside of operators that hold graphs are known by their paths.
-    class Inside final : public StepObserver {
-    public:
-        explicit Inside(CompareObserver& all) : all_(all) {}
-        void begin(std::string path, Context& inner) {
-            path_ = std::move(path);
-            auto program = inner.program().shared_from_this();
-            auto& labels = labels_of_[program];
-            if (labels.empty()) labels = value_labels(*program);
-            now_ = &labels;
-        }
-        void after_step(size_t step, Context& context) override {
-            for (ValueId id : context.program().steps()[step].outputs) {
-                std::string name = path_ + (*now_)[size_t(id)];
-                all_.compare(id, name, name, context);
-            }
-        }
-        StepObserver* inside(const InnerRun& run, Context& inner) override {
-            if (!deeper_) deeper_ = std::make_unique<Inside>(all_);
-            deeper_->begin(path_ + path_inside(run), inner);
-            return deeper_.get();
-        }
-
-    private:
-        CompareObserver& all_;
-        std::string path_;
-        std::map<std::shared_ptr<const Program>, std::vector<std::string>> labels_of_;
-        const std::vector<std::string>* now_ = nullptr;
-        std::unique_ptr<Inside> deeper_;
-    };
-
     void compare(ValueId id, Context& context) {
         auto& value = program_->values()[size_t(id)];
         for (auto& origin : value.origins) compare(id, origin_key(origin), labels_[size_t(id)], context);
@@ -231,7 +197,9 @@ private:
     std::vector<std::string> labels_;
     std::map<std::string, ValueId> ports_;
     std::set<std::string> seen_, seen_here_;
-    Inside inside_{*this};
+    // Values inside of operators that hold graphs are known by their paths.
+    InsideValues inside_{
+        [this](const InsideValue& value) { compare(value.id, value.name(), value.name(), value.context); }};
 };
 
 // numpy.savez without names calls its arrays arr_0, arr_1, …: as many as there are outputs are the outputs.

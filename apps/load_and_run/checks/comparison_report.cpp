@@ -83,6 +83,13 @@ void print_difference(const OperatorDifference& d, const WalkedDifference& walke
                   << (d.alone->comparison.passed() ? "it agrees; its inputs had drifted"
                                                    : "it differs by itself")
                   << ", " << explain(d.alone->comparison, d.spec.shape, walked.tolerance) << '\n';
+    if (d.inside)
+        std::cout << "  inside: " << operator_text(d.inside->op, d.inside->name) << " (algorithm "
+                  << d.inside->algorithm << "), output '" << d.inside->output << "'\n    "
+                  << explain(d.inside->comparison, d.inside->spec.shape, walked.tolerance) << '\n';
+    else if (d.compared_inside)
+        std::cout << "  inside: " << counted(d.compared_inside, "value")
+                  << " of the first iterations agree\n";
 }
 
 Json difference_json(const OperatorDifference& d) {
@@ -102,6 +109,15 @@ Json difference_json(const OperatorDifference& d) {
                            {"differs", !d.alone->comparison.passed()},
                            {"comparison", to_json(d.alone->comparison, d.spec.shape)},
                            {"got", to_json(d.alone->got)}};
+    result["inside"] = Json();
+    if (d.inside)
+        result["inside"] = {{"op", d.inside->op},
+                            {"name", d.inside->name},
+                            {"algorithm", d.inside->algorithm},
+                            {"output", d.inside->output},
+                            {"value", to_json(d.inside->spec)},
+                            {"comparison", to_json(d.inside->comparison, d.inside->spec.shape)},
+                            {"got", to_json(d.inside->got)}};
     return result;
 }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libmge/compile/inside.h"
+
+namespace mge {
+
+// A result inside of a step, when it is there.
+struct InsideValue {
+    Context& context;  // of the graph in there
+    size_t step;
+    ValueId id;
+    const std::string &path, &label;  // "scan1/body[3]/", and what the value is called in that graph
+    std::string name() const { return path + label; }
+};
+
+// Tells of all results inside of steps, however deep: who looks at values by their paths gives it to whoever
+// asks what is inside.
+class MGE_API InsideValues final : public StepObserver {
+public:
+    // Of each loop the first `iterations`.
+    explicit InsideValues(std::function<void(const InsideValue&)> tell,
+                          int64_t iterations = std::numeric_limits<int64_t>::max());
+    // The observer of that run, which stands in a graph of this path.
+    StepObserver* at(const InnerRun& run, Context& inner, const std::string& path = {});
+
+    void after_step(size_t step, Context& context) override;
+    StepObserver* inside(const InnerRun& run, Context& inner) override {
+        return deeper().at(run, inner, path_);
+    }
+
+private:
+    InsideValues& deeper();
+
+    std::function<void(const InsideValue&)> tell_;
+    int64_t iterations_;
+    std::string path_;
+    // They keep their programs, so that no other one gets the address.
+    std::map<std::shared_ptr<const Program>, std::vector<std::string>> labels_of_;
+    const std::vector<std::string>* labels_ = nullptr;  // of the program at hand
+    std::unique_ptr<InsideValues> deeper_;
+};
+
+}  // namespace mge
