@@ -11,8 +11,6 @@
 namespace mge::load_and_run {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw_user("--input", what, ErrorClass::value); }
-
 std::string_view without_blanks(std::string_view word) {
     while (!word.empty() && word.front() == ' ') word.remove_prefix(1);
     while (!word.empty() && word.back() == ' ') word.remove_suffix(1);
@@ -24,7 +22,7 @@ double parse_number(std::string_view word, const std::string& whole) {
     double value = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (word.empty() || error != std::errc() || end != word.data() + word.size())
-        fail(text("'", word, "' in '", whole, "' is not a number"));
+        refuse_input(text("'", word, "' in '", whole, "' is not a number"));
     return value;
 }
 
@@ -51,11 +49,12 @@ public:
 
 private:
     void parse_list(size_t depth, char closing) {
-        if (depth >= size_t(max_rank)) fail(text("'", text_, "' is nested more than ", max_rank, " deep"));
+        if (depth >= size_t(max_rank))
+            refuse_input(text("'", text_, "' is nested more than ", max_rank, " deep"));
         int64_t children = 0;
         bool lists = next() == '[';
         for (;; ++children) {
-            if (lists != (next() == '[')) fail(mistake("numbers and lists are mixed"));
+            if (lists != (next() == '[')) refuse_input(mistake("numbers and lists are mixed"));
             if (lists) {
                 ++at_;
                 parse_list(depth + 1, ']');
@@ -67,11 +66,12 @@ private:
             if (next() != ',') break;
             ++at_;
         }
-        if (next() != closing) fail(mistake(closing ? "a ']' is missing" : "there is text behind the end"));
+        if (next() != closing)
+            refuse_input(mistake(closing ? "a ']' is missing" : "there is text behind the end"));
         if (closing) ++at_;
         if (extents_.size() <= depth) extents_.resize(depth + 1, -1);
         if (extents_[depth] >= 0 && extents_[depth] != children + 1)
-            fail(mistake("lists of one level differ in length"));
+            refuse_input(mistake("lists of one level differ in length"));
         extents_[depth] = children + 1;
     }
     char next() {
@@ -89,6 +89,8 @@ private:
 };
 
 }  // namespace
+
+void refuse_input(const std::string& what) { throw_user("--input", what, ErrorClass::value); }
 
 std::vector<std::pair<std::string, std::string>> split_inputs(const std::string& list) {
     std::vector<std::pair<std::string, std::string>> result;
@@ -116,7 +118,7 @@ Tensor parse_literal(const std::string& literal) {
             result.data<float>()[i] = cli::fit_number<float>(numbers[i], "--input");
         } else {
             if (std::abs(numbers[i]) > 2147483647.0)
-                fail(text("'", literal, "': int32 cannot hold ", numbers[i]));
+                refuse_input(text("'", literal, "': int32 cannot hold ", numbers[i]));
             result.data<int32_t>()[i] = int32_t(numbers[i]);
         }
     }
@@ -127,13 +129,13 @@ Tensor parse_literal(const std::string& literal) {
 void add_extent(Shape& shape, double extent, const std::string& where) {
     constexpr double largest = 1e15;  // exact as a number, and more than memory holds
     if (extent < 0 || extent != std::floor(extent) || extent > largest)
-        fail(text("'", where, "': ", extent, " is not an extent"));
+        refuse_input(text("'", where, "': ", extent, " is not an extent"));
     shape.push_back(int64_t(extent));
 }
 
 Shape parse_braced_shape(const std::string& braced) {
     if (braced.size() < 2 || braced.front() != '{' || braced.back() != '}')
-        fail(text("'", braced, "': a '}' is missing"));
+        refuse_input(text("'", braced, "': a '}' is missing"));
     Shape shape;
     if (braced.size() == 2) return shape;
     for (double extent : parse_numbers(std::string_view(braced).substr(1, braced.size() - 2), braced))
@@ -145,7 +147,7 @@ Shape parse_braced_shape(const std::string& braced) {
 RandomInput parse_random(const std::string& call) {
     constexpr std::string_view head = "#rand(";
     if (call.rfind(head, 0) != 0 || call.back() != ')')
-        fail(text("'", call, "': expected #rand(min,max,extents...)"));
+        refuse_input(text("'", call, "': expected #rand(min,max,extents...)"));
     std::string_view list = std::string_view(call).substr(head.size(), call.size() - head.size() - 1);
     RandomInput result;
     if (size_t comma = list.rfind(',');
@@ -155,7 +157,7 @@ RandomInput parse_random(const std::string& call) {
     }
     auto numbers = parse_numbers(list, call);
     if (numbers.size() < 2 || !(numbers[0] <= numbers[1]))
-        fail(text("'", call, "': expected #rand(min,max,extents...) with min <= max"));
+        refuse_input(text("'", call, "': expected #rand(min,max,extents...) with min <= max"));
     result.low = numbers[0], result.high = numbers[1];
     Shape shape;
     for (size_t i = 2; i < numbers.size(); ++i) add_extent(shape, numbers[i], call);

@@ -9,6 +9,9 @@
 
 namespace mge::load_and_run {
 
+// A UserError of --input.
+[[noreturn]] void refuse_input(const std::string& what);
+
 // "a:1,2;b:x.npy" → {a, 1,2}, {b, x.npy}; a part without ':' has no name.
 std::vector<std::pair<std::string, std::string>> split_inputs(const std::string& text);
 

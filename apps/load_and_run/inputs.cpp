@@ -19,8 +19,6 @@
 namespace mge::load_and_run {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw_user("--input", what, ErrorClass::value); }
-
 struct InputTable {
     const Graph& graph;
     std::string name(size_t i) const { return graph.value(graph.inputs()[i]).name; }
@@ -33,9 +31,9 @@ struct InputTable {
             if (name(i) == wanted || (wanted.empty() && name(i) == "data")) return i;
             names += (i ? ", '" : "'") + name(i) + "'";
         }
-        fail(wanted.empty()
-                 ? text("the model has ", size(), " inputs: say which with NAME:VALUE (", names, ")")
-                 : text("the model has no input '", wanted, "'; it has ", names));
+        refuse_input(wanted.empty()
+                         ? text("the model has ", size(), " inputs: say which with NAME:VALUE (", names, ")")
+                         : text("the model has no input '", wanted, "'; it has ", names));
     }
 };
 
@@ -53,7 +51,8 @@ Tensor fit_dtype(const Tensor& tensor, DType dtype, const std::string& name) {
         Tensor real = convert_dtype(tensor, DType::f32);
         for (int64_t i = 0; i < real.spec().numel(); ++i)
             if (float value = real.data<float>()[i]; value != std::floor(value))
-                fail(text("input '", name, "' is ", dtype, ", the value ", value, " is not a whole number"));
+                refuse_input(
+                    text("input '", name, "' is ", dtype, ", the value ", value, " is not a whole number"));
     }
     return cli::fit_dtype(tensor, dtype, "--input");
 }
@@ -76,7 +75,7 @@ Tensor as_input(const Tensor& image, const TensorSpec& spec) {
 }
 
 Tensor read_value(const std::string& value, const TensorSpec& spec, uint64_t seed) {
-    if (value.empty()) fail("an input has no value");
+    if (value.empty()) refuse_input("an input has no value");
     if (value[0] == '#') {
         RandomInput random = parse_random(value);
         Shape shape = random.shape.empty() ? spec.shape : Shape(random.shape);
@@ -88,7 +87,7 @@ Tensor read_value(const std::string& value, const TensorSpec& spec, uint64_t see
     if (ends_with(value, ".npy")) return cli::read_npy(value);
     if (cli::is_image_name(value)) return as_input(cli::read_image(value), spec);
     if (value.find_first_not_of("0123456789+-.,[] eE") != std::string::npos)
-        fail(text(
+        refuse_input(text(
             "'", value,
             "' is neither a file (.npy .npz .json .png .jpg .ppm .pgm), a literal, a shape in braces, nor ",
             "#rand(...)"));
@@ -96,7 +95,7 @@ Tensor read_value(const std::string& value, const TensorSpec& spec, uint64_t see
 }
 
 void take(Tensors& values, size_t i, const InputTable& table, Tensor value) {
-    if (values[i]) fail(text("the input '", table.name(i), "' is given twice"));
+    if (values[i]) refuse_input(text("the input '", table.name(i), "' is given twice"));
     values[i] = fit_dtype(value, table.spec(i).dtype, table.name(i));
 }
 

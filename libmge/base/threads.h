@@ -8,8 +8,9 @@ namespace mge {
 // (v1 and v2), at least one.
 MGE_API int usable_cpus();
 
-// How many threads the cgroup's CPU quota keeps busy: two for one and a half processors. Many without a quota.
-int quota_cpus();
+// How many threads the cgroup's CPU quota keeps busy: two for one and a half processors. Many without a
+// quota.
+MGE_API int quota_cpus();
 
 // The number of threads an operator run from this thread may use: MGE_THREADS, else usable_cpus().
 MGE_API int default_threads();
