@@ -118,3 +118,110 @@ def small_model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "small.mge"
     traced.dump(str(path), arg_names=["x"], output_names=["y"])
     return path
+
+
+@pytest.fixture(scope="session")
+def write_model(tmp_path_factory):
+    """write_model(name, function, {input: array}, output) → the traced function as a .mge file."""
+    import megengine as mge
+    from megengine.jit import trace
+
+    def write(name, function, inputs, output):
+        traced = trace(symbolic=True, capture_as_const=True)(function)
+        traced(*[mge.Tensor(value) for value in inputs.values()])
+        path = tmp_path_factory.mktemp("models") / f"{name}.mge"
+        traced.dump(str(path), arg_names=list(inputs), output_names=[output])
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def image_net():
+    """A small net for images."""
+    import megengine as mge
+    import megengine.functional as F
+    import megengine.module as M
+
+    class Net(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = M.Conv2d(3, 4, 3, padding=1)
+            self.bn = M.BatchNorm2d(4)
+            self.fc = M.Linear(4, 5)
+
+        def forward(self, x):
+            x = F.relu(self.bn(self.conv(x)))
+            return F.softmax(self.fc(F.flatten(F.adaptive_avg_pool2d(x, 1), 1)), axis=1)
+
+    mge.random.seed(3)
+    net = Net()
+    net.eval()
+    return net
+
+
+@pytest.fixture(scope="session")
+def image_model(write_model, image_net):
+    """That net for images (1, 3, 8, 6) named data, with all names kept."""
+    import numpy as np
+
+    image = np.ones((1, 3, 8, 6), "float32")
+    return write_model("image", lambda x: image_net(x), {"data": image}, "prob")
+
+
+@pytest.fixture(scope="session")
+def two_inputs(write_model):
+    """c = 2 a + b for a of shape (2, 3) and b of shape (3,)."""
+    import numpy as np
+
+    inputs = {"a": np.ones((2, 3), "float32"), "b": np.ones(3, "float32")}
+    return write_model("two", lambda a, b: a * 2 + b, inputs, "c")
+
+
+@pytest.fixture(scope="session")
+def conv_net():
+    """A function that measuring and layouts make a difference for, and its input."""
+    import numpy as np
+
+    import megengine as mge
+    import megengine.functional as F
+
+    random = np.random.RandomState(2)
+
+    def weight(*shape):
+        return mge.Tensor(random.standard_normal(shape).astype("float32") / 10)
+
+    a, b = weight(16, 16, 3, 3), weight(16, 16, 3, 3)
+
+    def net(x):
+        return F.conv2d(F.relu(F.conv2d(x, a, padding=1)), b, padding=1)
+
+    return net, np.ones((1, 16, 8, 8), "float32")
+
+
+@pytest.fixture(scope="session")
+def conv_model(write_model, conv_net):
+    """That function as a .mge file, from x to y."""
+    net, x = conv_net
+    return write_model("conv", net, {"x": x}, "y")
+
+
+@pytest.fixture(scope="session")
+def outputs_of():
+    """outputs_of(file, input…) → the model's outputs, run in this process."""
+    import megengine as mge
+    from megengine import _mge
+
+    def run(path, *inputs):
+        return [t.numpy() for t in _mge.load(str(path)).run([mge.Tensor(x) for x in inputs])]
+
+    return run
+
+
+@pytest.fixture
+def profile(run_tool, small_model, tmp_path):
+    """The path of a profile of ten runs, and the report of load_and_run."""
+    path = tmp_path / "small.json"
+    done = run_tool("load_and_run", small_model, "--iter", 10, "--profile", path)
+    assert done.code == 0, done.err
+    return path, done.result

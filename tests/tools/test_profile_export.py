@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mge-profile export: traces, tables, MegEngine's format and pages."""
+
+import csv
+import json
+import math
+import os
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILES = ROOT / "tests/data/profiles"
+
+
+def test_export_chrome_trace(run_tool, profile, tmp_path):
+    out = tmp_path / "trace.json"
+    assert run_tool("mge-profile", "export", profile[0], "--chrome", out).code == 0
+    content = json.loads(profile[0].read_text())
+    events = json.loads(out.read_text())["traceEvents"]
+    spans = [e for e in events if e["ph"] == "X" and e.get("cat") != "run"]
+    assert len(spans) == len(content["steps"]) * len(content["runs"])
+    assert all({"name", "ts", "dur", "pid", "tid"} <= e.keys() and e["dur"] >= 0 for e in spans)
+    assert len([e for e in events if e.get("cat") == "run"]) == len(content["runs"])
+    assert {e["name"] for e in events if e["ph"] == "M"} == {"process_name", "thread_name"}
+    assert any(len(e["args"].get("sources", [])) > 1 for e in spans)
+    # Steps of a run lie inside of it, one after the other.
+    run = next(e for e in events if e.get("cat") == "run")
+    inside = [e for e in spans if e["args"]["run"] == 0]
+    assert math.isclose(sum(e["dur"] for e in inside), run["dur"], abs_tol=1e-3)
+
+
+def test_export_csv(run_tool, profile):
+    done = run_tool("mge-profile", "export", profile[0], "--csv", "-")
+    rows = list(csv.DictReader(done.out.splitlines()))
+    content = json.loads(profile[0].read_text())
+    assert [r["type"] for r in rows] == [s["op"] for s in content["steps"]]
+    assert math.isclose(sum(float(r["share"]) for r in rows), 1, abs_tol=1e-6)
+
+
+def test_megengine_export_is_what_was_read(run_tool, tmp_path):
+    """Their profile, written again, gives the same tables."""
+    for net in ("mlp", "resnet", "dynamic"):
+        source, out = PROFILES / f"{net}.profile.json", tmp_path / f"{net}.json"
+        assert run_tool("mge-profile", "export", source, "--megengine", out).code == 0
+        flags = ["--style=grid", "--top=0", "--show-host"]
+        before = run_tool("mge-profile", "show", source, *flags)
+        after = run_tool("mge-profile", "show", out, *flags)
+        assert after.out == before.out
+
+
+def test_megengine_export_of_ours(run_tool, profile, tmp_path):
+    out = tmp_path / "theirs.json"
+    assert run_tool("mge-profile", "export", profile[0], "--megengine", out).code == 0
+    ours, theirs = json.loads(profile[0].read_text()), json.loads(out.read_text())
+    graph, profiler = theirs["graph_exec"], theirs["profiler"]
+    assert len(graph["comp_seq"]) == len(ours["steps"]) == len(profiler["device"])
+    for operator in graph["operator"].values():
+        assert all(v in graph["var"] for v in operator["input"] + operator["output"])
+    again = run_tool("mge-profile", "show", out, "--top=0", "--order-by=+index")
+    assert [r["type"] for r in again.result["device"]] == [s["op"] for s in ours["steps"]]
+
+
+class Scripts(HTMLParser):
+    """The texts of the script elements, by id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.texts, self.current, self.tags = {}, None, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self.current = dict(attributes).get("id", "code") if tag == "script" else None
+
+    def handle_data(self, text):
+        if self.current:
+            self.texts[self.current] = self.texts.get(self.current, "") + text
+
+    def handle_endtag(self, tag):
+        self.current = None
+
+
+def hostile(profile, tmp_path):
+    """The same profile with names that would like to be part of the page."""
+    content = json.loads(profile.read_text())
+    content["model"] = "</script><script>document.documentElement.dataset.owned=1</script>"
+    for step in content["steps"]:
+        step["name"] = "<img src=x onerror='document.documentElement.dataset.owned=1'>&quot;"
+        step["sources"] = ["<!--<script>", "]]>", "\u2028${1}`"]
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_html_is_one_page_and_safe(run_tool, profile, tmp_path):
+    out = tmp_path / "page.html"
+    assert run_tool("mge-profile", "export", hostile(profile[0], tmp_path), "--html", out).code == 0
+    page = Scripts(out.read_text())
+    assert set(page.texts) == {"data", "code"}
+    assert not [a for _, a in page.tags if "src" in a or "href" in a]
+    data = json.loads(page.texts["data"])
+    assert data["model"].startswith("</script>")
+    assert "://" not in out.read_text().replace("http://www.w3.org/2000/svg", "")
+
+
+def browser():
+    for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    return None
+
+
+def dom_of(page, tmp_path, *flags):
+    """The page's elements after its script has run in a headless browser."""
+    done = subprocess.run(
+        [
+            browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            f"--user-data-dir={tmp_path / 'browser'}", "--window-size=1300,2400",
+            "--virtual-time-budget=5000", *flags, "--dump-dom", page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+        env={**os.environ, "LD_PRELOAD": ""},  # no sanitizer's runtime in the browser
+    )  # fmt: skip
+    return done.stdout
+
+
+class Drawn(HTMLParser):
+    """How many elements of each kind stand in each part of the page."""
+
+    PARTS = ("timeline", "memory", "roofline", "types", "steps")
+
+    def __init__(self, text):
+        super().__init__()
+        self.counts, self.part, self.root = {p: {} for p in self.PARTS}, None, {}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "html":
+            self.root = attributes
+        if attributes.get("id") in self.PARTS:
+            self.part = attributes["id"]
+        elif "id" in attributes and attributes["id"] != "plot":
+            self.part = None
+        if self.part:
+            counts = self.counts[self.part]
+            counts[tag] = counts.get(tag, 0) + 1
+
+
+@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@pytest.mark.parametrize("source", ["ours", "hostile", "megengine"])
+def test_page_in_a_browser(run_tool, request, tmp_path, source):
+    """Every part of the page is drawn, nothing fails, and names of strangers stay names."""
+    if source == "megengine":
+        file = PROFILES / "resnet.profile.json"
+    else:
+        file = request.getfixturevalue("profile")[0]
+    if source == "hostile":
+        file = hostile(file, tmp_path)
+    out = tmp_path / "page.html"
+    assert run_tool("mge-profile", "export", file, "--html", out).code == 0
+    page = Drawn(dom_of(out, tmp_path))
+    assert "data-error" not in page.root
+    assert "data-owned" not in page.root
+    assert page.root["data-ready"] == "true"
+    steps = len(json.loads(Scripts(out.read_text()).texts["data"])["steps"])
+    assert page.counts["timeline"]["svg"] == 1
+    assert page.counts["timeline"]["rect"] > min(steps, 3)
+    assert page.counts["memory"]["path"] == 1
+    assert page.counts["roofline"]["circle"] >= 1
+    assert page.counts["roofline"].get("path", 0) == (0 if source == "megengine" else 1)
+    assert page.counts["types"]["tr"] >= 2
+    assert page.counts["steps"]["tr"] == steps + 1
+    assert page.counts["steps"].get("img", 0) == 0
