@@ -31,6 +31,10 @@ constexpr int image_rank = 4, channel_axis = 1;
 using Order = std::array<int, image_rank>;
 constexpr Order unchanged{0, 1, 2, 3}, from_channels_last{0, 3, 1, 2};
 
+// A preprocess has numbers for each channel; more than pictures have are not worth them, and a hostile
+// graph's extents, where others are zero, are beyond all memory.
+constexpr size_t most_channels = 4096;
+
 struct Affine {
     double a = 1, b = 0;
 };
@@ -107,7 +111,9 @@ public:
         Prefix prefix{.channels_last = channels_last};
         int channels_at = channels_last ? 3 : channel_axis;
         prefix.input_channels = size_t(spec.shape[channels_at]);
-        if (prefix.input_channels == 0 || !shapes_.is_fixed(input, channels_at)) return std::nullopt;
+        if (prefix.input_channels == 0 || prefix.input_channels > most_channels ||
+            !shapes_.is_fixed(input, channels_at))
+            return std::nullopt;
         prefix.channels.resize(prefix.input_channels);
         prefix.is_float = spec.dtype == DType::f32;
         std::optional<Prefix> longest;
@@ -164,6 +170,7 @@ private:
     static bool add_channels(Prefix& prefix, int64_t count, double x) {
         // As an integer the value could still wrap around.
         if (!std::isfinite(x) || (!prefix.is_float && x != 0)) return false;
+        if (size_t(count) > most_channels - prefix.channels.size()) return false;
         prefix.channels.insert(prefix.channels.end(), size_t(count), Affine{0, x});
         prefix.moves = true;
         return true;

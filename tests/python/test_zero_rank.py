@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of rank 0 where a function works along an axis: vectors of one element."""
+"""Values of rank 0 where a function works along an axis: vectors of one element; axes of none."""
 
 import numpy as np
 import pytest
@@ -111,3 +111,10 @@ def test_in_a_trace():
     for k in (1.0, 2.0):
         x, y = Tensor([1.0, k]), scalar(k)
         assert together(x, y).numpy().tolist() == [1 + k, k, 1]
+
+
+def test_softmax_of_rows_without_elements():
+    """They are more than can be walked along."""
+    rows = Tensor(np.zeros((1 << 40, 0), np.float32))
+    for function in (F.softmax, F.logsoftmax):
+        assert function(rows, axis=1).numpy().shape == (1 << 40, 0)

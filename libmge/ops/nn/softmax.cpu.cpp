@@ -30,6 +30,7 @@ Prepared prepare(const PrepareContext& context) {
     State state{1, spec.shape[axis], 1, params.log, spec.dtype};
     for (int i = 0; i < axis; ++i) state.outer *= spec.shape[i];
     for (int i = axis + 1; i < rank; ++i) state.inner *= spec.shape[i];
+    if (state.n == 0) state.outer = 0;  // rows of nothing, and there may be more than can be counted
     return Prepared::make(state);
 }
 
