@@ -35,6 +35,7 @@ struct CompiledStep {
     Choice choice;
     std::vector<Location> inputs, outputs;
     Location workspace;
+    bool is_idle = false;  // there is nothing to compute
 };
 
 class ReplacementCheck;

@@ -18,17 +18,6 @@ const void* address_in(const void* memory, const Location& location) {
     return static_cast<const char*>(memory) + location.offset;
 }
 
-// No result has an element, and there is nothing else to do: a kernel could still walk along other extents,
-// which a hostile graph makes as long as it likes.
-bool has_nothing_to_do(const Graph& graph, const Node& node) {
-    auto& traits = node.op->traits;
-    if (traits.effect || traits.once || traits.control || node.outputs.empty()) return false;
-    return std::ranges::all_of(node.outputs, [&](ValueId id) {
-        auto& shape = graph.value(id).spec.shape;
-        return shape.is_known() && shape.numel() == 0;
-    });
-}
-
 void do_nothing(const Prepared&, const Launch&) {}
 
 // By step: the dynamic values that are read there for the last time, or made there and never read.
@@ -181,9 +170,8 @@ void CompiledContext::make_instructions() {
         for (auto& location : step.inputs) follow(location, next++);
         void** outputs = next;
         for (auto& location : step.outputs) follow(location, next++);
-        auto& graph = program_->graph();
-        bool is_idle = has_nothing_to_do(graph, graph.node(step.node));
-        instructions_.push_back({is_idle ? do_nothing : step.choice.algorithm->run, &step.choice.prepared,
+        instructions_.push_back({step.is_idle ? do_nothing : step.choice.algorithm->run,
+                                 &step.choice.prepared,
                                  Launch{{inputs, step.inputs.size()},
                                         {outputs, step.outputs.size()},
                                         nullptr,

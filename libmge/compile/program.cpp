@@ -31,6 +31,17 @@
 namespace mge {
 namespace {
 
+// No result has an element, and there is nothing else to do: a kernel could still walk along other extents,
+// which a hostile graph makes as long as it likes.
+bool has_nothing_to_do(const Graph& graph, const Node& node) {
+    auto& traits = node.op->traits;
+    if (traits.effect || traits.once || traits.control || node.outputs.empty()) return false;
+    return std::ranges::all_of(node.outputs, [&](ValueId id) {
+        auto& shape = graph.value(id).spec.shape;
+        return shape.is_known() && shape.numel() == 0;
+    });
+}
+
 PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t index) {
     auto& value = graph.value(id);
     return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec, no_value, value.device};
@@ -476,6 +487,7 @@ void CompiledProgram::make_steps(std::vector<Choice> choices) {
                           workspace_locations_[i]};
         for (ValueId id : node.inputs) step.inputs.push_back(locate(id));
         for (ValueId id : node.outputs) step.outputs.push_back(locate(id));
+        step.is_idle = has_nothing_to_do(graph_, node);
         holds_graphs_ |= node.op->traits.control;
         steps_.push_back(std::move(step));
     }
