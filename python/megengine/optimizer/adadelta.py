@@ -54,10 +54,7 @@ class Adadelta(Optimizer):
 
     def _updates(self, param_group: dict) -> None:
         lr = Tensor(param_group["lr"])
-        for param in param_group["params"]:
-            if param.grad is None:
-                continue
-            states = self._state[param]
+        for param, states in self._trained(param_group):
             _mge.updates.adadelta_step(
                 param,
                 param.grad,

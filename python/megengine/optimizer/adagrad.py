@@ -51,10 +51,7 @@ class Adagrad(Optimizer):
 
     def _updates(self, param_group: dict) -> None:
         lr = Tensor(param_group["lr"])
-        for param in param_group["params"]:
-            if param.grad is None:
-                continue
-            states = self._state[param]
+        for param, states in self._trained(param_group):
             _mge.updates.adagrad_step(
                 param,
                 param.grad,

@@ -62,10 +62,7 @@ class Adam(Optimizer):
     def _updates(self, param_group: dict) -> None:
         beta1, beta2 = param_group["betas"]
         lr = Tensor(param_group["lr"])
-        for param in param_group["params"]:
-            if param.grad is None:
-                continue
-            states = self._state[param]
+        for param, states in self._trained(param_group):
             _mge.updates.adam_step(
                 param,
                 param.grad,

@@ -3,7 +3,7 @@
 
 import math
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -108,6 +108,12 @@ class Optimizer(metaclass=ABCMeta):
     @abstractmethod
     def _updates(self, param_group: dict) -> None:
         """Change the parameters of a group by their gradients."""
+
+    def _trained(self, param_group: dict) -> Iterator[tuple[Parameter, dict]]:
+        """The parameters of a group that have a gradient, each with its states."""
+        for param in param_group["params"]:
+            if param.grad is not None:
+                yield param, self._state.get(param, {})
 
     def _get_params(self) -> list[Parameter]:
         return [param for group in self.param_groups for param in group["params"]]

@@ -59,10 +59,7 @@ class SGD(Optimizer):
     def _updates(self, param_group: dict) -> None:
         momentum = param_group["momentum"]
         lr = Tensor(param_group["lr"])
-        for param in param_group["params"]:
-            if param.grad is None:
-                continue
-            states = self._state[param] if momentum else None
+        for param, states in self._trained(param_group):
             velocity = states["momentum_buffer"] if momentum else None
             _mge.updates.sgd_step(
                 param,
