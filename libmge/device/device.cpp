@@ -7,10 +7,12 @@
 #include <charconv>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "libmge/base/error.h"
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/gpu.h"
 #include "libmge/device/kinds.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -21,6 +23,7 @@ struct Kind {
     std::string name;
     int count = 0;
     Device& (*open)(int index) = nullptr;
+    std::string why_none;
 };
 
 constexpr size_t max_kinds = 255;
@@ -32,7 +35,7 @@ struct Kinds {
     std::atomic<size_t> count{1};
     std::mutex adding;
 
-    Kinds() { list[0] = {"cpu", 256, open_cpu}; }
+    Kinds() { list[0] = {"cpu", 256, open_cpu, {}}; }
     size_t size() const { return count.load(std::memory_order_acquire); }
     const Kind& at(uint8_t kind) const {
         MGE_CHECK(kind < size(), "kind of device ", int(kind));
@@ -60,13 +63,20 @@ int parse_number(std::string_view digits, std::string_view name) {
     return number;
 }
 
-uint8_t find_kind(std::string_view word, std::string_view name) {
-    if (word == "cpu" || word == "xpu" || word == "multithread") return 0;
+std::optional<uint8_t> find_added(std::string_view word) {
     for (size_t i = 1; i < kinds().size(); ++i)
         if (kinds().list[i].name == word) return uint8_t(i);
-    if (word == "gpu" || word == "cuda")
-        throw DeviceError(text("device '", name, "' is not available: this build has no CUDA backend"));
-    throw_name(name);
+    return std::nullopt;
+}
+
+uint8_t find_kind(std::string_view word, std::string_view name) {
+    if (word == "cpu" || word == "xpu" || word == "multithread") return 0;
+    if (word == "cuda") word = "gpu";
+    if (auto kind = find_added(word)) return *kind;
+    if (word != "gpu") throw_name(name);
+    auto& why = gpus().why_none;
+    if (auto kind = find_added(word)) return *kind;
+    throw DeviceError(text("device '", name, "' is not available: ", why));
 }
 
 }  // namespace
@@ -87,8 +97,10 @@ DeviceId parse_device(std::string_view name) {
     if (digits == std::string_view::npos) throw_name(name);
     id.kind = find_kind(rest.substr(0, digits), name);
     id.index = uint8_t(parse_number(rest.substr(digits), name));
-    if (id.index >= kinds().at(id.kind).count)
-        throw DeviceError(text("device '", name, "' does not exist: there are ", kinds().at(id.kind).count));
+    auto& kind = kinds().at(id.kind);
+    if (kind.count == 0) throw DeviceError(text("device '", name, "' is not available: ", kind.why_none));
+    if (id.index >= kind.count)
+        throw DeviceError(text("device '", name, "' does not exist: there are ", kind.count));
     return id;
 }
 
@@ -114,14 +126,14 @@ double Event::milliseconds_since(const Event&) const {
 
 Queue& queue_of(DeviceId id) { return device(id).queue(id.stream); }
 
-uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index)) {
+uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index), std::string why_none) {
     auto& all = kinds();
     std::lock_guard lock(all.adding);
     size_t kind = all.size();
     for (size_t i = 0; i < kind; ++i)
         if (all.list[i].name == name) throw UserError(text("a backend named '", name, "' is loaded already"));
     if (kind == max_kinds) throw UserError("too many kinds of devices");
-    all.list[kind] = {std::move(name), count, open};
+    all.list[kind] = {std::move(name), count, open, std::move(why_none)};
     all.count.store(kind + 1, std::memory_order_release);
     return uint8_t(kind);
 }
@@ -129,7 +141,8 @@ uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index))
 std::vector<DeviceKind> added_device_kinds() {
     auto& all = kinds();
     std::vector<DeviceKind> result;
-    for (size_t i = 1; i < all.size(); ++i) result.push_back({all.list[i].name, all.list[i].count});
+    for (size_t i = 1; i < all.size(); ++i)
+        result.push_back({all.list[i].name, all.list[i].count, all.list[i].why_none});
     return result;
 }
 

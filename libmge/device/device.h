@@ -46,8 +46,9 @@ public:
     virtual bool locks_host_memory() const { return false; }
 };
 
-// "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0", "<name of a registered backend>0": UserError for
-// anything else, DeviceError for a device that is not there.
+// "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0" (or "cuda0"), "<name of a registered backend>0":
+// UserError for anything else, DeviceError for a device that is not there. The first GPU that is named loads
+// the backend of CUDA.
 MGE_API DeviceId parse_device(std::string_view name);
 MGE_API std::string logical_name(DeviceId id);   // as the user wrote it: "xpux:0", "cpu0:0"
 MGE_API std::string physical_name(DeviceId id);  // "cpu0:0"
@@ -55,8 +56,9 @@ MGE_API std::string physical_name(DeviceId id);  // "cpu0:0"
 MGE_API Device& device(DeviceId id);
 
 // Gives a new kind of device a number. `open` is called once per index at its first use; `count` devices
-// exist.
-MGE_API uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index));
+// exist; why there are none, if so, is for the DeviceError of who names one.
+MGE_API uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index),
+                                std::string why_none = {});
 
 // A new tensor with undefined contents.
 MGE_API Tensor empty_tensor(const TensorSpec& spec, DeviceId id);

@@ -7,10 +7,11 @@
 
 namespace mge {
 
-// Devices of one kind: "cuda0" and "cuda1".
+// Devices of one kind: "gpu0" and "gpu1".
 struct DeviceKind {
     std::string name;
     int count = 0;
+    std::string why_none;
 };
 
 // What was added to the CPU, in the order in which it came.

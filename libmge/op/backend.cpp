@@ -50,7 +50,8 @@ uint8_t add_backend(const Backend& backend) {
                                ", this library has ", backend_abi));
     auto& all = tables();
     std::lock_guard lock(all.adding);
-    uint8_t kind = add_device_kind(backend.name, backend.device_count, backend.open_device);
+    uint8_t kind = add_device_kind(backend.name, backend.device_count, backend.open_device,
+                                   backend.why_no_device ? backend.why_no_device : "");
     MGE_CHECK(kind == all.count.load(std::memory_order_relaxed));
     all.by_kind[kind] = make_map(backend.kernels);
     all.count.store(size_t(kind) + 1, std::memory_order_release);

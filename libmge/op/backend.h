@@ -18,6 +18,10 @@ namespace mge {
 struct Cpu {};
 struct Cuda {};
 
+// Specialized by the x.cuda.cpp of each operator.
+template <class O>
+KernelList kernels(Cuda, O);
+
 template <class... T>
 struct TypeList {
     static constexpr size_t size = sizeof...(T);
@@ -47,6 +51,7 @@ struct Backend {
     std::span<const KernelEntry> kernels;
     int device_count;
     Device& (*open_device)(int index);
+    const char* why_no_device = nullptr;  // when device_count is 0: what is missing, and what to do
 };
 
 template <class O>

@@ -4,13 +4,13 @@
 
 namespace mge::test {
 
-// Runs the operator in each way the library has (eager, compiled, reloaded; on the host and on the shadow
+// Runs the operator in each way the library has (eager, compiled, reloaded; on the host and on the other
 // device) and compares the results with `expected`.
 void check_execution_modes(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                            const Tensors& expected, const CheckOptions& options);
 
 // What an operator's inputs are there and here; host values stay where they are.
-Tensors on_shadow(const OpInfo& op, std::span<const Tensor> tensors);
+Tensors on_other_device(const OpInfo& op, std::span<const Tensor> tensors);
 Tensors on_host(const Tensors& tensors);
 
 }  // namespace mge::test

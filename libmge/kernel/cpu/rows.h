@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Elementwise computation on the CPU, seen from inside: a function over the two innermost loops (Rows), and a
-// loop nest around it that numpy's broadcasting has been reduced to.
+// Elementwise computation on the CPU, seen from inside: a function over the two innermost loops (Rows) of a
+// loop nest.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/loop_nest.h"
 
 namespace mge::cpu {
 
-inline constexpr int max_row_inputs = 3;
+inline constexpr int max_row_inputs = max_loop_inputs;
 
 // `rows` rows of `n` elements. An input either runs along the row or keeps its value in it (is_scalar); from
 // row to row it moves by row_stride bytes (0: repeats). The output may lie exactly on an input that runs
@@ -36,19 +37,6 @@ struct Rows {
     }
 };
 using RowsFn = void (*)(const Rows&);
-
-// The loops that broadcasting comes down to: neighbouring axes that all operands treat alike are one loop.
-struct LoopNest {
-    static constexpr int max_loops = max_rank;
-    int loops = 0;                            // outermost first
-    std::array<int64_t, max_loops> extent{};  // in elements
-    // Bytes to the next element of each loop.
-    std::array<std::array<int64_t, max_loops>, max_row_inputs> in_stride{};
-    std::array<int64_t, max_loops> out_stride{};
-};
-LoopNest make_loop_nest(std::span<const TensorSpec> inputs, const TensorSpec& output);
-// Of one input with these strides (bytes per axis of the output; 0: repeats).
-LoopNest make_loop_nest(const std::array<int64_t, max_rank>& in_stride, const TensorSpec& output);
 
 inline constexpr size_t max_functor_bytes = 16;
 

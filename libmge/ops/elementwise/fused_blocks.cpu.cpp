@@ -138,7 +138,7 @@ void gather(char* to, const char* from, int64_t stride, int64_t n, int64_t eleme
 }
 
 // Elements [begin, begin + n) of an input in the order and extent of the result.
-void copy_block(const cpu::LoopNest& nest, int64_t element, const char* data, int64_t begin, int64_t n,
+void copy_block(const LoopNest& nest, int64_t element, const char* data, int64_t begin, int64_t n,
                 char* to) {
     size_t last = size_t(nest.loops - 1);
     while (n > 0) {
@@ -232,7 +232,7 @@ private:
             seen[size_t(axis)] = stride * r.element;
         }
         if (r.place == Place::copied_input)
-            r.nest = cpu::make_loop_nest(seen, {input.dtype, result.shape, {}});
+            r.nest = make_loop_nest(seen, {input.dtype, result.shape, {}});
         return r;
     }
 

@@ -35,7 +35,7 @@ private:
         int slot = 0;   // of steps and copied inputs
         int64_t element = 4;
         bool is_scalar = false;
-        cpu::LoopNest nest;  // for copied inputs: where the elements are
+        LoopNest nest;  // for copied inputs: where the elements are
     };
     struct Step {
         cpu::ElementwiseState kernel;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Memory of a GPU, taken from the driver in large segments and cut into blocks. Each queue has blocks of its
+// own, since what is still under way on a queue comes before whatever uses a block of it next. Neighbours
+// that are free become one block again; segments of which all is free go back to the driver when memory is
+// short.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "libmge/device/device.h"
+
+namespace mge::cuda {
+
+class BlockPool {
+public:
+    explicit BlockPool(int device) : device_(device) {}
+    // At least `bytes` bytes, aligned to 512; MemoryError when the limit or the device refuses.
+    StorageRef allocate(size_t bytes, int stream);
+    MemoryStats stats() const;
+    void set_limit(size_t bytes) { limit_ = bytes; }
+    void reset_peaks();
+    void release_cached();
+
+private:
+    struct Block;
+    struct BySize {
+        bool operator()(const Block* a, const Block* b) const;
+    };
+    using FreeBlocks = std::set<Block*, BySize>;
+    struct Stream {
+        FreeBlocks small,
+            large;  // small blocks are cut of small segments, so that they never break up large ones
+    };
+
+    static void release(Storage* storage);
+    void give_back(Block& block);
+    Stream& stream(int number);
+    FreeBlocks& free_blocks(const Block& block);
+    Block* take(size_t bytes, bool is_small, int stream);
+    Block* new_segment(size_t bytes, bool is_small, int stream);
+    void cut(Block& block, size_t bytes);
+    void join_with_next(Block& block);
+    void require_room(size_t bytes) const;
+    void release_free_segments(FreeBlocks& blocks);
+
+    const int device_;
+    mutable std::mutex mutex_;
+    std::array<std::unique_ptr<Stream>, 256> streams_;
+    size_t allocated_ = 0, reserved_ = 0, peak_ = 0, peak_reserved_ = 0;
+    std::atomic<size_t> limit_{0};
+};
+
+}  // namespace mge::cuda

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/device/cuda/cuda_device.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "libmge/base/error.h"
+#include "libmge/base/version.h"
+#include "libmge/device/cuda/cuda_queue.h"
+#include "libmge/device/cuda/runtime.h"
+
+namespace mge::cuda {
+namespace {
+
+cudaDeviceProp properties_of(int device) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    return properties;
+}
+
+// Page-locked memory, counted.
+struct Locked final : Storage {
+    std::atomic<size_t>* counted = nullptr;
+};
+
+void release_locked(Storage* storage) {
+    std::unique_ptr<Locked> owned(static_cast<Locked*>(storage));
+    *owned->counted -= owned->bytes;
+    ignore(cudaFreeHost(owned->data));
+}
+
+class CudaDevice final : public Device {
+public:
+    explicit CudaDevice(int index) : index_(index), properties_(properties_of(index)), memory_(index) {}
+
+    std::string model() const override { return properties_.name; }
+    // The driver's version is left out: it compiles nothing here.
+    std::string fingerprint() const override {
+        return text(properties_.name, " | sm_", properties_.major, properties_.minor, ", ",
+                    properties_.multiProcessorCount, " multiprocessors | mge ", version, ", CUDA ",
+                    CUDART_VERSION);
+    }
+    Queue& queue(int stream) override;
+    MemoryStats memory() const override {
+        MemoryStats stats = memory_.stats();
+        stats.page_locked = page_locked_;
+        return stats;
+    }
+    void set_memory_limit(size_t bytes) override { memory_.set_limit(bytes); }
+    void reset_peak() override { memory_.reset_peaks(); }
+    void release_cached() override { memory_.release_cached(); }
+    void synchronize() override {
+        use_device(index_);
+        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    }
+    StorageRef allocate_host(size_t bytes) override;
+    bool locks_host_memory() const override { return true; }
+
+private:
+    const int index_;
+    const cudaDeviceProp properties_;
+    BlockPool memory_;
+    std::atomic<size_t> page_locked_{0};
+    std::array<std::atomic<CudaQueue*>, 256> queues_{};
+    std::mutex adding_;
+};
+
+// Queues live as long as the process.
+Queue& CudaDevice::queue(int stream) {
+    auto& slot = queues_.at(size_t(stream));
+    if (auto* found = slot.load(std::memory_order_acquire)) [[likely]]
+        return *found;
+    std::lock_guard lock(adding_);
+    if (auto* found = slot.load(std::memory_order_relaxed)) return *found;
+    auto* made = std::make_unique<CudaQueue>(memory_, index_, stream).release();
+    slot.store(made, std::memory_order_release);
+    return *made;
+}
+
+StorageRef CudaDevice::allocate_host(size_t bytes) {
+    auto locked = std::make_unique<Locked>();
+    use_device(index_);
+    check(cudaHostAlloc(&locked->data, std::max<size_t>(bytes, 1), cudaHostAllocPortable), "cudaHostAlloc");
+    locked->bytes = bytes;
+    locked->release = release_locked;
+    locked->counted = &page_locked_;
+    page_locked_ += bytes;
+    return StorageRef(locked.release());
+}
+
+}  // namespace
+
+// Never destroyed: memory is given back late.
+Device& open_device(int index) {
+    static std::array<std::atomic<CudaDevice*>, 256> devices{};
+    static std::mutex opening;
+    auto& slot = devices.at(size_t(index));
+    if (auto* found = slot.load(std::memory_order_acquire)) [[likely]]
+        return *found;
+    std::lock_guard lock(opening);
+    if (auto* found = slot.load(std::memory_order_relaxed)) return *found;
+    use_device(index);
+    auto* made = std::make_unique<CudaDevice>(index).release();
+    slot.store(made, std::memory_order_release);
+    return *made;
+}
+
+}  // namespace mge::cuda

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/device/cuda/cuda_queue.h"
+
+#include "libmge/device/cuda/last_launches.h"
+#include "libmge/device/cuda/runtime.h"
+
+namespace mge::cuda {
+namespace {
+
+class CudaEvent final : public Event {
+public:
+    CudaEvent(int device, cudaStream_t stream, unsigned flags) : device_(device) {
+        check(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreate");
+        // Nothing is thrown behind this line but by what gives the event back.
+        if (cudaError_t status = cudaEventRecord(event_, stream); status != cudaSuccess) {
+            ignore(cudaEventDestroy(event_));
+            check(status, "cudaEventRecord");
+        }
+    }
+    ~CudaEvent() override { ignore(cudaEventDestroy(event_)); }
+    CudaEvent(const CudaEvent&) = delete;
+
+    void wait() const override {
+        use_device(device_);
+        check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+    }
+    double milliseconds_since(const Event& earlier) const override {
+        wait();
+        float passed = 0;
+        check(cudaEventElapsedTime(&passed, dynamic_cast<const CudaEvent&>(earlier).event_, event_),
+              "cudaEventElapsedTime");
+        return double(passed);
+    }
+    cudaEvent_t get() const { return event_; }
+
+private:
+    const int device_;
+    cudaEvent_t event_ = nullptr;
+};
+
+// What the device reads and writes by itself while the host goes on.
+bool is_page_locked(const void* address) {
+    cudaPointerAttributes attributes{};
+    return cudaPointerGetAttributes(&attributes, address) == cudaSuccess &&
+           attributes.type == cudaMemoryTypeHost;
+}
+
+}  // namespace
+
+CudaQueue::CudaQueue(BlockPool& memory, int device, int number)
+    : memory_(memory), device_(device), number_(number) {
+    use_device(device_);
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+}
+
+cudaStream_t CudaQueue::stream() const {
+    use_device(device_);
+    return stream_;
+}
+
+void CudaQueue::copy_from_host(void* target, const void* source, size_t bytes) {
+    if (!bytes) return;
+    check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+    // Pageable memory is copied aside before the call returns.
+    if (is_page_locked(source)) wait();
+}
+
+void CudaQueue::copy_to_host(void* target, const void* source, size_t bytes) {
+    if (!bytes) return wait();
+    check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
+    wait();
+}
+
+void CudaQueue::copy(void* target, const void* source, size_t bytes) {
+    if (!bytes) return;
+    note_launch();
+    // Whichever device the source lies on: the addresses say it.
+    check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
+}
+
+void CudaQueue::fill(void* target, int byte, size_t bytes) {
+    if (!bytes) return;
+    note_launch();
+    check(cudaMemsetAsync(target, byte, bytes, stream()), "cudaMemsetAsync");
+}
+
+std::shared_ptr<const Event> CudaQueue::record() {
+    return std::make_shared<CudaEvent>(device_, stream(), cudaEventDisableTiming);
+}
+
+std::shared_ptr<const Event> CudaQueue::record_time() {
+    return std::make_shared<CudaEvent>(device_, stream(), cudaEventDefault);
+}
+
+void CudaQueue::wait_for(const Event& event) {
+    if (auto* own = dynamic_cast<const CudaEvent*>(&event))
+        check(cudaStreamWaitEvent(stream(), own->get(), 0), "cudaStreamWaitEvent");
+    else
+        event.wait();
+}
+
+void CudaQueue::wait() { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+
+}  // namespace mge::cuda

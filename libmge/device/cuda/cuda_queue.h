@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A queue of a GPU is a stream of CUDA's that does not wait for the process's default stream.
+
+#include <cuda_runtime_api.h>
+
+#include "libmge/device/cuda/block_pool.h"
+#include "libmge/device/queue.h"
+
+namespace mge::cuda {
+
+class CudaQueue final : public Queue {
+public:
+    CudaQueue(BlockPool& memory, int device, int number);
+
+    StorageRef allocate(size_t bytes) override { return memory_.allocate(bytes, number_); }
+    void copy_from_host(void* target, const void* source, size_t bytes) override;
+    void copy_to_host(void* target, const void* source, size_t bytes) override;
+    void copy(void* target, const void* source, size_t bytes) override;
+    void fill(void* target, int byte, size_t bytes) override;
+    std::shared_ptr<const Event> record() override;
+    std::shared_ptr<const Event> record_time() override;
+    void wait_for(const Event& event) override;
+    void wait() override;
+
+    // For launches: its device is the calling thread's afterwards.
+    cudaStream_t stream() const;
+    int device() const { return device_; }
+
+private:
+    BlockPool& memory_;
+    const int device_, number_;
+    cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace mge::cuda

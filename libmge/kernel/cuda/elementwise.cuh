@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How an elementwise operator gets its kernels from its functor. A group's .cuda.cu says
+//
+//     template <> ElementwiseKernels elementwise_kernels<ops::Add>() { return numbers<functor::Add>(); }
+
+#include "libmge/kernel/cuda/elementwise.h"
+#include "libmge/kernel/cuda/launch.cuh"
+#include "libmge/kernel/cuda/scalar.cuh"
+
+namespace mge::cuda {
+
+template <class F, class T>
+inline constexpr bool is_unary = requires(F f, Scalar<Computed<T>> x) {
+    f(x);
+};
+
+template <class F, class T>
+MGE_DEVICE auto apply_functor(F f, T a, T b) {
+    if constexpr (is_unary<F, T>)
+        return stored<T>(f(load_scalar(a)));
+    else
+        return stored<T>(f(load_scalar(a), load_scalar(b)));
+}
+template <class F, class T>
+using ResultOf = decltype(apply_functor(F(), T(), T()));
+
+template <class T, int n>
+struct alignas(sizeof(T) * n) Pack {
+    T v[n];
+};
+// Elements that a thread loads at once: 16 bytes.
+template <class T>
+inline constexpr int pack_size = 16 / sizeof(T);
+
+// Operands that run along with the output (step 1) or keep their value (step 0).
+template <class F, class T, class R>
+__global__ void elementwise_along(F f, const T* a, const T* b, R* y, int64_t n, int step_a, int step_b) {
+    constexpr int size = pack_size<T>;
+    using Loaded = Pack<T, size>;
+    T one_a = *a, one_b = *b;
+    int64_t packs = n / size;
+    for (int64_t i = first_piece(); i < packs; i += piece_step()) {
+        Loaded x, z;
+        if (step_a) x = reinterpret_cast<const Loaded*>(a)[i];
+        if (step_b) z = reinterpret_cast<const Loaded*>(b)[i];
+        Pack<R, size> result;
+#pragma unroll
+        for (int k = 0; k < size; ++k)
+            result.v[k] = apply_functor(f, step_a ? x.v[k] : one_a, step_b ? z.v[k] : one_b);
+        reinterpret_cast<Pack<R, size>*>(y)[i] = result;
+    }
+    for (int64_t i = packs * size + first_piece(); i < n; i += piece_step())
+        y[i] = apply_functor(f, step_a ? a[i] : one_a, step_b ? b[i] : one_b);
+}
+
+struct Loops {
+    int count;
+    int64_t extent[max_axes], stride[max_operands][max_axes];
+};
+
+template <class F, class T, class R>
+__global__ void elementwise_loops(F f, const T* a, const T* b, R* y, int64_t n, Loops loops) {
+    for (int64_t i = first_piece(); i < n; i += piece_step()) {
+        int64_t rest = i, at_a = 0, at_b = 0;
+        for (int loop = loops.count - 1; loop > 0; --loop) {
+            // Divisions of 64 bits are slow, and most tensors do not need them.
+            int64_t extent = loops.extent[loop];
+            int64_t next = rest >> 32 ? rest / extent : int64_t(uint32_t(rest) / uint32_t(extent));
+            int64_t at = rest - next * extent;
+            at_a += at * loops.stride[0][loop];
+            at_b += at * loops.stride[1][loop];
+            rest = next;
+        }
+        at_a += rest * loops.stride[0][0];
+        at_b += rest * loops.stride[1][0];
+        y[i] = apply_functor(f, a[at_a], b[at_b]);
+    }
+}
+
+inline bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
+
+template <class F, class T>
+void run_elementwise(Stream stream, const ElementwiseArguments& x) {
+    static_assert(sizeof(F) <= functor_bytes);
+    F f = *reinterpret_cast<const F*>(x.functor);
+    auto* a = static_cast<const T*>(x.in[0]);
+    auto* b = is_unary<F, T> ? a : static_cast<const T*>(x.in[1]);
+    using R = ResultOf<F, T>;
+    auto* y = static_cast<R*>(x.out);
+    int64_t step_a = x.stride[0][0], step_b = is_unary<F, T> ? step_a : x.stride[1][0];
+    bool runs_along = x.loops == 1 && (step_a | step_b | 1) == 1;
+    if (runs_along && is_aligned(a) && is_aligned(b) && is_aligned(y))
+        return launch(elementwise_along<F, T, R>, grid_for((x.numel + pack_size<T> - 1) / pack_size<T>),
+                      block_threads, 0, stream, f, a, b, y, x.numel, int(step_a), int(step_b));
+    Loops loops{x.loops, {}, {}};
+    for (int loop = 0; loop < x.loops; ++loop) {
+        loops.extent[loop] = x.extent[loop];
+        loops.stride[0][loop] = x.stride[0][loop];
+        loops.stride[1][loop] = is_unary<F, T> ? x.stride[0][loop] : x.stride[1][loop];
+    }
+    launch(elementwise_loops<F, T, R>, grid_for(x.numel), block_threads, 0, stream, f, a, b, y, x.numel,
+           loops);
+}
+
+template <class F, class... Taken, class... T>
+ElementwiseKernels kernels_of(Types<Taken...>, Types<T...>) {
+    auto kernel = []<class One>(One*) -> ElementwiseKernel {
+        if constexpr ((is_same<One, Taken> || ...))
+            return run_elementwise<F, One>;
+        else
+            return nullptr;
+    };
+    return {{kernel(static_cast<T*>(nullptr))...}};
+}
+template <class F>
+ElementwiseKernels floats() {
+    return kernels_of<F>(FloatTypes{}, AllTypes{});
+}
+template <class F>
+ElementwiseKernels integers() {
+    return kernels_of<F>(IntTypes{}, AllTypes{});
+}
+template <class F>
+ElementwiseKernels numbers() {
+    return kernels_of<F>(NumberTypes{}, AllTypes{});
+}
+template <class F>
+ElementwiseKernels bools() {
+    return kernels_of<F>(Types<bool>{}, AllTypes{});
+}
+template <class F>
+ElementwiseKernels all_types() {
+    return kernels_of<F>(AllTypes{}, AllTypes{});
+}
+
+}  // namespace mge::cuda

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How device text starts its kernels. No <<<>>>, so that a host's compiler reads the text too: the tests
+// compile it against a runtime that emulates a GPU.
+
+#include <cuda_runtime.h>
+
+#include "libmge/kernel/cuda/types.h"
+
+namespace mge::cuda {
+
+// Throws what the runtime refused (device/cuda/runtime.h).
+void check_launch(cudaError_t status);
+
+inline constexpr int block_threads = 256;
+
+// Blocks of block_threads for so many independent pieces of work, which a loop with a stride of the whole
+// grid goes over.
+inline unsigned grid_for(int64_t pieces) {
+    constexpr int64_t most = 1 << 20;
+    int64_t blocks = (pieces + block_threads - 1) / block_threads;
+    return unsigned(blocks < most ? (blocks < 1 ? 1 : blocks) : most);
+}
+
+#ifdef MGE_EMULATES_CUDA
+using emulated::dynamic_shared;
+template <class... P, class... A>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Stream stream, A... arguments) {
+    check_launch(emulated::launch(stream, grid, block, shared, [=] { kernel(P(arguments)...); }));
+}
+#else
+// The memory that a launch gives a block beyond what the kernel declares.
+template <class T>
+__device__ T* dynamic_shared() {
+    extern __shared__ uint4 dynamic_bytes[];
+    return reinterpret_cast<T*>(dynamic_bytes);
+}
+template <class... P, class... A>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Stream stream, A... arguments) {
+    static_assert(sizeof...(P) == sizeof...(A));
+    [&](P... values) {
+        void* addresses[] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
+        check_launch(
+            cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, shared, stream));
+    }(P(arguments)...);
+}
+#endif
+
+// Of the whole grid: the first piece of the calling thread, and the distance to its next one.
+__device__ inline int64_t first_piece() { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline int64_t piece_step() { return int64_t(gridDim.x) * blockDim.x; }
+
+}  // namespace mge::cuda

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The vocabulary of kernel/scalar for one number on a GPU: what kernel/cpu/scalar.h is on the host, with the
+// same meaning. Integers wrap around; division of an integer by zero gives zero.
+
+#include <cuda_runtime.h>
+
+#include "libmge/kernel/cuda/types.h"
+
+namespace mge::cuda {
+
+#define MGE_DEVICE __device__ __forceinline__
+
+// What device text asks about types, without the standard library.
+template <bool B, class T, class F>
+struct pick {
+    using type = T;
+};
+template <class T, class F>
+struct pick<false, T, F> {
+    using type = F;
+};
+template <class A, class B>
+inline constexpr bool is_same = false;
+template <class A>
+inline constexpr bool is_same<A, A> = true;
+
+template <class T>
+struct Limits {
+    static constexpr bool is_integer = false, is_signed = true;
+};
+#define MGE_INTEGER(T, LOWEST, HIGHEST)                                           \
+    template <>                                                                   \
+    struct Limits<T> {                                                            \
+        static constexpr bool is_integer = true, is_signed = T(-1) < T(0);        \
+        static constexpr T lowest = LOWEST, highest = HIGHEST;                    \
+        using Wrapping = typename pick<sizeof(T) == 8, uint64_t, uint32_t>::type; \
+    };
+MGE_INTEGER(int8_t, -128, 127)
+MGE_INTEGER(uint8_t, 0, 255)
+MGE_INTEGER(int16_t, -32768, 32767)
+MGE_INTEGER(uint16_t, 0, 65535)
+MGE_INTEGER(int32_t, -2147483647 - 1, 2147483647)
+MGE_INTEGER(int64_t, -9223372036854775807ll - 1, 9223372036854775807ll)
+#undef MGE_INTEGER
+
+template <class T>
+inline constexpr bool is_integer = Limits<T>::is_integer;
+
+template <class T>
+MGE_DEVICE bool is_negative(T x) {
+    if constexpr (Limits<T>::is_signed)
+        return x < 0;
+    else
+        return false;
+}
+
+// --- halves ---
+
+MGE_DEVICE float to_float(f16 x) {
+#ifdef MGE_EMULATES_CUDA
+    return emulated::from_f16(x.bits);
+#else
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+    return y;
+#endif
+}
+MGE_DEVICE float to_float(bf16 x) { return __uint_as_float(unsigned(x.bits) << 16); }
+MGE_DEVICE float to_float(float x) { return x; }
+
+template <class T>
+MGE_DEVICE T from_float(float x);
+template <>
+MGE_DEVICE float from_float<float>(float x) {
+    return x;
+}
+template <>
+MGE_DEVICE f16 from_float<f16>(float x) {
+#ifdef MGE_EMULATES_CUDA
+    return {emulated::to_f16(x)};
+#else
+    f16 y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+#endif
+}
+// To the nearest, halves to even; NaN stays NaN.
+template <>
+MGE_DEVICE bf16 from_float<bf16>(float x) {
+    unsigned bits = __float_as_uint(x);
+    if (x != x) return {(unsigned short)(bits >> 16 | 0x40)};
+    return {(unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+}
+
+// --- values ---
+
+struct Mask {
+    bool v;
+};
+
+// T is float or an integer type; bools travel as uint8_t, halves as float.
+template <class T>
+struct Scalar {
+    T v;
+    Scalar() = default;
+    // A constant of a formula; integers take the nearest value they have.
+    MGE_DEVICE explicit Scalar(double constant) {
+        if constexpr (is_integer<T>)
+            v = constant >= double(Limits<T>::highest)  ? Limits<T>::highest
+                : constant <= double(Limits<T>::lowest) ? Limits<T>::lowest
+                                                        : T(constant);
+        else
+            v = T(constant);
+    }
+    static MGE_DEVICE Scalar of(T value) {
+        Scalar s;
+        s.v = value;
+        return s;
+    }
+};
+
+#define MGE_ARITHMETIC(OP)                                           \
+    template <class T>                                               \
+    MGE_DEVICE Scalar<T> operator OP(Scalar<T> a, Scalar<T> b) {     \
+        if constexpr (is_integer<T>) {                               \
+            using Wrapping = typename Limits<T>::Wrapping;           \
+            return Scalar<T>::of(T(Wrapping(a.v) OP Wrapping(b.v))); \
+        } else {                                                     \
+            return Scalar<T>::of(a.v OP b.v);                        \
+        }                                                            \
+    }
+MGE_ARITHMETIC(+)
+MGE_ARITHMETIC(-)
+MGE_ARITHMETIC(*)
+#undef MGE_ARITHMETIC
+template <class T>
+MGE_DEVICE Scalar<T> operator-(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return Scalar<T>::of(T(typename Limits<T>::Wrapping(0) - typename Limits<T>::Wrapping(x.v)));
+    else
+        return Scalar<T>::of(-x.v);
+}
+MGE_DEVICE Scalar<float> operator/(Scalar<float> a, Scalar<float> b) { return Scalar<float>::of(a.v / b.v); }
+
+#define MGE_COMPARISON(OP)                                  \
+    template <class T>                                      \
+    MGE_DEVICE Mask operator OP(Scalar<T> a, Scalar<T> b) { \
+        return {a.v OP b.v};                                \
+    }
+MGE_COMPARISON(==)
+MGE_COMPARISON(!=)
+MGE_COMPARISON(<)
+MGE_COMPARISON(<=)
+MGE_COMPARISON(>)
+MGE_COMPARISON(>=)
+#undef MGE_COMPARISON
+template <class T>
+MGE_DEVICE Scalar<T> select(Mask m, Scalar<T> yes, Scalar<T> no) {
+    return m.v ? yes : no;
+}
+
+// --- integers ---
+
+#define MGE_BITS(OP)                                             \
+    template <class T>                                           \
+    MGE_DEVICE Scalar<T> operator OP(Scalar<T> a, Scalar<T> b) { \
+        return Scalar<T>::of(T(a.v OP b.v));                     \
+    }
+MGE_BITS(&)
+MGE_BITS(|)
+MGE_BITS(^)
+#undef MGE_BITS
+// Shifts by less than zero or by the width and more push everything out.
+template <class T>
+MGE_DEVICE bool is_shift(T by) {
+    return !is_negative(by) && uint64_t(by) < 8 * sizeof(T);
+}
+template <class T>
+MGE_DEVICE Scalar<T> operator<<(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(is_shift(b.v) ? T(typename Limits<T>::Wrapping(a.v) << b.v) : T(0));
+}
+template <class T>
+MGE_DEVICE Scalar<T> operator>>(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(is_shift(b.v) ? T(a.v >> b.v) : T(is_negative(a.v) ? -1 : 0));
+}
+
+template <class T>
+MGE_DEVICE Scalar<T> floor_divide(Scalar<T> a, Scalar<T> b) {
+    if constexpr (!is_integer<T>) {
+        return Scalar<T>::of(floorf(a.v / b.v));
+    } else {
+        if (b.v == 0) return Scalar<T>::of(0);
+        if constexpr (Limits<T>::is_signed)
+            if (b.v == -1) return -a;  // the smallest one divided by -1 has no quotient
+        T quotient = T(a.v / b.v);
+        return Scalar<T>::of(T(quotient - (T(a.v % b.v) != 0 && (is_negative(a.v) != is_negative(b.v)))));
+    }
+}
+template <class T>
+MGE_DEVICE Scalar<T> modulo(Scalar<T> a, Scalar<T> b) {
+    if constexpr (!is_integer<T>)
+        return Scalar<T>::of(fmodf(a.v, b.v));
+    else
+        return b.v == 0 ? Scalar<T>::of(0) : a - floor_divide(a, b) * b;
+}
+template <class T>
+MGE_DEVICE Scalar<T> abs(Scalar<T> x) {
+    if constexpr (!is_integer<T>)
+        return Scalar<T>::of(fabsf(x.v));
+    else if constexpr (Limits<T>::is_signed)
+        return x.v < 0 ? -x : x;
+    else
+        return x;
+}
+template <class T>
+MGE_DEVICE Mask is_infinite(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return {false};
+    else
+        return {bool(isinf(x.v))};
+}
+
+// --- floats; rounding leaves integers as they are ---
+
+#define MGE_ROUNDING(NAME)                      \
+    template <class T>                          \
+    MGE_DEVICE Scalar<T> NAME(Scalar<T> x) {    \
+        if constexpr (is_integer<T>)            \
+            return x;                           \
+        else                                    \
+            return Scalar<T>::of(NAME##f(x.v)); \
+    }
+MGE_ROUNDING(ceil)
+MGE_ROUNDING(floor)
+MGE_ROUNDING(round)
+#undef MGE_ROUNDING
+using ScalarFloat = Scalar<float>;
+#define MGE_FUNCTION(NAME) \
+    MGE_DEVICE ScalarFloat NAME(ScalarFloat x) { return ScalarFloat::of(NAME##f(x.v)); }
+MGE_FUNCTION(sqrt)
+MGE_FUNCTION(exp)
+MGE_FUNCTION(expm1)
+MGE_FUNCTION(log)
+MGE_FUNCTION(log1p)
+MGE_FUNCTION(erf)
+MGE_FUNCTION(sin)
+MGE_FUNCTION(cos)
+MGE_FUNCTION(tan)
+MGE_FUNCTION(asin)
+MGE_FUNCTION(acos)
+MGE_FUNCTION(atan)
+MGE_FUNCTION(sinh)
+MGE_FUNCTION(cosh)
+MGE_FUNCTION(tanh)
+MGE_FUNCTION(asinh)
+MGE_FUNCTION(acosh)
+MGE_FUNCTION(atanh)
+#undef MGE_FUNCTION
+// Φ(x) of the normal distribution
+MGE_DEVICE ScalarFloat normal_cdf(ScalarFloat x) {
+    return ScalarFloat::of(0.5f * erfcf(x.v * -0.70710678118654752f));
+}
+MGE_DEVICE ScalarFloat pow(ScalarFloat a, ScalarFloat b) { return ScalarFloat::of(powf(a.v, b.v)); }
+MGE_DEVICE ScalarFloat atan2(ScalarFloat y, ScalarFloat x) { return ScalarFloat::of(atan2f(y.v, x.v)); }
+
+// The functors of kernel/scalar, plain text without a word about devices.
+namespace functor {
+#define operator __device__ __forceinline__ operator
+#include "libmge/kernel/scalar/activation.inc"
+#include "libmge/kernel/scalar/arithmetic.inc"
+#include "libmge/kernel/scalar/bits.inc"
+#include "libmge/kernel/scalar/comparison.inc"
+#include "libmge/kernel/scalar/exponential.inc"
+#include "libmge/kernel/scalar/trigonometric.inc"
+#undef operator
+}  // namespace functor
+
+// --- what is stored ---
+
+// In what a stored T is computed with.
+template <class T>
+struct ComputedAs {
+    using Type = T;
+};
+template <>
+struct ComputedAs<bool> {
+    using Type = uint8_t;
+};
+template <>
+struct ComputedAs<f16> {
+    using Type = float;
+};
+template <>
+struct ComputedAs<bf16> {
+    using Type = float;
+};
+template <class T>
+using Computed = typename ComputedAs<T>::Type;
+
+template <class T>
+MGE_DEVICE Computed<T> widen(T value) {
+    if constexpr (is_integer<T> || is_same<T, bool>)
+        return Computed<T>(value);
+    else
+        return to_float(value);
+}
+template <class T>
+MGE_DEVICE T narrow(Computed<T> value) {
+    if constexpr (is_integer<T> || is_same<T, bool>)
+        return T(value);
+    else
+        return from_float<T>(value);
+}
+template <class T>
+MGE_DEVICE Scalar<Computed<T>> load_scalar(T value) {
+    return Scalar<Computed<T>>::of(widen(value));
+}
+// Results keep the dtype of the inputs, except that masks are bools.
+template <class T>
+MGE_DEVICE T stored(Scalar<Computed<T>> y) {
+    return narrow<T>(y.v);
+}
+template <class T>
+MGE_DEVICE bool stored(Mask y) {
+    return y.v;
+}
+
+}  // namespace mge::cuda

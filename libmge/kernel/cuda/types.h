@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the sources of device text (.cu) and of its callers (.cuda.cpp) both read. It includes next to
+// nothing, since each architecture reads it again.
+
+#include <cstddef>
+#include <cstdint>
+
+struct CUstream_st;
+
+namespace mge::cuda {
+
+using Stream = CUstream_st*;  // cudaStream_t
+
+// Storage of the half precisions; arithmetic on them is done in f32.
+struct f16 {
+    unsigned short bits;
+};
+struct bf16 {
+    unsigned short bits;
+};
+
+template <class... T>
+struct Types {};
+using FloatTypes = Types<f16, bf16, float>;
+using IntTypes = Types<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t>;
+using NumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, f16, bf16, float>;
+// In the order of DType.
+using AllTypes = Types<bool, uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, f16, bf16, float>;
+inline constexpr int type_count = 10;
+
+inline constexpr int max_axes = 7;
+
+}  // namespace mge::cuda

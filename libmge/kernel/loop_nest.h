@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What numpy's broadcasting comes down to for a kernel, on whatever device: a few loops.
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "libmge/base/api.h"
+#include "libmge/tensor/spec.h"
+
+namespace mge {
+
+inline constexpr int max_loop_inputs = 3;
+
+// The loops that broadcasting comes down to: neighbouring axes that all operands treat alike are one loop.
+struct LoopNest {
+    static constexpr int max_loops = max_rank;
+    int loops = 0;                            // outermost first
+    std::array<int64_t, max_loops> extent{};  // in elements
+    // Bytes to the next element of each loop.
+    std::array<std::array<int64_t, max_loops>, max_loop_inputs> in_stride{};
+    std::array<int64_t, max_loops> out_stride{};
+};
+MGE_API LoopNest make_loop_nest(std::span<const TensorSpec> inputs, const TensorSpec& output);
+// Of one input with these strides (bytes per axis of the output; 0: repeats).
+MGE_API LoopNest make_loop_nest(const std::array<int64_t, max_rank>& in_stride, const TensorSpec& output);
+
+}  // namespace mge

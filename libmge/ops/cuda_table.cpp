@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of GPUs: what libmge_cuda.so brings.
+#include "libmge/device/cuda/cuda_device.h"
+#include "libmge/device/cuda/runtime.h"
+#include "libmge/ops/all.h"
+#include "libmge/ops/elementwise/elementwise.cuda.h"
+
+namespace mge {
+namespace {
+
+// What has no kernel for GPUs yet. Asked for there, each says so; whoever writes the kernel of one takes it
+// off this list.
+// clang-format off
+using NotOnGpus = TypeList<
+    ops::AdadeltaStep,
+    ops::AdagradStep,
+    ops::AdamStep,
+    ops::AdaptiveAvgPool2d,
+    ops::AdaptiveAvgPool2dBackward,
+    ops::AdaptiveMaxPool2d,
+    ops::AdaptiveMaxPool2dBackward,
+    ops::AdaptiveMaxPool2dSelect,
+    ops::AddAxis,
+    ops::AddSlice,
+    ops::AddTake,
+    ops::Arange,
+    ops::Argmax,
+    ops::Argmin,
+    ops::AvgPool2d,
+    ops::AvgPool2dBackward,
+    ops::BatchNorm,
+    ops::BatchNormBackward,
+    ops::BroadcastLike,
+    ops::BroadcastTo,
+    ops::Concat,
+    ops::CondTake,
+    ops::Conv2d,
+    ops::Conv2dBackwardData,
+    ops::Conv2dBackwardWeight,
+    ops::Convert,
+    ops::Copy,
+    ops::CtcLoss,
+    ops::CtcLossBackward,
+    ops::Cumsum,
+    ops::Dropout,
+    ops::Embedding,
+    ops::EmbeddingBackward,
+    ops::Eye,
+    ops::Flatten,
+    ops::Flip,
+    ops::Full,
+    ops::FullLike,
+    ops::FusedElementwise,
+    ops::FusedRegion,
+    ops::Gather,
+    ops::GroupNorm,
+    ops::GroupNormBackward,
+    ops::IndexingOneHot,
+    ops::IndexingSetOneHot,
+    ops::LayerNorm,
+    ops::LayerNormBackward,
+    ops::Linspace,
+    ops::Matinv,
+    ops::Matmul,
+    ops::Max,
+    ops::MaxPool2d,
+    ops::MaxPool2dBackward,
+    ops::MaxPool2dSelect,
+    ops::Mean,
+    ops::Min,
+    ops::Nms,
+    ops::Normal,
+    ops::OneHot,
+    ops::Pad,
+    ops::PadBackward,
+    ops::Permutation,
+    ops::Preprocess,
+    ops::Prod,
+    ops::ReduceToShape,
+    ops::Remap,
+    ops::RemapBackwardData,
+    ops::RemapBackwardMap,
+    ops::RemoveAxis,
+    ops::Reorder,
+    ops::Reshape,
+    ops::ReshapeLike,
+    ops::RoiPool2d,
+    ops::RoiPool2dBackward,
+    ops::Scatter,
+    ops::ScatterAdd,
+    ops::SetSlice,
+    ops::SetTake,
+    ops::SgdStep,
+    ops::ShapeOf,
+    ops::Slice,
+    ops::Softmax,
+    ops::Sort,
+    ops::Split,
+    ops::Sum,
+    ops::Svd,
+    ops::Take,
+    ops::Topk,
+    ops::Transpose,
+    ops::Uniform,
+    ops::WaitFor,
+    ops::Where>;
+// clang-format on
+
+template <class O, class... Listed>
+constexpr bool is_listed(TypeList<Listed...>) {
+    return (std::is_same_v<O, Listed> || ...);
+}
+
+template <class O>
+constexpr bool runs_on_every_device() {
+    if constexpr (requires { O::traits; })
+        return O::traits.of_every_device;
+    else
+        return false;
+}
+
+template <class O>
+constexpr KernelEntry entry() {
+    if constexpr (runs_on_every_device<O>() || is_listed<O>(NotOnGpus{}))
+        return {&O::info, nullptr};
+    else
+        return {&O::info, +[] { return kernels(Cuda{}, O{}); }};
+}
+
+template <class... O>
+constexpr std::array<KernelEntry, sizeof...(O)> gpu_table(TypeList<O...>) {
+    return {entry<O>()...};
+}
+
+const Backend& cuda_backend() {
+    static constexpr auto table = gpu_table(AllOps{});
+    static const auto installation = cuda::find_installation();
+    static const Backend backend{
+        backend_abi, "gpu", table, installation.devices, cuda::open_device, installation.why_none.c_str()};
+    return backend;
+}
+
+}  // namespace
+}  // namespace mge
+
+// For gpu.cpp, which loads this library when somebody names a GPU.
+extern "C" MGE_API void mge_add_cuda_backend() { mge::add_backend(mge::cuda_backend()); }
+// For those who load it by its name, as any backend.
+extern "C" MGE_API const mge::Backend* mge_backend() { return &mge::cuda_backend(); }

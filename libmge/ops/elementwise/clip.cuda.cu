@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cuda/elementwise.cuh"
+
+namespace mge::ops {
+struct Clip;
+}  // namespace mge::ops
+
+namespace mge::cuda {
+
+template <>
+ElementwiseKernels elementwise_kernels<ops::Clip>() {
+    return numbers<functor::Clip>();
+}
+
+}  // namespace mge::cuda

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+
+#include "cuda_runtime_api.h"
+
+namespace mge::cuda::emulated {
+
+// Memory of the emulated GPU can be read and written while one of these lives.
+class OpenMemory {
+public:
+    OpenMemory();
+    ~OpenMemory();
+    OpenMemory(const OpenMemory&) = delete;
+};
+
+// What a call that needs the device finds first: an error that lasts, or one that a test has planted.
+cudaError_t begin_call();
+// From now on each call gives this error.
+cudaError_t lose_device(cudaError_t error);
+
+// --- for tests ---
+
+// What the device has in all.
+void set_memory(size_t bytes);
+// The next call that needs the device fails with this error, which lasts where CUDA's does.
+void fail_next(cudaError_t error);
+// A device that was lost is there again.
+void revive();
+
+}  // namespace mge::cuda::emulated

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "tests/cuda/emulated/memory.h"
+
+namespace mge::cuda::emulated {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t region_bytes = size_t(8) << 30, page = size_t(2) << 20;
+constexpr int device_count = 2;
+
+// The addresses of all devices: closed, but for whoever holds an OpenMemory.
+struct Memory {
+    std::mutex mutex;
+    char* const base = static_cast<char*>(
+        ::mmap(nullptr, region_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    std::map<size_t, size_t> taken;  // where → bytes
+    size_t limit = region_bytes, used = 0, highest = 0;
+    int open = 0;
+    std::map<const void*, size_t> page_locked;
+};
+
+Memory& memory() {
+    static Memory& one = *std::make_unique<Memory>().release();
+    return one;
+}
+
+std::atomic<cudaError_t> lost{cudaSuccess}, planned{cudaSuccess}, last{cudaSuccess};
+
+cudaError_t note(cudaError_t error) {
+    if (error != cudaSuccess) last = error;
+    return error;
+}
+
+bool is_lasting(cudaError_t error) { return error >= cudaErrorContained; }
+
+// The first gap that is large enough.
+void* find_gap(Memory& m, size_t bytes) {
+    size_t at = 0;
+    for (auto& [begin, size] : m.taken) {
+        if (begin - at >= bytes) break;
+        at = begin + size;
+    }
+    if (at + bytes > region_bytes || m.used + bytes > m.limit) return nullptr;
+    m.taken[at] = bytes;
+    m.used += bytes;
+    m.highest = std::max(m.highest, at + bytes);
+    return m.base + at;
+}
+
+void protect(Memory& m, int protection) {
+    if (m.highest) ::mprotect(m.base, m.highest, protection);
+}
+
+}  // namespace
+
+OpenMemory::OpenMemory() {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    if (m.open++ == 0) protect(m, PROT_READ | PROT_WRITE);
+}
+OpenMemory::~OpenMemory() {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    if (--m.open == 0) protect(m, PROT_NONE);
+}
+
+cudaError_t begin_call() {
+    if (lost != cudaSuccess) return lost;
+    cudaError_t error = planned.exchange(cudaSuccess);
+    return is_lasting(error) ? lose_device(error) : note(error);
+}
+
+cudaError_t lose_device(cudaError_t error) {
+    lost = error;
+    return note(error);
+}
+
+void set_memory(size_t bytes) { memory().limit = bytes; }
+void fail_next(cudaError_t error) { planned = error; }
+void revive() { lost = planned = last = cudaSuccess; }
+
+}  // namespace mge::cuda::emulated
+
+using namespace mge::cuda::emulated;
+
+struct CUstream_st {};
+struct CUevent_st {
+    Clock::time_point at;
+};
+
+const char* cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+        case cudaErrorMemoryAllocation:
+            return "cudaErrorMemoryAllocation";
+        case cudaErrorIllegalAddress:
+            return "cudaErrorIllegalAddress";
+        case cudaErrorLaunchTimeout:
+            return "cudaErrorLaunchTimeout";
+        case cudaErrorInvalidValue:
+            return "cudaErrorInvalidValue";
+        default:
+            return "cudaError";
+    }
+}
+const char* cudaGetErrorString(cudaError_t error) {
+    return error == cudaErrorIllegalAddress ? "an illegal memory access was encountered" : "emulated";
+}
+cudaError_t cudaGetLastError() { return lost != cudaSuccess ? lost.load() : last.exchange(cudaSuccess); }
+cudaError_t cudaDriverGetVersion(int* version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+    *count = device_count;
+    return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+    return device < device_count ? begin_call() : note(cudaErrorInvalidDevice);
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+    if (device >= device_count) return note(cudaErrorInvalidDevice);
+    *properties = {"an emulated GPU", 9, 0, 4, memory().limit};
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() { return begin_call(); }
+
+cudaError_t cudaMalloc(void** address, size_t bytes) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    *address = find_gap(m, (bytes + page - 1) / page * page);
+    if (*address && m.open) protect(m, PROT_READ | PROT_WRITE);
+    return *address ? cudaSuccess : note(cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFree(void* address) {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    auto found = m.taken.find(size_t(static_cast<char*>(address) - m.base));
+    if (found == m.taken.end()) return note(cudaErrorInvalidValue);
+    ::madvise(address, found->second, MADV_DONTNEED);
+    m.used -= found->second;
+    m.taken.erase(found);
+    return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    *address = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    m.page_locked[*address] = bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* address) {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    m.page_locked.erase(address);
+    std::free(address);
+    return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    auto* at = static_cast<const char*>(address);
+    bool is_device = at >= m.base && at < m.base + region_bytes;
+    auto after = m.page_locked.upper_bound(address);
+    bool is_locked = after != m.page_locked.begin() &&
+                     at < static_cast<const char*>(std::prev(after)->first) + std::prev(after)->second;
+    *attributes = {is_device   ? cudaMemoryTypeDevice
+                   : is_locked ? cudaMemoryTypeHost
+                               : cudaMemoryTypeUnregistered,
+                   0};
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind, cudaStream_t) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    OpenMemory open;
+    std::memmove(target, source, bytes);
+    return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    OpenMemory open;
+    std::memset(target, byte, bytes);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+    *stream = std::make_unique<CUstream_st>().release();
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return begin_call(); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return begin_call(); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    *event = std::make_unique<CUevent_st>().release();
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+    event->at = Clock::now();
+    return begin_call();
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return begin_call(); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+    *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    std::unique_ptr<CUevent_st>{event};
+    return cudaSuccess;
+}

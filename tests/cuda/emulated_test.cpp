@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only a GPU that is emulated can be made to do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libmge/mge.h"
+#include "tests/cuda/emulated/memory.h"
+#include "tests/harness/expect_error.h"
+#include "tests/harness/other_device.h"
+#include "tests/shadow/values.h"
+
+namespace mge::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+DeviceId gpu() { return other_device().id; }
+
+TEST(EmulatedCuda, WantOfMemoryNamesWhatWasAsked) {
+    device(gpu()).release_cached();
+    cuda::emulated::set_memory(size_t(64) << 20);
+    EXPECT_THAT(error_of<MemoryError>([] { queue_of(gpu()).allocate(size_t(100) << 20); }),
+                AllOf(HasSubstr("gpu0 has no 104857600 bytes of memory left"), HasSubstr("held")));
+    // What is cached elsewhere is given back first.
+    { auto most = queue_of(gpu()).allocate(size_t(40) << 20); }
+    DeviceId other = gpu();
+    other.stream = 2;
+    EXPECT_TRUE(queue_of(other).allocate(size_t(40) << 20));
+    cuda::emulated::set_memory(size_t(8) << 30);
+}
+
+TEST(EmulatedCuda, AFaultThatLastsNamesTheLastOperators) {
+    Tensor x = on(gpu(), {1, 2, 3});
+    Tensor y = ops::exp(ops::add(x, x));
+    cuda::emulated::fail_next(cudaErrorIllegalAddress);
+    std::string message = error_of<DeviceError>([&] { floats_of(y); });
+    EXPECT_THAT(message, AllOf(HasSubstr("cudaErrorIllegalAddress (700)"),
+                               HasSubstr("is lost to this process"), HasSubstr("last launched: exp, add")));
+    EXPECT_THAT(error_of<DeviceError>([&] { ops::add(x, x); }), HasSubstr("cudaErrorIllegalAddress"));
+    cuda::emulated::revive();
+    EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
+}
+
+TEST(EmulatedCudaDeathTest, TheHostCannotReadItsMemory) {
+    Tensor x = on(gpu(), {1});
+    EXPECT_DEATH(static_cast<volatile const float*>(x.address())[0], "");
+}
+
+TEST(EmulatedCudaDeathTest, AChildOfForkIsTold) {
+    Tensor x = on(gpu(), {1});
+    EXPECT_EXIT(
+        {
+            std::string message = error_of<DeviceError>([&] { ops::add(x, x); });
+            std::exit(message.find("child of fork()") != std::string::npos ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace mge::test
