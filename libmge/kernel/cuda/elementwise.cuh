@@ -15,20 +15,15 @@ inline constexpr bool is_unary = requires(F f, Scalar<Computed<T>> x) {
     f(x);
 };
 
-template <class F, class T>
-MGE_DEVICE auto apply_functor(F f, T a, T b) {
+// R: what is stored, T or for questions bool. It is said and not deduced: nvcc deduces void for the host.
+template <class R, class F, class T>
+MGE_DEVICE R apply_functor(F f, T a, T b) {
     if constexpr (is_unary<F, T>)
         return stored<T>(f(load_scalar(a)));
     else
         return stored<T>(f(load_scalar(a), load_scalar(b)));
 }
-template <class F, class T>
-using ResultOf = decltype(apply_functor(F(), T(), T()));
 
-template <class T, int n>
-struct alignas(sizeof(T) * n) Pack {
-    T v[n];
-};
 // Elements that a thread loads at once: 16 bytes.
 template <class T>
 inline constexpr int pack_size = 16 / sizeof(T);
@@ -47,11 +42,11 @@ __global__ void elementwise_along(F f, const T* a, const T* b, R* y, int64_t n, 
         Pack<R, size> result;
 #pragma unroll
         for (int k = 0; k < size; ++k)
-            result.v[k] = apply_functor(f, step_a ? x.v[k] : one_a, step_b ? z.v[k] : one_b);
+            result.v[k] = apply_functor<R>(f, step_a ? x.v[k] : one_a, step_b ? z.v[k] : one_b);
         reinterpret_cast<Pack<R, size>*>(y)[i] = result;
     }
     for (int64_t i = packs * size + first_piece(); i < n; i += piece_step())
-        y[i] = apply_functor(f, step_a ? a[i] : one_a, step_b ? b[i] : one_b);
+        y[i] = apply_functor<R>(f, step_a ? a[i] : one_a, step_b ? b[i] : one_b);
 }
 
 struct Loops {
@@ -64,29 +59,24 @@ __global__ void elementwise_loops(F f, const T* a, const T* b, R* y, int64_t n, 
     for (int64_t i = first_piece(); i < n; i += piece_step()) {
         int64_t rest = i, at_a = 0, at_b = 0;
         for (int loop = loops.count - 1; loop > 0; --loop) {
-            // Divisions of 64 bits are slow, and most tensors do not need them.
-            int64_t extent = loops.extent[loop];
-            int64_t next = rest >> 32 ? rest / extent : int64_t(uint32_t(rest) / uint32_t(extent));
-            int64_t at = rest - next * extent;
+            int64_t at = split_index(rest, loops.extent[loop]);
             at_a += at * loops.stride[0][loop];
             at_b += at * loops.stride[1][loop];
-            rest = next;
         }
         at_a += rest * loops.stride[0][0];
         at_b += rest * loops.stride[1][0];
-        y[i] = apply_functor(f, a[at_a], b[at_b]);
+        y[i] = apply_functor<R>(f, a[at_a], b[at_b]);
     }
 }
 
 inline bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
 
-template <class F, class T>
+template <class F, class T, class R>
 void run_elementwise(Stream stream, const ElementwiseArguments& x) {
     static_assert(sizeof(F) <= functor_bytes);
     F f = *reinterpret_cast<const F*>(x.functor);
     auto* a = static_cast<const T*>(x.in[0]);
     auto* b = is_unary<F, T> ? a : static_cast<const T*>(x.in[1]);
-    using R = ResultOf<F, T>;
     auto* y = static_cast<R*>(x.out);
     int64_t step_a = x.stride[0][0], step_b = is_unary<F, T> ? step_a : x.stride[1][0];
     bool runs_along = x.loops == 1 && (step_a | step_b | 1) == 1;
@@ -103,11 +93,11 @@ void run_elementwise(Stream stream, const ElementwiseArguments& x) {
            loops);
 }
 
-template <class F, class... Taken, class... T>
+template <class F, bool is_question = false, class... Taken, class... T>
 ElementwiseKernels kernels_of(Types<Taken...>, Types<T...>) {
     auto kernel = []<class One>(One*) -> ElementwiseKernel {
         if constexpr ((is_same<One, Taken> || ...))
-            return run_elementwise<F, One>;
+            return run_elementwise<F, One, typename pick<is_question, bool, One>::type>;
         else
             return nullptr;
     };
@@ -129,9 +119,10 @@ template <class F>
 ElementwiseKernels bools() {
     return kernels_of<F>(Types<bool>{}, AllTypes{});
 }
+// Of any type; the answers are bools.
 template <class F>
-ElementwiseKernels all_types() {
-    return kernels_of<F>(AllTypes{}, AllTypes{});
+ElementwiseKernels questions() {
+    return kernels_of<F, true>(AllTypes{}, AllTypes{});
 }
 
 }  // namespace mge::cuda

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "libmge/kernel/cuda/types.h"
+#include "libmge/kernel/cuda/grid.cuh"
 
 namespace mge::cuda {
 
@@ -45,9 +45,5 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Stream s
     }(P(arguments)...);
 }
 #endif
-
-// Of the whole grid: the first piece of the calling thread, and the distance to its next one.
-__device__ inline int64_t first_piece() { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
-__device__ inline int64_t piece_step() { return int64_t(gridDim.x) * blockDim.x; }
 
 }  // namespace mge::cuda

@@ -16,35 +16,35 @@ namespace mge::cuda {
 
 template <>
 ElementwiseKernels elementwise_kernels<ops::Equal>() {
-    return all_types<functor::Equal>();
+    return questions<functor::Equal>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::Greater>() {
-    return all_types<functor::Greater>();
+    return questions<functor::Greater>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::GreaterEqual>() {
-    return all_types<functor::GreaterEqual>();
+    return questions<functor::GreaterEqual>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::IsInf>() {
-    return all_types<functor::IsInf>();
+    return questions<functor::IsInf>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::IsNan>() {
-    return all_types<functor::IsNan>();
+    return questions<functor::IsNan>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::Less>() {
-    return all_types<functor::Less>();
+    return questions<functor::Less>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LessEqual>() {
-    return all_types<functor::LessEqual>();
+    return questions<functor::LessEqual>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::NotEqual>() {
-    return all_types<functor::NotEqual>();
+    return questions<functor::NotEqual>();
 }
 
 }  // namespace mge::cuda
