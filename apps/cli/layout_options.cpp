@@ -45,7 +45,7 @@ void check(const LayoutOptions& o) {
     if (o.transform != "cpu" && o.transform != "cuda")
         fail("--layout-transform", text("'", o.transform, "' is neither cpu nor cuda"));
     if (o.transform == "cuda")
-        throw DeviceError("[--layout-transform] there is no CUDA backend in this build (no libmge_cuda.so)");
+        throw DeviceError("[--layout-transform] layouts for GPUs are not chosen by this version");
     if (!o.formats.empty())
         fail("--layout-transform", text("contradicts the layout ", o.formats[0], "; give one of them"));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/dump/machine.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -20,6 +19,8 @@
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/cpu/library_versions.h"
+#include "libmge/device/device.h"
+#include "libmge/device/gpu.h"
 #include "libmge/kernel/fastrun_cache.h"
 
 namespace mge::dump {
@@ -178,18 +179,10 @@ MachineFact energy() {
 }
 
 MachineFact gpu() {
-    bool has_device = fs::exists("/dev/nvidia0") || fs::exists("/proc/driver/nvidia/version");
-    void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    MachineFact fact{"gpu", MachineState::missing, "none", "everything runs on the CPU"};
-    if (has_device) {
-        fact.found = value_in("/proc/driver/nvidia/version", "NVRM version");
-        if (fact.found.empty()) fact.found = "NVIDIA device";
-        fact.advice = driver
-                          ? "this program has no GPU backend: it is not used"
-                          : "its driver library libcuda.so.1 is missing, and this program has no GPU backend";
-    }
-    if (driver) ::dlclose(driver);
-    return fact;
+    auto& gpu = gpus();
+    if (gpu.count == 0)
+        return {"gpu", MachineState::missing, "none", text("everything runs on the CPU: ", gpu.why_none)};
+    return {"gpu", MachineState::ok, text(gpu.count, " x ", device(parse_device("gpu0")).model()), {}};
 }
 
 MachineFact graphviz() {

@@ -13,18 +13,17 @@
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
+#include "libmge/device/gpu.h"
 #include "libmge/device/kinds.h"
 
 namespace mge::load_and_run {
 namespace {
 
-// What MegEngine runs on and this build does not.
+// What MegEngine runs on and this program does not.
 struct Absent {
     std::string_view name, reason;
 };
 constexpr std::array absent_devices{
-    Absent{"gpu", "this build has no CUDA backend"},
-    Absent{"cuda", "this build has no CUDA backend"},
     Absent{"opencl", "this build has no OpenCL backend"},
     Absent{"rocm", "this build has no ROCm backend"},
     Absent{"atlas", "this build has no Atlas backend"},
@@ -32,11 +31,13 @@ constexpr std::array absent_devices{
     Absent{"npu", "this build has no NPU backend"},
 };
 
-// Those that no library brought.
+// Those that no library brought. Whoever asks for this wants to know about GPUs.
 std::vector<Absent> still_absent() {
     std::vector<Absent> result(absent_devices.begin(), absent_devices.end());
+    if (auto& gpu = gpus(); gpu.count == 0)
+        for (auto* name : {"cuda", "gpu"}) result.insert(result.begin(), {name, gpu.why_none});
     for (auto& kind : added_device_kinds())
-        std::erase_if(result, [&](auto& absent) { return absent.name == kind.name; });
+        if (kind.count) std::erase_if(result, [&](auto& absent) { return absent.name == kind.name; });
     return result;
 }
 
@@ -60,6 +61,7 @@ void list_devices(Job& job) {
                               {"isa", name_of(cpu_isa())},
                               {"threads", usable_cpus()},
                               {"cpus", cpus}}};
+    auto absent_kinds = still_absent();
     for (auto& kind : added_device_kinds())
         for (int i = 0; i < kind.count; ++i) {
             std::string name = text(kind.name, i), model = device(parse_device(name)).model();
@@ -68,7 +70,7 @@ void list_devices(Job& job) {
         }
     job.report["absent_devices"] = cli::Json::array();
     cli::print_table(std::cout, rows);
-    for (auto& absent : still_absent()) {
+    for (auto& absent : absent_kinds) {
         job.report["absent_devices"].push_back({{"kind", absent.name}, {"reason", absent.reason}});
         std::cout << absent.name << ": none (" << absent.reason << ")\n";
     }

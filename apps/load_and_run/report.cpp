@@ -252,13 +252,14 @@ Json tensors_json(const std::vector<std::pair<std::string, Tensor>>& tensors) {
 
 std::string device_name(const DeviceOptions& o) {
     if (o.cpu_default) return "cpu:default";
-    return o.device.empty() ? "cpu0" : physical_name(o.place());
+    return o.asked_name().empty() ? "cpu0" : physical_name(o.place());
 }
 
 // Fields for flags that are seen nowhere else.
 void add_on_request(Job& job) {
     auto& o = job.options;
-    std::string asked = !o.device.device.empty() ? o.device.device : o.device.asks_cpu() ? "cpu" : "default";
+    std::string asked = o.device.asked_name();
+    if (asked.empty()) asked = o.device.asks_cpu() ? "cpu" : "default";
     job.report["device"] = {{"asked", asked},
                             {"name", device_name(o.device)},
                             {"threads", default_threads()},

@@ -50,7 +50,6 @@ using NotOnGpus = TypeList<
     ops::Flip,
     ops::Full,
     ops::FullLike,
-    ops::FusedElementwise,
     ops::FusedRegion,
     ops::Gather,
     ops::GroupNorm,

@@ -70,6 +70,25 @@ std::optional<Reduction> reduction_in(const Graph& graph, const Node& node, bool
                               fixed_shapes);
 }
 
+bool has_kernels(const OpInfo& op, DeviceId id) {
+    try {
+        return !find_kernels(op, id).empty();
+    } catch (const DeviceError&) {
+        return false;
+    }
+}
+
+// A place of the graph without kernels for the operator.
+std::optional<DeviceId> place_without(const OpInfo& op, const Graph& graph) {
+    std::optional<DeviceId> last;
+    for (auto& value : graph.values()) {
+        if (last && *last == value.device) continue;
+        last = value.device;
+        if (!has_kernels(op, value.device)) return last;
+    }
+    return std::nullopt;
+}
+
 // Numbers that the program holds itself.
 bool is_scalar_constant(const Value& value) {
     return value.is_constant() && value.spec.numel() == 1 &&
@@ -104,7 +123,9 @@ private:
           rewrite_(graph),
           transposes_(wish_of(o.jit_config.fuse_dimshuffle, o.jit, 1)),
           reductions_(wish_of(o.jit_config.fuse_reduce, o.jit, 2)),
-          prefers_layouts_(prefers_layouts(graph)) {}
+          prefers_layouts_(prefers_layouts(graph)) {
+        if (place_without(ops::FusedRegion::info, graph)) transposes_ = reductions_ = Wish::never;
+    }
 
     const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
 
@@ -265,31 +286,10 @@ private:
     std::vector<bool> is_absorbed_;
 };
 
-bool has_fused_kernels(DeviceId id) {
-    try {
-        for (auto* op : {&ops::FusedElementwise::info, &ops::FusedRegion::info})
-            if (find_kernels(*op, id).empty()) return false;
-        return true;
-    } catch (const DeviceError&) {
-        return false;
-    }
-}
-
-// A place of the graph without kernels for fused steps.
-std::optional<DeviceId> place_without_fusion(const Graph& graph) {
-    std::optional<DeviceId> last;
-    for (auto& value : graph.values()) {
-        if (last && *last == value.device) continue;
-        last = value.device;
-        if (!has_fused_kernels(value.device)) return last;
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 Graph fuse_elementwise(Graph graph, const PassOptions& options) {
-    auto place = place_without_fusion(graph);
+    auto place = place_without(ops::FusedElementwise::info, graph);
     if (!place) return Fuser(graph, options).run();
     log_warning(text("graph_opt.jit: ", physical_name(*place),
                      " has no kernels for fused operators; nothing is fused"));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices and their memory.
 
-Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``.
+Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``, ``"gpu0"``.
 """
 
 import contextlib
@@ -21,13 +21,15 @@ def get_device_count(device_type: str) -> int:
     Raises:
         AssertionError: there is no such kind.
     Example:
-        >>> get_device_count("gpu")
-        0
+        >>> get_device_count("cpu") > 0
+        True
     """
     kind = str(device_type).lower()
     assert kind in _KINDS, (
         f"[get_device_count] device_type must be in {_KINDS}, got {device_type!r}"
     )
+    if kind in ("gpu", "cuda"):
+        return _mge.gpus()[0]
     return _mge.usable_cpus() if kind in ("cpu", "xpu", "multithread") else 0
 
 
@@ -96,7 +98,7 @@ def get_default_device() -> str:
 
 def what_is_xpu() -> str:
     """Kind of the default device: ``"cpu"`` or ``"gpu"``."""
-    return "gpu" if is_cuda_available() else "cpu"
+    return "gpu" if get_default_device().startswith("gpu") else "cpu"
 
 
 def get_allocated_memory(device: str | None = None) -> int:
@@ -162,7 +164,7 @@ def get_cuda_compute_capability(device: int, device_type="cuda") -> int:
     Raises:
         RuntimeError: there is no such device.
     """
+    count, why_none = _mge.gpus()
     raise RuntimeError(
-        f"[get_cuda_compute_capability] there is no device gpu{device}: this build has no CUDA"
-        " backend, is_cuda_available() is False"
+        f"[get_cuda_compute_capability] there is no device gpu{device}: {why_none or count}"
     )

@@ -9,6 +9,7 @@
 #include "libmge/base/memory_status.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/default_device.h"
+#include "libmge/device/gpu.h"
 #include "libmge/eager/async_level.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/tensor/tensor.h"
@@ -120,6 +121,9 @@ void add_device_functions(PyObject* module_object) {
         },
         "Bytes of main memory that this process may use, and how many of them are free.");
     module.def("usable_cpus", &usable_cpus);
+    module.def(
+        "gpus", [] { return nb::make_tuple(gpus().count, gpus().why_none); },
+        "How many GPUs there are, and why there are none.");
     module.def("get_threads", &default_threads);
     module.def("set_threads", &set_default_threads);
     module.def(

@@ -77,7 +77,7 @@ def test_log_level_and_file(tmp_path):
 
 
 def test_devices_and_their_memory():
-    assert mge.get_device_count("cpu") >= 1 and mge.get_device_count("gpu") == 0
+    assert mge.get_device_count("cpu") >= 1 and mge.get_device_count("gpu") >= 0
     assert mge.get_default_device() == "xpux:0" or mge.get_default_device() == "xpux"
     with pytest.raises(AssertionError, match="device_type"):
         mge.get_device_count("toaster")
@@ -94,8 +94,8 @@ def test_devices_and_their_memory():
 
 def test_queries_without_a_gpu():
     for where in (mge, mge.device):
-        with pytest.raises(RuntimeError, match="no CUDA backend"):
-            where.get_cuda_compute_capability(0)
+        with pytest.raises(RuntimeError, match="there is no device gpu200"):
+            where.get_cuda_compute_capability(200)
         assert where.set_prealloc_config(alignment=256, growth_factor=1.5) is None
     names = "get_allocated_memory get_reserved_memory get_max_allocated_memory"
     for name in [*names.split(), "get_max_reserved_memory"]:

@@ -263,7 +263,7 @@ def test_a_library_lists_its_devices(run_tool, small_model, shadow):
     ("device", "code", "reason"),
     [
         ("shadow0", USAGE, "'shadow0' is not a device name"),
-        ("gpu0", DEVICE, "this build has no CUDA backend"),
+        ("gpu200", DEVICE, "device 'gpu200'"),
         ("cpu999", USAGE, "'cpu999' is not a device name"),
     ],
 )

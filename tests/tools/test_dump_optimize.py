@@ -170,7 +170,7 @@ def test_optimize_measures_layouts(run_tool, conv_model, tmp_path):
         (["--enable-nchw4", "--enable-nchw88"], 2, "contradict"),
         (["--enable-nchw88", "--layout-transform=cpu"], 2, "contradicts the layout NCHW88"),
         (["--layout-transform=tpu"], 2, "'tpu'"),
-        (["--layout-transform=cuda"], 4, "no CUDA backend"),
+        (["--layout-transform=cuda"], 4, "layouts for GPUs"),
     ],
 )
 def test_optimize_refuses_layouts(run_tool, conv_model, tmp_path, flags, code, message):

@@ -198,7 +198,7 @@ def test_list_devices_needs_no_model(run_tool):
 
 
 @pytest.mark.parametrize(
-    ("device", "code"), [("cpu", 0), ("gpu", 4), ("cuda1", 4), ("opencl", 4), ("tpu", 2)]
+    ("device", "code"), [("cpu", 0), ("gpu200", 4), ("cuda200", 4), ("opencl", 4), ("tpu", 2)]
 )
 def test_require_device(run_tool, small_model, device, code):
     done = run_tool("load_and_run", small_model, f"--require-device={device}")

@@ -33,14 +33,16 @@ int parse_cpu(const char* option, std::string_view word, const std::string& list
 }  // namespace
 
 DeviceId DeviceOptions::place() const {
-    if (device.empty()) return host_device;
+    std::string name = asked_name();
+    if (name.empty()) return host_device;
     DeviceId id = host_device;
+    const char* option = cuda ? "--cuda" : "--device";
     try {
-        id = parse_device(device);
+        id = parse_device(name);
     } catch (const DeviceError& e) {
-        throw DeviceError(text("[--device] ", e.what()));
+        throw DeviceError(text('[', option, "] ", e.what()));
     } catch (const UserError& e) {
-        fail("--device", e.what());
+        fail(option, e.what());
     }
     if (!id.is_host() && asks_cpu())
         fail("--device", text("'", device, "' contradicts the options for the CPU"));
@@ -70,11 +72,11 @@ std::vector<int> parse_cpu_list(const char* option, const std::string& list) {
 
 void add(CLI::App& app, DeviceOptions& o) {
     app.add_option("--device", o.device,
-                   "Run there: cpu0, cpu1, ..., or a device of a library that --c-opr-lib names (cpu0)")
+                   "Run there: cpu0, cpu1, gpu0, ..., or a device of a library that --c-opr-lib names (cpu0)")
         ->type_name("DEVICE");
     app.add_flag("--cpu", o.cpu, "Run on the CPU, also where another device is");
     app.add_flag("--cpu-default", o.cpu_default, "Run on the CPU, in the calling thread alone");
-    app.add_flag("--cuda", o.cuda, "Run on an NVIDIA GPU");
+    app.add_flag("--cuda", o.cuda, "Run on the first NVIDIA GPU");
     app.add_flag("--opencl", o.opencl, "Run on an OpenCL device");
     app.add_option("--threads", o.threads, "Threads an operator may use (default: affinity and cgroup quota)")
         ->check(cli::whole_number(1, 1024));
@@ -115,7 +117,6 @@ void check(const DeviceOptions& o) {
     if (!o.core_ids.empty() && !o.affinity.empty())
         fail("--multi-thread-core-ids", "contradicts --affinity; give one of them");
     if (o.cuda && !o.device.empty()) fail("--cuda", "contradicts --device; give one of them");
-    require_backend(o.cuda, "--cuda", "there is no CUDA backend in this build (no libmge_cuda.so)");
 }
 
 }  // namespace mge::load_and_run

@@ -26,6 +26,8 @@ struct DeviceOptions {
     // UserError or DeviceError when there is no such device, or other options contradict it. Libraries may
     // bring devices: load them first.
     DeviceId place() const;
+    // The name that was asked for, --cuda's too; empty: none.
+    std::string asked_name() const { return cuda ? "gpu0" : device; }
     // Some option says that it is a CPU.
     bool asks_cpu() const { return cpu || cpu_default || multithread > 0 || multithread_default > 0; }
     // Threads of one operator as asked for; 0: nothing was.

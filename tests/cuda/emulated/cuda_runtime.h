@@ -41,22 +41,25 @@ namespace mge::cuda::emulated {
 struct Index {
     unsigned x = 0, y = 0, z = 0;
 };
+// Text that is compiled while a test runs refers to these, in the test's program.
+#define MGE_EMULATED __attribute__((visibility("default")))
+
 // Of the thread that runs now.
-extern Index thread_index, block_index;
-extern dim3 block_size, grid_size;
+extern MGE_EMULATED Index thread_index, block_index;
+extern MGE_EMULATED dim3 block_size, grid_size;
 
 enum class Wait : unsigned char { none, warp, block, done };
 // The running thread goes on when all others of its warp or block have come here or ended.
-void wait(Wait kind);
+MGE_EMULATED void wait(Wait kind);
 // Every thread of the warp gives a value, and takes that of another lane.
-unsigned long long exchange(unsigned long long value, int lane);
-int lane();
+MGE_EMULATED unsigned long long exchange(unsigned long long value, int lane);
+MGE_EMULATED int lane();
 // Bit i: lane i has not ended.
-unsigned active_lanes();
+MGE_EMULATED unsigned active_lanes();
 
 cudaError_t launch(void* stream, dim3 grid, dim3 block, size_t shared, const std::function<void()>& body);
 
-void* dynamic_shared_memory();
+MGE_EMULATED void* dynamic_shared_memory();
 template <class T>
 T* dynamic_shared() {
     return static_cast<T*>(dynamic_shared_memory());
@@ -163,6 +166,7 @@ inline float __uint_as_float(unsigned x) { return mge::cuda::emulated::bits_as<f
 inline unsigned __float_as_uint(float x) { return mge::cuda::emulated::bits_as<unsigned>(x); }
 inline float __int_as_float(int x) { return mge::cuda::emulated::bits_as<float>(x); }
 inline int __float_as_int(float x) { return mge::cuda::emulated::bits_as<int>(x); }
+inline double __longlong_as_double(long long x) { return mge::cuda::emulated::bits_as<double>(x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }

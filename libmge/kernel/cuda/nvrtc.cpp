@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <nvrtc.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "libmge/base/cache_folder.h"
+#include "libmge/base/error.h"
+#include "libmge/base/file.h"
+#include "libmge/base/hash.h"
+#include "libmge/base/log.h"
+#include "libmge/device/cuda/runtime.h"
+#include "libmge/kernel/cuda/device_text.h"
+#include "libmge/kernel/cuda/text_compiler.h"
+
+namespace mge::cuda {
+namespace {
+
+// The functions of the library, which is opened when text is first compiled.
+struct Nvrtc {
+    std::string why_not;
+    decltype(&nvrtcVersion) version = nullptr;
+    decltype(&nvrtcCreateProgram) create = nullptr;
+    decltype(&nvrtcCompileProgram) compile = nullptr;
+    decltype(&nvrtcDestroyProgram) destroy = nullptr;
+    decltype(&nvrtcGetProgramLogSize) log_size = nullptr;
+    decltype(&nvrtcGetProgramLog) log = nullptr;
+    decltype(&nvrtcGetCUBINSize) cubin_size = nullptr;
+    decltype(&nvrtcGetCUBIN) cubin = nullptr;
+
+    Nvrtc() {
+        auto name = text("libnvrtc.so.", CUDART_VERSION / 1000);
+        library_ = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (!library_) {
+            why_not =
+                text(name, " is not found; it is part of NVIDIA's CUDA toolkit and of the Python package ",
+                     "nvidia-cuda-nvrtc");
+            return;
+        }
+        find(version, "nvrtcVersion");
+        find(create, "nvrtcCreateProgram");
+        find(compile, "nvrtcCompileProgram");
+        find(destroy, "nvrtcDestroyProgram");
+        find(log_size, "nvrtcGetProgramLogSize");
+        find(log, "nvrtcGetProgramLog");
+        find(cubin_size, "nvrtcGetCUBINSize");
+        find(cubin, "nvrtcGetCUBIN");
+    }
+
+private:
+    template <class Function>
+    void find(Function& function, const char* symbol) {
+        function = reinterpret_cast<Function>(::dlsym(library_, symbol));
+        if (!function) why_not = text("libnvrtc has no function ", symbol);
+    }
+    void* library_ = nullptr;
+};
+
+const Nvrtc& nvrtc() {
+    static const Nvrtc functions;
+    return functions;
+}
+
+// What the compiler finds besides our own headers: none of the system's.
+constexpr std::array system_texts{
+    DeviceText{"cstddef", "#pragma once\nusing size_t = decltype(sizeof(0));\n"},
+    DeviceText{"cstdint",
+               "#pragma once\n"
+               "using int8_t = signed char; using uint8_t = unsigned char;\n"
+               "using int16_t = short; using uint16_t = unsigned short;\n"
+               "using int32_t = int; using uint32_t = unsigned;\n"
+               "using int64_t = long; using uint64_t = unsigned long; using uintptr_t = unsigned long;\n"},
+    DeviceText{"cuda_runtime.h", "#pragma once\n"},
+};
+
+struct Headers {
+    std::vector<const char*> names, texts;
+    Headers() {
+        for (std::span<const DeviceText> list : {std::span<const DeviceText>(system_texts), device_texts()})
+            for (auto& header : list) {
+                names.push_back(header.name);
+                texts.push_back(header.text);
+            }
+    }
+};
+
+class Program {
+public:
+    Program(const std::string& source, const Headers& headers) {
+        check_call(nvrtc().create(&program_, source.c_str(), "made.cu", int(headers.names.size()),
+                                  headers.texts.data(), headers.names.data()),
+                   "nvrtcCreateProgram");
+    }
+    ~Program() { nvrtc().destroy(&program_); }
+    Program(const Program&) = delete;
+
+    std::string compile(std::span<const std::string> options) {
+        std::vector<const char*> words;
+        for (auto& option : options) words.push_back(option.c_str());
+        nvrtcResult result = nvrtc().compile(program_, int(words.size()), words.data());
+        if (result != NVRTC_SUCCESS) throw InternalError(text("device text does not compile: ", read_log()));
+        size_t bytes = 0;
+        check_call(nvrtc().cubin_size(program_, &bytes), "nvrtcGetCUBINSize");
+        std::string cubin(bytes, '\0');
+        check_call(nvrtc().cubin(program_, cubin.data()), "nvrtcGetCUBIN");
+        return cubin;
+    }
+
+private:
+    static void check_call(nvrtcResult result, const char* call) {
+        if (result != NVRTC_SUCCESS) throw DeviceError(text("cuda: ", call, ": error ", int(result)));
+    }
+    std::string read_log() {
+        size_t bytes = 0;
+        check_call(nvrtc().log_size(program_, &bytes), "nvrtcGetProgramLogSize");
+        std::string words(bytes, '\0');
+        check_call(nvrtc().log(program_, words.data()), "nvrtcGetProgramLog");
+        return words;
+    }
+    nvrtcProgram program_ = nullptr;
+};
+
+// --- cubins on disk ---
+
+// By everything that a cubin depends on.
+std::string key_of(const std::string& source, const std::string& architecture) {
+    int major = 0, minor = 0;
+    nvrtc().version(&major, &minor);
+    std::string all = text(source, '\0', architecture, '\0', major, '.', minor);
+    for (auto& header : device_texts()) all += header.text;
+    auto print = fingerprint(all.data(), all.size());
+    std::array<char, 33> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx%016llx", (unsigned long long)print.high,
+                  (unsigned long long)print.low);
+    return digits.data();
+}
+
+std::optional<std::filesystem::path> file_of(const std::string& key) {
+    auto folder = cache_folder();
+    if (!folder) return std::nullopt;
+    return std::filesystem::path(*folder) / "gpu-kernels" / (key + ".cubin");
+}
+
+// A cubin behind a line with its checksum. What is damaged is as good as absent.
+std::string read_cubin(const std::filesystem::path& path) try {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return {};
+    std::string content = read_text(path.string());
+    size_t line = content.find('\n');
+    if (line == std::string::npos) return {};
+    std::string cubin = content.substr(line + 1);
+    return content.substr(0, line) == text(checksum(cubin.data(), cubin.size())) ? cubin : std::string();
+} catch (const UserError&) {
+    return {};
+}
+
+void keep_cubin(const std::filesystem::path& path, const std::string& cubin) try {
+    std::filesystem::create_directories(path.parent_path());
+    write_file_atomically(
+        path.string(),
+        [&](std::ostream& stream) { stream << checksum(cubin.data(), cubin.size()) << '\n'
+                                           << cubin; },
+        FileReaders::owner);
+} catch (const std::exception& e) {
+    static std::once_flag told;
+    std::call_once(told, [&] { log_warning(text("compiled kernels of GPUs are not kept: ", e.what())); });
+}
+
+// --- kernels ---
+
+class LoadedKernel final : public CompiledKernel {
+public:
+    LoadedKernel(const std::string& cubin, const std::string& name) {
+        check(cudaLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+              "cudaLibraryLoadData");
+        check(cudaLibraryGetKernel(&kernel_, library_, name.c_str()), "cudaLibraryGetKernel");
+    }
+    // Never unloaded: kernels are kept as long as the process.
+    void launch(Stream stream, unsigned grid, unsigned block, const void* argument) const override {
+        void* arguments[] = {const_cast<void*>(argument)};
+        check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), dim3{grid, 1, 1}, dim3{block, 1, 1},
+                               arguments, 0, stream),
+              "cudaLaunchKernel");
+    }
+
+private:
+    cudaLibrary_t library_ = nullptr;
+    cudaKernel_t kernel_ = nullptr;
+};
+
+std::string architecture_of_thread() {
+    int device = 0, major = 0, minor = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+          "cudaDeviceGetAttribute");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+          "cudaDeviceGetAttribute");
+    return text("sm_", major, minor);
+}
+
+struct Kernels {
+    std::mutex mutex;
+    std::map<std::array<std::string, 3>, std::shared_ptr<const CompiledKernel>> all;
+};
+
+}  // namespace
+
+const std::string& why_no_text_compiler() { return nvrtc().why_not; }
+
+std::string compile_text(const std::string& source, const std::string& architecture) {
+    if (!why_no_text_compiler().empty()) throw DeviceError(why_no_text_compiler());
+    auto path = file_of(key_of(source, architecture));
+    if (path)
+        if (std::string cubin = read_cubin(*path); !cubin.empty()) return cubin;
+    static const Headers headers;
+    std::vector<std::string> options{"--gpu-architecture=" + architecture, "--std=c++20"};
+    std::string cubin = Program(source, headers).compile(options);
+    if (path) keep_cubin(*path, cubin);
+    return cubin;
+}
+
+std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& source, const std::string& name) {
+    static Kernels& kernels = *std::make_unique<Kernels>().release();
+    std::array<std::string, 3> key{source, name, architecture_of_thread()};
+    std::lock_guard lock(kernels.mutex);
+    auto& slot = kernels.all[key];
+    if (!slot) slot = std::make_shared<LoadedKernel>(compile_text(source, key[2]), name);
+    return slot;
+}
+
+}  // namespace mge::cuda

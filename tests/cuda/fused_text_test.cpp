@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of fused kernels are compiled for real, which needs no GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "libmge/base/error.h"
+#include "libmge/kernel/cuda/text_compiler.h"
+#include "libmge/ops/elementwise/fused_text.cuda.h"
+#include "tests/harness/expect_error.h"
+#include "tests/new_folder.h"
+
+namespace mge::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr auto elf =
+    "\x7f"
+    "ELF";
+
+// Keeps what is compiled out of the user's folder.
+class FusedText : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!cuda::why_no_text_compiler().empty()) GTEST_SKIP() << cuda::why_no_text_compiler();
+        ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    std::string cubin(const char* program_text, const TensorSpecs& inputs) {
+        auto program = ops::FusedProgram::parse(program_text);
+        TensorSpecs registers = program.infer(inputs);
+        EXPECT_TRUE(ops::supports_fused_text(program, registers)) << program_text;
+        auto reads = ops::fused_reads(inputs, registers.back()).reads;
+        return cuda::compile_text(ops::fused_text(program, registers, reads).text, "sm_90");
+    }
+    std::vector<std::filesystem::path> kept() {
+        std::vector<std::filesystem::path> files;
+        for (auto& entry : std::filesystem::recursive_directory_iterator(folder_))
+            if (entry.is_regular_file()) files.push_back(entry.path());
+        return files;
+    }
+    const std::filesystem::path folder_ = new_folder("mge_fused_text");
+};
+
+TEST_F(FusedText, Compiles) {
+    TensorSpec x{DType::f32, {4, 8, 6}, {}}, column{DType::f32, {8, 1}, {}}, one{DType::f32, {}, {}};
+    TensorSpec half{DType::f16, {100}, {}}, brain{DType::bf16, {100}, {}}, mask{DType::boolean, {100}, {}},
+        number{DType::i64, {100}, {}};
+    EXPECT_THAT(cubin("inputs 2; add 0 1; relu 2", {x, x}), StartsWith(elf));
+    EXPECT_THAT(cubin("inputs 3; mul 0 1; add 3 2; gelu 4", {x, column, one}), StartsWith(elf));
+    EXPECT_THAT(cubin("inputs 2; const float16 0x1p+1; mul 0 2; clip[lower=-inf,upper=0x1.8p+2] 3; add 4 1",
+                      {half, half}),
+                StartsWith(elf));
+    EXPECT_THAT(cubin("inputs 2; tanh 0; where 1 2 0", {brain, mask}), StartsWith(elf));
+    EXPECT_THAT(cubin("inputs 2; floor_div 0 1; less 2 0", {number, number}), StartsWith(elf));
+    EXPECT_THAT(cubin("inputs 1; convert[dtype=float32] 0; exp 1", {half}), StartsWith(elf));
+}
+
+TEST_F(FusedText, IsKeptOnDisk) {
+    TensorSpec x{DType::f32, {64}, {}};
+    std::string made = cubin("inputs 1; sin 0; cos 1", {x});
+    auto files = kept();
+    ASSERT_EQ(files.size(), 1u);
+    auto time = std::filesystem::last_write_time(files[0]);
+    EXPECT_EQ(cubin("inputs 1; sin 0; cos 1", {x}), made);
+    EXPECT_EQ(std::filesystem::last_write_time(files[0]), time) << "it was read, not made";
+    // What is damaged is made anew.
+    std::ofstream(files[0], std::ios::app) << "damage";
+    EXPECT_EQ(cubin("inputs 1; sin 0; cos 1", {x}), made);
+    EXPECT_NE(std::filesystem::last_write_time(files[0]), time);
+}
+
+TEST_F(FusedText, AWrongTextGivesTheCompilersWords) {
+    EXPECT_THAT(error_of<InternalError>([] { cuda::compile_text("void fused() { nonsense; }", "sm_90"); }),
+                HasSubstr("identifier \"nonsense\" is undefined"));
+}
+
+}  // namespace
+}  // namespace mge::test
