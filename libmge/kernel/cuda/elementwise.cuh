@@ -6,6 +6,7 @@
 
 #include "libmge/kernel/cuda/elementwise.h"
 #include "libmge/kernel/cuda/launch.cuh"
+#include "libmge/kernel/cuda/pack.cuh"
 #include "libmge/kernel/cuda/scalar.cuh"
 
 namespace mge::cuda {
@@ -23,10 +24,6 @@ MGE_DEVICE R apply_functor(F f, T a, T b) {
     else
         return stored<T>(f(load_scalar(a), load_scalar(b)));
 }
-
-// Elements that a thread loads at once: 16 bytes.
-template <class T>
-inline constexpr int pack_size = 16 / sizeof(T);
 
 // Operands that run along with the output (step 1) or keep their value (step 0).
 template <class F, class T, class R>
@@ -68,8 +65,6 @@ __global__ void elementwise_loops(F f, const T* a, const T* b, R* y, int64_t n, 
         y[i] = apply_functor<R>(f, a[at_a], b[at_b]);
     }
 }
-
-inline bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
 
 template <class F, class T, class R>
 void run_elementwise(Stream stream, const ElementwiseArguments& x) {

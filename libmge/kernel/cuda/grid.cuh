@@ -21,7 +21,7 @@ struct alignas(sizeof(T) * n) Pack {
 // Splits an index by an extent: what remains of it, and in `index` the rest. Divisions of 64 bits are slow,
 // and most tensors do not need them.
 __device__ inline int64_t split_index(int64_t& index, int64_t extent) {
-    int64_t next = index >> 32 ? index / extent : int64_t(uint32_t(index) / uint32_t(extent));
+    int64_t next = (index | extent) >> 32 ? index / extent : int64_t(uint32_t(index) / uint32_t(extent));
     int64_t within = index - next * extent;
     index = next;
     return within;

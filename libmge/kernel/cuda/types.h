@@ -28,6 +28,16 @@ using NumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, 
 // In the order of DType.
 using AllTypes = Types<bool, uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, f16, bf16, float>;
 inline constexpr int type_count = 10;
+// A number among them.
+template <class T, class First, class... Rest>
+constexpr int number_among(Types<First, Rest...>) {
+    if constexpr (__is_same(T, First))
+        return 0;
+    else
+        return 1 + number_among<T>(Types<Rest...>{});
+}
+template <class T>
+inline constexpr int type_number = number_among<T>(AllTypes{});
 
 inline constexpr int max_axes = 7;
 

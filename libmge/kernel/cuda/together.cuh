@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the threads of a warp or a block find out together. Every thread of the warp or block takes part, and
+// each gets the result. Values are joined in an order that depends on nothing but the size of the block.
+
+#include "libmge/kernel/cuda/launch.cuh"
+#include "libmge/kernel/cuda/scalar.cuh"
+
+namespace mge::cuda {
+
+// The value of the lane whose number differs by these bits. Types of several members have an overload.
+template <class V>
+MGE_DEVICE V exchanged(V value, int bits) {
+    return __shfl_xor_sync(~0u, value, bits);
+}
+
+// Among groups of so many neighbouring lanes, a power of two.
+template <class V, class Join>
+MGE_DEVICE V across_lanes(V value, int lanes, Join join) {
+    for (int bits = lanes / 2; bits > 0; bits /= 2) {
+        V other = exchanged(value, bits);
+        // The lower lane's value stands first in both, so that both get the same bits.
+        value = threadIdx.x & bits ? join(other, value) : join(value, other);
+    }
+    return value;
+}
+
+template <class V, class Join>
+MGE_DEVICE V across_block(V value, Join join) {
+    __shared__ V of_warp[32];
+    value = across_lanes(value, 32, join);
+    __syncthreads();  // somebody may still read what the last call left
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    V total = of_warp[0];
+    for (int warp = 1; warp < int(blockDim.x) / 32; ++warp) total = join(total, of_warp[warp]);
+    return total;
+}
+
+}  // namespace mge::cuda
