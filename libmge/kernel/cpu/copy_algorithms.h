@@ -5,20 +5,20 @@
 #include <array>
 
 #include "libmge/kernel/algorithm.h"
-#include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/plain_layouts.h"
 
 namespace mge {
 
 template <StridedCopy (*Plan)(const Problem&)>
 Prepared prepare_strided(const PrepareContext& context) {
-    return Prepared::make(Plan(context.problem));
+    return Prepared::make(cpu::CopyLoops(Plan(context.problem)));
 }
 inline void run_strided(const Prepared& prepared, const Launch& launch) {
-    prepared.state<StridedCopy>().run(launch.inputs[0], launch.outputs[0], launch.threads);
+    prepared.state<cpu::CopyLoops>().run(launch.inputs[0], launch.outputs[0], launch.threads);
 }
 inline void run_strided_reference(const Prepared& prepared, const Launch& launch) {
-    prepared.state<StridedCopy>().run_naive(launch.inputs[0], launch.outputs[0]);
+    prepared.state<cpu::CopyLoops>().run_naive(launch.inputs[0], launch.outputs[0]);
 }
 
 template <StridedCopy (*Plan)(const Problem&)>

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <set>
 
-#include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -138,8 +138,7 @@ void gather(char* to, const char* from, int64_t stride, int64_t n, int64_t eleme
 }
 
 // Elements [begin, begin + n) of an input in the order and extent of the result.
-void copy_block(const LoopNest& nest, int64_t element, const char* data, int64_t begin, int64_t n,
-                char* to) {
+void copy_block(const LoopNest& nest, int64_t element, const char* data, int64_t begin, int64_t n, char* to) {
     size_t last = size_t(nest.loops - 1);
     while (n > 0) {
         int64_t column = begin % nest.extent[last], rest = begin / nest.extent[last];
@@ -231,8 +230,7 @@ private:
             if (result.shape[axis] != 1 && stride != whole[size_t(axis)]) r.place = Place::copied_input;
             seen[size_t(axis)] = stride * r.element;
         }
-        if (r.place == Place::copied_input)
-            r.nest = make_loop_nest(seen, {input.dtype, result.shape, {}});
+        if (r.place == Place::copied_input) r.nest = make_loop_nest(seen, {input.dtype, result.shape, {}});
         return r;
     }
 

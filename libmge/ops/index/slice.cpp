@@ -27,6 +27,20 @@ Tensors with_bounds(const GradientContext<Params>& g, Tensors tensors) {
     return tensors;
 }
 
+// The places of x that the ranges name.
+StridedSide places_in(const Shape& x, const std::vector<AxisRange>& ranges) {
+    Strides strides = dense_strides(x);
+    StridedSide side;
+    size_t kept = 0;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+        side.offset += ranges[i].first * strides[i];
+        if (ranges[i].dropped) continue;
+        // A single element needs no stride; a huge step times a stride may not even fit.
+        side.strides[kept++] = ranges[i].count > 1 ? ranges[i].step * strides[i] : 0;
+    }
+    return side;
+}
+
 template <class Params>
 Tensor value_gradient(const GradientContext<Params>& g) {
     if (!g.needs("value")) return {};
@@ -78,6 +92,19 @@ Tensors SetSlice::gradient(const GradientContext<Params>& g) {
 
 Tensors AddSlice::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", g.output_grad()}, {"value", value_gradient(g)}});
+}
+
+StridedCopy plan_slice(const Problem& problem) {
+    auto &x = problem.inputs[0], &y = problem.outputs[0];
+    auto ranges = ranges_of(Slice::name, problem.as<Slice::Params>().items, x.shape);
+    return {size_of(x.dtype), y.shape, places_in(x.shape, ranges), {0, dense_strides(y.shape)}};
+}
+
+StridedCopy plan_slice_change(const Problem& problem) {
+    auto &x = problem.inputs[0], &value = problem.inputs[1];
+    auto ranges = ranges_of(problem.op, problem.as<Slice::Params>().items, x.shape);
+    Shape places = shape_of_ranges(ranges), shape = check_value_shape(problem.op, value.shape, places);
+    return {size_of(x.dtype), places, {0, broadcast_strides(shape, places)}, places_in(x.shape, ranges)};
 }
 
 }  // namespace mge::ops

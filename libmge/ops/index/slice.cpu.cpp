@@ -6,49 +6,22 @@
 #include "libmge/kernel/cpu/copy_algorithms.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/index/assigned_value.h"
-#include "libmge/ops/index/slice_items.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
 namespace {
 
-// The places of x that the ranges name.
-StridedSide places_in(const Shape& x, const std::vector<AxisRange>& ranges) {
-    Strides strides = dense_strides(x);
-    StridedSide side;
-    size_t kept = 0;
-    for (size_t i = 0; i < ranges.size(); ++i) {
-        side.offset += ranges[i].first * strides[i];
-        if (ranges[i].dropped) continue;
-        // A single element needs no stride; a huge step times a stride may not even fit.
-        side.strides[kept++] = ranges[i].count > 1 ? ranges[i].step * strides[i] : 0;
-    }
-    return side;
-}
-
-StridedCopy plan_slice(const Problem& problem) {
-    auto &x = problem.inputs[0], &y = problem.outputs[0];
-    auto ranges = ranges_of(Slice::name, problem.as<Slice::Params>().items, x.shape);
-    return {size_of(x.dtype), y.shape, places_in(x.shape, ranges), {0, dense_strides(y.shape)}};
-}
-
 struct Change {
-    Shape places;
-    StridedSide value, target;
-    StridedCopy copy;
+    StridedCopy places;
+    cpu::CopyLoops copy;
     size_t bytes;  // of the whole tensor
     DType dtype;
 };
 
 Prepared prepare_change(const PrepareContext& context) {
-    auto& problem = context.problem;
-    auto &x = problem.inputs[0], &value = problem.inputs[1];
-    auto ranges = ranges_of(problem.op, problem.as<Slice::Params>().items, x.shape);
-    Shape places = shape_of_ranges(ranges), shape = check_value_shape(problem.op, value.shape, places);
-    StridedSide source{0, broadcast_strides(shape, places)}, target = places_in(x.shape, ranges);
-    return Prepared::make(Change{places, source, target,
-                                 StridedCopy(size_of(x.dtype), places, source, target), x.bytes(), x.dtype});
+    auto& x = context.problem.inputs[0];
+    StridedCopy places = plan_slice_change(context.problem);
+    return Prepared::make(Change{places, cpu::CopyLoops(places), x.bytes(), x.dtype});
 }
 
 void copy_input(const Change& change, const Launch& launch) {
@@ -82,20 +55,21 @@ T sum(T a, T b) {
 void run_add(const Prepared& prepared, const Launch& launch) {
     auto& change = prepared.state<Change>();
     copy_input(change, launch);
-    auto& places = change.places;
+    auto& places = change.places.shape();
+    auto &value_side = change.places.source(), &target_side = change.places.target();
     int rank = places.rank();
-    int64_t inner = rank ? places[rank - 1] : 1, value_step = rank ? change.value.strides[rank - 1] : 0,
-            target_step = rank ? change.target.strides[rank - 1] : 0;
+    int64_t inner = rank ? places[rank - 1] : 1, value_step = rank ? value_side.strides[rank - 1] : 0,
+            target_step = rank ? target_side.strides[rank - 1] : 0;
     dispatch_dtype(change.dtype, NumberTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         int64_t rows = inner ? places.numel() / inner : 0;
         int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, inner));
         par_for(launch.threads, rows, grain, [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
-                int64_t from = change.value.offset, to = change.target.offset, rest = row;
+                int64_t from = value_side.offset, to = target_side.offset, rest = row;
                 for (int i = rank - 2; i >= 0; --i) {
-                    from += rest % places[i] * change.value.strides[size_t(i)];
-                    to += rest % places[i] * change.target.strides[size_t(i)];
+                    from += rest % places[i] * value_side.strides[size_t(i)];
+                    to += rest % places[i] * target_side.strides[size_t(i)];
                     rest /= places[i];
                 }
                 const T* value = launch.in<T>(1) + from;

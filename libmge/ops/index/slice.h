@@ -2,6 +2,7 @@
 #pragma once
 // Basic indexing: reading, overwriting and adding to x[begin:end:step, index, …].
 
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -67,5 +68,9 @@ struct AddSlice {
 };
 KernelList kernels(Cpu, AddSlice);
 inline constexpr OpFunction<AddSlice> add_slice{};
+
+MGE_API StridedCopy plan_slice(const Problem& problem);
+// Of the value to its places in x, for both operators that change some.
+MGE_API StridedCopy plan_slice_change(const Problem& problem);
 
 }  // namespace mge::ops

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/check_indices.h"
+#include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/strided_copy.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/index/assigned_value.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -32,9 +32,9 @@ struct Places {
     int64_t combinations = 1, outer = 1, inner = 1, outer_stride = 0;
     std::vector<int64_t> inner_offsets;  // empty: contiguous
     DType dtype = DType::f32;
-    size_t bytes = 0;                 // of x
-    std::vector<StridedCopy> expand;  // of a value that broadcasts
-    size_t first_input = 1;           // position of the first index tensor
+    size_t bytes = 0;                    // of x
+    std::vector<cpu::CopyLoops> expand;  // of a value that broadcasts
+    size_t first_input = 1;              // position of the first index tensor
 
     size_t offsets_bytes() const { return (size_t(combinations) * sizeof(int64_t) + 63) / 64 * 64; }
     int64_t rows() const { return outer * combinations; }
@@ -101,9 +101,9 @@ Prepared prepare_change(const PrepareContext& context) {
             .result;
     Shape value = check_value_shape(problem.op, problem.inputs[1].shape, result);
     if (value.numel() != result.numel()) {
-        places.expand.emplace_back(size_of(places.dtype), result,
-                                   StridedSide{0, broadcast_strides(value, result)},
-                                   StridedSide{0, dense_strides(result)});
+        places.expand.emplace_back(StridedCopy(size_of(places.dtype), result,
+                                               StridedSide{0, broadcast_strides(value, result)},
+                                               StridedSide{0, dense_strides(result)}));
         workspace += size_t(result.numel()) * size_of(places.dtype);
     }
     return Prepared::make(std::move(places), workspace);

@@ -53,4 +53,9 @@ Tensors BroadcastLike::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", reduce_to_shape(g.output_grad(), g.input("x"))}});
 }
 
+StridedCopy plan_broadcast(const Problem& problem) {
+    auto &x = problem.inputs[0], &y = problem.outputs[0];
+    return {size_of(x.dtype), y.shape, {0, broadcast_strides(x.shape, y.shape)}, {0, dense_strides(y.shape)}};
+}
+
 }  // namespace mge::ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -41,5 +42,8 @@ struct BroadcastLike {
 };
 KernelList kernels(Cpu, BroadcastLike);
 inline constexpr OpFunction<BroadcastLike> broadcast_like{};
+
+// Of both.
+MGE_API StridedCopy plan_broadcast(const Problem& problem);
 
 }  // namespace mge::ops

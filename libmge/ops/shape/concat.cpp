@@ -40,4 +40,16 @@ std::optional<PhysicalForm> Concat::physical_form(const Params& p, const Layout&
                         std::move(form->outputs)};
 }
 
+std::vector<StridedCopy> plan_concat(const Problem& problem) {
+    auto& y = problem.outputs[0];
+    int axis = normalize_axis(Concat::name, problem.as<Concat::Params>().axis, y.shape.rank());
+    std::vector<StridedCopy> parts;
+    StridedSide target{0, dense_strides(y.shape)};
+    for (auto& x : problem.inputs) {
+        parts.emplace_back(size_of(y.dtype), x.shape, StridedSide{0, dense_strides(x.shape)}, target);
+        target.offset += x.shape[axis] * target.strides[size_t(axis)];
+    }
+    return parts;
+}
+
 }  // namespace mge::ops

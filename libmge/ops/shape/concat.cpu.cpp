@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/concat.h"
 
-#include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/plain_layouts.h"
 
 namespace mge::ops {
 namespace {
 
 Prepared prepare_parts(const PrepareContext& context) {
-    auto& y = context.problem.outputs[0];
-    int axis = normalize_axis(Concat::name, context.problem.as<Concat::Params>().axis, y.shape.rank());
-    std::vector<StridedCopy> parts;
-    StridedSide target{0, dense_strides(y.shape)};
-    for (auto& x : context.problem.inputs) {
-        parts.emplace_back(size_of(y.dtype), x.shape, StridedSide{0, dense_strides(x.shape)}, target);
-        target.offset += x.shape[axis] * target.strides[size_t(axis)];
-    }
-    return Prepared::make(std::move(parts));
+    return Prepared::make(cpu::loops_of(plan_concat(context.problem)));
 }
 
 void run_parts(const Prepared& prepared, const Launch& launch) {
-    auto& parts = prepared.state<std::vector<StridedCopy>>();
+    auto& parts = prepared.state<std::vector<cpu::CopyLoops>>();
     for (size_t i = 0; i < parts.size(); ++i)
         parts[i].run(launch.inputs[i], launch.outputs[0], launch.threads);
 }
 void run_reference(const Prepared& prepared, const Launch& launch) {
-    auto& parts = prepared.state<std::vector<StridedCopy>>();
+    auto& parts = prepared.state<std::vector<cpu::CopyLoops>>();
     for (size_t i = 0; i < parts.size(); ++i) parts[i].run_naive(launch.inputs[i], launch.outputs[0]);
 }
 

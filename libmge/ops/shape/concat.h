@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -28,5 +29,8 @@ struct Concat {
 };
 KernelList kernels(Cpu, Concat);
 inline constexpr OpFunction<Concat> concat{};
+
+// One copy for each input.
+MGE_API std::vector<StridedCopy> plan_concat(const Problem& problem);
 
 }  // namespace mge::ops

@@ -23,4 +23,16 @@ Tensors Flip::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", flip(g.output_grad(), g.params)}});
 }
 
+StridedCopy plan_flip(const Problem& problem) {
+    auto& x = problem.inputs[0];
+    StridedSide source{0, dense_strides(x.shape)}, target = source;
+    for (int64_t entry : problem.as<Flip::Params>().axes) {
+        int axis = normalize_axis(Flip::name, entry, x.shape.rank());
+        auto& stride = source.strides[size_t(axis)];
+        source.offset += (x.shape[axis] - 1) * stride;
+        stride = -stride;
+    }
+    return {size_of(x.dtype), x.shape, source, target};
+}
+
 }  // namespace mge::ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -23,5 +24,7 @@ struct Flip {
 };
 KernelList kernels(Cpu, Flip);
 inline constexpr OpFunction<Flip> flip{};
+
+MGE_API StridedCopy plan_flip(const Problem& problem);
 
 }  // namespace mge::ops

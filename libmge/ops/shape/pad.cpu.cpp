@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/strided_copy.h"
 #include "libmge/kernel/plain_layouts.h"
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {

@@ -62,4 +62,16 @@ std::optional<PhysicalForm> Split::physical_form(const Params& p, const Layout& 
                         std::move(form->outputs)};
 }
 
+std::vector<StridedCopy> plan_split(const Problem& problem) {
+    auto& x = problem.inputs[0];
+    int axis = normalize_axis(Split::name, problem.as<Split::Params>().axis, x.shape.rank());
+    std::vector<StridedCopy> parts;
+    StridedSide source{0, dense_strides(x.shape)};
+    for (auto& y : problem.outputs) {
+        parts.emplace_back(size_of(x.dtype), y.shape, source, StridedSide{0, dense_strides(y.shape)});
+        source.offset += y.shape[axis] * source.strides[size_t(axis)];
+    }
+    return parts;
+}
+
 }  // namespace mge::ops

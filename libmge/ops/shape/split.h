@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -31,5 +32,8 @@ struct Split {
 };
 KernelList kernels(Cpu, Split);
 inline constexpr OpFunction<Split, false> split{};
+
+// One copy for each output.
+MGE_API std::vector<StridedCopy> plan_split(const Problem& problem);
 
 }  // namespace mge::ops

@@ -37,4 +37,13 @@ Tensors Transpose::gradient(const GradientContext<Params>& g) {
     return g.result({{"x", transpose(g.output_grad(), {.pattern = inverse})}});
 }
 
+StridedCopy plan_transpose(const Problem& problem) {
+    auto &x = problem.inputs[0], &y = problem.outputs[0];
+    Strides strides = dense_strides(x.shape);
+    StridedSide source, target{0, dense_strides(y.shape)};
+    auto axes = transpose_axes(problem.as<Transpose::Params>(), x.shape.rank());
+    for (size_t i = 0; i < axes.size(); ++i) source.strides[i] = strides[size_t(axes[i])];
+    return {size_of(x.dtype), y.shape, source, target};
+}
+
 }  // namespace mge::ops

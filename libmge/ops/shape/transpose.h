@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -26,5 +27,7 @@ inline constexpr OpFunction<Transpose> transpose{};
 
 // The permutation with entries 0 … rank-1; UserError when the pattern is none.
 MGE_API std::vector<int> transpose_axes(const Transpose::Params& params, int rank);
+
+MGE_API StridedCopy plan_transpose(const Problem& problem);
 
 }  // namespace mge::ops

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+// What operators that only move elements come down to, on whatever device.
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "libmge/base/api.h"
 #include "libmge/tensor/shape.h"
 
 namespace mge {
 
 using Strides = std::array<int64_t, max_rank>;  // in elements, one per axis
 
-Strides dense_strides(const Shape& shape);
+MGE_API Strides dense_strides(const Shape& shape);
 // The strides of a dense tensor of shape `from` seen as the broadcast shape `to`: 0 along repeated axes.
-Strides broadcast_strides(const Shape& from, const Shape& to);
+MGE_API Strides broadcast_strides(const Shape& from, const Shape& to);
 
 // One side of a copy: element (i, j, …) lies at offset + i * strides[0] + j * strides[1] + … elements.
 struct StridedSide {
@@ -24,35 +28,37 @@ struct StridedSide {
 // and joining are all this. Source strides may be 0, strides of either side may be negative; no two elements
 // may have the same target. The constructor simplifies the index space (drops axes of extent one, orders them
 // by target, merges neighbours) and so finds the longest runs.
-class StridedCopy {
+class MGE_API StridedCopy {
 public:
-    StridedCopy(size_t element_size, const Shape& shape, const StridedSide& source,
-                const StridedSide& target);
-    void run(const void* source, void* target, int threads) const;
-    // Element by element in the order of the index space as given: the meaning of run().
-    void run_naive(const void* source, void* target) const;
-    int64_t numel() const { return shape_.numel(); }
-
-private:
     struct Axis {
         int64_t extent, source, target;
     };
-    enum class Method : uint8_t { nothing, runs, fill, strided, tiles };
 
+    StridedCopy(size_t element_size, const Shape& shape, const StridedSide& source,
+                const StridedSide& target);
+
+    size_t element_size() const { return element_size_; }
+    int64_t numel() const { return shape_.numel(); }
+    // The index space as it was given.
+    const Shape& shape() const { return shape_; }
+    const StridedSide& source() const { return source_; }
+    const StridedSide& target() const { return target_; }
+    // The simplified one: outermost first, target strides above 0. At least one axis, but none when there is
+    // nothing to copy.
+    std::span<const Axis> axes() const { return {axes_.data(), size_t(rank_)}; }
+    int64_t source_offset() const { return source_offset_; }
+    int64_t target_offset() const { return target_offset_; }
+
+private:
     void simplify();
-    void prefer_long_axis();
-    void choose_method();
-    template <class T>
-    void run_as(const T* source, T* target, int threads) const;
 
     size_t element_size_;
     Shape shape_;
     StridedSide source_, target_;
 
-    std::array<Axis, max_rank> axes_{};  // outermost first
+    std::array<Axis, max_rank> axes_{};
     int rank_ = 0;
     int64_t source_offset_ = 0, target_offset_ = 0;
-    Method method_ = Method::nothing;
 };
 
 }  // namespace mge

@@ -2,7 +2,7 @@
 // The work is divided into units. For runs, fills and strided rows a unit is a piece of the innermost axis;
 // for tiles it is a band of rows of the two axes that change places. The axes outside of them are counted up
 // by an Odometer, which a thread sets to the first of its units.
-#include "libmge/kernel/cpu/strided_copy.h"
+#include "libmge/kernel/cpu/copy_loops.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 #include "libmge/base/error.h"
 #include "libmge/kernel/cpu/parallel.h"
 
-namespace mge {
+namespace mge::cpu {
 namespace {
 
 // A tile of 16 × 16 elements of 4 bytes: 16 whole cache lines on each side.
@@ -95,69 +95,20 @@ void swap_tile(const T* source, int64_t source_row, T* target, int64_t target_ro
 
 }  // namespace
 
-Strides dense_strides(const Shape& shape) {
-    Strides strides{};
-    int64_t step = 1;
-    for (int i = shape.rank() - 1; i >= 0; --i) {
-        strides[size_t(i)] = step;
-        step *= shape[i];
-    }
-    return strides;
-}
-
-Strides broadcast_strides(const Shape& from, const Shape& to) {
-    Strides dense = dense_strides(from), strides{};
-    int offset = to.rank() - from.rank();
-    for (int i = 0; i < from.rank(); ++i)
-        strides[size_t(i + offset)] = from[i] == 1 && to[i + offset] != 1 ? 0 : dense[size_t(i)];
-    return strides;
-}
-
-StridedCopy::StridedCopy(size_t element_size, const Shape& shape, const StridedSide& source,
-                         const StridedSide& target)
-    : element_size_(element_size), shape_(shape), source_(source), target_(target) {
-    if (shape.numel() == 0) return;
-    simplify();
-    choose_method();
-}
-
-void StridedCopy::simplify() {
-    source_offset_ = source_.offset;
-    target_offset_ = target_.offset;
-    for (int i = 0; i < shape_.rank(); ++i) {
-        Axis axis{shape_[i], source_.strides[size_t(i)], target_.strides[size_t(i)]};
-        if (axis.extent == 1) continue;
-        if (axis.target < 0) {  // walk it the other way round
-            source_offset_ += (axis.extent - 1) * axis.source;
-            target_offset_ += (axis.extent - 1) * axis.target;
-            axis.source = -axis.source;
-            axis.target = -axis.target;
-        }
-        axes_[size_t(rank_++)] = axis;
-    }
-    std::stable_sort(axes_.begin(), axes_.begin() + rank_,
-                     [](const Axis& a, const Axis& b) { return a.target > b.target; });
-    int merged = 0;
-    for (int i = 1; i < rank_; ++i) {
-        Axis &outer = axes_[size_t(merged)], inner = axes_[size_t(i)];
-        if (outer.source == inner.source * inner.extent && outer.target == inner.target * inner.extent)
-            outer = {outer.extent * inner.extent, inner.source, inner.target};
-        else
-            axes_[size_t(++merged)] = inner;
-    }
-    if (rank_ > 0) rank_ = merged + 1;
-    if (rank_ == 0) axes_[size_t(rank_++)] = {1, 1, 1};
+CopyLoops::CopyLoops(const StridedCopy& copy) : copy_(copy), rank_(int(copy.axes().size())) {
+    std::copy(copy.axes().begin(), copy.axes().end(), axes_.begin());
+    if (rank_ > 0) choose_method();
 }
 
 // A loop over two or three elements costs more than its copy: then the longest axis becomes the innermost.
-void StridedCopy::prefer_long_axis() {
+void CopyLoops::prefer_long_axis() {
     auto longest = std::max_element(axes_.begin(), axes_.begin() + rank_,
                                     [](const Axis& a, const Axis& b) { return a.extent < b.extent; });
     if (axes_[size_t(rank_ - 1)].extent >= 8 || longest->extent < 64) return;
     std::rotate(longest, longest + 1, axes_.begin() + rank_);
 }
 
-void StridedCopy::choose_method() {
+void CopyLoops::choose_method() {
     prefer_long_axis();
     Axis& inner = axes_[size_t(rank_ - 1)];
     if (inner.target == 1 && inner.source == 1)
@@ -177,9 +128,9 @@ void StridedCopy::choose_method() {
 }
 
 template <class T>
-void StridedCopy::run_as(const T* source, T* target, int threads) const {
-    source += source_offset_;
-    target += target_offset_;
+void CopyLoops::run_as(const T* source, T* target, int threads) const {
+    source += copy_.source_offset();
+    target += copy_.target_offset();
     bool tiles = method_ == Method::tiles;
     int outer_rank = tiles ? rank_ - 2 : rank_ - 1;
     int64_t outer = 1;
@@ -239,26 +190,28 @@ void with_element_type(size_t size, Fn&& fn) {
 
 }  // namespace
 
-void StridedCopy::run(const void* source, void* target, int threads) const {
+void CopyLoops::run(const void* source, void* target, int threads) const {
     if (method_ == Method::nothing) return;
-    with_element_type(element_size_, [&](auto zero) {
+    with_element_type(copy_.element_size(), [&](auto zero) {
         using T = decltype(zero);
         run_as(static_cast<const T*>(source), static_cast<T*>(target), threads);
     });
 }
 
-void StridedCopy::run_naive(const void* source, void* target) const {
-    for (int64_t n = 0, count = shape_.numel(); n < count; ++n) {
-        int64_t from = source_.offset, to = target_.offset, rest = n;
-        for (int i = shape_.rank() - 1; i >= 0; --i) {
-            int64_t at = rest % shape_[i];
-            rest /= shape_[i];
-            from += at * source_.strides[size_t(i)];
-            to += at * target_.strides[size_t(i)];
+void CopyLoops::run_naive(const void* source, void* target) const {
+    const Shape& shape = copy_.shape();
+    size_t size = copy_.element_size();
+    for (int64_t n = 0, count = shape.numel(); n < count; ++n) {
+        int64_t from = copy_.source().offset, to = copy_.target().offset, rest = n;
+        for (int i = shape.rank() - 1; i >= 0; --i) {
+            int64_t at = rest % shape[i];
+            rest /= shape[i];
+            from += at * copy_.source().strides[size_t(i)];
+            to += at * copy_.target().strides[size_t(i)];
         }
-        std::memcpy(static_cast<char*>(target) + to * int64_t(element_size_),
-                    static_cast<const char*>(source) + from * int64_t(element_size_), element_size_);
+        std::memcpy(static_cast<char*>(target) + to * int64_t(size),
+                    static_cast<const char*>(source) + from * int64_t(size), size);
     }
 }
 
-}  // namespace mge
+}  // namespace mge::cpu
