@@ -22,6 +22,9 @@ inline unsigned grid_for(int64_t pieces) {
     return unsigned(blocks < most ? (blocks < 1 ? 1 : blocks) : most);
 }
 
+// Whether packs can be loaded from there and stored.
+inline bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
+
 #ifdef MGE_EMULATES_CUDA
 using emulated::dynamic_shared;
 template <class... P, class... A>

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/grid.cuh"
+#include "libmge/kernel/cuda/index_space.h"
+
+namespace mge::cuda {
+
+// The place along an axis; in `number` remains that of the axes outside.
+template <int operands>
+__device__ inline int32_t split_number(int32_t& number, const IndexSpace<operands>& space, int axis) {
+    Divisor d = space.divisor[axis];
+    auto n = uint32_t(number);
+    uint32_t next = (__umulhi(n, d.factor) + n) >> d.shift;
+    number = int32_t(next);
+    return int32_t(n - next * d.divisor);
+}
+template <int operands>
+__device__ inline int64_t split_number(int64_t& number, const IndexSpace<operands>& space, int axis) {
+    return split_index(number, space.extent[axis]);
+}
+
+// Where element `number` lies for each operand. Index is int32_t for small spaces, int64_t for all.
+template <class Index, int operands>
+__device__ inline void find_places(const IndexSpace<operands>& space, Index number,
+                                   Index (&places)[operands]) {
+    for (Index& place : places) place = 0;
+#pragma unroll
+    for (int axis = 0; axis < max_axes; ++axis) {
+        if (axis >= space.axes) break;
+        Index at = number;
+        if (axis + 1 < space.axes) at = split_number(number, space, axis);
+#pragma unroll
+        for (int i = 0; i < operands; ++i) places[i] += at * Index(space.stride[i][axis]);
+    }
+}
+
+}  // namespace mge::cuda

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How kernels find the elements of tensors from their number: a few axes, with strides for each operand.
+
+#include "libmge/kernel/cuda/types.h"
+
+namespace mge::cuda {
+
+// Divides numbers below 2^31 with one multiplication: q = (high word of n * factor + n) >> shift.
+struct Divisor {
+    uint32_t divisor = 1, factor = 1, shift = 0;
+};
+inline Divisor divisor_of(int64_t extent) {
+    Divisor d{uint32_t(extent), 0, 0};
+    while (d.shift < 31 && (uint32_t(1) << d.shift) < d.divisor) ++d.shift;
+    d.factor = uint32_t((uint64_t(1) << 32) * ((uint64_t(1) << d.shift) - d.divisor) / d.divisor + 1);
+    return d;
+}
+
+// Elements are numbered row by row; what axis 0 has no room for is axis 1, and so on: innermost first.
+template <int operands>
+struct IndexSpace {
+    int64_t numel = 1;
+    int axes = 0;
+    bool is_small = true;  // numbers and places fit into 31 bits
+    int64_t extent[max_axes] = {};
+    Divisor divisor[max_axes];  // by the extents, if small
+    int64_t stride[operands][max_axes] = {};
+
+    // The next one outwards.
+    void add(int64_t length, const int64_t (&strides)[operands]) {
+        extent[axes] = length;
+        for (int i = 0; i < operands; ++i) stride[i][axes] = strides[i];
+        ++axes;
+        numel *= length;
+    }
+    // To be said when all axes are there.
+    void close() {
+        constexpr int64_t most = int64_t(1) << 31;
+        is_small = numel < most;
+        for (int i = 0; i < operands; ++i) {
+            int64_t reach = 0;
+            for (int axis = 0; axis < axes; ++axis)
+                reach += (extent[axis] - 1) * (stride[i][axis] < 0 ? -stride[i][axis] : stride[i][axis]);
+            is_small = is_small && reach < most;
+        }
+        for (int axis = 0; is_small && axis < axes; ++axis) divisor[axis] = divisor_of(extent[axis]);
+    }
+};
+
+}  // namespace mge::cuda

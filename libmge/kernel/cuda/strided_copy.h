@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A StridedCopy as its kernels see it. copy_plan.h makes it.
+
+#include "libmge/kernel/cuda/index_space.h"
+
+namespace mge::cuda {
+
+// A unit is what moves as one: an element, or several that lie side by side in the source and in the target.
+struct CopyPacks {
+    int pack = 1;             // units that a thread stores at once
+    int64_t source_step = 0;  // between the units of a pack in the source, in units
+    IndexSpace<2> packs;      // of source and target, in units
+};
+
+// For two axes that change places: the source runs along one, the target along the other. Tiles of both go
+// through shared memory, so that loads and stores are of neighbours.
+struct CopyTiles {
+    int run_bits = 0, row_bits = 0;  // log2 of a tile's extents along the source's run and the target's
+    int64_t run = 0, row = 0;        // the axes' extents
+    int64_t source_run_stride = 1, source_row_stride = 0, target_run_stride = 0;  // in units
+    // Of source and target, in units; then the tile's first places along the two axes.
+    IndexSpace<4> tiles;
+};
+
+// log2 of the units of a tile: up to 8 KiB, so that enough loads are under way.
+constexpr int tile_bits(int unit) { return unit <= 2 ? 12 : unit <= 8 ? 10 : 9; }
+
+// A pack is one unit or has one of these sizes.
+inline constexpr int pack_bytes[] = {16, 4};
+
+// `unit` is 1, 2, 4, 8 or 16 bytes, addresses are multiples of it; those of targets of the pack.
+void copy_packs(Stream stream, int unit, const void* source, void* target, const CopyPacks& copy);
+void copy_tiles(Stream stream, int unit, const void* source, void* target, const CopyTiles& copy);
+
+}  // namespace mge::cuda
