@@ -20,7 +20,6 @@ using NotOnGpus = TypeList<
     ops::AdaptiveMaxPool2d,
     ops::AdaptiveMaxPool2dBackward,
     ops::AdaptiveMaxPool2dSelect,
-    ops::AddAxis,
     ops::AddSlice,
     ops::AddTake,
     ops::Arange,
@@ -28,9 +27,6 @@ using NotOnGpus = TypeList<
     ops::AvgPool2dBackward,
     ops::BatchNorm,
     ops::BatchNormBackward,
-    ops::BroadcastLike,
-    ops::BroadcastTo,
-    ops::Concat,
     ops::CondTake,
     ops::Conv2d,
     ops::Conv2dBackwardData,
@@ -44,8 +40,6 @@ using NotOnGpus = TypeList<
     ops::Embedding,
     ops::EmbeddingBackward,
     ops::Eye,
-    ops::Flatten,
-    ops::Flip,
     ops::Full,
     ops::FullLike,
     ops::FusedRegion,
@@ -72,10 +66,6 @@ using NotOnGpus = TypeList<
     ops::Remap,
     ops::RemapBackwardData,
     ops::RemapBackwardMap,
-    ops::RemoveAxis,
-    ops::Reorder,
-    ops::Reshape,
-    ops::ReshapeLike,
     ops::RoiPool2d,
     ops::RoiPool2dBackward,
     ops::Scatter,
@@ -84,16 +74,17 @@ using NotOnGpus = TypeList<
     ops::SetTake,
     ops::SgdStep,
     ops::ShapeOf,
-    ops::Slice,
     ops::Softmax,
     ops::Sort,
+<<<<<<< HEAD
     ops::Split,
+=======
+    ops::Sum,
+>>>>>>> cd84a85 (ops/shape, ops/index: what only moves elements runs on GPUs)
     ops::Svd,
     ops::Take,
     ops::Topk,
-    ops::Transpose,
     ops::Uniform,
-    ops::WaitFor,
     ops::Where>;
 // clang-format on
 

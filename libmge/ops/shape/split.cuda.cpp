@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/split.h"
+
+#include "libmge/kernel/cuda/copy_plan.h"
+#include "libmge/kernel/plain_layouts.h"
+
+namespace mge {
+namespace {
+
+using Parts = std::vector<cuda::CopyPlan>;
+
+Prepared prepare_parts(const PrepareContext& context) {
+    auto parts = ops::plan_split(context.problem);
+    return Prepared::make(Parts(parts.begin(), parts.end()));
+}
+
+void run_parts(const Prepared& prepared, const Launch& launch) {
+    auto& parts = prepared.state<Parts>();
+    for (size_t i = 0; i < parts.size(); ++i) parts[i].run(launch, launch.inputs[0], launch.outputs[i]);
+}
+
+constexpr Algorithm list[] = {{"strided", plain_layouts, prepare_parts, run_parts}};
+
+}  // namespace
+
+template <>
+KernelList kernels(Cuda, ops::Split) {
+    return list;
+}
+
+}  // namespace mge
