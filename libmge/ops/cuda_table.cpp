@@ -76,11 +76,6 @@ using NotOnGpus = TypeList<
     ops::ShapeOf,
     ops::Softmax,
     ops::Sort,
-<<<<<<< HEAD
-    ops::Split,
-=======
-    ops::Sum,
->>>>>>> cd84a85 (ops/shape, ops/index: what only moves elements runs on GPUs)
     ops::Svd,
     ops::Take,
     ops::Topk,
