@@ -50,14 +50,23 @@ std::string content_of(const fs::path& path) {
 
 using Call = void (*)(const void*);
 
+// The library that the emulation is in, which the new one links; nothing when it is in the program itself.
+std::string own_library() {
+    Dl_info info{};
+    if (!::dladdr(reinterpret_cast<const void*>(&compile_kernel), &info)) return {};
+    std::string path = info.dli_fname;
+    return path.ends_with(".so") ? fs::absolute(path).string() : std::string();
+}
+
 Call build(const std::string& source, const std::string& name) {
     Folder folder;
     fs::path text_path = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so",
              log = folder.path() / "log";
     std::ofstream(text_path) << source << entry << name << ", argument); }\n";
-    std::string command = text(MGE_HOST_COMPILER, " -std=c++20 -O1 -w -ffp-contract=off -shared -fPIC -I ",
-                               MGE_SOURCE_FOLDER, "/tests/cuda/emulated -I ", MGE_SOURCE_FOLDER, " -o ",
-                               library.string(), ' ', text_path.string(), " 2> ", log.string());
+    std::string command =
+        text(MGE_HOST_COMPILER, " -std=c++20 -O1 -w -ffp-contract=off -shared -fPIC -I ", MGE_SOURCE_FOLDER,
+             "/tests/cuda/emulated -I ", MGE_SOURCE_FOLDER, " -o ", library.string(), ' ', text_path.string(),
+             ' ', own_library(), " 2> ", log.string());
     if (std::system(command.c_str()) != 0)
         throw InternalError(text("device text does not compile: ", content_of(log), '\n', source));
     void* loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
