@@ -6,7 +6,7 @@
 
 #include "libmge/kernel/cuda/elementwise.h"
 #include "libmge/kernel/cuda/launch.cuh"
-#include "libmge/kernel/cuda/pack.cuh"
+#include "libmge/kernel/cuda/grid.cuh"
 #include "libmge/kernel/cuda/scalar.cuh"
 
 namespace mge::cuda {

@@ -14,7 +14,7 @@
 // that depends on the geometry alone.
 
 #include "libmge/kernel/cuda/launch.cuh"
-#include "libmge/kernel/cuda/pack.cuh"
+#include "libmge/kernel/cuda/grid.cuh"
 #include "libmge/kernel/cuda/reduce.h"
 #include "libmge/kernel/cuda/together.cuh"
 
