@@ -5,8 +5,8 @@
 //     template <> ElementwiseKernels elementwise_kernels<ops::Add>() { return numbers<functor::Add>(); }
 
 #include "libmge/kernel/cuda/elementwise.h"
-#include "libmge/kernel/cuda/launch.cuh"
 #include "libmge/kernel/cuda/grid.cuh"
+#include "libmge/kernel/cuda/launch.cuh"
 #include "libmge/kernel/cuda/scalar.cuh"
 
 namespace mge::cuda {

@@ -13,8 +13,8 @@
 // So elements need not lie in memory, and a total may go to several places. Elements are combined in an order
 // that depends on the geometry alone.
 
-#include "libmge/kernel/cuda/launch.cuh"
 #include "libmge/kernel/cuda/grid.cuh"
+#include "libmge/kernel/cuda/launch.cuh"
 #include "libmge/kernel/cuda/reduce.h"
 #include "libmge/kernel/cuda/together.cuh"
 
