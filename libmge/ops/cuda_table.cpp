@@ -52,7 +52,6 @@ using NotOnGpus = TypeList<
     ops::LayerNormBackward,
     ops::Linspace,
     ops::Matinv,
-    ops::Matmul,
     ops::MaxPool2d,
     ops::MaxPool2dBackward,
     ops::MaxPool2dSelect,

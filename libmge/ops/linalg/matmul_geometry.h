@@ -26,6 +26,6 @@ private:
 
 // UserError when the shapes do not fit together. Batches whose operands agree, or where b has none and a's
 // rows can simply be stacked, are merged: then `batch` has at most one axis.
-MatmulGeometry matmul_geometry(const Matmul::Params& params, const Shape& a, const Shape& b);
+MGE_API MatmulGeometry matmul_geometry(const Matmul::Params& params, const Shape& a, const Shape& b);
 
 }  // namespace mge::ops

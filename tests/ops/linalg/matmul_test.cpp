@@ -45,6 +45,26 @@ TEST(Matmul, FollowsNumpy) {
                               {.dtypes = float_types, .reduction = o.k, .gradient = o.k < 10});
 }
 
+// Beyond what one block of threads computes: sums that are split, and tiles of each size.
+TEST(Matmul, HasLongSumsAndManyMatrices) {
+    for (auto& o : {Operands{{3, 700}, {700, 5}}, Operands{{700}, {700, 5}}, Operands{{2, 700}, {700}},
+                    Operands{{130, 40, 19}, {130, 19, 39}}, Operands{{130, 70, 9}, {130, 9, 90}},
+                    Operands{{90, 2, 21}, {90, 21, 3}}}) {
+        Shape y = ops::Matmul::infer({}, TensorSpecs{{DType::f32, o.a, {}}, {DType::f32, o.b, {}}})[0].shape;
+        check_op<ops::Matmul>({.activation = Activation::relu},
+                              {{.shape = o.a}, {.shape = o.b}, {.absent = true}, {.shape = y}},
+                              {.dtypes = {DType::f32}, .reduction = 4096, .gradient = false});
+    }
+}
+
+TEST(Matmul, TakesIntegers) {
+    for (DType dtype : {DType::u8, DType::i8, DType::u16, DType::i16, DType::i32, DType::i64}) {
+        InputSpec a{.shape = {2, 3, 5}, .values = {7, 100, 0, 3, 90, 1, 12}}, b = a;
+        b.shape = {5, 4};
+        check_op<ops::Matmul>({}, {a, b}, {.dtypes = {dtype}, .gradient = false});
+    }
+}
+
 TEST(Matmul, AddsBiasAndResidualAndActivates) {
     for (Activation activation : {Activation::none, Activation::relu, Activation::relu6, Activation::hswish,
                                   Activation::silu, Activation::gelu, Activation::sigmoid, Activation::tanh})

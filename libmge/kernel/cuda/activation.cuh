@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/activation.h"
+#include "libmge/kernel/cuda/scalar.cuh"
+
+namespace mge::cuda {
+
+// On what is to be stored.
+MGE_DEVICE float activated(Activation activation, float value) {
+    auto x = ScalarFloat::of(value);
+    switch (activation) {
+        case Activation::relu:
+            return functor::Relu()(x).v;
+        case Activation::relu6:
+            return functor::Relu6()(x).v;
+        case Activation::hswish:
+            return functor::Hswish()(x).v;
+        case Activation::silu:
+            return functor::Silu()(x).v;
+        case Activation::gelu:
+            return functor::Gelu()(x).v;
+        case Activation::sigmoid:
+            return functor::Sigmoid()(x).v;
+        case Activation::tanh:
+            return functor::Tanh()(x).v;
+        default:
+            return value;
+    }
+}
+
+}  // namespace mge::cuda

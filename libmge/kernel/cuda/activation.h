@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace mge::cuda {
+
+// mge::Activation as device text knows it; device_activation.h compares the two.
+enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
+
+}  // namespace mge::cuda

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/divisor.h"
+#include "libmge/kernel/cuda/scalar.cuh"
+
+namespace mge::cuda {
+
+// Below 2^31.
+MGE_DEVICE int quotient(int n, Divisor by) {
+    return int((__umulhi(unsigned(n), by.magic) + unsigned(n)) >> by.shift);
+}
+// Of any size, not negative.
+MGE_DEVICE int64_t long_quotient(int64_t n, Divisor by) {
+    return n >> 31 ? n / int64_t(by.value) : int64_t(quotient(int(n), by));
+}
+
+}  // namespace mge::cuda

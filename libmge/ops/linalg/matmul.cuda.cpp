@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/linalg/matmul.cuda.h"
+
+#include "libmge/kernel/cuda/device_activation.h"
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/linalg/matmul_geometry.h"
+
+namespace mge::ops {
+namespace {
+
+enum Input : size_t { a, b, bias, residual };
+
+struct State {
+    DType dtype;
+    cuda::MatmulArguments arguments{};
+};
+
+MatmulGeometry geometry_of(const Problem& p) {
+    return matmul_geometry(p.as<Matmul::Params>(), p.inputs[a].shape, p.inputs[b].shape);
+}
+
+// The strides of an operand's batches: none along axes that it is broadcast along.
+void set_batch_strides(const MatmulGeometry& g, const Shape& own, int64_t matrix, int64_t* strides) {
+    for (int axis = g.batch.rank(); axis-- > 0;) {
+        strides[axis] = own[axis] == 1 ? 0 : matrix;
+        matrix *= own[axis];
+    }
+}
+
+cuda::MatmulArguments arguments_of(const Problem& p) {
+    auto g = geometry_of(p);
+    cuda::MatmulArguments x{};
+    x.extents = {g.m, g.n, g.k, g.batches()};
+    x.a_stride_m = g.a_stride_m;
+    x.a_stride_k = g.a_stride_k;
+    x.b_stride_k = g.b_stride_k;
+    x.b_stride_n = g.b_stride_n;
+    x.axes = g.batch.rank();
+    for (int axis = 0; axis < x.axes; ++axis) x.batch[axis] = g.batch[axis];
+    set_batch_strides(g, g.a_batch, g.m * g.k, x.a_batch_stride);
+    set_batch_strides(g, g.b_batch, g.k * g.n, x.b_batch_stride);
+    x.activation = cuda::device_activation(p.as<Matmul::Params>().activation);
+    return x;
+}
+
+Prepared prepare_tiled(const PrepareContext& context) {
+    auto& p = context.problem;
+    return Prepared::make(State{p.inputs[a].dtype, arguments_of(p)});
+}
+
+Support supports_split(const Problem& p) {
+    if (Support plain = plain_layouts(p); !plain) return plain;
+    if (!is_float(p.inputs[a].dtype)) return {"floats only"};
+    auto extents = arguments_of(p).extents;
+    cuda::split_sums(extents);
+    return extents.splits > 1 ? supported : Support{"short sums, or enough of them to fill a GPU"};
+}
+
+Prepared prepare_split(const PrepareContext& context) {
+    auto& p = context.problem;
+    State state{p.inputs[a].dtype, arguments_of(p)};
+    cuda::split_sums(state.arguments.extents);
+    auto workspace = size_t(state.arguments.extents.part_bytes());
+    return Prepared::make(state, workspace);
+}
+
+void run_tiled(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    cuda::MatmulArguments x = state.arguments;
+    if (x.extents.elements() == 0) return;
+    auto input = [&](Input i) { return i < launch.inputs.size() ? launch.inputs[i] : nullptr; };
+    x.a = input(a);
+    x.b = input(b);
+    x.bias = input(bias);
+    x.residual = input(residual);
+    x.y = launch.outputs[0];
+    x.parts = static_cast<float*>(launch.workspace);
+    cuda::dispatch_device_type(state.dtype, NumberTypes{}, [&](auto type) {
+        cuda::run_matmul<typename decltype(type)::type>(cuda::stream_of(launch), x);
+    });
+}
+
+}  // namespace
+}  // namespace mge::ops
+
+namespace mge {
+
+template <>
+KernelList kernels(Cuda, ops::Matmul) {
+    static constexpr Algorithm list[] = {{"split_sums",
+                                          ops::supports_split,
+                                          ops::prepare_split,
+                                          ops::run_tiled,
+                                          {.accuracy_depends_on_batch = true}},
+                                         {"tiled", plain_layouts, ops::prepare_tiled, ops::run_tiled}};
+    return list;
+}
+
+}  // namespace mge

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/activation.h"
+#include "libmge/kernel/cuda/products.h"
+#include "libmge/kernel/cuda/types.h"
+
+namespace mge::cuda {
+
+// matmul_geometry.h for a GPU; strides count elements.
+struct MatmulArguments {
+    const void *a, *b, *bias, *residual;
+    void* y;
+    ProductExtents extents;
+    float* parts;  // of split sums
+    int64_t a_stride_m, a_stride_k, b_stride_k, b_stride_n;
+    int axes;  // of batches; an operand that is broadcast along one has stride 0
+    int64_t batch[max_axes], a_batch_stride[max_axes], b_batch_stride[max_axes];
+    Activation activation;
+};
+
+// For each of NumberTypes: the dtype of a and b.
+template <class T>
+void run_matmul(Stream stream, const MatmulArguments& arguments);
+
+}  // namespace mge::cuda
