@@ -31,8 +31,8 @@ ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const
                            const Shape& weight);
 
 // From the specs of any of the three operators' problems.
-ConvGeometry forward_geometry(const Problem& problem);
-ConvGeometry backward_data_geometry(const Problem& problem);
-ConvGeometry backward_weight_geometry(const Problem& problem);
+MGE_API ConvGeometry forward_geometry(const Problem& problem);
+MGE_API ConvGeometry backward_data_geometry(const Problem& problem);
+MGE_API ConvGeometry backward_weight_geometry(const Problem& problem);
 
 }  // namespace mge::ops

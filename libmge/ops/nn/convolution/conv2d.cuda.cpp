@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/convolution/conv2d.cuda.h"
+
+#include <algorithm>
+
+#include "libmge/kernel/cuda/device_activation.h"
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+
+namespace mge::ops {
+namespace {
+
+// Device text counts in 32 bits within an image and within a window.
+constexpr int64_t most = int64_t(1) << 30;
+
+bool fits(const ConvGeometry& g) {
+    for (size_t i : {0, 1})
+        if (g.in[i] + 2 * g.padding[i] + g.stride[i] > most) return false;
+    int64_t kernel = g.kernel[0] * g.kernel[1];
+    return g.in[0] * g.in[1] <= most && g.out[0] * g.out[1] <= most && std::max(g.ic, g.oc) * kernel <= most;
+}
+
+template <ConvGeometry (*Geometry)(const Problem&)>
+Support supports_product(const Problem& p) {
+    if (Support plain = plain_layouts(p); !plain) return plain;
+    return fits(Geometry(p)) ? supported : Support{"images or windows of more than 2^30 elements"};
+}
+
+cuda::ConvExtents extents_of(const ConvGeometry& g) {
+    cuda::ConvExtents c{};
+    c.images = g.n;
+    c.groups = g.groups;
+    c.oc = g.oc;
+    c.ic = g.ic;
+    for (size_t i : {0, 1}) {
+        c.in[i] = int(g.in[i]);
+        c.out[i] = int(g.out[i]);
+        c.kernel[i] = int(g.kernel[i]);
+        c.stride[i] = int(g.stride[i]);
+        c.padding[i] = int(g.padding[i]);
+        c.dilation[i] = int(g.dilation[i]);
+        c.by_stride[i] = cuda::divisor_of(std::max<int64_t>(g.stride[i], 1));
+    }
+    auto divisor = [](int64_t n) { return cuda::divisor_of(std::max<int64_t>(n, 1)); };
+    c.in_size = divisor(g.in[0] * g.in[1]);
+    c.in_columns = divisor(g.in[1]);
+    c.out_size = divisor(g.out[0] * g.out[1]);
+    c.out_columns = divisor(g.out[1]);
+    c.kernel_size = divisor(g.kernel[0] * g.kernel[1]);
+    c.kernel_columns = divisor(g.kernel[1]);
+    return c;
+}
+
+struct State {
+    DType dtype;
+    cuda::ConvArguments arguments{};
+};
+
+Prepared prepared(const Problem& p, const ConvGeometry& g, const cuda::ProductExtents& extents) {
+    State state{p.outputs[0].dtype};
+    state.arguments.conv = extents_of(g);
+    state.arguments.extents = extents;
+    if (p.op == Conv2d::name)
+        state.arguments.activation = cuda::device_activation(p.as<Conv2d::Params>().activation);
+    return Prepared::make(state, size_t(extents.part_bytes()));
+}
+
+Prepared prepare_forward(const PrepareContext& context) {
+    auto g = forward_geometry(context.problem);
+    return prepared(context.problem, g,
+                    {g.oc, g.n * g.out[0] * g.out[1], g.ic * g.kernel[0] * g.kernel[1], g.groups});
+}
+Prepared prepare_backward_data(const PrepareContext& context) {
+    auto g = backward_data_geometry(context.problem);
+    return prepared(context.problem, g,
+                    {g.ic, g.n * g.in[0] * g.in[1], g.oc * g.kernel[0] * g.kernel[1], g.groups});
+}
+Prepared prepare_backward_weight(const PrepareContext& context) {
+    auto g = backward_weight_geometry(context.problem);
+    cuda::ProductExtents extents{g.oc, g.ic * g.kernel[0] * g.kernel[1], g.n * g.out[0] * g.out[1], g.groups};
+    cuda::split_sums(extents);
+    return prepared(context.problem, g, extents);
+}
+
+// `place` puts the operands of the operator in their places; `run` is called with the device's type.
+template <class Place, class Run>
+void run_product(const Prepared& prepared, const Launch& launch, Place place, Run run) {
+    auto& state = prepared.state<State>();
+    cuda::ConvArguments x = state.arguments;
+    if (x.extents.elements() == 0) return;
+    place(x);
+    x.result = launch.outputs[0];
+    x.parts = static_cast<float*>(launch.workspace);
+    cuda::dispatch_device_type(state.dtype, FloatTypes{},
+                               [&](auto type) { run(type, cuda::stream_of(launch), x); });
+}
+
+void run_forward(const Prepared& prepared, const Launch& launch) {
+    auto place = [&](cuda::ConvArguments& x) {
+        auto input = [&](size_t i) { return i < launch.inputs.size() ? launch.inputs[i] : nullptr; };
+        x.x = input(0);
+        x.weight = input(1);
+        x.bias = input(2);
+        x.residual = input(3);
+    };
+    run_product(prepared, launch, place, [](auto type, cuda::Stream stream, auto& x) {
+        cuda::run_conv2d<typename decltype(type)::type>(stream, x);
+    });
+}
+void run_backward_data(const Prepared& prepared, const Launch& launch) {
+    auto place = [&](cuda::ConvArguments& x) {
+        x.weight = launch.inputs[0];
+        x.dy = launch.inputs[1];
+    };
+    run_product(prepared, launch, place, [](auto type, cuda::Stream stream, auto& x) {
+        cuda::run_conv2d_backward_data<typename decltype(type)::type>(stream, x);
+    });
+}
+void run_backward_weight(const Prepared& prepared, const Launch& launch) {
+    auto place = [&](cuda::ConvArguments& x) {
+        x.x = launch.inputs[0];
+        x.dy = launch.inputs[1];
+    };
+    run_product(prepared, launch, place, [](auto type, cuda::Stream stream, auto& x) {
+        cuda::run_conv2d_backward_weight<typename decltype(type)::type>(stream, x);
+    });
+}
+
+}  // namespace
+}  // namespace mge::ops
+
+namespace mge {
+
+template <>
+KernelList kernels(Cuda, ops::Conv2d) {
+    static constexpr Algorithm list[] = {{"implicit_gemm", ops::supports_product<ops::forward_geometry>,
+                                          ops::prepare_forward, ops::run_forward}};
+    return list;
+}
+
+template <>
+KernelList kernels(Cuda, ops::Conv2dBackwardData) {
+    static constexpr Algorithm list[] = {{"implicit_gemm", ops::supports_product<ops::backward_data_geometry>,
+                                          ops::prepare_backward_data, ops::run_backward_data}};
+    return list;
+}
+
+template <>
+KernelList kernels(Cuda, ops::Conv2dBackwardWeight) {
+    static constexpr Algorithm list[] = {{"implicit_gemm",
+                                          ops::supports_product<ops::backward_weight_geometry>,
+                                          ops::prepare_backward_weight, ops::run_backward_weight}};
+    return list;
+}
+
+}  // namespace mge
