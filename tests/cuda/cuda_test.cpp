@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "libmge/device/cuda/library.h"
 #include "libmge/mge.h"
 #include "tests/harness/expect_error.h"
 #include "tests/harness/other_device.h"
@@ -33,6 +34,14 @@ TEST(Cuda, NamesAreThoseOfGpus) {
                 HasSubstr("does not exist: there are"));
     EXPECT_FALSE(device(gpu()).model().empty());
     EXPECT_THAT(device(gpu()).fingerprint(), HasSubstr("sm_"));
+}
+
+TEST(Cuda, ALibraryThatIsMissingIsNamed) {
+    cuda::Library library("libnothing.so.7", "nothing");
+    EXPECT_THAT(library.why_not(), HasSubstr("cannot open libnothing.so.7"));
+    void (*function)() = nullptr;
+    library.take(function, "anything");
+    EXPECT_EQ(function, nullptr);
 }
 
 TEST(Cuda, ValuesComeBackAsTheyWent) {

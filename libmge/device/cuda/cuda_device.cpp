@@ -9,6 +9,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/version.h"
 #include "libmge/device/cuda/cuda_queue.h"
+#include "libmge/device/cuda/library.h"
 #include "libmge/device/cuda/runtime.h"
 
 namespace mge::cuda {
@@ -40,7 +41,7 @@ public:
     std::string fingerprint() const override {
         return text(properties_.name, " | sm_", properties_.major, properties_.minor, ", ",
                     properties_.multiProcessorCount, " multiprocessors | mge ", version, ", CUDA ",
-                    CUDART_VERSION);
+                    CUDART_VERSION, library_versions());
     }
     Queue& queue(int stream) override;
     MemoryStats memory() const override {

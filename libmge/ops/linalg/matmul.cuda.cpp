@@ -5,7 +5,9 @@
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/linalg/matmul_cublaslt.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
+#include "libmge/ops/linalg/matmul_tiled.h"
 
 namespace mge::ops {
 namespace {
@@ -82,19 +84,21 @@ void run_tiled(const Prepared& prepared, const Launch& launch) {
     });
 }
 
+Algorithm split_matmul() {
+    return {"split_sums", supports_split, prepare_split, run_tiled, {.accuracy_depends_on_batch = true}};
+}
+
 }  // namespace
+
+Algorithm tiled_matmul() { return {"tiled", plain_layouts, prepare_tiled, run_tiled}; }
+
 }  // namespace mge::ops
 
 namespace mge {
 
 template <>
 KernelList kernels(Cuda, ops::Matmul) {
-    static constexpr Algorithm list[] = {{"split_sums",
-                                          ops::supports_split,
-                                          ops::prepare_split,
-                                          ops::run_tiled,
-                                          {.accuracy_depends_on_batch = true}},
-                                         {"tiled", plain_layouts, ops::prepare_tiled, ops::run_tiled}};
+    static const Algorithm list[] = {ops::cublaslt_matmul(), ops::split_matmul(), ops::tiled_matmul()};
     return list;
 }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/error.h"
+#include "libmge/device/cuda/cublaslt.h"
+#include "libmge/device/cuda/library.h"
+
+namespace mge::cuda {
+
+std::string library_versions() {
+    std::string result;
+    if (auto& x = cublaslt(); x.why_not.empty()) result += text(", cuBLASLt ", x.version());
+    return result;
+}
+
+}  // namespace mge::cuda

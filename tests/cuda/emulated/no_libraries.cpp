@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's libraries have nothing to run on here: their families are listed, and refuse.
+#include "libmge/device/cuda/library.h"
+#include "libmge/ops/linalg/matmul_cublaslt.h"
+
+namespace mge::cuda {
+
+std::string library_versions() { return {}; }
+
+}  // namespace mge::cuda
+
+namespace mge::ops {
+namespace {
+
+Support not_built(const Problem&) { return {"this build has none of NVIDIA's libraries"}; }
+
+}  // namespace
+
+Algorithm cublaslt_matmul() { return {"cublaslt", not_built, nullptr, nullptr}; }
+
+}  // namespace mge::ops
