@@ -2,6 +2,7 @@
 // NVIDIA's libraries have nothing to run on here: their families are listed, and refuse.
 #include "libmge/device/cuda/library.h"
 #include "libmge/ops/linalg/matmul_cublaslt.h"
+#include "libmge/ops/nn/convolution/cudnn.h"
 
 namespace mge::cuda {
 
@@ -16,6 +17,9 @@ Support not_built(const Problem&) { return {"this build has none of NVIDIA's lib
 
 }  // namespace
 
+Algorithm cudnn_conv2d() { return {"cudnn", not_built, nullptr, nullptr}; }
+Algorithm cudnn_conv2d_backward_data() { return cudnn_conv2d(); }
+Algorithm cudnn_conv2d_backward_weight() { return cudnn_conv2d(); }
 Algorithm cublaslt_matmul() { return {"cublaslt", not_built, nullptr, nullptr}; }
 
 }  // namespace mge::ops

@@ -7,7 +7,9 @@
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/nn/convolution/cudnn.h"
 #include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/implicit_gemm.h"
 
 namespace mge::ops {
 namespace {
@@ -129,29 +131,40 @@ void run_backward_weight(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
+
+Algorithm implicit_gemm_conv2d() {
+    return {"implicit_gemm", supports_product<forward_geometry>, prepare_forward, run_forward};
+}
+Algorithm implicit_gemm_conv2d_backward_data() {
+    return {"implicit_gemm", supports_product<backward_data_geometry>, prepare_backward_data,
+            run_backward_data};
+}
+Algorithm implicit_gemm_conv2d_backward_weight() {
+    return {"implicit_gemm", supports_product<backward_weight_geometry>, prepare_backward_weight,
+            run_backward_weight};
+}
+
 }  // namespace mge::ops
 
 namespace mge {
 
 template <>
 KernelList kernels(Cuda, ops::Conv2d) {
-    static constexpr Algorithm list[] = {{"implicit_gemm", ops::supports_product<ops::forward_geometry>,
-                                          ops::prepare_forward, ops::run_forward}};
+    static const Algorithm list[] = {ops::cudnn_conv2d(), ops::implicit_gemm_conv2d()};
     return list;
 }
 
 template <>
 KernelList kernels(Cuda, ops::Conv2dBackwardData) {
-    static constexpr Algorithm list[] = {{"implicit_gemm", ops::supports_product<ops::backward_data_geometry>,
-                                          ops::prepare_backward_data, ops::run_backward_data}};
+    static const Algorithm list[] = {ops::cudnn_conv2d_backward_data(),
+                                     ops::implicit_gemm_conv2d_backward_data()};
     return list;
 }
 
 template <>
 KernelList kernels(Cuda, ops::Conv2dBackwardWeight) {
-    static constexpr Algorithm list[] = {{"implicit_gemm",
-                                          ops::supports_product<ops::backward_weight_geometry>,
-                                          ops::prepare_backward_weight, ops::run_backward_weight}};
+    static const Algorithm list[] = {ops::cudnn_conv2d_backward_weight(),
+                                     ops::implicit_gemm_conv2d_backward_weight()};
     return list;
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cudnn_graph.h>
+
+#include <mutex>
+#include <string>
+
+namespace mge::cuda {
+
+// cuDNN's backend API, opened at run time.
+struct Cudnn {
+    std::string why_not;  // empty: it can be used
+
+    decltype(&cudnnCreate) create = nullptr;
+    decltype(&cudnnGetVersion) version = nullptr;
+    decltype(&cudnnSetStream) set_stream = nullptr;
+    decltype(&cudnnGetErrorString) error_string = nullptr;
+    decltype(&cudnnGetLastErrorString) last_error = nullptr;
+    decltype(&cudnnBackendCreateDescriptor) create_descriptor = nullptr;
+    decltype(&cudnnBackendDestroyDescriptor) destroy_descriptor = nullptr;
+    decltype(&cudnnBackendSetAttribute) set_attribute = nullptr;
+    decltype(&cudnnBackendGetAttribute) get_attribute = nullptr;
+    decltype(&cudnnBackendFinalize) finalize = nullptr;
+    decltype(&cudnnBackendExecute) execute = nullptr;
+
+    // DeviceError that names the call, with what cuDNN says about it.
+    void check(cudnnStatus_t status, const std::string& call) const;
+};
+const Cudnn& cudnn();
+
+// A device's handle, which one thread at a time may use; that is the calling thread's device afterwards.
+class CudnnHandle {
+public:
+    explicit CudnnHandle(int device);
+    cudnnHandle_t get() const { return handle_; }
+
+private:
+    std::unique_lock<std::mutex> turn_;
+    cudnnHandle_t handle_;
+};
+
+}  // namespace mge::cuda

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// cuDNN's backend API: everything is a descriptor with attributes. An operation graph is asked for engines;
+// an engine with its knobs set is a configuration, from which a plan is made, which runs.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libmge/device/cuda/cudnn.h"
+#include "libmge/tensor/dtype.h"
+
+namespace mge::cuda {
+
+class CudnnDescriptor {
+public:
+    explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
+
+    cudnnBackendDescriptor_t get() const { return held_.get(); }
+    template <class T>
+    CudnnDescriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                         std::span<const T> values) {
+        set_values(name, type, int64_t(values.size()), values.data());
+        return *this;
+    }
+    template <class T>
+    CudnnDescriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
+        set_values(name, type, 1, &value);
+        return *this;
+    }
+    CudnnDescriptor& set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value);
+    CudnnDescriptor& set(cudnnBackendAttributeName_t name, std::span<const CudnnDescriptor> values);
+    CudnnDescriptor& finalize();
+    // False where cuDNN cannot, which for engines and plans is an answer.
+    bool try_finalize();
+
+    // At most so many values; none when there is no such attribute.
+    template <class T>
+    std::vector<T> values(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                          size_t most) const {
+        std::vector<T> result(most);
+        result.resize(get_values(name, type, most, result.data()));
+        return result;
+    }
+    std::vector<CudnnDescriptor> descriptors(cudnnBackendAttributeName_t name,
+                                             cudnnBackendDescriptorType_t type, size_t most) const;
+
+private:
+    void set_values(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                    const void* values);
+    size_t get_values(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, size_t most,
+                      void* values) const;
+
+    std::shared_ptr<std::remove_pointer_t<cudnnBackendDescriptor_t>> held_;
+};
+
+cudnnDataType_t cudnn_type(DType dtype);
+// Row-major. A virtual tensor is never stored.
+CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, std::span<const int64_t> dims,
+                             bool is_virtual = false);
+// y = mode(x), or mode(x, b).
+CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,
+                                const CudnnDescriptor& y);
+CudnnDescriptor cudnn_operation_graph(std::span<const CudnnDescriptor> operations, const CudnnHandle& handle);
+
+// What addresses are aligned to that plans are made for.
+inline constexpr int64_t cudnn_alignment = 16;
+
+struct CudnnEngine {
+    std::string name;  // "<engine>/k<knob>=<value>,…", stable within a version of cuDNN
+    uint32_t numerical_notes = 0, behavior_notes = 0;  // bit i: note i
+    CudnnDescriptor config;
+};
+// What the heuristic proposes, best guess first, each once.
+std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph);
+// The way back from a name.
+CudnnDescriptor cudnn_config(const CudnnDescriptor& graph, std::string_view name);
+
+struct CudnnPlan {
+    CudnnDescriptor plan;
+    size_t workspace = 0;
+};
+// Nullopt when the engine cannot.
+std::optional<CudnnPlan> cudnn_plan(const CudnnDescriptor& config, const CudnnHandle& handle);
+
+// `ids` and `addresses` of the graph's tensors that are stored.
+void run_cudnn_plan(const CudnnPlan& plan, const CudnnHandle& handle, std::span<const int64_t> ids,
+                    std::span<const void* const> addresses, void* workspace);
+
+}  // namespace mge::cuda
