@@ -14,6 +14,20 @@ MGE_DEVICE V exchanged(V value, int bits) {
     return __shfl_xor_sync(~0u, value, bits);
 }
 
+// Two values that are joined apart, such as two sums.
+template <class V>
+struct Both {
+    V a, b;
+};
+template <class V>
+MGE_DEVICE Both<V> operator+(Both<V> x, Both<V> y) {
+    return {x.a + y.a, x.b + y.b};
+}
+template <class V>
+MGE_DEVICE Both<V> exchanged(Both<V> value, int bits) {
+    return {exchanged(value.a, bits), exchanged(value.b, bits)};
+}
+
 // Among groups of so many neighbouring lanes, a power of two.
 template <class V, class Join>
 MGE_DEVICE V across_lanes(V value, int lanes, Join join) {

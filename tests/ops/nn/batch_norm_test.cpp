@@ -45,7 +45,7 @@ void for_candidates(const typename Op::Params& params, const Tensors& inputs, Fn
 
 TEST(BatchNorm, AgreesWithItsReference) {
     for (Shape x : {Shape{2, 3, 4, 5}, Shape{3, 1, 1, 1}, Shape{1, 5, 7, 1}, Shape{4, 2}, Shape{2, 2, 33, 31},
-                    Shape{0, 3, 2, 2}})
+                    Shape{0, 3, 2, 2}, Shape{2, 3, 4, 8}})
         for (bool training : {true, false})
             check_op<ops::BatchNorm>({.training = training, .momentum = 0.75, .epsilon = 1e-2},
                                      {{.shape = x},
@@ -88,7 +88,8 @@ TEST(BatchNorm, KeepsDigitsFarFromZero) {
 }
 
 TEST(BatchNormBackward, AgreesWithItsReference) {
-    for (Shape x : {Shape{2, 3, 4, 5}, Shape{1, 5, 7, 1}, Shape{4, 2}, Shape{2, 2, 33, 31}})
+    for (Shape x :
+         {Shape{2, 3, 4, 5}, Shape{1, 5, 7, 1}, Shape{4, 2}, Shape{2, 2, 33, 31}, Shape{2, 3, 4, 8}})
         for (bool training : {true, false})
             check_op<ops::BatchNormBackward>(
                 {.training = training},

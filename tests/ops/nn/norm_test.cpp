@@ -20,7 +20,8 @@ constexpr int64_t reduction = 4096;
 
 TEST(LayerNorm, AgreesWithItsReference) {
     for (auto [x, axes] : {NormCase{{3, 1}, 1}, NormCase{{5, 7}, 1}, NormCase{{2, 3, 31}, 2},
-                           NormCase{{4, 768}, 1}, NormCase{{0, 4}, 1}, NormCase{{33}, 1}}) {
+                           NormCase{{4, 768}, 1}, NormCase{{0, 4}, 1}, NormCase{{33}, 1},
+                           NormCase{{6, 64}, 1}, NormCase{{2, 301}, 1}, NormCase{{2, 9000}, 1}}) {
         Shape normalized;
         for (int i = x.rank() - int(axes); i < x.rank(); ++i) normalized.push_back(x[i]);
         ops::LayerNorm::Params params{.axes = int(axes), .epsilon = 1e-2};
@@ -32,7 +33,7 @@ TEST(LayerNorm, AgreesWithItsReference) {
 }
 
 TEST(LayerNormBackward, HasAGradientItself) {
-    for (auto [x, axes] : {NormCase{{3, 5}, 1}, NormCase{{2, 2, 3, 4}, 2}}) {
+    for (auto [x, axes] : {NormCase{{3, 5}, 1}, NormCase{{2, 2, 3, 4}, 2}, NormCase{{3, 64}, 1}}) {
         Shape rows, normalized;
         for (int i = 0; i < x.rank(); ++i) (i < x.rank() - int(axes) ? rows : normalized).push_back(x[i]);
         InputSpec mean{.shape = rows, .low = -1, .high = 1, .dtype = DType::f32};
@@ -70,7 +71,7 @@ TEST(LayerNorm, NamesWhatIsWrong) {
 
 TEST(GroupNorm, AgreesWithItsReference) {
     for (auto [x, groups] : {NormCase{{2, 4, 3, 5}, 2}, NormCase{{1, 6}, 3}, NormCase{{2, 3, 17}, 1},
-                             NormCase{{2, 5, 4, 4}, 5}, NormCase{{0, 4, 2}, 2}}) {
+                             NormCase{{2, 5, 4, 4}, 5}, NormCase{{0, 4, 2}, 2}, NormCase{{2, 6, 4, 8}, 3}}) {
         Shape channels{x[1]};
         ops::GroupNorm::Params params{.groups = groups, .epsilon = 1e-2};
         CheckOptions options{.dtypes = float_types, .reduction = reduction};

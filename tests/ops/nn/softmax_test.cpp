@@ -17,9 +17,11 @@ struct SoftmaxCase {
 };
 
 TEST(Softmax, AgreesWithItsReference) {
-    for (auto [shape, axis] : {SoftmaxCase{{1}, 0}, SoftmaxCase{{7}, -1}, SoftmaxCase{{3, 31}, 1},
-                               SoftmaxCase{{5, 1000}, -1}, SoftmaxCase{{2, 10, 3}, 1},
-                               SoftmaxCase{{4, 3, 19}, 0}, SoftmaxCase{{0, 3}, 1}, SoftmaxCase{{2, 3, 0}, 1}})
+    for (auto [shape, axis] :
+         {SoftmaxCase{{1}, 0}, SoftmaxCase{{7}, -1}, SoftmaxCase{{3, 31}, 1}, SoftmaxCase{{5, 1000}, -1},
+          SoftmaxCase{{2, 10, 3}, 1}, SoftmaxCase{{5, 64}, -1}, SoftmaxCase{{2, 301}, -1},
+          SoftmaxCase{{2, 9000}, -1}, SoftmaxCase{{2, 70, 3}, 1}, SoftmaxCase{{4, 3, 19}, 0},
+          SoftmaxCase{{0, 3}, 1}, SoftmaxCase{{2, 3, 0}, 1}})
         for (bool log : {false, true})
             check_op<ops::Softmax>({.axis = axis, .log = log}, {{.shape = shape, .low = -8, .high = 8}},
                                    {.dtypes = float_types, .reduction = shape.numel()});

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rows that a team of threads goes over several times. Short ones are held in registers, so that they are
+// read once; longer ones are read again, from the cache as a rule.
+
+#include "libmge/kernel/cuda/grid.cuh"
+#include "libmge/kernel/cuda/launch.cuh"
+#include "libmge/kernel/cuda/together.cuh"
+
+namespace mge::cuda {
+
+template <class T, int pack>
+MGE_DEVICE void load_pack(const T* x, float (&v)[pack]) {
+    auto loaded = *reinterpret_cast<const Pack<T, pack>*>(x);
+#pragma unroll
+    for (int k = 0; k < pack; ++k) v[k] = to_float(loaded.v[k]);
+}
+template <class T, int pack>
+MGE_DEVICE void store_pack(T* y, const float (&v)[pack]) {
+    Pack<T, pack> stored;
+#pragma unroll
+    for (int k = 0; k < pack; ++k) stored.v[k] = from_float<T>(v[k]);
+    *reinterpret_cast<Pack<T, pack>*>(y) = stored;
+}
+
+struct Plus {
+    template <class V>
+    MGE_DEVICE V operator()(V a, V b) const {
+        return a + b;
+    }
+};
+// NaN where there is one.
+struct Largest {
+    MGE_DEVICE float operator()(float a, float b) const { return b > a || b != b ? b : a; }
+};
+
+// A warp or a block, each of which has a row at a time.
+template <bool is_block>
+struct Team {
+    static MGE_DEVICE int thread() { return is_block ? int(threadIdx.x) : int(threadIdx.x) % 32; }
+    static MGE_DEVICE int size() { return is_block ? int(blockDim.x) : 32; }
+    static MGE_DEVICE int64_t first_row() { return is_block ? int64_t(blockIdx.x) : first_piece() / 32; }
+    static MGE_DEVICE int64_t row_step() { return is_block ? int64_t(gridDim.x) : piece_step() / 32; }
+    template <class V, class Join>
+    static MGE_DEVICE V together(V value, Join join) {
+        if constexpr (is_block)
+            return across_block(value, join);
+        else
+            return across_lanes(value, 32, join);
+    }
+};
+
+// One row of each of some operands. `held`: how many packs a thread keeps; 0: none, they are read again.
+template <class T, int operands, int pack, int held>
+struct Row {
+    const T* x[operands];
+    int64_t packs;
+    int thread, threads;
+    float v[held ? held : 1][operands][pack];
+
+    MGE_DEVICE void load_at(int64_t i, float (&to)[operands][pack]) const {
+#pragma unroll
+        for (int operand = 0; operand < operands; ++operand) load_pack(x[operand] + i * pack, to[operand]);
+    }
+    MGE_DEVICE void load() {
+        if constexpr (held > 0) {
+#pragma unroll
+            for (int k = 0; k < held; ++k)
+                if (int64_t i = thread + int64_t(k) * threads; i < packs) load_at(i, v[k]);
+        }
+    }
+    // fn(number of the first element, values) for all packs of the thread.
+    template <class Fn>
+    MGE_DEVICE void each(Fn fn) {
+        if constexpr (held > 0) {
+#pragma unroll
+            for (int k = 0; k < held; ++k)
+                if (int64_t i = thread + int64_t(k) * threads; i < packs) fn(i * pack, v[k]);
+        } else {
+            for (int64_t i = thread; i < packs; i += threads) {
+                load_at(i, v[0]);
+                fn(i * pack, v[0]);
+            }
+        }
+    }
+};
+
+template <class Team, int pack, int held, int operands, class T>
+MGE_DEVICE Row<T, operands, pack, held> row_of(const T* const (&x)[operands], int64_t row, int64_t n) {
+    Row<T, operands, pack, held> made;
+#pragma unroll
+    for (int operand = 0; operand < operands; ++operand) made.x[operand] = x[operand] + row * n;
+    made.packs = n / pack;
+    made.thread = Team::thread();
+    made.threads = Team::size();
+    made.load();
+    return made;
+}
+
+// Packs that a thread holds: as many as leave room for the threads of several blocks.
+template <int pack>
+inline constexpr int held_packs = pack == 1 ? 8 : 4;
+
+// Calls fn(team, pack, held as Number<...>, blocks) with what suits rows of so many elements.
+template <int n>
+struct Number {
+    static constexpr int value = n;
+};
+template <int pack, class Fn>
+void with_packs(int64_t rows, int64_t n, Fn fn) {
+    constexpr int held = held_packs<pack>;
+    constexpr int64_t many_rows = 512, most_blocks = 1 << 20, of_warp = 32 * held * pack;
+    if (n <= of_warp && (rows >= many_rows || n <= of_warp / 4))
+        return fn(Team<false>(), Number<pack>(), Number<held>(), grid_for(rows * 32));
+    auto blocks = unsigned(rows < most_blocks ? rows : most_blocks);
+    if (pack > 1 && n <= int64_t(block_threads) * held * pack)
+        return fn(Team<true>(), Number<pack>(), Number < pack == 1 ? 0 : held > (), blocks);
+    fn(Team<true>(), Number<pack>(), Number<0>(), blocks);
+}
+// `can_pack`: rows may be read 16 bytes at a time.
+template <class T, class Fn>
+void for_rows(int64_t rows, int64_t n, bool can_pack, Fn fn) {
+    if (rows == 0) return;
+    if (can_pack && n % pack_size<T> == 0)
+        with_packs<pack_size<T>>(rows, n, fn);
+    else
+        with_packs<1>(rows, n, fn);
+}
+
+}  // namespace mge::cuda

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// All pooling operators come down to a PoolGeometry and to one of five computations.
+#include "libmge/ops/nn/pooling/pool.cuda.h"
+
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/nn/pooling/adaptive_pool2d.h"
+#include "libmge/ops/nn/pooling/pool2d.h"
+
+namespace mge {
+namespace {
+
+using namespace ops;
+
+struct State {
+    cuda::Pooling pooling{};
+    DType dtype = DType::f32;
+};
+
+template <class Op>
+PoolGeometry geometry_of(const Problem& problem) {
+    auto& p = problem.as<typename Op::Params>();
+    auto& x = problem.inputs[0].shape;
+    if constexpr (requires { p.height; }) {
+        return adaptive_pool_geometry(Op::name, x, {p.height, p.width});
+    } else {
+        PoolGeometry g = pool_geometry(Op::name, x, p.kernel, p.stride, p.padding);
+        if constexpr (requires { p.count_include_pad; }) g.count_include_pad = p.count_include_pad;
+        return g;
+    }
+}
+
+// Places within an image are counted in 32 bits.
+template <class Op>
+Support supports(const Problem& problem) {
+    constexpr int64_t most = int64_t(1) << 29;
+    PoolGeometry g = geometry_of<Op>(problem);
+    for (auto& pair : {g.in, g.out, g.kernel, g.stride, g.padding})
+        for (int64_t extent : pair)
+            if (extent > most) return {"extents of up to 2^29 only"};
+    return plain_layouts(problem);
+}
+
+template <class Op>
+Prepared prepare(const PrepareContext& context) {
+    PoolGeometry g = geometry_of<Op>(context.problem);
+    auto pair = [](Pair from, int(&to)[2]) {
+        for (size_t axis = 0; axis < 2; ++axis) to[axis] = int(from[axis]);
+    };
+    State state;
+    state.dtype = context.problem.outputs[0].dtype;
+    auto& pooling = state.pooling;
+    pooling.planes = g.images * g.channels;
+    pooling.count_include_pad = g.count_include_pad;
+    pair(g.in, pooling.in);
+    pair(g.out, pooling.out);
+    pair(g.kernel, pooling.kernel);
+    pair(g.stride, pooling.stride);
+    pair(g.padding, pooling.padding);
+    return Prepared::make(state);
+}
+
+// Calls fn(stream, pooling, type) unless there are no images.
+template <class Fn>
+void with_type(const Prepared& prepared, const Launch& launch, Fn&& fn) {
+    auto& s = prepared.state<State>();
+    if (s.pooling.planes == 0) return;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{},
+                               [&](auto type) { fn(cuda::stream_of(launch), s.pooling, type); });
+}
+
+void run_max(const Prepared& prepared, const Launch& launch) {
+    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
+        using T = typename decltype(type)::type;
+        cuda::max_pool(stream, pooling, launch.in<T>(0), launch.out<T>(0));
+    });
+}
+void run_average(const Prepared& prepared, const Launch& launch) {
+    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
+        using T = typename decltype(type)::type;
+        cuda::average_pool(stream, pooling, launch.in<T>(0), launch.out<T>(0));
+    });
+}
+void run_select(const Prepared& prepared, const Launch& launch) {
+    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
+        using T = typename decltype(type)::type;
+        cuda::max_pool_select(stream, pooling, launch.in<T>(0), launch.in<T>(1), launch.in<T>(2),
+                              launch.out<T>(0));
+    });
+}
+void run_max_backward(const Prepared& prepared, const Launch& launch) {
+    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
+        using T = typename decltype(type)::type;
+        cuda::max_pool_backward(stream, pooling, launch.in<T>(0), launch.in<T>(1), launch.in<T>(2),
+                                launch.out<T>(0));
+    });
+}
+void run_average_backward(const Prepared& prepared, const Launch& launch) {
+    with_type(prepared, launch, [&](auto stream, auto& pooling, auto type) {
+        using T = typename decltype(type)::type;
+        cuda::average_pool_backward(stream, pooling, launch.in<T>(1), launch.out<T>(0));
+    });
+}
+
+template <class Op, auto run>
+constexpr Algorithm windows[] = {{"windows", supports<Op>, prepare<Op>, run}};
+
+}  // namespace
+
+template <>
+KernelList kernels(Cuda, MaxPool2d) {
+    return windows<MaxPool2d, run_max>;
+}
+template <>
+KernelList kernels(Cuda, MaxPool2dBackward) {
+    return windows<MaxPool2dBackward, run_max_backward>;
+}
+template <>
+KernelList kernels(Cuda, MaxPool2dSelect) {
+    return windows<MaxPool2dSelect, run_select>;
+}
+template <>
+KernelList kernels(Cuda, AvgPool2d) {
+    return windows<AvgPool2d, run_average>;
+}
+template <>
+KernelList kernels(Cuda, AvgPool2dBackward) {
+    return windows<AvgPool2dBackward, run_average_backward>;
+}
+template <>
+KernelList kernels(Cuda, AdaptiveMaxPool2d) {
+    return windows<AdaptiveMaxPool2d, run_max>;
+}
+template <>
+KernelList kernels(Cuda, AdaptiveMaxPool2dBackward) {
+    return windows<AdaptiveMaxPool2dBackward, run_max_backward>;
+}
+template <>
+KernelList kernels(Cuda, AdaptiveMaxPool2dSelect) {
+    return windows<AdaptiveMaxPool2dSelect, run_select>;
+}
+template <>
+KernelList kernels(Cuda, AdaptiveAvgPool2d) {
+    return windows<AdaptiveAvgPool2d, run_average>;
+}
+template <>
+KernelList kernels(Cuda, AdaptiveAvgPool2dBackward) {
+    return windows<AdaptiveAvgPool2dBackward, run_average_backward>;
+}
+
+}  // namespace mge

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/pooling/pool.cuda.h"
+
+#include "libmge/kernel/cuda/rows.cuh"
+
+namespace mge::cuda {
+namespace {
+
+// A place in images of this size.
+struct Place {
+    int64_t plane;
+    int row, column;
+};
+MGE_DEVICE Place place_in(const int (&size)[2], int64_t i) {
+    Place at;
+    at.column = int(split_index(i, size[1]));
+    at.row = int(split_index(i, size[0]));
+    at.plane = i;
+    return at;
+}
+
+MGE_DEVICE int higher(int a, int b) { return a > b ? a : b; }
+MGE_DEVICE int lower(int a, int b) { return a < b ? a : b; }
+
+// The elements of x under a result.
+struct Window {
+    int top, bottom, left, right;
+};
+MGE_DEVICE Window window_at(const Pooling& g, int row, int column) {
+    int top = row * g.stride[0] - g.padding[0], left = column * g.stride[1] - g.padding[1];
+    return {higher(top, 0), lower(top + g.kernel[0], g.in[0]), higher(left, 0),
+            lower(left + g.kernel[1], g.in[1])};
+}
+MGE_DEVICE float count_of(const Pooling& g, Window w) {
+    return g.count_include_pad ? float(g.kernel[0]) * float(g.kernel[1])
+                               : float(w.bottom - w.top) * float(w.right - w.left);
+}
+// The results whose windows an element of x may be in: in the form of a window over y.
+MGE_DEVICE Window results_of(const Pooling& g, int row, int column) {
+    auto first = [&](int at, int axis) {
+        int behind = at + g.padding[axis] - g.kernel[axis];  // the last that ends before `at`
+        return behind < 0 ? 0 : behind / g.stride[axis] + 1;
+    };
+    auto end = [&](int at, int axis) {
+        return lower((at + g.padding[axis]) / g.stride[axis] + 1, g.out[axis]);
+    };
+    return {first(row, 0), end(row, 0), first(column, 1), end(column, 1)};
+}
+
+// What becomes of the elements of a window: an object with `float start`, `float add(float so_far, int64_t
+// at, int64_t output)`, `join` of two lanes and `result`.
+template <class T>
+struct Largests {
+    const T* x;
+    static constexpr float start = -__builtin_huge_valf();
+    MGE_DEVICE float add(float so_far, int64_t at, int64_t) const {
+        return operator()(so_far, to_float(x[at]));
+    }
+    MGE_DEVICE float operator()(float a, float b) const { return a < b ? b : a; }
+    MGE_DEVICE float result(float total, float) const { return total; }
+};
+template <class T>
+struct Means {
+    const T* x;
+    static constexpr float start = 0;
+    MGE_DEVICE float add(float so_far, int64_t at, int64_t) const { return so_far + to_float(x[at]); }
+    MGE_DEVICE float operator()(float a, float b) const { return a + b; }
+    MGE_DEVICE float result(float total, float count) const { return total / count; }
+};
+template <class T>
+struct Selected {
+    const T *x, *y, *v;
+    static constexpr float start = 0;
+    MGE_DEVICE float add(float so_far, int64_t at, int64_t output) const {
+        return to_float(x[at]) == to_float(y[output]) ? so_far + to_float(v[at]) : so_far;
+    }
+    MGE_DEVICE float operator()(float a, float b) const { return a + b; }
+    MGE_DEVICE float result(float total, float) const { return total; }
+};
+
+// Every lanes-th element of a window, row after row.
+template <class F>
+MGE_DEVICE float window_total(const F& f, const Pooling& g, Window w, int64_t plane, int64_t output, int lane,
+                              int lanes) {
+    float total = F::start;
+    int row = w.top, column = w.left + lane;
+    while (true) {
+        while (column >= w.right && row < w.bottom) {
+            column -= w.right - w.left;
+            ++row;
+        }
+        if (row >= w.bottom) return total;
+        total = f.add(total, (plane * g.in[0] + row) * g.in[1] + column, output);
+        column += lanes;
+    }
+}
+
+// Some lanes of a warp for each result.
+template <class F, class T>
+__global__ void pool_windows(F f, Pooling g, T* y, int lanes) {
+    int64_t outputs = g.planes * g.out[0] * g.out[1];
+    int lane = int(threadIdx.x) % lanes, in_warp = 32 / lanes;
+    // Warps go round as a whole, since their lanes exchange values.
+    for (int64_t first = first_piece() / 32 * in_warp; first < outputs;
+         first += piece_step() / 32 * in_warp) {
+        int64_t output = first + int(threadIdx.x) % 32 / lanes;
+        Place at = place_in(g.out, output);
+        Window w = window_at(g, at.row, at.column);
+        float total = output < outputs ? window_total(f, g, w, at.plane, output, lane, lanes) : F::start;
+        total = across_lanes(total, lanes, f);
+        if (lane == 0 && output < outputs) y[output] = from_float<T>(f.result(total, count_of(g, w)));
+    }
+}
+
+template <class T>
+__global__ void gather_max(Pooling g, const T* x, const T* y, const T* dy, T* dx) {
+    int64_t elements = g.planes * g.in[0] * g.in[1];
+    for (int64_t i = first_piece(); i < elements; i += piece_step()) {
+        Place at = place_in(g.in, i);
+        Window over = results_of(g, at.row, at.column);
+        float value = to_float(x[i]), sum = 0;
+        for (int row = over.top; row < over.bottom; ++row)
+            for (int column = over.left; column < over.right; ++column) {
+                int64_t output = (at.plane * g.out[0] + row) * g.out[1] + column;
+                if (to_float(y[output]) == value) sum += to_float(dy[output]);
+            }
+        dx[i] = from_float<T>(sum);
+    }
+}
+
+template <class T>
+__global__ void gather_average(Pooling g, const T* dy, T* dx) {
+    int64_t elements = g.planes * g.in[0] * g.in[1];
+    for (int64_t i = first_piece(); i < elements; i += piece_step()) {
+        Place at = place_in(g.in, i);
+        Window over = results_of(g, at.row, at.column);
+        float sum = 0;
+        for (int row = over.top; row < over.bottom; ++row)
+            for (int column = over.left; column < over.right; ++column)
+                sum += to_float(dy[(at.plane * g.out[0] + row) * g.out[1] + column]) /
+                       count_of(g, window_at(g, row, column));
+        dx[i] = from_float<T>(sum);
+    }
+}
+
+template <class F, class T>
+void launch_windows(Stream stream, F f, const Pooling& g, T* y) {
+    constexpr int64_t large_window = 64;  // elements that are worth a warp
+    int lanes = int64_t(g.kernel[0]) * g.kernel[1] >= large_window ? 32 : 1;
+    launch(pool_windows<F, T>, grid_for(g.planes * g.out[0] * g.out[1] * lanes), block_threads, 0, stream, f,
+           g, y, lanes);
+}
+
+}  // namespace
+
+template <class T>
+void max_pool(Stream stream, const Pooling& g, const T* x, T* y) {
+    launch_windows(stream, Largests<T>{x}, g, y);
+}
+template <class T>
+void average_pool(Stream stream, const Pooling& g, const T* x, T* y) {
+    launch_windows(stream, Means<T>{x}, g, y);
+}
+template <class T>
+void max_pool_select(Stream stream, const Pooling& g, const T* x, const T* y, const T* v, T* z) {
+    launch_windows(stream, Selected<T>{x, y, v}, g, z);
+}
+template <class T>
+void max_pool_backward(Stream stream, const Pooling& g, const T* x, const T* y, const T* dy, T* dx) {
+    launch(gather_max<T>, grid_for(g.planes * g.in[0] * g.in[1]), block_threads, 0, stream, g, x, y, dy, dx);
+}
+template <class T>
+void average_pool_backward(Stream stream, const Pooling& g, const T* dy, T* dx) {
+    launch(gather_average<T>, grid_for(g.planes * g.in[0] * g.in[1]), block_threads, 0, stream, g, dy, dx);
+}
+
+template void max_pool(Stream, const Pooling&, const f16*, f16*);
+template void max_pool(Stream, const Pooling&, const bf16*, bf16*);
+template void max_pool(Stream, const Pooling&, const float*, float*);
+template void average_pool(Stream, const Pooling&, const f16*, f16*);
+template void average_pool(Stream, const Pooling&, const bf16*, bf16*);
+template void average_pool(Stream, const Pooling&, const float*, float*);
+template void max_pool_select(Stream, const Pooling&, const f16*, const f16*, const f16*, f16*);
+template void max_pool_select(Stream, const Pooling&, const bf16*, const bf16*, const bf16*, bf16*);
+template void max_pool_select(Stream, const Pooling&, const float*, const float*, const float*, float*);
+template void max_pool_backward(Stream, const Pooling&, const f16*, const f16*, const f16*, f16*);
+template void max_pool_backward(Stream, const Pooling&, const bf16*, const bf16*, const bf16*, bf16*);
+template void max_pool_backward(Stream, const Pooling&, const float*, const float*, const float*, float*);
+template void average_pool_backward(Stream, const Pooling&, const f16*, f16*);
+template void average_pool_backward(Stream, const Pooling&, const bf16*, bf16*);
+template void average_pool_backward(Stream, const Pooling&, const float*, float*);
+
+}  // namespace mge::cuda

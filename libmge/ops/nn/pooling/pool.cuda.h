@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/types.h"
+
+namespace mge::cuda {
+
+// A PoolGeometry; rows first. `planes`: images times channels.
+struct Pooling {
+    int64_t planes;
+    int in[2], out[2], kernel[2], stride[2], padding[2];
+    bool count_include_pad;
+};
+
+// Each for f16, bf16 and float. The gradients are gathered, so nothing is added atomically.
+template <class T>
+void max_pool(Stream stream, const Pooling& pooling, const T* x, T* y);
+template <class T>
+void average_pool(Stream stream, const Pooling& pooling, const T* x, T* y);
+template <class T>
+void max_pool_backward(Stream stream, const Pooling& pooling, const T* x, const T* y, const T* dy, T* dx);
+template <class T>
+void average_pool_backward(Stream stream, const Pooling& pooling, const T* dy, T* dx);
+// The sum of v over the elements of each window that are its largest.
+template <class T>
+void max_pool_select(Stream stream, const Pooling& pooling, const T* x, const T* y, const T* v, T* z);
+
+}  // namespace mge::cuda

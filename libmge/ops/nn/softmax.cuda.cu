@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/softmax.cuda.h"
+
+#include "libmge/kernel/cuda/rows.cuh"
+
+namespace mge::cuda {
+namespace {
+
+constexpr float minus_infinity = -__builtin_huge_valf();
+
+MGE_DEVICE float result(float x, float top, float sum, bool is_log) {
+    return is_log ? x - top - logf(sum) : expf(x - top) / sum;
+}
+
+template <class T, class Team, int pack, int held>
+__global__ void softmax_rows(const T* x, T* y, int64_t rows, int64_t n, bool is_log) {
+    for (int64_t i = Team::first_row(); i < rows; i += Team::row_step()) {
+        auto row = row_of<Team, pack, held>({x}, i, n);
+        float top = minus_infinity, sum = 0;
+        row.each([&](int64_t, const float(&v)[1][pack]) {
+#pragma unroll
+            for (float value : v[0]) top = Largest()(top, value);
+        });
+        top = Team::together(top, Largest());
+        row.each([&](int64_t, const float(&v)[1][pack]) {
+#pragma unroll
+            for (float value : v[0]) sum += expf(value - top);
+        });
+        sum = Team::together(sum, Plus());
+        row.each([&](int64_t at, const float(&v)[1][pack]) {
+            float results[pack];
+#pragma unroll
+            for (int k = 0; k < pack; ++k) results[k] = result(v[0][k], top, sum, is_log);
+            store_pack(y + i * n + at, results);
+        });
+    }
+}
+
+// The block's threads stand in rows of `across`; those below each other share a column.
+template <class Join>
+MGE_DEVICE float down_block(float value, int across, Join join) {
+    __shared__ float of_thread[block_threads];
+    __syncthreads();  // somebody may still read what the last call left
+    of_thread[threadIdx.x] = value;
+    for (int half = block_threads / 2; half >= across; half /= 2) {
+        __syncthreads();
+        if (int(threadIdx.x) < half)
+            of_thread[threadIdx.x] = join(of_thread[threadIdx.x], of_thread[threadIdx.x + half]);
+    }
+    __syncthreads();
+    return of_thread[threadIdx.x % across];
+}
+
+template <class T>
+__global__ void softmax_columns(const T* x, T* y, SoftmaxArguments s, int across) {
+    int64_t columns = s.outer * s.inner, down = block_threads / across;
+    int first = int(threadIdx.x) / across;
+    for (int64_t tile = blockIdx.x; tile * across < columns; tile += gridDim.x) {
+        int64_t column = tile * across + threadIdx.x % across, rest = column;
+        int64_t inner = split_index(rest, s.inner), at = rest * s.n * s.inner + inner;
+        int64_t n = column < columns ? s.n : 0;
+        float top = minus_infinity, sum = 0;
+        for (int64_t i = first; i < n; i += down) top = Largest()(top, to_float(x[at + i * s.inner]));
+        top = down_block(top, across, Largest());
+        for (int64_t i = first; i < n; i += down) sum += expf(to_float(x[at + i * s.inner]) - top);
+        sum = down_block(sum, across, Plus());
+        for (int64_t i = first; i < n; i += down)
+            y[at + i * s.inner] = from_float<T>(result(to_float(x[at + i * s.inner]), top, sum, s.is_log));
+    }
+}
+
+template <class T>
+void launch_columns(Stream stream, const SoftmaxArguments& s, const T* x, T* y) {
+    constexpr int64_t many_columns = 65536, short_column = 32, most_blocks = 1 << 20;
+    int64_t columns = s.outer * s.inner;
+    int across = columns >= many_columns || s.n <= short_column ? block_threads : 32;
+    int64_t tiles = (columns + across - 1) / across;
+    launch(softmax_columns<T>, unsigned(tiles < most_blocks ? tiles : most_blocks), block_threads, 0, stream,
+           x, y, s, across);
+}
+
+}  // namespace
+
+template <class T>
+void softmax(Stream stream, const SoftmaxArguments& s, const T* x, T* y) {
+    if (s.inner > 1) return launch_columns(stream, s, x, y);
+    for_rows<T>(s.outer, s.n, is_aligned(x) && is_aligned(y),
+                [&](auto team, auto pack, auto held, unsigned blocks) {
+                    launch(softmax_rows<T, decltype(team), decltype(pack)::value, decltype(held)::value>,
+                           blocks, block_threads, 0, stream, x, y, s.outer, s.n, s.is_log);
+                });
+}
+template void softmax(Stream, const SoftmaxArguments&, const f16*, f16*);
+template void softmax(Stream, const SoftmaxArguments&, const bf16*, bf16*);
+template void softmax(Stream, const SoftmaxArguments&, const float*, float*);
+
+}  // namespace mge::cuda
