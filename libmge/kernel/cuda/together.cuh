@@ -3,7 +3,7 @@
 // What the threads of a warp or a block find out together. Every thread of the warp or block takes part, and
 // each gets the result. Values are joined in an order that depends on nothing but the size of the block.
 
-#include "libmge/kernel/cuda/launch.cuh"
+#include "libmge/kernel/cuda/grid.cuh"
 #include "libmge/kernel/cuda/scalar.cuh"
 
 namespace mge::cuda {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/vision/remap.h"
+
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/vision/remap.cuda.h"
+
+namespace mge {
+namespace {
+
+static_assert(int(ops::Border::wrap) == int(cuda::Border::wrap));
+static_assert(int(ops::Border::reflect) == int(cuda::Border::reflect));
+
+using SampleTypes = Types<Half, BFloat16, float, uint8_t>;
+
+struct State {
+    cuda::Remapping r{};
+    bool has_image_index = false;
+    DType dtype = DType::f32;
+
+    int64_t x_elements() const { return r.images * r.channels * r.height * r.width; }
+    int64_t y_elements() const { return r.maps * r.channels * r.pixels; }
+    cuda::RemapPlaces places(const Launch& launch) const {
+        return {launch.in<float>(1),
+                has_image_index ? launch.in<int32_t>(launch.inputs.size() - 1) : nullptr};
+    }
+    cuda::FixedSums sums(const Launch& launch) const {
+        return cuda::FixedSums::in(launch.workspace, x_elements(), 4 * r.maps * r.pixels);
+    }
+};
+
+// Places within an image are counted in 32 bits.
+Support supports(const Problem& problem) {
+    constexpr int64_t most = 1 << 29;
+    auto& x = problem.inputs[0].shape;
+    if (x[2] > most || x[3] > most) return {"images of up to 2^29 rows and columns only"};
+    return plain_layouts(problem);
+}
+
+template <class Op>
+State state_of(const Problem& problem) {
+    constexpr size_t image = Op::inputs.size() - 1, values = image == 2 ? 0 : 2;  // x, or dy
+    auto& p = problem.as<ops::RemapParams>();
+    auto &x = problem.inputs[0].shape, &map = problem.inputs[1].shape;
+    State s;
+    s.r = {x[0],
+           x[1],
+           map[0],
+           map[1] * map[2],
+           int(x[2]),
+           int(x[3]),
+           cuda::Border(int(p.border)),
+           p.interpolation == ops::Interpolation::nearest,
+           float(p.value)};
+    s.has_image_index = problem.has_input(image);
+    s.dtype = problem.inputs[values].dtype;
+    return s;
+}
+template <class Op>
+Prepared prepare(const PrepareContext& context) {
+    return Prepared::make(state_of<Op>(context.problem));
+}
+Prepared prepare_data(const PrepareContext& context) {
+    State s = state_of<ops::RemapBackwardData>(context.problem);
+    return Prepared::make(s, cuda::FixedSums::workspace(s.x_elements()));
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    if (s.y_elements() == 0) return;
+    cuda::dispatch_device_type(s.dtype, SampleTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        cuda::remap(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(0), launch.out<T>(0));
+    });
+}
+
+void run_data(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    if (s.x_elements() == 0) return;
+    launch.queue->fill(launch.workspace, 0, cuda::FixedSums::workspace(s.x_elements()));
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        cuda::remap_backward_data(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(2),
+                                  s.sums(launch), launch.out<T>(0));
+    });
+}
+
+void run_map(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    if (s.r.maps * s.r.pixels == 0) return;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        cuda::remap_backward_map(cuda::stream_of(launch), s.r, s.places(launch), launch.in<T>(0),
+                                 launch.in<T>(2), launch.out<float>(0));
+    });
+}
+
+}  // namespace
+
+template <>
+KernelList kernels(Cuda, ops::Remap) {
+    static constexpr Algorithm list[] = {{"pixels", supports, prepare<ops::Remap>, run}};
+    return list;
+}
+template <>
+KernelList kernels(Cuda, ops::RemapBackwardData) {
+    static constexpr Algorithm list[] = {{"fixed_sums", supports, prepare_data, run_data}};
+    return list;
+}
+template <>
+KernelList kernels(Cuda, ops::RemapBackwardMap) {
+    static constexpr Algorithm list[] = {{"pixels", supports, prepare<ops::RemapBackwardMap>, run_map}};
+    return list;
+}
+
+}  // namespace mge

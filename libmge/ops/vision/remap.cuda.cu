@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pixel of the result is a sum over four taps: places in an image and their weights, the same for all
+// channels.
+#include "libmge/ops/vision/remap.cuda.h"
+
+#include "libmge/kernel/cuda/fixed_sums.cuh"
+
+namespace mge::cuda {
+namespace {
+
+constexpr int outside = -1;
+// Coordinates beyond are as good as infinite, and their integers fit everywhere.
+constexpr float far_away = 1 << 30;
+constexpr int channels_of_thread = 4;
+
+MGE_DEVICE int floor_mod(int a, int b) {
+    int rest = a % b;
+    return rest < 0 ? rest + b : rest;
+}
+MGE_DEVICE int place_inside(int i, int extent, Border border) {
+    if (i >= 0 && i < extent) return i;
+    if (border == Border::constant) return outside;
+    if (border == Border::replicate) return i < 0 ? 0 : extent - 1;
+    if (border == Border::wrap) return floor_mod(i, extent);
+    if (extent == 1) return 0;
+    // A mirrored axis repeats itself; does the edge stand there twice?
+    int twice = border == Border::reflect ? 1 : 0, period = 2 * (extent - 1 + twice);
+    int folded = floor_mod(i, period);
+    return folded < extent ? folded : period - folded - twice;
+}
+MGE_DEVICE float tamed(float v) {
+    // NaN fails both comparisons and ends far away too.
+    return v > -far_away ? (v < far_away ? v : far_away) : -far_away;
+}
+
+struct Taps {
+    int64_t image;
+    int64_t place[4];     // (top, left), (top, right), (bottom, left), (bottom, right)
+    float right, bottom;  // the weights of the second column and row
+
+    MGE_DEVICE float weight(int tap) const {
+        return (tap / 2 ? bottom : 1 - bottom) * (tap % 2 ? right : 1 - right);
+    }
+};
+// Of a pixel counted over all maps. A map of no image (its index out of range) shows what is outside.
+MGE_DEVICE Taps taps_at(const Remapping& r, const RemapPlaces& places, int64_t map, int64_t pixel) {
+    float column = tamed(places.map[2 * pixel]), row = tamed(places.map[2 * pixel + 1]);
+    float left = r.is_nearest ? rintf(column) : floorf(column);
+    float top = r.is_nearest ? rintf(row) : floorf(row);
+    int64_t image = places.image ? places.image[map] : map;
+    bool is_known = image >= 0 && image < r.images;
+    Taps taps{is_known ? image : 0, {}, r.is_nearest ? 0 : column - left, r.is_nearest ? 0 : row - top};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        int y = place_inside(int(top) + i / 2, r.height, r.border);
+        int x = place_inside(int(left) + i % 2, r.width, r.border);
+        taps.place[i] = y == outside || x == outside || !is_known ? outside : int64_t(y) * r.width + x;
+    }
+    return taps;
+}
+
+// What a thread has to do: a pixel, counted over all maps, in some channels.
+struct Work {
+    int64_t map, within, pixel, channel, end;
+};
+MGE_DEVICE int64_t works(const Remapping& r) {
+    return r.maps * ((r.channels + channels_of_thread - 1) / channels_of_thread) * r.pixels;
+}
+MGE_DEVICE Work work_at(const Remapping& r, int64_t i) {
+    Work w;
+    w.within = split_index(i, r.pixels);
+    w.channel =
+        split_index(i, (r.channels + channels_of_thread - 1) / channels_of_thread) * channels_of_thread;
+    w.map = i;
+    w.pixel = w.map * r.pixels + w.within;
+    w.end = w.channel + channels_of_thread < r.channels ? w.channel + channels_of_thread : r.channels;
+    return w;
+}
+MGE_DEVICE int64_t image_size(const Remapping& r) { return int64_t(r.height) * r.width; }
+
+template <class T>
+MGE_DEVICE float value_of(T value) {
+    return float(widen(value));
+}
+template <class T>
+MGE_DEVICE T rounded(float v) {
+    if constexpr (is_same<T, uint8_t>) {
+        float whole = rintf(v);
+        return whole > 0 ? whole < 255 ? T(whole) : T(255) : T(0);
+    } else {
+        return from_float<T>(v);
+    }
+}
+
+template <class T>
+__global__ void sample(Remapping r, RemapPlaces places, const T* x, T* y) {
+    for (int64_t i = first_piece(); i < works(r); i += piece_step()) {
+        Work w = work_at(r, i);
+        Taps taps = taps_at(r, places, w.map, w.pixel);
+        for (int64_t c = w.channel; c < w.end; ++c) {
+            const T* plane = x + (taps.image * r.channels + c) * image_size(r);
+            float sum = 0;
+#pragma unroll
+            for (int tap = 0; tap < 4; ++tap)
+                if (float weight = taps.weight(tap); weight != 0)
+                    sum += weight * (taps.place[tap] == outside ? r.value : value_of(plane[taps.place[tap]]));
+            y[(w.map * r.channels + c) * r.pixels + w.within] = rounded<T>(sum);
+        }
+    }
+}
+
+template <class T>
+__global__ void scatter(Remapping r, RemapPlaces places, const T* dy, FixedSums sums) {
+    double steps = steps_of(sums);
+    for (int64_t i = first_piece(); i < works(r); i += piece_step()) {
+        Work w = work_at(r, i);
+        Taps taps = taps_at(r, places, w.map, w.pixel);
+        for (int64_t c = w.channel; c < w.end; ++c) {
+            float grad = to_float(dy[(w.map * r.channels + c) * r.pixels + w.within]);
+            int64_t plane = (taps.image * r.channels + c) * image_size(r);
+#pragma unroll
+            for (int tap = 0; tap < 4; ++tap)
+                if (taps.place[tap] != outside && taps.weight(tap) != 0)
+                    add_to(sums, steps, plane + taps.place[tap], taps.weight(tap) * grad);
+        }
+    }
+}
+
+// y = Σ weights·pixels:  dy/dcolumn = (1 − bottom)·(tr − tl) + bottom·(br − bl), and so for the row.
+template <class T>
+__global__ void slopes(Remapping r, RemapPlaces places, const T* x, const T* dy, float* dmap) {
+    for (int64_t pixel = first_piece(); pixel < r.maps * r.pixels; pixel += piece_step()) {
+        int64_t map = pixel, within = split_index(map, r.pixels);
+        Taps t = taps_at(r, places, map, pixel);
+        float column = 0, row = 0;
+        for (int64_t c = 0; c < r.channels && !r.is_nearest; ++c) {
+            const T* plane = x + (t.image * r.channels + c) * image_size(r);
+            float v[4];
+#pragma unroll
+            for (int tap = 0; tap < 4; ++tap)
+                v[tap] = t.place[tap] == outside ? r.value : to_float(plane[t.place[tap]]);
+            float grad = to_float(dy[(map * r.channels + c) * r.pixels + within]);
+            column += grad * ((1 - t.bottom) * (v[1] - v[0]) + t.bottom * (v[3] - v[2]));
+            row += grad * ((1 - t.right) * (v[2] - v[0]) + t.right * (v[3] - v[1]));
+        }
+        dmap[2 * pixel] = column;
+        dmap[2 * pixel + 1] = row;
+    }
+}
+
+unsigned grid_of(const Remapping& r) {
+    return grid_for(r.maps * ((r.channels + channels_of_thread - 1) / channels_of_thread) * r.pixels);
+}
+
+}  // namespace
+
+template <class T>
+void remap(Stream stream, const Remapping& r, const RemapPlaces& places, const T* x, T* y) {
+    launch(sample<T>, grid_of(r), block_threads, 0, stream, r, places, x, y);
+}
+template void remap(Stream, const Remapping&, const RemapPlaces&, const f16*, f16*);
+template void remap(Stream, const Remapping&, const RemapPlaces&, const bf16*, bf16*);
+template void remap(Stream, const Remapping&, const RemapPlaces&, const float*, float*);
+template void remap(Stream, const Remapping&, const RemapPlaces&, const uint8_t*, uint8_t*);
+
+template <class T>
+void remap_backward_data(Stream stream, const Remapping& r, const RemapPlaces& places, const T* dy,
+                         const FixedSums& sums, T* dx) {
+    launch_find_largest(stream, sums, dy, r.maps * r.channels * r.pixels);
+    launch(scatter<T>, grid_of(r), block_threads, 0, stream, r, places, dy, sums);
+    launch_write_sums(stream, sums, dx);
+}
+template void remap_backward_data(Stream, const Remapping&, const RemapPlaces&, const f16*, const FixedSums&,
+                                  f16*);
+template void remap_backward_data(Stream, const Remapping&, const RemapPlaces&, const bf16*, const FixedSums&,
+                                  bf16*);
+template void remap_backward_data(Stream, const Remapping&, const RemapPlaces&, const float*,
+                                  const FixedSums&, float*);
+
+template <class T>
+void remap_backward_map(Stream stream, const Remapping& r, const RemapPlaces& places, const T* x, const T* dy,
+                        float* dmap) {
+    launch(slopes<T>, grid_for(r.maps * r.pixels), block_threads, 0, stream, r, places, x, dy, dmap);
+}
+template void remap_backward_map(Stream, const Remapping&, const RemapPlaces&, const f16*, const f16*,
+                                 float*);
+template void remap_backward_map(Stream, const Remapping&, const RemapPlaces&, const bf16*, const bf16*,
+                                 float*);
+template void remap_backward_map(Stream, const Remapping&, const RemapPlaces&, const float*, const float*,
+                                 float*);
+
+}  // namespace mge::cuda

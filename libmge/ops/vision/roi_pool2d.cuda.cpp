@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/vision/roi_pool2d.h"
+
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/vision/roi_pool2d.cuda.h"
+
+namespace mge {
+namespace {
+
+struct State {
+    cuda::RoiPooling p{};
+    DType dtype = DType::f32;
+
+    int64_t x_elements() const { return p.images * p.channels * p.height * p.width; }
+    int64_t y_elements() const { return p.regions * p.channels * p.rows * p.columns; }
+};
+
+State state_of(const Problem& problem) {
+    auto& p = problem.as<ops::RoiPoolParams>();
+    auto& x = problem.inputs[0].shape;
+    return {{x[0], x[1], x[2], x[3], problem.inputs[1].shape[0], p.height, p.width,
+             p.mode == ops::RoiPoolMode::max, p.scale},
+            problem.inputs[0].dtype};
+}
+Prepared prepare(const PrepareContext& context) { return Prepared::make(state_of(context.problem)); }
+Prepared prepare_backward(const PrepareContext& context) {
+    State s = state_of(context.problem);
+    return Prepared::make(s, cuda::FixedSums::workspace(s.x_elements()));
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    if (s.y_elements() == 0) return;
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        cuda::roi_pool(cuda::stream_of(launch), s.p, launch.in<T>(0), launch.in<float>(1), launch.out<T>(0));
+    });
+}
+
+void run_backward(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    if (s.x_elements() == 0) return;
+    launch.queue->fill(launch.workspace, 0, cuda::FixedSums::workspace(s.x_elements()));
+    // An element may be in every cell of every region.
+    auto sums = cuda::FixedSums::in(launch.workspace, s.x_elements(), s.p.regions * s.p.rows * s.p.columns);
+    cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        cuda::roi_pool_backward(cuda::stream_of(launch), s.p, launch.in<T>(0), launch.in<float>(1),
+                                launch.in<T>(2), sums, launch.out<T>(0));
+    });
+}
+
+}  // namespace
+
+template <>
+KernelList kernels(Cuda, ops::RoiPool2d) {
+    static constexpr Algorithm list[] = {{"cells", plain_layouts, prepare, run}};
+    return list;
+}
+template <>
+KernelList kernels(Cuda, ops::RoiPool2dBackward) {
+    static constexpr Algorithm list[] = {{"fixed_sums", plain_layouts, prepare_backward, run_backward}};
+    return list;
+}
+
+}  // namespace mge
