@@ -33,7 +33,6 @@ using NotOnGpus = TypeList<
     ops::IndexingOneHot,
     ops::IndexingSetOneHot,
     ops::Linspace,
-    ops::Matinv,
     ops::Normal,
     ops::OneHot,
     ops::Pad,

@@ -44,6 +44,11 @@ TEST(Cuda, ALibraryThatIsMissingIsNamed) {
     EXPECT_EQ(function, nullptr);
 }
 
+TEST(Cuda, AMatrixWithoutInverseIsNamed) {
+    Tensor x = ops::reshape(on(gpu(), {1, 2, 0, 3}), {.shape = {4, 1, 1}});
+    EXPECT_THAT(error_of<UserError>([&] { ops::matinv(x); }), HasSubstr("matrix 2 of x is singular"));
+}
+
 TEST(Cuda, ValuesComeBackAsTheyWent) {
     for (size_t n : {1, 1000, 300'000}) {
         auto values = counted(n);

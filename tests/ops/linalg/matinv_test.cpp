@@ -25,6 +25,20 @@ TEST(Matinv, InvertsWhatNeedsPivots) {
                 testing::Pointwise(testing::DoubleNear(1e-6), {1, 0, 0, 1}));
 }
 
+// With large numbers off the diagonal, so that pivots are looked for and found.
+std::vector<double> regular(int64_t n) {
+    std::vector<double> values(size_t(n * n));
+    for (int64_t i = 0; i < n * n; ++i) values[size_t(i)] = double(i * 7919 % 101) / 101 - 0.5;
+    for (int64_t i = 0; i < n; ++i) values[size_t(i * n + (i + n / 2) % n)] += double(n);
+    return values;
+}
+
+TEST(Matinv, InvertsLargerOnes) {
+    for (int64_t n : {33, 61})
+        check_op<ops::Matinv>({}, {{.shape = {3, n, n}, .values = regular(n)}},
+                              {.dtypes = float_types, .reduction = n, .gradient = false});
+}
+
 TEST(Matinv, NamesWhatIsWrong) {
     expect_user_error(ErrorClass::runtime, "[matinv] x must be square matrices (..., n, n), got shape (1, 2)",
                       [&] {
