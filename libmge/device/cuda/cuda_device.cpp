@@ -55,6 +55,8 @@ public:
     void synchronize() override {
         use_device(index_);
         check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        for (auto& queue : queues_)
+            if (auto* made = queue.load(std::memory_order_acquire)) made->throw_index_fault();
     }
     StorageRef allocate_host(size_t bytes) override;
     bool locks_host_memory() const override { return true; }

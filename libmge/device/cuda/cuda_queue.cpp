@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/device/cuda/cuda_queue.h"
 
+#include <atomic>
+#include <memory>
+
 #include "libmge/device/cuda/last_launches.h"
 #include "libmge/device/cuda/runtime.h"
+#include "libmge/tensor/index_error.h"
 
 namespace mge::cuda {
 namespace {
 
 class CudaEvent final : public Event {
 public:
-    CudaEvent(int device, cudaStream_t stream, unsigned flags) : device_(device) {
+    CudaEvent(const CudaQueue& queue, unsigned flags) : queue_(queue) {
+        cudaStream_t stream = queue.stream();
         check(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreate");
         // Nothing is thrown behind this line but by what gives the event back.
         if (cudaError_t status = cudaEventRecord(event_, stream); status != cudaSuccess) {
@@ -21,8 +26,9 @@ public:
     CudaEvent(const CudaEvent&) = delete;
 
     void wait() const override {
-        use_device(device_);
+        use_device(queue_.device());
         check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+        queue_.throw_index_fault();
     }
     double milliseconds_since(const Event& earlier) const override {
         wait();
@@ -34,7 +40,7 @@ public:
     cudaEvent_t get() const { return event_; }
 
 private:
-    const int device_;
+    const CudaQueue& queue_;  // lives as long as the process
     cudaEvent_t event_ = nullptr;
 };
 
@@ -50,6 +56,9 @@ bool is_page_locked(const void* address) {
 CudaQueue::CudaQueue(BlockPool& memory, int device, int number)
     : memory_(memory), device_(device), number_(number) {
     use_device(device_);
+    void* fault = nullptr;
+    check(cudaHostAlloc(&fault, sizeof(IndexFault), cudaHostAllocPortable), "cudaHostAlloc");
+    fault_ = std::construct_at(static_cast<IndexFault*>(fault));
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
 }
 
@@ -85,11 +94,11 @@ void CudaQueue::fill(void* target, int byte, size_t bytes) {
 }
 
 std::shared_ptr<const Event> CudaQueue::record() {
-    return std::make_shared<CudaEvent>(device_, stream(), cudaEventDisableTiming);
+    return std::make_shared<CudaEvent>(*this, cudaEventDisableTiming);
 }
 
 std::shared_ptr<const Event> CudaQueue::record_time() {
-    return std::make_shared<CudaEvent>(device_, stream(), cudaEventDefault);
+    return std::make_shared<CudaEvent>(*this, cudaEventDefault);
 }
 
 void CudaQueue::wait_for(const Event& event) {
@@ -99,6 +108,19 @@ void CudaQueue::wait_for(const Event& event) {
         event.wait();
 }
 
-void CudaQueue::wait() { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+void CudaQueue::wait() {
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    throw_index_fault();
+}
+
+void CudaQueue::throw_index_fault() const {
+    std::atomic_ref state(fault_->state);
+    if (state.load() != IndexFault::complete) [[likely]]
+        return;
+    IndexFault found = *fault_;
+    // Of several who wait one takes it.
+    if (state.exchange(IndexFault::none) == IndexFault::complete)
+        throw_index(found.op, found.axis, found.index, found.extent);
+}
 
 }  // namespace mge::cuda

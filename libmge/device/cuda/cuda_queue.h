@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "libmge/device/cuda/block_pool.h"
+#include "libmge/device/cuda/index_fault.h"
 #include "libmge/device/queue.h"
 
 namespace mge::cuda {
@@ -27,10 +28,16 @@ public:
     cudaStream_t stream() const;
     int device() const { return device_; }
 
+    // Where kernels tell of an index outside of its axis, and what throws that after a wait. The queue can be
+    // used again afterwards.
+    IndexFault* index_fault() const { return fault_; }
+    void throw_index_fault() const;
+
 private:
     BlockPool& memory_;
     const int device_, number_;
     cudaStream_t stream_ = nullptr;
+    IndexFault* fault_ = nullptr;
 };
 
 }  // namespace mge::cuda

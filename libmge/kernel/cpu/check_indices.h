@@ -3,14 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "libmge/base/error.h"
+#include "libmge/tensor/index_error.h"
 
 namespace mge {
-
-[[noreturn]] inline void throw_index(std::string_view op, int axis, int64_t index, int64_t extent) {
-    throw_user(op, text("index ", index, " is out of range for axis ", axis, " with extent ", extent),
-               ErrorClass::index);
-}
 
 // Whether indices count from the end when they are negative.
 enum class NegativeIndices { count_from_end, refused };

@@ -16,6 +16,11 @@ inline Stream stream_of(const Launch& launch) {
     return static_cast<CudaQueue&>(*launch.queue).stream();
 }
 
+// For an IndexCheck.
+inline IndexFault* index_fault_of(const Launch& launch) {
+    return static_cast<CudaQueue&>(*launch.queue).index_fault();
+}
+
 // The device's type for one of the host's: mge::Half is cuda::f16.
 template <class T>
 struct DeviceTypeOf {

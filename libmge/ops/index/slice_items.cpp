@@ -5,14 +5,13 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/op/op.h"
+#include "libmge/tensor/index_error.h"
 
 namespace mge::ops {
 namespace {
 
 AxisRange index_range(std::string_view who, int axis, int64_t index, int64_t extent) {
-    if (index < -extent || index >= extent)
-        throw_user(who, text("index ", index, " is out of range for axis ", axis, " with extent ", extent),
-                   ErrorClass::index);
+    if (index < -extent || index >= extent) throw_index(who, axis, index, extent);
     return {index < 0 ? index + extent : index, 1, 1, true};
 }
 

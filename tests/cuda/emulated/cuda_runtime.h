@@ -111,6 +111,7 @@ inline constexpr int warpSize = 32;
 inline void __syncthreads() { mge::cuda::emulated::wait(mge::cuda::emulated::Wait::block); }
 inline void __syncwarp(unsigned = ~0u) { mge::cuda::emulated::wait(mge::cuda::emulated::Wait::warp); }
 inline void __threadfence() {}
+inline void __threadfence_system() {}
 template <class T>
 T __shfl_sync(unsigned, T value, int from) {
     return mge::cuda::emulated::shuffle(value, from & 31);
