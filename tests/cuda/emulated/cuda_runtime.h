@@ -53,9 +53,10 @@ enum class Wait : unsigned char { none, warp, block, done };
 MGE_EMULATED void wait(Wait kind);
 // Every thread of the warp gives a value, and takes that of another lane.
 MGE_EMULATED unsigned long long exchange(unsigned long long value, int lane);
+// Every thread of the warp gives a value and is told for which lanes `holds(theirs, its own)`.
+using Relation = bool (*)(unsigned long long theirs, unsigned long long own);
+MGE_EMULATED unsigned lanes_where(unsigned long long value, Relation holds);
 MGE_EMULATED int lane();
-// Bit i: lane i has not ended.
-MGE_EMULATED unsigned active_lanes();
 
 cudaError_t launch(void* stream, dim3 grid, dim3 block, size_t shared, const std::function<void()>& body);
 
@@ -131,10 +132,11 @@ T __shfl_up_sync(unsigned, T value, unsigned by) {
     return mge::cuda::emulated::shuffle(value, from >= 0 ? from : lane);
 }
 inline unsigned __ballot_sync(unsigned, bool value) {
-    unsigned result = 0, active = mge::cuda::emulated::active_lanes();
-    for (int lane = 0; lane < 32; ++lane)
-        if (mge::cuda::emulated::exchange(value, lane) && (active >> lane & 1)) result |= 1u << lane;
-    return result;
+    return mge::cuda::emulated::lanes_where(value, [](auto theirs, auto) { return theirs != 0; });
+}
+template <class T>
+unsigned __match_any_sync(unsigned, T value) {
+    return mge::cuda::emulated::lanes_where(value, [](auto theirs, auto own) { return theirs == own; });
 }
 inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 

@@ -163,15 +163,20 @@ unsigned long long exchange(unsigned long long value, int lane) {
     return taken;
 }
 
-int lane() { return int(machine().now % 32); }
-
-unsigned active_lanes() {
+unsigned lanes_where(unsigned long long value, Relation holds) {
     auto& m = machine();
+    m.threads[m.now].given = value;
+    wait(Wait::warp);
     unsigned lanes = 0;
-    for (size_t lane = 0, first = m.now / 32 * 32; lane < 32 && first + lane < m.threads.size(); ++lane)
-        if (m.threads[first + lane].waits != Wait::done) lanes |= 1u << lane;
+    for (size_t lane = 0, first = m.now / 32 * 32; lane < 32 && first + lane < m.threads.size(); ++lane) {
+        auto& other = m.threads[first + lane];
+        if (other.waits != Wait::done && holds(other.given, value)) lanes |= 1u << lane;
+    }
+    wait(Wait::warp);  // nobody overwrites what others still read
     return lanes;
 }
+
+int lane() { return int(machine().now % 32); }
 
 void* dynamic_shared_memory() { return machine().shared.data(); }
 
