@@ -21,23 +21,19 @@ using NotOnGpus = TypeList<
     ops::Convert,
     ops::Copy,
     ops::Cumsum,
-    ops::Dropout,
     ops::Eye,
     ops::Full,
     ops::FullLike,
     ops::FusedRegion,
     ops::Linspace,
-    ops::Normal,
     ops::Pad,
     ops::PadBackward,
-    ops::Permutation,
     ops::SetSlice,
     ops::SgdStep,
     ops::ShapeOf,
     ops::Sort,
     ops::Svd,
     ops::Topk,
-    ops::Uniform,
     ops::Where>;
 // clang-format on
 

@@ -2,7 +2,6 @@
 #include "libmge/kernel/cuda/sort_keys.h"
 
 #include "libmge/kernel/cuda/launch.cuh"
-#include "libmge/kernel/cuda/nest.cuh"
 #include "libmge/kernel/cuda/scan.cuh"
 
 namespace mge::cuda {
@@ -24,7 +23,7 @@ MGE_DEVICE unsigned digit_of(Key key, int shift) {
 template <class Key>
 __global__ void count_digits(KeysToSort<Key> x, int shift, int64_t tiles) {
     __shared__ uint32_t counts[digits];
-    auto [row, number] = divide(blockIdx.x, tiles);
+    int64_t row = blockIdx.x, number = split_index(row, tiles);
     counts[threadIdx.x] = 0;
     __syncthreads();
     for (int k = 0; k < keys_of_thread; ++k) {
@@ -67,7 +66,7 @@ __global__ void find_first_places(KeysToSort<Key> x, int64_t tiles) {
 template <class Key>
 __global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
     __shared__ uint32_t places[warps * digits];
-    auto [row, number] = divide(blockIdx.x, tiles);
+    int64_t row = blockIdx.x, number = split_index(row, tiles);
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (int i = threadIdx.x; i < warps * digits; i += tile_threads) places[i] = 0;
     __syncthreads();
@@ -76,6 +75,7 @@ __global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
     int64_t first = number * tile + warp * (tile / warps) + lane;
 #pragma unroll
     for (int k = 0; k < keys_of_thread; ++k) {
+        if (first - lane + 32 * k >= x.length) break;  // nothing for the whole warp
         bool is_there = first + 32 * k < x.length;
         key[k] = is_there ? x.keys[row * x.length + first + 32 * k] : 0;
         unsigned digit = is_there ? digit_of(key[k], shift) : digits;
@@ -108,7 +108,7 @@ __global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
 template <class Key>
 __global__ void place_by_rank(KeysToSort<Key> x, int64_t blocks_of_row) {
     __shared__ Key others[block_threads];
-    auto [row, block] = divide(blockIdx.x, blocks_of_row);
+    int64_t row = blockIdx.x, block = split_index(row, blocks_of_row);
     const Key* keys = x.keys + row * x.length;
     int64_t own = block * block_threads + threadIdx.x;
     Key key = own < x.length ? keys[own] : 0;

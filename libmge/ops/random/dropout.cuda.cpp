@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/random/dropout.h"
+
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/random/dropout.cuda.h"
+#include "libmge/ops/random/random_state.h"
+
+namespace mge::ops {
+namespace {
+
+struct DropOf {
+    cuda::Drop drop;
+    DType dtype;
+};
+
+Prepared prepare_drop(const PrepareContext& context) {
+    double probability = context.problem.as<Dropout::Params>().probability;
+    auto& x = context.problem.inputs[0];
+    return Prepared::make(DropOf{{nullptr, unsigned(RandomStream::dropout), x.numel(),
+                                  uint64_t(probability * 0x1p32), float(1 / (1 - probability))},
+                                 x.dtype});
+}
+
+void run_drop(const Prepared& prepared, const Launch& launch) {
+    auto [drop, dtype] = prepared.state<DropOf>();
+    if (drop.count == 0) return;
+    drop.state = launch.in<int32_t>(1);
+    cuda::dispatch_device_type(dtype, FloatTypes{}, [&, &drop = drop](auto type) {
+        cuda::drop<typename decltype(type)::type>(cuda::stream_of(launch), drop, launch.inputs[0],
+                                                  launch.outputs[0], launch.outputs[1]);
+    });
+}
+
+constexpr Algorithm dropout_kernels[] = {{"philox", plain_layouts, prepare_drop, run_drop}};
+
+}  // namespace
+}  // namespace mge::ops
+
+namespace mge {
+
+template <>
+KernelList kernels(Cuda, ops::Dropout) {
+    return ops::dropout_kernels;
+}
+
+}  // namespace mge

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/random/permutation.h"
+
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/random/permutation.cuda.h"
+#include "libmge/ops/random/random_state.h"
+
+namespace mge::ops {
+namespace {
+
+Prepared prepare_shuffle(const PrepareContext& context) {
+    ProblemState<Permutation::Params> problem(context.problem);
+    size_t workspace = size_t(problem.params.n) * sizeof(int32_t);
+    return Prepared::make(std::move(problem), workspace);
+}
+
+void run_shuffle(const Prepared& prepared, const Launch& launch) {
+    auto& p = prepared.state<ProblemState<Permutation::Params>>().params;
+    if (p.n == 0) return;
+    cuda::dispatch_device_type(p.dtype, NumberTypes{}, [&](auto type) {
+        cuda::shuffle<typename decltype(type)::type>(
+            cuda::stream_of(launch), launch.in<int32_t>(0), unsigned(RandomStream::permutation), p.n,
+            static_cast<int32_t*>(launch.workspace), launch.outputs[0]);
+    });
+}
+
+constexpr Algorithm permutation_kernels[] = {{"windows", plain_layouts, prepare_shuffle, run_shuffle}};
+
+}  // namespace
+}  // namespace mge::ops
+
+namespace mge {
+
+template <>
+KernelList kernels(Cuda, ops::Permutation) {
+    return ops::permutation_kernels;
+}
+
+}  // namespace mge
