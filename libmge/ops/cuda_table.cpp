@@ -17,7 +17,6 @@ using NotOnGpus = TypeList<
     ops::AdamStep,
     ops::AddSlice,
     ops::Arange,
-    ops::CondTake,
     ops::Convert,
     ops::Copy,
     ops::Cumsum,
@@ -31,9 +30,7 @@ using NotOnGpus = TypeList<
     ops::SetSlice,
     ops::SgdStep,
     ops::ShapeOf,
-    ops::Sort,
     ops::Svd,
-    ops::Topk,
     ops::Where>;
 // clang-format on
 
