@@ -44,6 +44,11 @@ TEST(CudaIndex, ManyPlacesAreSortedByAllTheirBits) {
     check_op<ops::ScatterAdd>({}, {{.shape = {70000}}, index, {.shape = {3000}}}, {.gradient = false});
 }
 
+TEST(CudaIndex, WhatIsTakenByAMaskComesInOrder) {
+    InputSpec mask{.shape = {100, 99}, .dtype = DType::boolean, .values = {1, 0, 0, 1, 1, 0, 0, 0, 0}};
+    check_op<ops::CondTake>({}, {{.shape = {100, 99}}, mask}, {.gradient = false});
+}
+
 TEST(CudaIndex, OnesThatAreOutsideAreToldToWhoeverWaits) {
     Tensor x = to_device(make_tensor(DType::f32, {2, 3}, {0, 1, 2, 3, 4, 5}), gpu());
     Tensor one = ints({1}, {0}), value = to_device(make_tensor(DType::f32, {1, 1}, {7}), gpu());
