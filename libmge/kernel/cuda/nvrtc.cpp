@@ -219,7 +219,8 @@ std::string compile_text(const std::string& source, const std::string& architect
     if (path)
         if (std::string cubin = read_cubin(*path); !cubin.empty()) return cubin;
     static const Headers headers;
-    std::vector<std::string> options{"--gpu-architecture=" + architecture, "--std=c++20"};
+    std::vector<std::string> options{"--gpu-architecture=" + architecture, "--std=c++20",
+                                     "--device-as-default-execution-space"};
     std::string cubin = Program(source, headers).compile(options);
     if (path) keep_cubin(*path, cubin);
     return cubin;
