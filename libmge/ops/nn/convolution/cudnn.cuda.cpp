@@ -76,10 +76,9 @@ struct After {
     Activation activation = Activation::none;
 
     bool is_nothing() const { return !bias && !residual && activation == Activation::none; }
-    // In the order that cuDNN has ready engines for.
+    // What cuDNN has ready engines for.
     bool can_be_fused() const {
-        return !is_nothing() && !residual &&
-               (activation == Activation::none || activation == Activation::relu);
+        return bias && !residual && (activation == Activation::none || activation == Activation::relu);
     }
 };
 After after(const Problem& p) {
@@ -117,15 +116,12 @@ CudnnDescriptor graph_of(const Kind& kind, const Problem& p, bool is_fused, cons
     convolution.set(kind.alpha, CUDNN_TYPE_FLOAT, 1.f).set(kind.beta, CUDNN_TYPE_FLOAT, 0.f).finalize();
     std::vector<CudnnDescriptor> operations{convolution};
     if (is_fused) {
-        After follows = after(p);
-        bool is_relu = follows.activation == Activation::relu;
-        if (follows.bias) {
-            auto bias = cuda::cudnn_tensor(bias_id, type, Dims{1, g.groups * g.oc, 1, 1});
-            auto biased = is_relu ? cuda::cudnn_tensor(biased_id, CUDNN_DATA_FLOAT, y_dims, true) : y;
-            operations.push_back(cuda::cudnn_pointwise(CUDNN_POINTWISE_ADD, sum, &bias, biased));
-            sum = biased;
-        }
-        if (is_relu) operations.push_back(cuda::cudnn_pointwise(CUDNN_POINTWISE_RELU_FWD, sum, nullptr, y));
+        bool is_relu = after(p).activation == Activation::relu;
+        auto bias = cuda::cudnn_tensor(bias_id, type, Dims{1, g.groups * g.oc, 1, 1});
+        auto biased = is_relu ? cuda::cudnn_tensor(biased_id, CUDNN_DATA_FLOAT, y_dims, true) : y;
+        operations.push_back(cuda::cudnn_pointwise(CUDNN_POINTWISE_ADD, sum, &bias, biased));
+        if (is_relu)
+            operations.push_back(cuda::cudnn_pointwise(CUDNN_POINTWISE_RELU_FWD, biased, nullptr, y));
     }
     return cuda::cudnn_operation_graph(operations, handle);
 }
@@ -196,7 +192,7 @@ Support supports(const Problem& p) {
 struct State {
     cuda::CudnnPlan plan;
     std::array<int64_t, 3> ids{};
-    bool adds_bias = false;  // the plan does
+    bool is_fused = false;  // the plan adds the bias
     DType dtype{};
     size_t result_bytes = 0;             // of the workspace, for a result that is not finished
     cuda::EpilogueArguments epilogue{};  // no elements: nothing is left to do
@@ -229,7 +225,7 @@ Prepared prepare(const PrepareContext& context) {
         throw DeviceError(text("[", p.op, "] cuDNN makes no plan of ", context.candidate.name, " any more"));
     State s{*plan, kind.ids};
     After follows = after(p);
-    s.adds_bias = is_fused && follows.bias;
+    s.is_fused = is_fused;
     s.dtype = p.outputs[0].dtype;
     if (!is_fused && !follows.is_nothing()) s.epilogue = epilogue_of(p, kind.geometry(p));
     if (follows.residual) s.result_bytes = aligned(p.outputs[0].bytes());
@@ -264,8 +260,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     void* result = s.result_bytes ? workspace : launch.outputs[0];
     std::array<int64_t, 4> ids{s.ids[0], s.ids[1], s.ids[2], bias_id};
     std::array<const void*, 4> addresses{launch.inputs[0], launch.inputs[1], result,
-                                         s.adds_bias ? launch.inputs[2] : nullptr};
-    size_t count = s.adds_bias ? 4 : 3;
+                                         s.is_fused ? launch.inputs[2] : nullptr};
+    size_t count = s.is_fused ? 4 : 3;
     {
         cuda::CudnnHandle handle(static_cast<cuda::CudaQueue&>(*launch.queue).device());
         cudnn().check(cudnn().set_stream(handle.get(), stream), "SetStream");
