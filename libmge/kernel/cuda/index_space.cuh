@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/cuda/divisor.cuh"
 #include "libmge/kernel/cuda/grid.cuh"
 #include "libmge/kernel/cuda/index_space.h"
 
@@ -8,11 +9,9 @@ namespace mge::cuda {
 // The place along an axis; in `number` remains that of the axes outside.
 template <int operands>
 __device__ inline int32_t split_number(int32_t& number, const IndexSpace<operands>& space, int axis) {
-    Divisor d = space.divisor[axis];
-    auto n = uint32_t(number);
-    uint32_t next = (__umulhi(n, d.factor) + n) >> d.shift;
-    number = int32_t(next);
-    return int32_t(n - next * d.divisor);
+    int32_t next = quotient(number, space.divisor[axis]), at = number - next * int32_t(space.extent[axis]);
+    number = next;
+    return at;
 }
 template <int operands>
 __device__ inline int64_t split_number(int64_t& number, const IndexSpace<operands>& space, int axis) {

@@ -2,20 +2,10 @@
 #pragma once
 // How kernels find the elements of tensors from their number: a few axes, with strides for each operand.
 
+#include "libmge/kernel/cuda/divisor.h"
 #include "libmge/kernel/cuda/types.h"
 
 namespace mge::cuda {
-
-// Divides numbers below 2^31 with one multiplication: q = (high word of n * factor + n) >> shift.
-struct Divisor {
-    uint32_t divisor = 1, factor = 1, shift = 0;
-};
-inline Divisor divisor_of(int64_t extent) {
-    Divisor d{uint32_t(extent), 0, 0};
-    while (d.shift < 31 && (uint32_t(1) << d.shift) < d.divisor) ++d.shift;
-    d.factor = uint32_t((uint64_t(1) << 32) * ((uint64_t(1) << d.shift) - d.divisor) / d.divisor + 1);
-    return d;
-}
 
 // Elements are numbered row by row; what axis 0 has no room for is axis 1, and so on: innermost first.
 template <int operands>
@@ -34,7 +24,7 @@ struct IndexSpace {
         ++axes;
         numel *= length;
     }
-    // To be said when all axes are there.
+    // To be said when all axes are there. A space of no elements is for no kernel.
     void close() {
         constexpr int64_t most = int64_t(1) << 31;
         is_small = numel < most;
@@ -44,7 +34,7 @@ struct IndexSpace {
                 reach += (extent[axis] - 1) * (stride[i][axis] < 0 ? -stride[i][axis] : stride[i][axis]);
             is_small = is_small && reach < most;
         }
-        for (int axis = 0; is_small && axis < axes; ++axis) divisor[axis] = divisor_of(extent[axis]);
+        for (int axis = 0; is_small && numel && axis < axes; ++axis) divisor[axis] = divisor_of(extent[axis]);
     }
 };
 
