@@ -7,6 +7,7 @@
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/element_bytes.h"
 
 namespace mge::ops {
 namespace {
@@ -14,26 +15,14 @@ namespace {
 struct Fill {
     DType dtype;
     int64_t count;
-    uint64_t pattern = 0;  // the element's bytes, first ones first
+    uint64_t pattern;  // the element's bytes, first ones first
 };
 
 template <class Params>
 Prepared prepare_fill(const PrepareContext& context) {
     auto& y = context.problem.outputs[0];
-    Fill fill{y.dtype, y.numel()};
-    dispatch_dtype(y.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        double value = context.problem.as<Params>().value;
-        T element;
-        if constexpr (std::is_same_v<T, bool>)
-            element = value != 0;
-        else if constexpr (std::is_integral_v<T>)
-            element = T(int64_t(value));
-        else
-            element = T(float(value));
-        std::memcpy(&fill.pattern, &element, sizeof element);
-    });
-    return Prepared::make(fill);
+    return Prepared::make(
+        Fill{y.dtype, y.numel(), element_bytes(y.dtype, context.problem.as<Params>().value)});
 }
 
 void run_fill(const Prepared& prepared, const Launch& launch) {

@@ -8,6 +8,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/kernel/strided_copy.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/element_bytes.h"
 
 namespace mge::ops {
 namespace {
@@ -19,7 +20,7 @@ struct Maps {
     Shape inner, padded;
     std::vector<std::vector<int64_t>> sources;
     DType dtype;
-    uint64_t pattern = 0;  // the constant's bytes
+    uint64_t pattern;  // the constant's bytes
 };
 
 int64_t source_of(int64_t i, int64_t extent, PadMode mode) {
@@ -31,23 +32,12 @@ int64_t source_of(int64_t i, int64_t extent, PadMode mode) {
 
 Maps make_maps(const Problem& problem, const TensorSpec& inner, const Shape& padded) {
     auto& p = problem.as<Pad::Params>();
-    Maps maps{inner.shape, padded, {}, inner.dtype};
+    Maps maps{inner.shape, padded, {}, inner.dtype, element_bytes(inner.dtype, p.value)};
     for (int axis = 0; axis < padded.rank(); ++axis) {
         maps.sources.emplace_back();
         for (int64_t i = 0; i < padded[axis]; ++i)
             maps.sources.back().push_back(source_of(i - p.before[size_t(axis)], inner.shape[axis], p.mode));
     }
-    dispatch_dtype(inner.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        T value;
-        if constexpr (std::is_same_v<T, bool>)
-            value = p.value != 0;
-        else if constexpr (std::is_integral_v<T>)
-            value = T(int64_t(p.value));
-        else
-            value = T(float(p.value));
-        std::memcpy(&maps.pattern, &value, sizeof value);
-    });
     return maps;
 }
 

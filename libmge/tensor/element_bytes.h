@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "libmge/base/api.h"
+#include "libmge/tensor/dtype.h"
+
+namespace mge {
+
+// A number as an element of the dtype, the first byte lowest: integers lose the fraction and wrap around,
+// everything but 0 is true.
+MGE_API uint64_t element_bytes(DType dtype, double value);
+
+}  // namespace mge
