@@ -15,15 +15,10 @@ using NotOnGpus = TypeList<
     ops::AdadeltaStep,
     ops::AdagradStep,
     ops::AdamStep,
-    ops::AddSlice,
-    ops::Convert,
-    ops::Copy,
     ops::Cumsum,
     ops::FusedRegion,
-    ops::SetSlice,
     ops::SgdStep,
-    ops::Svd,
-    ops::Where>;
+    ops::Svd>;
 // clang-format on
 
 template <class O, class... Listed>
