@@ -12,12 +12,7 @@ namespace {
 // off this list.
 // clang-format off
 using NotOnGpus = TypeList<
-    ops::AdadeltaStep,
-    ops::AdagradStep,
-    ops::AdamStep,
-    ops::Cumsum,
     ops::FusedRegion,
-    ops::SgdStep,
     ops::Svd>;
 // clang-format on
 
