@@ -47,7 +47,7 @@ def ours(options, name, x, folder, flags=()):
     values, outputs, report = (folder / f for f in ("x.npz", "y.npz", "report.json"))
     np.savez(values, x=x)
     command = [options.tool, options.models / f"{name}.mge", "--cuda", "--input", values]
-    command += ["--fast-run", "--fast-run-cache", folder / "cache.sqlite", "--iter", "50"]
+    command += ["--fast-run", "--fast-run-algo-policy", folder / "cache.sqlite", "--iter", "50"]
     command += ["--warmup-iter", "10", "--dump-outputs", outputs, "--json", report, *flags]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
