@@ -120,6 +120,8 @@ Device& device(DeviceId id) {
 
 StorageRef Device::allocate_host(size_t bytes) { return queue_of(host_device).allocate(bytes); }
 
+MemoryStatus Device::memory_status() const { return mge::memory_status(); }
+
 double Event::milliseconds_since(const Event&) const {
     throw InternalError("an event that does not know its time was asked for it");
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "libmge/base/api.h"
+#include "libmge/base/memory_status.h"
 #include "libmge/base/reflect.h"
 #include "libmge/device/queue.h"
 #include "libmge/tensor/device_id.h"
@@ -44,6 +45,12 @@ public:
     // do that. For a CPU it is plain memory.
     virtual StorageRef allocate_host(size_t bytes);
     virtual bool locks_host_memory() const { return false; }
+    // Bytes of its memory, in all and free, whoever uses the rest. Main memory where nothing else is said.
+    virtual MemoryStatus memory_status() const;
+    // Of foreign data after which its caches hold nothing of what they held; 0: nothing is known of them.
+    virtual size_t eviction_bytes() const { return 0; }
+    // Ten times the compute capability of NVIDIA's GPUs; 0 for what is none.
+    virtual int compute_capability() const { return 0; }
 };
 
 // "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0" (or "cuda0"), "<name of a registered backend>0":

@@ -17,12 +17,13 @@
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/lookups.h"
+#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge {
 namespace {
 
-// Caches see this much foreign data between two runs of a candidate, as they would inside a network.
-constexpr int64_t eviction_bytes = int64_t(4) << 20;
+// A CPU's caches see this much foreign data between two runs of a candidate, as they would inside a network.
+constexpr int64_t cpu_eviction_bytes = int64_t(4) << 20;
 
 // Operands with plausible data: random floats in [-1, 1), zeros for the rest (valid as indices).
 class Scratch {
@@ -37,14 +38,16 @@ public:
         }
         for (auto& spec : problem.outputs) outputs_.push_back(zeros(spec, problem.output_device));
     }
-    // By all threads: each has caches of its own, and none sleeps when the next run begins. Another device's
-    // caches are left as they are.
+    // On a CPU by all threads: each has caches of its own, and none sleeps when the next run begins.
     void evict() {
-        if (!problem_.device.is_host()) return;
-        if (!evictor_) evictor_ = queue_.allocate(size_t(eviction_bytes));
+        bool is_host = problem_.device.is_host();
+        size_t bytes_wanted = is_host ? size_t(cpu_eviction_bytes) : device(problem_.device).eviction_bytes();
+        if (!bytes_wanted) return;
+        if (!evictor_) evictor_ = queue_.allocate(bytes_wanted);
+        if (!is_host) return queue_.fill(evictor_->data, 1, bytes_wanted);
         constexpr int64_t page = 4096;
         auto* bytes = static_cast<char*>(evictor_->data);
-        par_for(problem_.threads, eviction_bytes / page, 1, [&](int64_t begin, int64_t end) {
+        par_for(problem_.threads, cpu_eviction_bytes / page, 1, [&](int64_t begin, int64_t end) {
             std::memset(bytes + begin * page, 1, size_t((end - begin) * page));
         });
     }
@@ -77,13 +80,16 @@ private:
         return tensor;
     }
     Tensor filled(const TensorSpec& spec) {
-        if (spec.dtype != DType::f32) return zeros(spec, problem_.device);
+        if (!is_float(spec.dtype)) return zeros(spec, problem_.device);
         Tensor tensor = empty_tensor(spec, host_device);
-        uint32_t state = 12345;
-        for (float& value : std::span(tensor.data<float>(), spec.bytes() / sizeof(float))) {
-            state = state * 1664525u + 1013904223u;
-            value = float(int32_t(state)) * 0x1p-31f;
-        }
+        dispatch_dtype(spec.dtype, FloatTypes{}, [&](auto type) {
+            using T = typename decltype(type)::type;
+            uint32_t state = 12345;
+            for (T& value : std::span(static_cast<T*>(tensor.data()), spec.bytes() / sizeof(T))) {
+                state = state * 1664525u + 1013904223u;
+                value = T(float(int32_t(state)) * 0x1p-31f);
+            }
+        });
         return to_device(tensor, problem_.device);
     }
 

@@ -128,7 +128,7 @@ def reset_max_memory_stats(device: str | None = None) -> None:
 
 def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
     """Total and free bytes of a device's memory; in a container, of the container's."""
-    return _mge.memory_status()
+    return _mge.memory_status(device)
 
 
 def coalesce_free_memory() -> None:
@@ -164,7 +164,4 @@ def get_cuda_compute_capability(device: int, device_type="cuda") -> int:
     Raises:
         RuntimeError: there is no such device.
     """
-    count, why_none = _mge.gpus()
-    raise RuntimeError(
-        f"[get_cuda_compute_capability] there is no device gpu{device}: {why_none or count}"
-    )
+    return _mge.compute_capability(f"gpu{int(device)}")

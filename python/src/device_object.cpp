@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "libmge/base/memory_status.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/default_device.h"
 #include "libmge/device/gpu.h"
@@ -115,11 +114,16 @@ void add_device_functions(PyObject* module_object) {
         nb::arg("device").none() = nb::none());
     module.def(
         "memory_status",
-        [] {
-            MemoryStatus status = memory_status();
+        [](nb::handle name) {
+            MemoryStatus status = device(parse_device_argument(name.ptr())).memory_status();
             return nb::make_tuple(status.total, status.free);
         },
-        "Bytes of main memory that this process may use, and how many of them are free.");
+        nb::arg("device").none() = nb::none(),
+        "Bytes of a device's memory that this process may use, and how many of them are free.");
+    module.def(
+        "compute_capability",
+        [](nb::handle name) { return device(parse_device_argument(name.ptr())).compute_capability(); },
+        nb::arg("device"), "Ten times that of a GPU.");
     module.def("usable_cpus", &usable_cpus);
     module.def(
         "gpus", [] { return nb::make_tuple(gpus().count, gpus().why_none); },

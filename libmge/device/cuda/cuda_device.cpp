@@ -60,6 +60,9 @@ public:
     }
     StorageRef allocate_host(size_t bytes) override;
     bool locks_host_memory() const override { return true; }
+    MemoryStatus memory_status() const override;
+    size_t eviction_bytes() const override { return 2 * size_t(properties_.l2CacheSize); }
+    int compute_capability() const override { return 10 * properties_.major + properties_.minor; }
 
 private:
     const int index_;
@@ -80,6 +83,13 @@ Queue& CudaDevice::queue(int stream) {
     auto* made = std::make_unique<CudaQueue>(memory_, index_, stream).release();
     slot.store(made, std::memory_order_release);
     return *made;
+}
+
+MemoryStatus CudaDevice::memory_status() const {
+    size_t free = 0, total = 0;
+    use_device(index_);
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return {total, free};
 }
 
 StorageRef CudaDevice::allocate_host(size_t bytes) {

@@ -47,7 +47,7 @@ inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaE
 
 struct cudaDeviceProp {
     char name[256];
-    int major, minor, multiProcessorCount;
+    int major, minor, multiProcessorCount, l2CacheSize;
     size_t totalGlobalMem;
 };
 struct cudaPointerAttributes {
@@ -65,6 +65,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaMalloc(void** address, size_t bytes);
 cudaError_t cudaFree(void* address);
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* address);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address);

@@ -140,7 +140,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (device >= device_count) return note(cudaErrorInvalidDevice);
-    *properties = {"an emulated GPU", 9, 0, 4, memory().limit};
+    *properties = {"an emulated GPU", 9, 0, 4, 1 << 20, memory().limit};
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() { return begin_call(); }
@@ -162,6 +162,13 @@ cudaError_t cudaFree(void* address) {
     m.used -= found->second;
     m.taken.erase(found);
     return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    *total = m.limit;
+    *free = m.limit - m.used;
+    return begin_call();
 }
 cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
     if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
