@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
-SUFFIXES = {".h", ".cpp", ".cu", ".in", ".inc"}
+SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".in", ".inc"}
 FOLDERS = ("apps", "benchmarks", "cmake", "examples", "libmge", "python", "tests")
 
 

@@ -29,20 +29,25 @@ template <class T>
 struct Limits {
     static constexpr bool is_integer = false, is_signed = true;
 };
-#define MGE_INTEGER(T, LOWEST, HIGHEST)                                           \
-    template <>                                                                   \
-    struct Limits<T> {                                                            \
-        static constexpr bool is_integer = true, is_signed = T(-1) < T(0);        \
-        static constexpr T lowest = LOWEST, highest = HIGHEST;                    \
-        using Wrapping = typename pick<sizeof(T) == 8, uint64_t, uint32_t>::type; \
-    };
-MGE_INTEGER(int8_t, -128, 127)
-MGE_INTEGER(uint8_t, 0, 255)
-MGE_INTEGER(int16_t, -32768, 32767)
-MGE_INTEGER(uint16_t, 0, 65535)
-MGE_INTEGER(int32_t, -2147483647 - 1, 2147483647)
-MGE_INTEGER(int64_t, -9223372036854775807ll - 1, 9223372036854775807ll)
-#undef MGE_INTEGER
+// What integers have in common; they wrap around in an unsigned type.
+template <class T, T lowest_, T highest_>
+struct IntegerLimits {
+    static constexpr bool is_integer = true, is_signed = lowest_ < 0;
+    static constexpr T lowest = lowest_, highest = highest_;
+    using Wrapping = typename pick<sizeof(T) == 8, uint64_t, uint32_t>::type;
+};
+template <>
+struct Limits<int8_t> : IntegerLimits<int8_t, -128, 127> {};
+template <>
+struct Limits<uint8_t> : IntegerLimits<uint8_t, 0, 255> {};
+template <>
+struct Limits<int16_t> : IntegerLimits<int16_t, -32768, 32767> {};
+template <>
+struct Limits<uint16_t> : IntegerLimits<uint16_t, 0, 65535> {};
+template <>
+struct Limits<int32_t> : IntegerLimits<int32_t, -2147483647 - 1, 2147483647> {};
+template <>
+struct Limits<int64_t> : IntegerLimits<int64_t, -9223372036854775807ll - 1, 9223372036854775807ll> {};
 
 template <class T>
 inline constexpr bool is_integer = Limits<T>::is_integer;
@@ -120,20 +125,30 @@ struct Scalar {
     }
 };
 
-#define MGE_ARITHMETIC(OP)                                           \
-    template <class T>                                               \
-    MGE_DEVICE Scalar<T> operator OP(Scalar<T> a, Scalar<T> b) {     \
-        if constexpr (is_integer<T>) {                               \
-            using Wrapping = typename Limits<T>::Wrapping;           \
-            return Scalar<T>::of(T(Wrapping(a.v) OP Wrapping(b.v))); \
-        } else {                                                     \
-            return Scalar<T>::of(a.v OP b.v);                        \
-        }                                                            \
-    }
-MGE_ARITHMETIC(+)
-MGE_ARITHMETIC(-)
-MGE_ARITHMETIC(*)
-#undef MGE_ARITHMETIC
+// By what sums, differences and products are made.
+template <class T>
+struct WrappedIn {
+    using Type = T;
+};
+template <class T>
+requires is_integer<T>
+struct WrappedIn<T> {
+    using Type = typename Limits<T>::Wrapping;
+};
+template <class T>
+using Wrapped = typename WrappedIn<T>::Type;
+template <class T>
+MGE_DEVICE Scalar<T> operator+(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(Wrapped<T>(a.v) + Wrapped<T>(b.v)));
+}
+template <class T>
+MGE_DEVICE Scalar<T> operator-(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(Wrapped<T>(a.v) - Wrapped<T>(b.v)));
+}
+template <class T>
+MGE_DEVICE Scalar<T> operator*(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(Wrapped<T>(a.v) * Wrapped<T>(b.v)));
+}
 template <class T>
 MGE_DEVICE Scalar<T> operator-(Scalar<T> x) {
     if constexpr (is_integer<T>)
@@ -143,18 +158,30 @@ MGE_DEVICE Scalar<T> operator-(Scalar<T> x) {
 }
 MGE_DEVICE Scalar<float> operator/(Scalar<float> a, Scalar<float> b) { return Scalar<float>::of(a.v / b.v); }
 
-#define MGE_COMPARISON(OP)                                  \
-    template <class T>                                      \
-    MGE_DEVICE Mask operator OP(Scalar<T> a, Scalar<T> b) { \
-        return {a.v OP b.v};                                \
-    }
-MGE_COMPARISON(==)
-MGE_COMPARISON(!=)
-MGE_COMPARISON(<)
-MGE_COMPARISON(<=)
-MGE_COMPARISON(>)
-MGE_COMPARISON(>=)
-#undef MGE_COMPARISON
+template <class T>
+MGE_DEVICE Mask operator==(Scalar<T> a, Scalar<T> b) {
+    return {a.v == b.v};
+}
+template <class T>
+MGE_DEVICE Mask operator!=(Scalar<T> a, Scalar<T> b) {
+    return {a.v != b.v};
+}
+template <class T>
+MGE_DEVICE Mask operator<(Scalar<T> a, Scalar<T> b) {
+    return {a.v < b.v};
+}
+template <class T>
+MGE_DEVICE Mask operator<=(Scalar<T> a, Scalar<T> b) {
+    return {a.v <= b.v};
+}
+template <class T>
+MGE_DEVICE Mask operator>(Scalar<T> a, Scalar<T> b) {
+    return {a.v > b.v};
+}
+template <class T>
+MGE_DEVICE Mask operator>=(Scalar<T> a, Scalar<T> b) {
+    return {a.v >= b.v};
+}
 template <class T>
 MGE_DEVICE Scalar<T> select(Mask m, Scalar<T> yes, Scalar<T> no) {
     return m.v ? yes : no;
@@ -162,15 +189,18 @@ MGE_DEVICE Scalar<T> select(Mask m, Scalar<T> yes, Scalar<T> no) {
 
 // --- integers ---
 
-#define MGE_BITS(OP)                                             \
-    template <class T>                                           \
-    MGE_DEVICE Scalar<T> operator OP(Scalar<T> a, Scalar<T> b) { \
-        return Scalar<T>::of(T(a.v OP b.v));                     \
-    }
-MGE_BITS(&)
-MGE_BITS(|)
-MGE_BITS(^)
-#undef MGE_BITS
+template <class T>
+MGE_DEVICE Scalar<T> operator&(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(a.v & b.v));
+}
+template <class T>
+MGE_DEVICE Scalar<T> operator|(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(a.v | b.v));
+}
+template <class T>
+MGE_DEVICE Scalar<T> operator^(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(T(a.v ^ b.v));
+}
 // Shifts by less than zero or by the width and more push everything out.
 template <class T>
 MGE_DEVICE bool is_shift(T by) {
@@ -223,40 +253,46 @@ MGE_DEVICE Mask is_infinite(Scalar<T> x) {
 
 // --- floats; rounding leaves integers as they are ---
 
-#define MGE_ROUNDING(NAME)                      \
-    template <class T>                          \
-    MGE_DEVICE Scalar<T> NAME(Scalar<T> x) {    \
-        if constexpr (is_integer<T>)            \
-            return x;                           \
-        else                                    \
-            return Scalar<T>::of(NAME##f(x.v)); \
-    }
-MGE_ROUNDING(ceil)
-MGE_ROUNDING(floor)
-MGE_ROUNDING(round)
-#undef MGE_ROUNDING
+template <class T>
+MGE_DEVICE Scalar<T> ceil(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return x;
+    else
+        return Scalar<T>::of(ceilf(x.v));
+}
+template <class T>
+MGE_DEVICE Scalar<T> floor(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return x;
+    else
+        return Scalar<T>::of(floorf(x.v));
+}
+template <class T>
+MGE_DEVICE Scalar<T> round(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return x;
+    else
+        return Scalar<T>::of(roundf(x.v));
+}
 using ScalarFloat = Scalar<float>;
-#define MGE_FUNCTION(NAME) \
-    MGE_DEVICE ScalarFloat NAME(ScalarFloat x) { return ScalarFloat::of(NAME##f(x.v)); }
-MGE_FUNCTION(sqrt)
-MGE_FUNCTION(exp)
-MGE_FUNCTION(expm1)
-MGE_FUNCTION(log)
-MGE_FUNCTION(log1p)
-MGE_FUNCTION(erf)
-MGE_FUNCTION(sin)
-MGE_FUNCTION(cos)
-MGE_FUNCTION(tan)
-MGE_FUNCTION(asin)
-MGE_FUNCTION(acos)
-MGE_FUNCTION(atan)
-MGE_FUNCTION(sinh)
-MGE_FUNCTION(cosh)
-MGE_FUNCTION(tanh)
-MGE_FUNCTION(asinh)
-MGE_FUNCTION(acosh)
-MGE_FUNCTION(atanh)
-#undef MGE_FUNCTION
+MGE_DEVICE ScalarFloat sqrt(ScalarFloat x) { return ScalarFloat::of(sqrtf(x.v)); }
+MGE_DEVICE ScalarFloat exp(ScalarFloat x) { return ScalarFloat::of(expf(x.v)); }
+MGE_DEVICE ScalarFloat expm1(ScalarFloat x) { return ScalarFloat::of(expm1f(x.v)); }
+MGE_DEVICE ScalarFloat log(ScalarFloat x) { return ScalarFloat::of(logf(x.v)); }
+MGE_DEVICE ScalarFloat log1p(ScalarFloat x) { return ScalarFloat::of(log1pf(x.v)); }
+MGE_DEVICE ScalarFloat erf(ScalarFloat x) { return ScalarFloat::of(erff(x.v)); }
+MGE_DEVICE ScalarFloat sin(ScalarFloat x) { return ScalarFloat::of(sinf(x.v)); }
+MGE_DEVICE ScalarFloat cos(ScalarFloat x) { return ScalarFloat::of(cosf(x.v)); }
+MGE_DEVICE ScalarFloat tan(ScalarFloat x) { return ScalarFloat::of(tanf(x.v)); }
+MGE_DEVICE ScalarFloat asin(ScalarFloat x) { return ScalarFloat::of(asinf(x.v)); }
+MGE_DEVICE ScalarFloat acos(ScalarFloat x) { return ScalarFloat::of(acosf(x.v)); }
+MGE_DEVICE ScalarFloat atan(ScalarFloat x) { return ScalarFloat::of(atanf(x.v)); }
+MGE_DEVICE ScalarFloat sinh(ScalarFloat x) { return ScalarFloat::of(sinhf(x.v)); }
+MGE_DEVICE ScalarFloat cosh(ScalarFloat x) { return ScalarFloat::of(coshf(x.v)); }
+MGE_DEVICE ScalarFloat tanh(ScalarFloat x) { return ScalarFloat::of(tanhf(x.v)); }
+MGE_DEVICE ScalarFloat asinh(ScalarFloat x) { return ScalarFloat::of(asinhf(x.v)); }
+MGE_DEVICE ScalarFloat acosh(ScalarFloat x) { return ScalarFloat::of(acoshf(x.v)); }
+MGE_DEVICE ScalarFloat atanh(ScalarFloat x) { return ScalarFloat::of(atanhf(x.v)); }
 // Φ(x) of the normal distribution
 MGE_DEVICE ScalarFloat normal_cdf(ScalarFloat x) {
     return ScalarFloat::of(0.5f * erfcf(x.v * -0.70710678118654752f));
