@@ -29,8 +29,8 @@ void multiply(const Reference& r, const Launch& launch) {
     using Sum = std::conditional_t<integer, int64_t, double>;
     using Wide = std::conditional_t<integer, int64_t, float>;
     auto& g = r.geometry;
-    const Out* bias = launch.inputs.size() > 2 ? launch.in<Out>(2) : nullptr;
-    const Out* residual = launch.inputs.size() > 3 ? launch.in<Out>(3) : nullptr;
+    const In* bias = launch.inputs.size() > 2 ? launch.in<In>(2) : nullptr;
+    const In* residual = launch.inputs.size() > 3 ? launch.in<In>(3) : nullptr;
     Out* y = launch.out<Out>(0);
     for (int64_t batch = 0, i = 0; batch < g.batches(); ++batch) {
         const In* a = launch.in<In>(0) + g.a_offset(batch);

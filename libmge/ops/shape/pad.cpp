@@ -24,15 +24,15 @@ void check_margins(const char* who, const Pad::Params& p, int rank) {
         }
 }
 
-void check_mode(const Pad::Params& p, const Shape& x) {
+void check_mode(std::string_view who, const Pad::Params& p, const Shape& x) {
     for (int i = 0; i < x.rank(); ++i) {
         int64_t margin = std::max(p.before[size_t(i)], p.after[size_t(i)]);
         int64_t largest = std::max<int64_t>(0, x[i] - 1);
         if (p.mode == PadMode::reflect && margin > largest)
-            throw_user(Pad::name, text("margin ", margin, " of axis ", i, " is too large to mirror extent ",
-                                       x[i], ": at most ", largest));
+            throw_user(who, text("margin ", margin, " of axis ", i, " is too large to mirror extent ", x[i],
+                                 ": at most ", largest));
         if (p.mode == PadMode::replicate && margin > 0 && x[i] == 0)
-            throw_user(Pad::name, text("axis ", i, " is empty: there is no edge to repeat"));
+            throw_user(who, text("axis ", i, " is empty: there is no edge to repeat"));
     }
 }
 
@@ -44,7 +44,7 @@ constinit const OpInfo PadBackward::info = define<PadBackward>();
 TensorSpecs Pad::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape shape = in[0].shape;
     check_margins(name, p, shape.rank());
-    check_mode(p, shape);
+    check_mode(name, p, shape);
     for (int i = 0; i < shape.rank(); ++i) shape[i] += p.before[size_t(i)] + p.after[size_t(i)];
     return {{in[0].dtype, shape, {}}};
 }
@@ -59,6 +59,7 @@ TensorSpecs PadBackward::infer(const Params& p, std::span<const TensorSpec> in) 
             throw_user(name, text("the margins of axis ", i, " are larger than extent ", in[0].shape[i]),
                        ErrorClass::value);
     }
+    check_mode(name, p, shape);
     return {{in[0].dtype, shape, {}}};
 }
 

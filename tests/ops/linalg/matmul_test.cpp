@@ -90,6 +90,9 @@ TEST(Matmul, SumsNarrowIntegersInInt32) {
     Tensor y = ops::matmul(a, b);
     EXPECT_EQ(y.dtype(), DType::i32);
     EXPECT_THAT(values_of(y), testing::ElementsAre(20000));
+    // Bias and residual have the dtype of the operands, not that of the result.
+    Tensor bias = tensor_of<int8_t>({1}, {-7}), residual = tensor_of<int8_t>({1, 1}, {100});
+    EXPECT_THAT(values_of(ops::matmul(a, b, bias, residual)), testing::ElementsAre(20093));
 }
 
 Tensor ones(const Shape& shape) {
