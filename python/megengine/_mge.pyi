@@ -136,6 +136,9 @@ def call_function(forward: Any, backward: Any, args: Any) -> Any:
 def capture_subgraph(function: Any, inputs: Any, captured: Any, sliced: int = 0) -> tuple:
     """What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, as (graph, captured, changed, positions): the Tensors from outside that it uses are further inputs, behind those of `captured`; those that it changes are as before, and behind the results come their new values and those from before, which are captured at these positions."""
 
+def compute_capability(device: Any) -> int:
+    """Ten times that of a GPU."""
+
 def exchange_thread_device(device: Any | None) -> Any:
     """The default device of this thread (None: that of the process); gives the one before."""
 
@@ -147,6 +150,9 @@ def get_default_device() -> str:
 
 def get_threads() -> int:
     ...
+
+def gpus() -> tuple:
+    """How many GPUs there are, and why there are none."""
 
 def is_recorded(arg: Any, /) -> bool:
     """Whether an active tape follows the value."""
@@ -166,8 +172,8 @@ def load_operators(path: str, symbol: str = 'mge_operators') -> tuple:
 def memory_stats(device: Any | None = None) -> dict:
     """Bytes allocated and reserved, the largest figures of both, and the limit (0: none)."""
 
-def memory_status() -> tuple:
-    """Bytes of main memory that this process may use, and how many of them are free."""
+def memory_status(device: Any | None = None) -> tuple:
+    """Bytes of a device's memory that this process may use, and how many of them are free."""
 
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""
