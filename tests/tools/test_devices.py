@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""load_and_run on other devices than the first CPU: the second one, and the shadow device of the
-tests, whose memory the host cannot read and whose queues work late. What runs there gives the same
-as on the first."""
+"""load_and_run on other devices than the first CPU: the second one, the shadow device of the
+tests, whose memory the host cannot read and whose queues work late, and a GPU that the host
+emulates. What runs there gives the same as on the first."""
 
 import numpy as np
 import pytest
@@ -66,9 +66,15 @@ def shadow(build_dir):
     return ("--c-opr-lib", str(build_dir / "lib/libmge_shadow_device.so"))
 
 
+@pytest.fixture(scope="session")
+def gpu(build_dir):
+    """The arguments that load the emulated GPU."""
+    return ("--c-opr-lib", str(build_dir / "lib/libmge_cuda_emulated.so"))
+
+
 @pytest.fixture(params=["cpu1", "shadow1:2"])
 def device(request, shadow):
-    """The arguments that run a model on another device."""
+    """The arguments that run a model on another device, by the kernels of the CPU."""
     library = shadow if "shadow" in request.param else ()
     return (*library, "--device", request.param)
 
@@ -122,6 +128,26 @@ def test_outputs_are_those_of_the_first_cpu(run, tmp_path, device, variant):
     assert {step["device"] for step in done.result["algorithms"]} == {where}
     assert done.result["memory_bytes"]["allocated_peak"] > 0
     assert done.result["latency_ms"]["mean"] > 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+def test_outputs_of_a_gpu_are_close(run, tmp_path, gpu, variant):
+    expected, _ = outputs(run, tmp_path, *variant)
+    got, done = outputs(run, tmp_path, *variant, *gpu, "--cuda")
+    assert got.keys() == expected.keys()
+    for key, value in expected.items():
+        np.testing.assert_allclose(got[key], value, rtol=1e-4, atol=1e-6, err_msg=key)
+    assert done.result["device"]["name"] == "gpu0:0"
+    assert {step["device"] for step in done.result["algorithms"]} == {"gpu0:0"}
+    assert done.result["memory_bytes"]["allocated_peak"] > 0
+
+
+def test_a_gpu_measures_and_keeps_it(run, tmp_path, gpu):
+    cache = ("--fast-run", "--fast-run-algo-policy", tmp_path / "cache.sqlite")
+    for source in ("measured", "cache"):
+        done = run("lenet", *gpu, "--cuda", *cache)
+        assert done.code == OK, done.err
+        assert source in {step["source"] for step in done.result["algorithms"]}
 
 
 def test_fast_run_measures_there_and_keeps_it(run, tmp_path, device):
