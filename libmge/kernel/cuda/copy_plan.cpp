@@ -126,7 +126,9 @@ CopyPlan::CopyPlan(const StridedCopy& copy)
 
 CopyPlan::Way CopyPlan::find_way(const StridedCopy& copy, bool is_aligned) {
     if (copy.axes().empty()) return {};
-    Units units{int(copy.element_size()), copy.source_offset(), copy.target_offset(),
+    Units units{int(copy.element_size()),
+                copy.source_offset(),
+                copy.target_offset(),
                 {copy.axes().begin(), copy.axes().end()}};
     bool is_run = units.axes.size() == 1 && units.axes[0].source == 1 && units.axes[0].target == 1;
     if (is_aligned && !is_run) widen(units);
@@ -141,7 +143,8 @@ CopyPlan::Way CopyPlan::find_way(const StridedCopy& copy, bool is_aligned) {
 }
 
 void CopyPlan::run(const Launch& launch, const void* source, void* target) const {
-    bool is_aligned = (reinterpret_cast<uintptr_t>(source) | reinterpret_cast<uintptr_t>(target)) % widest == 0;
+    bool is_aligned =
+        (reinterpret_cast<uintptr_t>(source) | reinterpret_cast<uintptr_t>(target)) % widest == 0;
     const Way& way = is_aligned ? aligned_ : unaligned_;
     const void* from = moved(source, way.source_offset);
     void* to = moved(target, way.target_offset);

@@ -21,7 +21,7 @@ private:
         size_t bytes;
     };
     struct Way {
-        int unit = 1;                                    // in bytes
+        int unit = 1;                                  // in bytes
         int64_t source_offset = 0, target_offset = 0;  // in bytes
         std::variant<Nothing, Run, CopyPacks, CopyTiles> method;
     };
