@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPUs are asked for by name: a process that names none opens nothing of CUDA."""
+
+import subprocess
+import sys
+
+import pytest
+
+import megengine as mge
+
+OPENED = """
+import megengine as mge, megengine.functional as F
+y = F.exp(mge.Tensor([1.0, 2.0])).numpy()
+print([line.split()[-1] for line in open("/proc/self/maps") if "cuda" in line or "nvrtc" in line])
+"""
+
+
+def test_nothing_of_cuda_is_opened_before_a_gpu_is_named():
+    done = subprocess.run(
+        [sys.executable, "-c", OPENED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_a_gpu_that_is_not_there_is_an_error_that_says_what_is_missing():
+    if mge.is_cuda_available():
+        pytest.skip("there is a GPU here")
+    assert mge.get_device_count("gpu") == 0
+    with pytest.raises(RuntimeError, match=r"device 'gpu0' is not available: \w+"):
+        mge.Tensor([1.0], device="gpu0")
+    assert mge.device.what_is_xpu() == "cpu"
