@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
 #include <nvrtc.h>
 
 #include <array>
@@ -15,6 +14,7 @@
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/log.h"
+#include "libmge/device/cuda/library.h"
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/kernel/cuda/device_text.h"
 #include "libmge/kernel/cuda/text_compiler.h"
@@ -35,31 +35,21 @@ struct Nvrtc {
     decltype(&nvrtcGetCUBIN) cubin = nullptr;
 
     Nvrtc() {
-        auto name = text("libnvrtc.so.", CUDART_VERSION / 1000);
-        library_ = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (!library_) {
-            why_not =
-                text(name, " is not found; it is part of NVIDIA's CUDA toolkit and of the Python package ",
-                     "nvidia-cuda-nvrtc");
-            return;
-        }
-        find(version, "nvrtcVersion");
-        find(create, "nvrtcCreateProgram");
-        find(compile, "nvrtcCompileProgram");
-        find(destroy, "nvrtcDestroyProgram");
-        find(log_size, "nvrtcGetProgramLogSize");
-        find(log, "nvrtcGetProgramLog");
-        find(cubin_size, "nvrtcGetCUBINSize");
-        find(cubin, "nvrtcGetCUBIN");
+        constexpr int major = CUDART_VERSION / 1000, minor = CUDART_VERSION % 1000 / 10;
+        // Its other half, which it looks for by name alone: it has to be there already where the folder is
+        // none of the system's.
+        Library(text("libnvrtc-builtins.so.", major, '.', minor).c_str(), "cu13");
+        Library library(text("libnvrtc.so.", major).c_str(), "cu13");
+        library.take(version, "nvrtcVersion");
+        library.take(create, "nvrtcCreateProgram");
+        library.take(compile, "nvrtcCompileProgram");
+        library.take(destroy, "nvrtcDestroyProgram");
+        library.take(log_size, "nvrtcGetProgramLogSize");
+        library.take(log, "nvrtcGetProgramLog");
+        library.take(cubin_size, "nvrtcGetCUBINSize");
+        library.take(cubin, "nvrtcGetCUBIN");
+        why_not = library.why_not();
     }
-
-private:
-    template <class Function>
-    void find(Function& function, const char* symbol) {
-        function = reinterpret_cast<Function>(::dlsym(library_, symbol));
-        if (!function) why_not = text("libnvrtc has no function ", symbol);
-    }
-    void* library_ = nullptr;
 };
 
 const Nvrtc& nvrtc() {
