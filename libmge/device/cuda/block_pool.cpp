@@ -95,8 +95,7 @@ BlockPool::Block* BlockPool::new_segment(size_t bytes, bool is_small, int stream
     cudaError_t status = cudaMalloc(&block->data, block->bytes);
     if (status == cudaErrorMemoryAllocation) {
         ignore(cudaGetLastError());
-        for (auto& other : streams_)
-            if (other) release_free_segments(other->small), release_free_segments(other->large);
+        release_all_free_segments();
         status = cudaMalloc(&block->data, block->bytes);
     }
     if (status == cudaErrorMemoryAllocation) {
@@ -175,6 +174,14 @@ void BlockPool::release_free_segments(FreeBlocks& blocks) {
     }
 }
 
+void BlockPool::release_all_free_segments() {
+    for (auto& own : streams_) {
+        if (!own) continue;
+        release_free_segments(own->small);
+        release_free_segments(own->large);
+    }
+}
+
 MemoryStats BlockPool::stats() const {
     std::lock_guard lock(mutex_);
     MemoryStats stats;
@@ -195,8 +202,7 @@ void BlockPool::reset_peaks() {
 void BlockPool::release_cached() {
     std::lock_guard lock(mutex_);
     use_device(device_);
-    for (auto& own : streams_)
-        if (own) release_free_segments(own->small), release_free_segments(own->large);
+    release_all_free_segments();
 }
 
 }  // namespace mge::cuda

@@ -5,6 +5,7 @@
 // that are free become one block again; segments of which all is free go back to the driver when memory is
 // short.
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -31,8 +32,8 @@ private:
     };
     using FreeBlocks = std::set<Block*, BySize>;
     struct Stream {
-        FreeBlocks small,
-            large;  // small blocks are cut of small segments, so that they never break up large ones
+        // Small blocks are cut of small segments, so that they never break up large ones.
+        FreeBlocks small, large;
     };
 
     static void release(Storage* storage);
@@ -45,6 +46,7 @@ private:
     void join_with_next(Block& block);
     void require_room(size_t bytes) const;
     void release_free_segments(FreeBlocks& blocks);
+    void release_all_free_segments();
 
     const int device_;
     mutable std::mutex mutex_;

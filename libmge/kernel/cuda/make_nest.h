@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <array>
-
 #include "libmge/kernel/cuda/nest.h"
-#include "libmge/tensor/shape.h"
+#include "libmge/kernel/strided_copy.h"
 
 namespace mge::cuda {
 
-using AxisStrides = std::array<int64_t, max_rank>;  // in elements, one per axis
-
-AxisStrides row_major_strides(const Shape& shape);
 // Of places of a shape in a tensor with these strides; axes that continue each other become one loop.
-Nest make_nest(const Shape& shape, const AxisStrides& strides);
+Nest make_nest(const Shape& shape, const Strides& strides);
 Nest dense_nest(int64_t elements);
 // The same for a dense tensor of shape `from` that is seen as the shape `to`.
 Nest broadcast_nest(const Shape& from, const Shape& to);

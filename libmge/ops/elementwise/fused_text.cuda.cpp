@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "libmge/kernel/strided_copy.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/elementwise/elementwise.h"
 #include "libmge/ops/elementwise/where.h"
@@ -108,17 +109,6 @@ struct Axes {
         }
     }
 };
-
-std::vector<int64_t> strides_of(const TensorSpec& input, const Shape& output) {
-    std::vector<int64_t> strides(size_t(output.rank()));
-    int64_t step = 1;
-    int shift = output.rank() - input.shape.rank();
-    for (int axis = input.shape.rank() - 1; axis >= 0; --axis) {
-        strides[size_t(axis + shift)] = input.shape[axis] == 1 ? 0 : step;
-        step *= input.shape[axis];
-    }
-    return strides;
-}
 
 FusedRead read_of(const TensorSpec& input, const TensorSpec& output) {
     if (input.numel() == output.numel()) return FusedRead::along;
@@ -237,7 +227,8 @@ FusedReads fused_reads(std::span<const TensorSpec> inputs, const TensorSpec& out
     axes.extent.assign(output.shape.begin(), output.shape.end());
     for (auto& input : inputs) {
         result.reads.push_back(read_of(input, output));
-        axes.stride.push_back(strides_of(input, output.shape));
+        auto strides = broadcast_strides(input.shape, output.shape);
+        axes.stride.emplace_back(strides.begin(), strides.begin() + output.shape.rank());
     }
     axes.simplify();
     auto& x = result.arguments;

@@ -14,7 +14,7 @@ cuda::IndexedElements make_indexed_elements(const Problem& problem, int axis, co
     cuda::IndexedElements e{};
     // An operator's name ends with 0.
     e.check = {nullptr, problem.op.data(), axis, lowest, x[axis]};
-    auto in_x = cuda::row_major_strides(x), in_index = cuda::row_major_strides(index);
+    auto in_x = dense_strides(x), in_index = dense_strides(index);
     e.axis_stride = std::exchange(in_x[size_t(axis)], 0);
     e.at = cuda::make_nest(index, in_x);
     e.length = index[axis];

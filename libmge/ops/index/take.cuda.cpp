@@ -24,9 +24,9 @@ struct Places {
 
 // When the indexed axes are no neighbours, what is not indexed is one row, which is not dense.
 void fill_scattered_row(cuda::Rows& rows, const Shape& x, const TakeShape& take) {
-    auto strides = cuda::row_major_strides(x);
+    auto strides = dense_strides(x);
     Shape rest;
-    cuda::AxisStrides rest_strides{};
+    Strides rest_strides{};
     for (int i = 0; i < x.rank(); ++i) {
         if (std::find(take.axes.begin(), take.axes.end(), i) != take.axes.end()) continue;
         rest_strides[size_t(rest.rank())] = strides[size_t(i)];
@@ -38,7 +38,7 @@ void fill_scattered_row(cuda::Rows& rows, const Shape& x, const TakeShape& take)
 
 cuda::Rows rows_of(const Shape& x, const TakeShape& take) {
     int first = take.axes.front(), last = take.axes.back();
-    cuda::Rows rows{1, 0, take.indices.numel(), cuda::row_major_strides(x)[size_t(last)], 1, {}};
+    cuda::Rows rows{1, 0, take.indices.numel(), dense_strides(x)[size_t(last)], 1, {}};
     if (last - first + 1 != int(take.axes.size())) {
         fill_scattered_row(rows, x, take);
         return rows;
@@ -55,7 +55,7 @@ Places make_places(const Problem& problem, size_t first_index) {
     auto indices = problem.inputs.subspan(first_index);
     auto take = take_shape(problem.op, problem.as<Take::Params>(), x.shape, indices);
     Places places{.rows = rows_of(x.shape, take), .dtype = x.dtype, .bytes = x.bytes()};
-    auto strides = cuda::row_major_strides(x.shape);
+    auto strides = dense_strides(x.shape);
     places.combinations.axes = int(indices.size());
     for (size_t i = 0; i < indices.size(); ++i) {
         int axis = take.axes[i];

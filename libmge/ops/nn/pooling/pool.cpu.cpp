@@ -7,26 +7,12 @@
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/pool_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/nn/pooling/adaptive_pool2d.h"
 #include "libmge/ops/nn/pooling/onednn.h"
-#include "libmge/ops/nn/pooling/pool2d.h"
+#include "libmge/ops/nn/pooling/problem_geometry.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
 namespace {
-
-template <class Op>
-PoolGeometry geometry_of(const Problem& problem) {
-    auto& p = problem.as<typename Op::Params>();
-    auto& x = problem.inputs[0].shape;
-    if constexpr (requires { p.height; }) {
-        return adaptive_pool_geometry(Op::name, x, {p.height, p.width});
-    } else {
-        PoolGeometry g = pool_geometry(Op::name, x, p.kernel, p.stride, p.padding);
-        if constexpr (requires { p.count_include_pad; }) g.count_include_pad = p.count_include_pad;
-        return g;
-    }
-}
 
 struct State {
     PoolGeometry g;

@@ -4,8 +4,7 @@
 
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/nn/pooling/adaptive_pool2d.h"
-#include "libmge/ops/nn/pooling/pool2d.h"
+#include "libmge/ops/nn/pooling/problem_geometry.h"
 
 namespace mge {
 namespace {
@@ -16,19 +15,6 @@ struct State {
     cuda::Pooling pooling{};
     DType dtype = DType::f32;
 };
-
-template <class Op>
-PoolGeometry geometry_of(const Problem& problem) {
-    auto& p = problem.as<typename Op::Params>();
-    auto& x = problem.inputs[0].shape;
-    if constexpr (requires { p.height; }) {
-        return adaptive_pool_geometry(Op::name, x, {p.height, p.width});
-    } else {
-        PoolGeometry g = pool_geometry(Op::name, x, p.kernel, p.stride, p.padding);
-        if constexpr (requires { p.count_include_pad; }) g.count_include_pad = p.count_include_pad;
-        return g;
-    }
-}
 
 // Places within an image are counted in 32 bits.
 template <class Op>
