@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* The enums of Lite, for C and C++. Their numbers are those of MegEngine Lite; programs in other languages
+ * rely on them. */
+
+/* What is written to standard error: lines of this level and above. */
+typedef enum {
+    DEBUG = 0,
+    INFO = 1,
+    WARN = 2,
+    ERROR = 3,
+} LiteLogLevel;
+
+typedef enum {
+    OK = 0,
+    LITE_INTERNAL_ERROR = 1,
+    LITE_UNKNOWN_ERROR = 2,
+} ErrorCode;
+
+/* What runs the model; there is one. */
+typedef enum {
+    LITE_DEFAULT = 0,
+} LiteBackend;
+
+/* Where a tensor lies or a network runs. Those of vendors whose libraries this build lacks are refused when
+ * they are used. */
+typedef enum {
+    LITE_CPU = 0,
+    LITE_CUDA = 1,
+    LITE_ATLAS = 3,
+    LITE_NPU = 4,
+    LITE_CAMBRICON = 5,
+    LITE_DEVICE_DEFAULT = 7, /* of a network: where its file says */
+} LiteDeviceType;
+
+/* Of elements. Their sizes are 4, 2, 4, 2, 1, 1, 4, 2 and 8 bytes. */
+typedef enum {
+    LITE_FLOAT = 0,
+    LITE_HALF = 1,
+    LITE_INT = 2,
+    LITE_INT16 = 3,
+    LITE_INT8 = 4,
+    LITE_UINT8 = 5,
+    LITE_UINT = 6,
+    LITE_UINT16 = 7,
+    LITE_INT64 = 8,
+} LiteDataType;
+
+/* Which of a network's tensors a name means; LITE_IO: the input of that name, or else the output. */
+typedef enum {
+    LITE_IO = 0,
+    LITE_INPUT = 1,
+    LITE_OUTPUT = 2,
+} LiteTensorPhase;
+
+/* What is wanted of an output: its values, or its shape only. */
+typedef enum {
+    LITE_IO_VALUE = 0,
+    LITE_IO_SHAPE = 1,
+} LiteIOType;
+
+/* How algorithms are chosen; bits that may be combined. */
+typedef enum {
+    LITE_ALGO_HEURISTIC = 1 << 0,
+    LITE_ALGO_PROFILE = 1 << 1,      /* by measured times */
+    LITE_ALGO_REPRODUCIBLE = 1 << 2, /* only those whose results are the same bits each time */
+    LITE_ALGO_OPTIMIZED = 1 << 3,    /* none that is there to be compared with only */
+} LiteAlgoSelectStrategy;
+
+typedef enum {
+    LITE_NOT_COMPAT = 0,
+    LITE_SERIES_COMPAT = 1,
+    LITE_VENDOR_COMPAT = 2,
+    LITE_CACHE_COMPAT_LEVEL_CNT = 3,
+} LiteOpenCLCacheCompatLevel;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <exception>
+#include <string>
+
+#include "lite/macro.h"
+
+namespace lite {
+
+// What every function of Lite throws: an argument, a file or a state that does not do, or work that failed.
+class LITE_API Error : public std::exception {
+public:
+    explicit Error(const std::string& message) : text_("Error: " + message) {}
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    std::string text_;
+};
+
+}  // namespace lite

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A model that runs: load, fill the inputs, forward, wait, read the outputs.
+//
+//     lite::Network network;
+//     network.load_model("resnet.mge");
+//     network.get_input_tensor(0)->copy_from(image);
+//     network.forward();
+//     network.wait();
+//     auto scores = network.get_output_tensor(0);
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lite/common_enum_c.h"
+#include "lite/error.h"
+#include "lite/macro.h"
+#include "lite/tensor.h"
+
+namespace lite {
+
+inline LiteAlgoSelectStrategy operator|(LiteAlgoSelectStrategy a, LiteAlgoSelectStrategy b) {
+    return static_cast<LiteAlgoSelectStrategy>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
+}
+
+// How a model is compiled; the options of the graph of the same names (docs/compile-options.md).
+struct LITE_API Options {
+    bool weight_preprocess = false;
+    bool fuse_preprocess = false;
+    bool fake_next_exec = false;
+    bool var_sanity_check_first_run = true;
+    bool const_shape = false;
+    bool force_dynamic_alloc = false;
+    bool force_output_dynamic_alloc = false;
+    bool force_output_use_user_specified_memory = false;
+    bool no_profiling_on_shape_change = false;
+    uint8_t jit_level = 0;
+    uint8_t comp_node_seq_record_level = 0;
+    uint8_t graph_opt_level = 2;
+    uint16_t async_exec_level = 1;
+    // The layout that images have inside; one at most.
+    bool enable_nchw44 = false;
+    bool enable_nchw44_dot = false;
+    bool enable_nchw88 = false;
+    bool enable_nhwcd4 = false;
+    bool enable_nchw4 = false;
+    bool enable_nchw32 = false;
+    bool enable_nchw64 = false;
+    bool enable_f16_io_comp = false;
+};
+
+struct LITE_API Config {
+    bool has_compression = false;  // weights may be stored in 8 or 16 bits; they are recognised anyway
+    int device_id = 0;             // -1: 0
+    LiteDeviceType device_type = LiteDeviceType::LITE_CPU;
+    LiteBackend backend = LiteBackend::LITE_DEFAULT;
+    // How a model that is not packed is encrypted: a name of register_decryption_and_key(); "": not at all.
+    std::string bare_model_cryption_name = {};
+    Options options = {};
+    bool auto_optimize_inference = false;  // the engine chooses the layout and packs weights
+    // An input whose images are given as tensors of their own: get_discrete_tensors().
+    std::string discrete_input_name = {};
+};
+
+struct LITE_API ExtraConfig {
+    bool disable_configure_by_model_info = false;  // what a packed model says about itself is not applied
+};
+
+// An input or output of a network.
+struct LITE_API IO {
+    std::string name;
+    bool is_host = true;  // the user's data lies on the host; false: on the network's device
+    LiteIOType io_type = LiteIOType::LITE_IO_VALUE;
+    Layout config_layout = {};  // of an input, instead of the model's
+};
+
+struct LITE_API NetworkIO {
+    std::vector<IO> inputs = {};
+    std::vector<IO> outputs = {};
+};
+
+// Memory that the user gives a network. May be called by several threads.
+class LITE_API Allocator {
+public:
+    virtual ~Allocator() = default;
+    // So many bytes at an address divisible by `align`; null: there is no room.
+    virtual void* allocate(LiteDeviceType device_type, int device_id, size_t size, size_t align) = 0;
+    virtual void free(LiteDeviceType device_type, int device_id, void* ptr) = 0;
+};
+
+using ThreadAffinityCallback = std::function<void(int thread_id)>;
+using AsyncCallback = std::function<void()>;
+// By name, what was asked for of an input or output, and its tensor.
+using IOTensors = std::unordered_map<std::string, std::pair<IO, std::shared_ptr<Tensor>>>;
+using StartCallback = std::function<void(const IOTensors&)>;
+using FinishCallback = std::function<void(const IOTensors&)>;
+
+// "Before loading" and "after loading": an error otherwise. One thread at a time may use a network; several
+// networks, also those that share weights, may run at once. Errors are lite::Error; a network that failed to
+// load may load another model.
+class LITE_API Network {
+public:
+    class NetworkImplBase;
+
+    Network(const Config& config = {}, const NetworkIO& networkio = {});
+    Network(const NetworkIO& networkio, const Config& config = {});
+    ~Network();
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+
+    // Any kind of model file, told by its contents. The memory is the caller's and has to outlive the
+    // network.
+    void load_model(void* model_mem, size_t size);
+    void load_model(std::string model_path);
+    // Before loading: outputs that the NetworkIO does not name are not computed.
+    void compute_only_configured_output();
+
+    // After loading. The tensors are the network's own: what is written into an input is what forward()
+    // reads. A discrete input has get_discrete_tensors() instead.
+    std::shared_ptr<Tensor> get_io_tensor(std::string io_name,
+                                          LiteTensorPhase phase = LiteTensorPhase::LITE_IO);
+    std::vector<std::shared_ptr<Tensor>> get_discrete_tensors(
+        std::string io_name, LiteTensorPhase phase = LiteTensorPhase::LITE_INPUT);
+    std::shared_ptr<Tensor> get_input_tensor(size_t index);
+    std::vector<std::shared_ptr<Tensor>> get_input_tensors(size_t index);
+    std::shared_ptr<Tensor> get_output_tensor(size_t index);
+
+    // Is called from the thread of the run when all outputs are there; nobody needs to wait then. Not with
+    // force_output_use_user_specified_memory, nor in place.
+    Network& set_async_callback(const AsyncCallback& async_callback);
+    // Is called by forward() before the first operator, and what it throws ends the run.
+    Network& set_start_callback(const StartCallback& start_callback);
+    // Is called when the outputs are there: by wait(), or after the asynchronous callback.
+    Network& set_finish_callback(const FinishCallback& finish_callback);
+
+    // After loading. Starts a run with what the inputs hold; an earlier one is waited for.
+    void forward();
+    // After loading. Until the run is over; its errors are thrown here.
+    void wait();
+
+    // In the order of the model.
+    std::string get_input_name(size_t index) const;
+    std::string get_output_name(size_t index) const;
+    std::vector<std::string> get_all_input_name() const;
+    std::vector<std::string> get_all_output_name() const;
+
+    // Before loading.
+    Network& set_device_id(int device_id);
+    int get_device_id() const;
+    Network& set_stream_id(int stream_id);
+    int get_stream_id() const;
+
+    // The times of each run's operators as JSON, written whole after each run.
+    void enable_profile_performance(std::string profile_file_path);
+    // What a packed model says about itself beside the network; "": nothing.
+    const std::string& get_model_extra_info();
+    LiteDeviceType get_device_type() const;
+    // Writes where values lie in memory, as JSON, into a folder that is made when it is not there.
+    void get_static_memory_alloc_info(const std::string& log_dir = "logs/test") const;
+    // Before loading.
+    void extra_configure(const ExtraConfig& extra_config);
+
+private:
+    friend class NetworkHelper;
+    std::unique_ptr<NetworkImplBase> impl_;
+};
+
+// How a network runs; all of it is about a `network`.
+class LITE_API Runtime {
+public:
+    // Before loading, on a CPU: how many threads compute.
+    static void set_cpu_threads_number(std::shared_ptr<Network> dst_network, size_t nr_threads);
+    static size_t get_cpu_threads_number(std::shared_ptr<Network> dst_network);
+    // After loading, on a CPU: is called once in each thread that computes, with its number from 0.
+    static void set_runtime_thread_affinity(std::shared_ptr<Network> network,
+                                            const ThreadAffinityCallback& thread_affinity_callback);
+    // Before loading, on a CPU: forward() computes on the caller's thread.
+    static void set_cpu_inplace_mode(std::shared_ptr<Network> dst_network);
+    static bool is_cpu_inplace_mode(std::shared_ptr<Network> dst_network);
+    // An error: this build has no TensorRT.
+    static void use_tensorrt(std::shared_ptr<Network> dst_network);
+    // HEURISTIC or PROFILE, with REPRODUCIBLE and OPTIMIZED; after loading the network is compiled again.
+    // `shared_batch_size`: algorithms are measured for this batch and used for all; 0: for each its own.
+    static void set_network_algo_policy(std::shared_ptr<Network> dst_network, LiteAlgoSelectStrategy strategy,
+                                        uint32_t shared_batch_size = 0,
+                                        bool binary_equal_between_batch = false);
+    // After loading: bytes of scratch memory that an algorithm may need.
+    static void set_network_algo_workspace_limit(std::shared_ptr<Network> dst_network,
+                                                 size_t workspace_limit);
+    // Before loading: all memory of the network's runs.
+    static void set_memory_allocator(std::shared_ptr<Network> dst_network,
+                                     std::shared_ptr<Allocator> user_allocator);
+    // Before loading `dst_network`: both have one memory for what lies between inputs and outputs, and do not
+    // run at once.
+    static void share_runtime_memory_with(std::shared_ptr<Network> dst_network,
+                                          std::shared_ptr<Network> src_network);
+    // Loads `dst_network` with the model and the weights of `src_network`, which may go. They may run at
+    // once.
+    static void shared_weight_with_network(std::shared_ptr<Network> dst_network,
+                                           const std::shared_ptr<Network> src_network);
+    // Every value of each run, as a text file, or as files in a folder.
+    static void enable_io_txt_dump(std::shared_ptr<Network> dst_network, std::string io_txt_out_file);
+    static void enable_io_bin_dump(std::shared_ptr<Network> dst_network, std::string io_bin_out_dir);
+    // Before loading: layouts are chosen by measured times; then the model may be written as it was made.
+    static void enable_global_layout_transform(std::shared_ptr<Network> network);
+    static void dump_layout_transform_model(std::shared_ptr<Network> network,
+                                            std::string optimized_model_path);
+    // Inputs and outputs of a model that is not loaded; shapes that only a run finds out have no dimensions.
+    static NetworkIO get_model_io_info(const std::string& model_path, const Config& config = {});
+    static NetworkIO get_model_io_info(const void* model_mem, size_t size, const Config& config = {});
+};
+
+}  // namespace lite

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Memory with a shape and a type of elements, on the host or on a device; what networks read and write.
+//
+//     lite::Tensor tensor(LiteDeviceType::LITE_CPU, lite::Layout{{4, 8}, 2, LiteDataType::LITE_FLOAT});
+//     auto* data = static_cast<float*>(tensor.get_memory_ptr());
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lite/common_enum_c.h"
+#include "lite/error.h"
+#include "lite/macro.h"
+
+namespace lite {
+
+struct LITE_API Layout {
+    static constexpr size_t MAXDIM = 7;
+    size_t shapes[MAXDIM];  // of which the first `ndim` count
+    size_t ndim = 0;        // 0: no tensor yet
+    LiteDataType data_type = LiteDataType::LITE_FLOAT;
+
+    // Bytes of one element.
+    size_t get_elem_size() const;
+    bool operator==(const Layout& other) const;
+};
+
+// A handle: copies are the same tensor, while share_memory_with() makes two of one piece of memory. Memory is
+// allocated when it is first needed. Errors are lite::Error.
+class LITE_API Tensor {
+public:
+    class TensorImplBase;
+
+    Tensor();
+    // On the CPU, or a device. A pinned tensor is memory of the host that copies to and from the device do
+    // best with.
+    Tensor(LiteDeviceType device_type, bool is_pinned_host = false);
+    Tensor(LiteDeviceType device_type, const Layout& layout, bool is_pinned_host = false);
+    Tensor(int device_id, LiteDeviceType device_type, const Layout& layout = {}, bool is_pinned_host = false);
+    Tensor(int device_id, int stream_id, LiteDeviceType device_type, bool is_pinned_host = false);
+    Tensor(LiteBackend backend, LiteDeviceType device_type = LiteDeviceType::LITE_CPU, int device_id = 0,
+           const Layout& layout = {}, bool is_pinned_host = false);
+    ~Tensor();
+
+    LiteDeviceType get_device_type() const { return device_type_; }
+    int get_device_id() const { return device_id_; }
+    Layout get_layout() const { return layout_; }
+    bool is_pinned_host() const { return is_pinned_host_; }
+
+    // Of the first element, on the tensor's device. An error for a tensor without layout.
+    void* get_memory_ptr() const;
+    // Of the element at `index`, which may leave the last dimensions out (0).
+    void* get_memory_ptr(const std::vector<size_t>& index) const;
+    // Bytes of its elements; 0 without layout.
+    size_t get_tensor_total_size_in_byte() const;
+    // False for a slice with gaps.
+    bool is_continue_memory() const;
+
+    // The memory stays when it is large enough.
+    void set_layout(const Layout& layout);
+    // From now on the tensor is the caller's memory, which holds at least its bytes and lives as long.
+    void reset(void* prepared_data, size_t data_length_in_byte);
+    void reset(void* prepared_data, const Layout& layout);
+    // Equally many elements in the same memory; one of the numbers may be -1, which means the rest. An error
+    // for a slice with gaps.
+    void reshape(const std::vector<int>& shape);
+    // A part in the same memory: in the first dimensions from `start` to `end`, in steps of `step` (1), the
+    // others whole. 0 <= start <= end <= size, step >= 1.
+    std::shared_ptr<Tensor> slice(const std::vector<size_t>& start, const std::vector<size_t>& end,
+                                  const std::vector<size_t>& step = {});
+    void fill_zero();
+    // The elements of `src`, wherever it lies. The layout is that of `src` from then on; only a slice with
+    // gaps keeps its own, which has to be equal.
+    void copy_from(const Tensor& src);
+    // The layout and the memory of `src`, which may go. Both lie on the host or both on a device.
+    void share_memory_with(const Tensor& src);
+    // Reads again what the getters give, after it was changed elsewhere.
+    void update_from_implement();
+
+private:
+    friend class TensorHelper;
+    bool is_pinned_host_ = false;
+    int device_id_ = 0;
+    Layout layout_{};
+    LiteDeviceType device_type_ = LiteDeviceType::LITE_CPU;
+    std::shared_ptr<TensorImplBase> tensor_impl_;
+};
+
+class LITE_API TensorUtils {
+public:
+    // The tensors behind each other along `dim` (from -ndim to ndim - 1) as a new one, on `dst_device`;
+    // LITE_DEVICE_DEFAULT and -1: those of the first. None: an empty tensor.
+    static std::shared_ptr<Tensor> concat(const std::vector<Tensor>& tensors, int dim,
+                                          LiteDeviceType dst_device = LiteDeviceType::LITE_DEVICE_DEFAULT,
+                                          int dst_device_id = -1);
+};
+
+// A value of a few types, as an information of a packed model has.
+class LITE_API LiteAny {
+public:
+    enum Type {
+        STRING = 0,
+        INT32 = 1,
+        UINT32 = 2,
+        UINT8 = 3,
+        INT8 = 4,
+        INT64 = 5,
+        UINT64 = 6,
+        BOOL = 7,
+        VOID_PTR8 = 8,
+        FLOAT = 9,
+        NONE = 10,
+    };
+
+    LiteAny() = default;
+    LiteAny(std::string value) : value_(std::move(value)) {}
+    LiteAny(const char* value) : value_(std::string(value)) {}
+    LiteAny(int32_t value) : value_(value) {}
+    LiteAny(uint32_t value) : value_(value) {}
+    LiteAny(uint8_t value) : value_(value) {}
+    LiteAny(int8_t value) : value_(value) {}
+    LiteAny(int64_t value) : value_(value) {}
+    LiteAny(uint64_t value) : value_(value) {}
+    LiteAny(bool value) : value_(value) {}
+    LiteAny(void* value) : value_(value) {}
+    LiteAny(float value) : value_(value) {}
+
+    Type type() const { return types[value_.index()]; }
+    // The value; an error when it has another type.
+    template <class T>
+    T safe_cast() const {
+        if (auto* value = std::get_if<T>(&value_)) return *value;
+        throw Error("a LiteAny holds a value of another type than the one asked for");
+    }
+    // Whether it has the type, of which `value` becomes it then.
+    template <class T>
+    bool try_cast(T& value) const {
+        auto* held = std::get_if<T>(&value_);
+        if (held) value = *held;
+        return held != nullptr;
+    }
+
+private:
+    // By the variant's index.
+    static constexpr Type types[] = {NONE,  STRING, INT32, UINT32, UINT8,    INT8,
+                                     INT64, UINT64, BOOL,  FLOAT,  VOID_PTR8};
+    std::variant<std::monostate, std::string, int32_t, uint32_t, uint8_t, int8_t, int64_t, uint64_t, bool,
+                 float, void*>
+        value_;
+};
+
+}  // namespace lite

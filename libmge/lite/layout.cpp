@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/lite/layout.h"
+
+#include <algorithm>
+#include <array>
+
+#include "libmge/base/text.h"
+
+namespace lite {
+namespace {
+
+using mge::DType;
+
+struct ElementType {
+    const char* name;
+    size_t bytes;
+    DType dtype;  // none: no operator computes with it
+};
+
+// By the number of a LiteDataType.
+constexpr ElementType element_types[] = {
+    {"float32", 4, DType::f32}, {"float16", 2, DType::f16}, {"int32", 4, DType::i32},
+    {"int16", 2, DType::i16},   {"int8", 1, DType::i8},     {"uint8", 1, DType::u8},
+    {"uint32", 4, DType::none}, {"uint16", 2, DType::u16},  {"int64", 8, DType::i64},
+};
+
+const ElementType& element_type(LiteDataType type) {
+    auto number = static_cast<size_t>(type);
+    if (number >= std::size(element_types))
+        throw Error(mge::text("there is no data type ", static_cast<int>(type), "; they are 0 to ",
+                              std::size(element_types) - 1));
+    return element_types[number];
+}
+
+}  // namespace
+
+std::string name_of(LiteDataType type) { return element_type(type).name; }
+
+DType dtype_of(LiteDataType type) {
+    auto& element = element_type(type);
+    if (element.dtype == DType::none)
+        throw Error(mge::text("no operator computes with elements of type ", element.name));
+    return element.dtype;
+}
+
+LiteDataType data_type_of(DType dtype) {
+    auto found = std::ranges::find(element_types, dtype, &ElementType::dtype);
+    if (dtype == DType::none || found == std::end(element_types))
+        throw Error(mge::text("Lite has no data type for elements of type ", dtype));
+    return static_cast<LiteDataType>(found - std::begin(element_types));
+}
+
+mge::TensorSpec spec_of(const Layout& layout) {
+    if (layout.ndim > Layout::MAXDIM)
+        throw Error(
+            mge::text("a layout has ", layout.ndim, " dimensions; there are ", Layout::MAXDIM, " at most"));
+    std::array<int64_t, Layout::MAXDIM> extents{};
+    std::ranges::copy(std::span(layout.shapes, layout.ndim), extents.begin());
+    return {
+        dtype_of(layout.data_type), mge::Shape(std::span<const int64_t>(extents.data(), layout.ndim)), {}};
+}
+
+Layout layout_of(const mge::TensorSpec& spec) {
+    Layout layout{};
+    layout.data_type = data_type_of(spec.dtype);
+    if (!spec.shape.is_known()) return layout;
+    auto extents = spec.shape.dims();
+    std::ranges::copy(extents, layout.shapes);
+    layout.ndim = extents.size();
+    if (extents.empty()) layout.shapes[layout.ndim++] = 1;
+    return layout;
+}
+
+std::string text_of(const Layout& layout) {
+    mge::TextStream stream;
+    stream << name_of(layout.data_type) << " {";
+    for (size_t i = 0; i < layout.ndim; ++i) stream << (i ? ", " : "") << layout.shapes[i];
+    stream << "}";
+    return stream.str();
+}
+
+size_t Layout::get_elem_size() const { return element_type(data_type).bytes; }
+
+bool Layout::operator==(const Layout& other) const {
+    return ndim == other.ndim && data_type == other.data_type &&
+           std::equal(shapes, shapes + std::min(ndim, MAXDIM), other.shapes);
+}
+
+}  // namespace lite
