@@ -138,8 +138,8 @@ def test_fields_follow_the_order():
     padded, moved, rest = transform.apply((image(), boxes, "kept"))
     assert padded.shape == (5, 8, 3) and rest == "kept"
     np.testing.assert_array_equal(moved, [[3, 2, 4, 3]])
-    with pytest.raises(NotImplementedError, match="keypoints"):
-        Normalize(order=("keypoints",)).apply((boxes,))
+    with pytest.raises(NotImplementedError, match="depth"):
+        Normalize(order=("depth",)).apply((boxes,))
 
 
 def test_pad_reads_its_sizes():

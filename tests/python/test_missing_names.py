@@ -33,7 +33,6 @@ NAMES = (
     (F.nn, "conv_bias_activation"),
     (F.vision, "nvof"),
     (mge, "quantization"),
-    (mge.data.transform, "ColorJitter"),
     (mge.device, "get_cuda_version"),
     (mge.jit, "partial_trace"),
     (mge.module, "MultiHeadAttention"),

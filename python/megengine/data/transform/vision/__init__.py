@@ -1,28 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done to images."""
 
+from . import functional
 from .transform import (
+    BrightnessTransform,
     CenterCrop,
+    ColorJitter,
     Compose,
+    ContrastTransform,
     GaussianNoise,
+    HueTransform,
+    Lighting,
     Normalize,
     Pad,
     RandomCrop,
     RandomHorizontalFlip,
+    RandomResize,
+    RandomResizedCrop,
     RandomVerticalFlip,
+    Resize,
+    SaturationTransform,
+    ShortestEdgeResize,
     ToMode,
+    TorchTransformCompose,
     VisionTransform,
 )
 
 __all__ = [
+    "BrightnessTransform",
     "CenterCrop",
+    "ColorJitter",
     "Compose",
+    "ContrastTransform",
     "GaussianNoise",
+    "HueTransform",
+    "Lighting",
     "Normalize",
     "Pad",
     "RandomCrop",
     "RandomHorizontalFlip",
+    "RandomResize",
+    "RandomResizedCrop",
     "RandomVerticalFlip",
+    "Resize",
+    "SaturationTransform",
+    "ShortestEdgeResize",
     "ToMode",
+    "TorchTransformCompose",
     "VisionTransform",
+    "functional",
 ]

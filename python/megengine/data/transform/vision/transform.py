@@ -10,10 +10,41 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..meta_transform import Transform
+from .base import Compose, VisionTransform
+from .colour import (
+    BrightnessTransform,
+    ColorJitter,
+    ContrastTransform,
+    HueTransform,
+    Lighting,
+    SaturationTransform,
+)
+from .resize import RandomResize, RandomResizedCrop, Resize, ShortestEdgeResize
+from .torch_compose import TorchTransformCompose
 
-_KEPT = ("image_category", "info", "category", "boxes_category", "keypoints_category")
-
+__all__ = [
+    "BrightnessTransform",
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "ContrastTransform",
+    "GaussianNoise",
+    "HueTransform",
+    "Lighting",
+    "Normalize",
+    "Pad",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomResize",
+    "RandomResizedCrop",
+    "RandomVerticalFlip",
+    "Resize",
+    "SaturationTransform",
+    "ShortestEdgeResize",
+    "ToMode",
+    "TorchTransformCompose",
+    "VisionTransform",
+]
 
 # Up to so many NumPy's loops along the channels cost more than what they do.
 _FEW_CHANNELS = 8
@@ -45,43 +76,6 @@ def _filled(shape: tuple[int, ...], dtype, value, who: str) -> np.ndarray:
     return out
 
 
-class VisionTransform(Transform):
-    """Base of the image transforms: calls ``_apply_<kind>`` for each field.
-
-    Args:
-        order: kinds of the fields.
-    Raises:
-        ValueError: ``order`` is not a sequence.
-        NotImplementedError: a transform has no rule for a kind of field.
-    """
-
-    def __init__(self, order: Sequence[str] | None = None):
-        if order is None:
-            order = ("image",)
-        elif not isinstance(order, Sequence) or isinstance(order, str):
-            raise ValueError(f"order should be a sequence of names, got {order!r}")
-        self.order = tuple(order)
-
-    def apply_batch(self, inputs: Sequence) -> list:
-        return [self.apply(sample) for sample in inputs]
-
-    def apply(self, input):
-        """Change one sample: an image, or a tuple of fields."""
-        single = not isinstance(input, tuple)
-        fields = (input,) if single else input
-        changed = [self._rule(kind)(field) for kind, field in zip(self.order, fields, strict=False)]
-        out = (*changed, *fields[len(changed) :])
-        return out[0] if single else out
-
-    def _rule(self, kind: str):
-        if kind in _KEPT:
-            return lambda field: field
-        rule = getattr(self, f"_apply_{kind}", None)
-        if rule is None:
-            raise NotImplementedError(f"[{type(self).__name__}] there is no rule for {kind!r}")
-        return rule
-
-
 class ToMode(VisionTransform):
     """Images from (H, W, C) to ``"CHW"``, or left in ``"HWC"``.
 
@@ -111,58 +105,6 @@ class ToMode(VisionTransform):
         if self.mode == "HWC":
             return mask
         return np.ascontiguousarray(np.rollaxis(mask, 2))
-
-
-class Compose(VisionTransform):
-    """Transforms one after the other.
-
-    Args:
-        transforms: the transforms.
-        batch_compose: give whole batches to them, one transform after the other.
-        shuffle_indices: groups of transforms, counted from 1, whose order is random in each batch.
-        order: kinds of the fields, for all transforms.
-    Raises:
-        ValueError: ``batch_compose`` with ``shuffle_indices``.
-    """
-
-    def __init__(
-        self,
-        transforms: Sequence[Transform] = (),
-        batch_compose: bool = False,
-        shuffle_indices: Sequence[Sequence[int]] | None = None,
-        *,
-        order: Sequence[str] | None = None,
-    ):
-        super().__init__(order)
-        if batch_compose and shuffle_indices is not None:
-            raise ValueError("Do not support shuffle when apply transforms along the whole batch")
-        self.transforms = list(transforms)
-        self.batch_compose = batch_compose
-        self.shuffle_indices = shuffle_indices
-        for transform in self.transforms:
-            if order is not None and isinstance(transform, VisionTransform):
-                transform.order = self.order
-
-    def apply_batch(self, inputs: Sequence) -> list:
-        if not self.batch_compose:
-            return [self.apply(sample) for sample in inputs]
-        for transform in self.transforms:
-            inputs = transform.apply_batch(inputs)
-        return list(inputs)
-
-    def apply(self, input):
-        for transform in self._in_order():
-            input = transform.apply(input)
-        return input
-
-    def _in_order(self) -> list[Transform]:
-        order = list(self.transforms)
-        for group in self.shuffle_indices or ():
-            places = [k - 1 for k in group]
-            mixed = np.random.permutation(len(places))
-            for place, k in zip(places, mixed, strict=True):
-                order[place] = self.transforms[places[k]]
-        return order
 
 
 class Normalize(VisionTransform):
@@ -290,9 +232,6 @@ class _Window(VisionTransform):
         moved = boxes - np.array([x, y, x, y]).astype(boxes.dtype)
         return np.clip(moved, 0, np.array([width, height, width, height], boxes.dtype))
 
-    def _image_of(self, input) -> np.ndarray:
-        return input[self.order.index("image")] if isinstance(input, tuple) else input
-
 
 class CenterCrop(_Window):
     """The middle of images.
@@ -376,8 +315,7 @@ class _RandomFlip(VisionTransform):
     def apply(self, input):
         if np.random.random() >= self.prob:
             return input
-        image = input[self.order.index("image")] if isinstance(input, tuple) else input
-        self._shape = image.shape[:2]
+        self._shape = self._image_of(input).shape[:2]
         return super().apply(input)
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small photographs of ten and of a hundred kinds of things (Krizhevsky, 2009)."""
+
+import os
+import pickle
+
+import numpy as np
+
+from .meta_vision import VisionDataset
+from .utils import _default_dataset_root, load_raw_data_from_url, untar
+
+# What the published files name. Nothing else of a file is run.
+_NAMES = {
+    ("_codecs", "encode"),
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy.core.multiarray", "_reconstruct"),
+}
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str):
+        if (module, name) not in _NAMES:
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which is no part of an array")
+        return super().find_class(module.replace("numpy.core.", "numpy._core."), name)
+
+
+def _read(path: str) -> dict:
+    """A file of a batch, whose keys are bytes."""
+    try:
+        with open(path, "rb") as file:
+            content = _ArrayUnpickler(file, encoding="bytes").load()
+    except FileNotFoundError:
+        raise
+    except Exception as e:
+        raise ValueError(f"{path} is no file of CIFAR, or damaged: {e}") from e
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is no file of CIFAR")
+    return content
+
+
+class CIFAR10(VisionDataset):
+    """60,000 photographs: samples of an image (32, 32, 3) of uint8, blue first, and its class.
+
+    Args:
+        root: folder with the archive or what was in it; ``CIFAR10`` in the user's cache of
+            MegEngine if none is given.
+        train: the 50,000 for training; else the 10,000 for testing.
+        download: fetch the archive if it is not there, and unpack it.
+        timeout: is accepted; a connection that stands still is given up anyway.
+    Raises:
+        ValueError: a given folder does not exist, or a file is damaged.
+        FileNotFoundError: there are no files.
+    """
+
+    url_path = "http://www.cs.utoronto.ca/~kriz/"
+    raw_file_name = "cifar-10-python.tar.gz"
+    raw_file_md5 = "c58f30108f718f92721af3b95e74349a"
+    raw_file_dir = "cifar-10-batches-py"
+    train_batch = ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5"]
+    test_batch = ["test_batch"]
+    meta_info = {"name": "batches.meta"}
+    # Of the classes in a file; the fields of a sample after the image.
+    _label_keys = (b"labels",)
+
+    def __init__(
+        self,
+        root: str | None = None,
+        train: bool = True,
+        download: bool = True,
+        timeout: float = 500,
+    ):
+        super().__init__(
+            root or os.path.join(_default_dataset_root(), type(self).__name__),
+            order=("image", "image_category"),
+        )
+        if not os.path.isdir(self.root):
+            if root is not None:
+                raise ValueError(f"dir {self.root} does not exist")
+            os.makedirs(self.root)
+        self.train = train
+        self.timeout = timeout
+        # The folder itself may be the one that was in the archive.
+        is_unpacked = os.path.exists(os.path.join(self.root, self.meta_info["name"]))
+        self.target_file = self.root if is_unpacked else os.path.join(self.root, self.raw_file_dir)
+        if not os.path.isdir(self.target_file):
+            self._unpack(download)
+        self._meta_data = _read(os.path.join(self.target_file, self.meta_info["name"]))
+        self.arrays = self.process()
+
+    def _unpack(self, download: bool) -> None:
+        archive = os.path.join(self.root, self.raw_file_name)
+        if download:
+            self.download()
+        if not os.path.exists(archive):
+            raise FileNotFoundError(
+                f"there is neither {self.target_file} nor {archive}; download=True fetches it"
+            )
+        self.untar(archive, self.root)
+
+    def __getitem__(self, index: int) -> tuple:
+        return tuple(array[index] for array in self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    @property
+    def meta(self) -> dict:
+        """What the set says about itself, with keys of bytes: names of the classes."""
+        return self._meta_data
+
+    def download(self) -> None:
+        """Fetch the archive if it is not there or damaged; its sum is checked."""
+        url = self.url_path + self.raw_file_name
+        load_raw_data_from_url(url, self.raw_file_name, self.raw_file_md5, self.root)
+
+    def untar(self, file_path: str, dirs: str) -> None:
+        """Unpack an archive.
+
+        Args:
+            file_path: the archive.
+            dirs: the folder.
+        """
+        untar(file_path, dirs)
+
+    def bytes2array(self, filenames: list[str]) -> tuple:
+        """Read files of batches.
+
+        Args:
+            filenames: their paths.
+        Returns:
+            The images, each (32, 32, 3) of uint8, and for each kind of class an array of int32.
+        Raises:
+            ValueError: one is damaged.
+        """
+        batches = [_read(name) for name in filenames]
+        for name, batch in zip(filenames, batches, strict=True):
+            pixels, *classes = (batch.get(k) for k in (b"data", *self._label_keys))
+            counts = {len(c) if c is not None else -1 for c in classes}
+            if getattr(pixels, "shape", ()) != (*counts, 3072) or pixels.dtype != np.uint8:
+                raise ValueError(f"{name} does not hold images of 3072 bytes and their classes")
+        pixels = np.concatenate([b[b"data"] for b in batches]).reshape(-1, 3, 32, 32)
+        # From red, green, blue, plane by plane.
+        images = np.ascontiguousarray(pixels.transpose(0, 2, 3, 1)[..., ::-1])
+        classes = (
+            np.concatenate([np.asarray(b[key], np.int32) for b in batches])
+            for key in self._label_keys
+        )
+        return (list(images), *classes)
+
+    def process(self) -> tuple:
+        """Read the files of the wanted half: as ``bytes2array`` gives them."""
+        names = self.train_batch if self.train else self.test_batch
+        return self.bytes2array([os.path.join(self.target_file, name) for name in names])
+
+
+class CIFAR100(CIFAR10):
+    """60,000 photographs: samples of an image (32, 32, 3) of uint8, its class and its group.
+
+    Args:
+        root: folder with the archive or what was in it; ``CIFAR100`` in the user's cache of
+            MegEngine if none is given.
+        train: the 50,000 for training; else the 10,000 for testing.
+        download: fetch the archive if it is not there, and unpack it.
+        timeout: is accepted; a connection that stands still is given up anyway.
+    Raises:
+        ValueError: a given folder does not exist, or a file is damaged.
+        FileNotFoundError: there are no files.
+    """
+
+    raw_file_name = "cifar-100-python.tar.gz"
+    raw_file_md5 = "eb9058c3a382ffc7106e4002c42a8d85"
+    raw_file_dir = "cifar-100-python"
+    train_batch = ["train"]
+    test_batch = ["test"]
+    meta_info = {"name": "meta"}
+    _label_keys = (b"fine_labels", b"coarse_labels")

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streets of 50 cities (Cordts et al., 2016)."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...transform.vision.functional import opencv
+from .meta_vision import VisionDataset
+from .utils import read_image
+
+# The labels in the files that are classes; the others are none.
+_LABELS = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33)
+
+
+class Cityscapes(VisionDataset):
+    """Photographs of streets with the class of each pixel, from files that the user has.
+
+    Fields: ``"image"`` (H, W, 3) uint8 in blue, green, red, ``"mask"`` (H, W, 1) uint8 (255: no
+    class), ``"info"`` [height, width, path].
+
+    Args:
+        root: folder with ``leftImg8bit`` and ``gtFine`` or ``gtCoarse``.
+        image_set: ``"train"``, ``"val"``, ``"test"``, and with coarse masks ``"train_extra"``.
+        mode: ``"gtFine"`` or ``"gtCoarse"``.
+        order: kinds of the fields of a sample; ``("image",)`` if none are given.
+    Raises:
+        AssertionError: another ``mode``, or an ``image_set`` that it does not have.
+        FileNotFoundError: the folders are not there.
+    """
+
+    supported_order = ("image", "mask", "info")
+
+    def __init__(self, root: str, image_set: str, mode: str, *, order: Sequence[str] | None = None):
+        super().__init__(root, order=order)
+        sets = {"gtFine": ("train", "val", "test"), "gtCoarse": ("train", "train_extra", "val")}
+        assert mode in sets, f"[Cityscapes] mode is 'gtFine' or 'gtCoarse', got {mode!r}"
+        assert image_set in sets[mode], (
+            f"[Cityscapes] with {mode} image_set is one of {sets[mode]}, got {image_set!r}"
+        )
+        self.mode = mode
+        self.images_dir = os.path.join(self.root, "leftImg8bit", image_set)
+        self.masks_dir = os.path.join(self.root, mode, image_set)
+        self.images, self.masks = [], []
+        for city in sorted(os.listdir(self.images_dir)):
+            for name in sorted(os.listdir(os.path.join(self.images_dir, city))):
+                target = f"{name.split('_leftImg8bit')[0]}_{self._get_target_suffix(mode)}"
+                self.images.append(os.path.join(self.images_dir, city, name))
+                self.masks.append(os.path.join(self.masks_dir, city, target))
+
+    def __getitem__(self, index: int) -> tuple:
+        return tuple(self._field(kind, index) for kind in self.order)
+
+    def _field(self, kind: str, index: int):
+        if kind == "mask":
+            return self._trans_mask(self._labels(self.masks[index]))[:, :, np.newaxis]
+        image = read_image(self.images[index])
+        return image if kind == "image" else [*image.shape[:2], self.images[index]]
+
+    def _labels(self, path: str) -> np.ndarray:
+        cv2 = opencv()
+        labels = cv2.imread(path, cv2.IMREAD_GRAYSCALE)
+        if labels is None:
+            raise ValueError(f"{path} is no picture that OpenCV can read")
+        return labels
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def _trans_mask(self, mask: np.ndarray) -> np.ndarray:
+        """From the files' labels to classes from 0."""
+        classes = np.full(256, 255, np.uint8)
+        classes[list(_LABELS)] = np.arange(len(_LABELS))
+        return classes[mask]
+
+    def _get_target_suffix(self, mode: str) -> str:
+        return f"{mode}_labelIds.png"
+
+    class_names = (
+        "road",
+        "sidewalk",
+        "building",
+        "wall",
+        "fence",
+        "pole",
+        "traffic light",
+        "traffic sign",
+        "vegetation",
+        "terrain",
+        "sky",
+        "person",
+        "rider",
+        "car",
+        "truck",
+        "bus",
+        "train",
+        "motorcycle",
+        "bicycle",
+    )

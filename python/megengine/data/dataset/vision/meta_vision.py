@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base of the sets of images."""
+
+import os
+from collections.abc import Sequence
+
+from ..meta_dataset import Dataset
+
+
+class VisionDataset(Dataset):
+    """Images with what is known about them: derive from it, write ``__getitem__``, ``__len__``.
+
+    Args:
+        root: folder of the files; ``~`` is the home folder.
+        order: kinds of the fields of a sample; ``("image",)`` if none are given.
+        supported_order: kinds that there are, instead of the class's ``supported_order``.
+    Raises:
+        ValueError: ``order`` is not a sequence.
+        NotImplementedError: a kind is not supported.
+    """
+
+    supported_order = (
+        "image",
+        "image_category",
+        "boxes",
+        "boxes_category",
+        "keypoints",
+        "mask",
+        "info",
+    )
+
+    def __init__(
+        self,
+        root: str | os.PathLike,
+        *,
+        order: Sequence[str] | None = None,
+        supported_order: Sequence[str] | None = None,
+    ):
+        self.root = os.path.expanduser(os.fspath(root))
+        if order is None:
+            order = ("image",)
+        if not isinstance(order, Sequence):
+            raise ValueError(f"order should be a sequence, but got order={order}")
+        supported = self.supported_order if supported_order is None else supported_order
+        for kind in order:
+            if kind not in supported:
+                raise NotImplementedError(f"{kind} is unsupported data type")
+        self.order = order
+
+    def __getitem__(self, index):
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError

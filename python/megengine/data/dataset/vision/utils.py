@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of data sets: where they lie, how they get there, and pictures.
+
+What only few programs need (archives, the web) is imported where it is used: it takes as long as
+the rest of the package.
+"""
+
+import hashlib
+import os
+
+import numpy as np
+
+from ....logger import get_logger
+from ...transform.vision.functional import opencv
+
+IMG_EXT = (".jpg", ".png", ".jpeg", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+logger = get_logger(__name__)
+
+
+def _default_dataset_root() -> str:
+    """The folder of sets that name none: ``$MGE_DATASET_ROOT``, or in the user's cache."""
+    root = os.getenv("MGE_DATASET_ROOT")
+    if root is None:
+        cache = os.getenv("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        root = os.path.join(cache, "megengine")
+    return os.path.expanduser(root)
+
+
+def calculate_md5(filename: str | os.PathLike) -> str:
+    """The MD5 sum of a file in hexadecimal digits.
+
+    Args:
+        filename: path of the file.
+    """
+    with open(filename, "rb") as file:
+        # It tells damaged files; against somebody who changes them it is no use.
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def load_raw_data_from_url(url: str, filename: str, target_md5: str, raw_data_dir: str) -> None:
+    """Make sure that a file is there: it stays if its sum is right, and is fetched otherwise.
+
+    Args:
+        url: where it is fetched from.
+        filename: its name in the folder.
+        target_md5: its MD5 sum.
+        raw_data_dir: the folder.
+    Raises:
+        HTTPDownloadError: it cannot be fetched, or what came has another sum.
+    """
+    from ....utils.http_download import HTTPDownloadError, download_from_url
+
+    path = os.path.join(raw_data_dir, filename)
+    if os.path.exists(path):
+        if calculate_md5(path) == target_md5:
+            return
+        logger.warning("%s exists with another sum than %s; it is fetched again", path, target_md5)
+    logger.info("fetching %s to %s", url, path)
+    download_from_url(url, path)
+    found = calculate_md5(path)
+    if found != target_md5:
+        os.remove(path)
+        raise HTTPDownloadError(f"{url} has the MD5 sum {found}, it should be {target_md5}")
+
+
+def is_img(filename: str) -> bool:
+    """Whether a file's name is that of a picture.
+
+    Args:
+        filename: name of a file.
+    """
+    return filename.lower().endswith(IMG_EXT)
+
+
+def read_image(path: str) -> np.ndarray:
+    """A picture's pixels.
+
+    Args:
+        path: of the file.
+    Returns:
+        (H, W, 3) uint8 in blue, green, red.
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no picture that OpenCV can read.
+    """
+    cv2 = opencv()
+    image = cv2.imread(path, cv2.IMREAD_COLOR)
+    if image is None:
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"there is no picture {path}")
+        raise ValueError(f"{path} is no picture that OpenCV can read")
+    return image
+
+
+def _require_inside(member, to: str, archive: str) -> None:
+    target = os.path.normpath(os.path.join(to, member.name))
+    is_inside = target == os.path.normpath(to) or target.startswith(os.path.normpath(to) + os.sep)
+    if not is_inside or not (member.isreg() or member.isdir()):
+        raise ValueError(f"{archive} has the entry {member.name!r}, which is no file inside of it")
+
+
+def untar(path: str, to: str | None = None, remove: bool = False) -> None:
+    """Unpack an archive. What would lie outside of the folder is refused.
+
+    Args:
+        path: the archive, compressed or not.
+        to: the folder; that of the archive if none is given.
+        remove: delete the archive afterwards.
+    Raises:
+        ValueError: an entry is a link or a device, or lies elsewhere; then nothing is unpacked.
+    """
+    import tarfile
+
+    to = to or os.path.dirname(path)
+    with tarfile.open(path, "r:*") as archive:
+        members = archive.getmembers()
+        for member in members:
+            _require_inside(member, to, path)
+        # Of Python from 3.11.4 on; what it refuses besides is refused above.
+        trusted = {"filter": "fully_trusted"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(to, members, **trusted)
+    if remove:
+        os.remove(path)
+
+
+untargz = untar

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all transforms of images have in common, and how they are put together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..meta_transform import Transform
+
+_KEPT = ("image_category", "info", "category", "boxes_category", "keypoints_category")
+
+
+class VisionTransform(Transform):
+    """Base of the image transforms: calls ``_apply_<kind>`` for each field.
+
+    Args:
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``order`` is not a sequence.
+        NotImplementedError: a transform has no rule for a kind of field.
+    """
+
+    def __init__(self, order: Sequence[str] | None = None):
+        if order is None:
+            order = ("image",)
+        elif not isinstance(order, Sequence) or isinstance(order, str):
+            raise ValueError(f"order should be a sequence of names, got {order!r}")
+        self.order = tuple(order)
+
+    def apply_batch(self, inputs: Sequence) -> list:
+        return [self.apply(sample) for sample in inputs]
+
+    def apply(self, input):
+        """Change one sample: an image, or a tuple of fields."""
+        single = not isinstance(input, tuple)
+        fields = (input,) if single else input
+        changed = [self._rule(kind)(field) for kind, field in zip(self.order, fields, strict=False)]
+        out = (*changed, *fields[len(changed) :])
+        return out[0] if single else out
+
+    def _rule(self, kind: str):
+        if kind in _KEPT:
+            return lambda field: field
+        rule = getattr(self, f"_apply_{kind}", None)
+        if rule is None:
+            raise NotImplementedError(f"[{type(self).__name__}] there is no rule for {kind!r}")
+        return rule
+
+    def _apply_keypoints(self, keypoints: np.ndarray) -> np.ndarray:
+        """(…, 3): where they are, and whether they are to be seen."""
+        moved = self._apply_coords(keypoints[..., :2].reshape(-1, 2))
+        return np.concatenate([moved.reshape(*keypoints.shape[:-1], 2), keypoints[..., 2:]], -1)
+
+    def _image_of(self, input) -> np.ndarray:
+        """The field of a sample that is its image."""
+        return input[self.order.index("image")] if isinstance(input, tuple) else input
+
+
+class Compose(VisionTransform):
+    """Transforms one after the other.
+
+    Args:
+        transforms: the transforms.
+        batch_compose: give whole batches to them, one transform after the other.
+        shuffle_indices: groups of transforms, counted from 1, whose order is random in each batch.
+        order: kinds of the fields, for all transforms.
+    Raises:
+        ValueError: ``batch_compose`` with ``shuffle_indices``.
+    """
+
+    def __init__(
+        self,
+        transforms: Sequence[Transform] = (),
+        batch_compose: bool = False,
+        shuffle_indices: Sequence[Sequence[int]] | None = None,
+        *,
+        order: Sequence[str] | None = None,
+    ):
+        super().__init__(order)
+        if batch_compose and shuffle_indices is not None:
+            raise ValueError("Do not support shuffle when apply transforms along the whole batch")
+        self.transforms = list(transforms)
+        self.batch_compose = batch_compose
+        self.shuffle_indices = shuffle_indices
+        for transform in self.transforms:
+            if order is not None and isinstance(transform, VisionTransform):
+                transform.order = self.order
+
+    def apply_batch(self, inputs: Sequence) -> list:
+        if not self.batch_compose:
+            return [self.apply(sample) for sample in inputs]
+        for transform in self.transforms:
+            inputs = transform.apply_batch(inputs)
+        return list(inputs)
+
+    def apply(self, input):
+        for transform in self._in_order():
+            input = transform.apply(input)
+        return input
+
+    def _in_order(self) -> list[Transform]:
+        order = list(self.transforms)
+        for group in self.shuffle_indices or ():
+            places = [k - 1 for k in group]
+            mixed = np.random.permutation(len(places))
+            for place, k in zip(places, mixed, strict=True):
+                order[place] = self.transforms[places[k]]
+        return order

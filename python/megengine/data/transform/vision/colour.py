@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms of colours. They leave masks, boxes and coordinates alone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import functional as F
+from .base import Compose, VisionTransform
+
+
+class _Colours(VisionTransform):
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        return coords
+
+    _apply_boxes = _apply_coords
+    _apply_mask = _apply_coords
+    _apply_keypoints = _apply_coords
+
+
+def _within_bytes(image: np.ndarray, dtype) -> np.ndarray:
+    """Numbers from 0 to 255 as the image has them that was given."""
+    return image.clip(0, 255).astype(dtype)
+
+
+class _RandomFactor(_Colours):
+    """A factor between 1 - value and 1 + value, by chance, and never below 0."""
+
+    name = ""  # of the value, for errors
+
+    def __init__(self, value: float, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        if value < 0:
+            raise ValueError(f"{self.name} value should be non-negative")
+        self.value = value
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        if self.value == 0:
+            return image
+        factor = np.random.uniform(max(0, 1 - self.value), 1 + self.value)
+        return _within_bytes(self._changed(image, factor), image.dtype)
+
+    def _changed(self, image: np.ndarray, factor: float) -> np.ndarray:
+        raise NotImplementedError
+
+
+class BrightnessTransform(_RandomFactor):
+    """Images brighter or darker by a factor between 1 - value and 1 + value.
+
+    Args:
+        value: at least 0.
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``value`` is below 0.
+    """
+
+    name = "brightness"
+
+    def _changed(self, image: np.ndarray, factor: float) -> np.ndarray:
+        return image.astype(np.float32) * factor
+
+
+class ContrastTransform(_RandomFactor):
+    """Images with more or less contrast: their distance from the mean grey gets a factor.
+
+    Args:
+        value: the factor lies between 1 - value and 1 + value; at least 0.
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``value`` is below 0.
+    """
+
+    name = "contrast"
+
+    def _changed(self, image: np.ndarray, factor: float) -> np.ndarray:
+        image = image.astype(np.float32)
+        return image * factor + F.to_gray(image).mean() * (1 - factor)
+
+
+class SaturationTransform(_RandomFactor):
+    """Images with more or less colour: their distance from their own grey gets a factor.
+
+    Args:
+        value: the factor lies between 1 - value and 1 + value; at least 0.
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``value`` is below 0.
+    """
+
+    name = "saturation"
+
+    def _changed(self, image: np.ndarray, factor: float) -> np.ndarray:
+        image = image.astype(np.float32)
+        return image * factor + F.to_gray(image) * (1 - factor)
+
+
+class HueTransform(_Colours):
+    """Images whose hue is turned by up to a part of the circle. They become 8-bit on the way.
+
+    Args:
+        value: the part, from 0 to 0.5.
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``value`` is outside of that.
+    """
+
+    def __init__(self, value: float, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        if value < 0 or value > 0.5:
+            raise ValueError("hue value should be in [0.0, 0.5]")
+        self.value = value
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        if self.value == 0:
+            return image
+        cv2 = F.opencv()
+        dtype = image.dtype
+        hue, saturation, value = cv2.split(
+            cv2.cvtColor(image.astype(np.uint8), cv2.COLOR_BGR2HSV_FULL)
+        )
+        part = np.random.uniform(-self.value, self.value)
+        # 255 steps are a whole turn; below 0 and above 255 it goes on at the other end.
+        hue = hue + np.array(int(part * 255) % 256, np.uint8)
+        turned = cv2.cvtColor(cv2.merge([hue, saturation, value]), cv2.COLOR_HSV2BGR_FULL)
+        return turned.astype(dtype)
+
+
+class ColorJitter(_Colours):
+    """Brightness, contrast, saturation and hue changed by chance, in an order by chance.
+
+    Args:
+        brightness: as of ``BrightnessTransform``; 0: not changed.
+        contrast: as of ``ContrastTransform``; 0: not changed.
+        saturation: as of ``SaturationTransform``; 0: not changed.
+        hue: as of ``HueTransform``; 0: not changed.
+        order: kinds of the fields.
+    """
+
+    def __init__(
+        self,
+        brightness: float = 0,
+        contrast: float = 0,
+        saturation: float = 0,
+        hue: float = 0,
+        *,
+        order: Sequence[str] | None = None,
+    ):
+        super().__init__(order)
+        wanted = (
+            (BrightnessTransform, brightness),
+            (ContrastTransform, contrast),
+            (SaturationTransform, saturation),
+            (HueTransform, hue),
+        )
+        parts = [transform(value, order=order) for transform, value in wanted if value != 0]
+        together = [tuple(range(1, len(parts) + 1))] if parts else None
+        self.transforms = Compose(parts, shuffle_indices=together, order=order)
+
+    def apply(self, input):
+        return self.transforms.apply(input)
+
+
+class Lighting(_Colours):
+    """Light of another colour and strength, as it varies between photographs (AlexNet, 2012).
+
+    Args:
+        scale: standard deviation of the amounts, in parts of 255; at least 0.
+        order: kinds of the fields.
+    Raises:
+        ValueError: ``scale`` is below 0.
+    """
+
+    def __init__(self, scale: float, *, order: Sequence[str] | None = None):
+        super().__init__(order)
+        if scale < 0:
+            raise ValueError("lighting scale should be non-negative")
+        self.scale = scale
+        # Principal components of ImageNet's colours, blue, green, red in rows; their variances.
+        self.eigvec = np.array(
+            [[-0.5836, -0.6948, 0.4203], [-0.5808, -0.0045, -0.8140], [-0.5675, 0.7192, 0.4009]]
+        )
+        self.eigval = np.array([0.2175, 0.0188, 0.0045])
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        if self.scale == 0:
+            return image
+        amounts = np.random.normal(scale=self.scale * 255, size=3)
+        return _within_bytes(image + self.eigvec.dot(amounts * self.eigval), image.dtype)

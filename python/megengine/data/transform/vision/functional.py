@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images as OpenCV changes them: (H, W, C) arrays in the order blue, green, red.
+
+OpenCV (``pip install opencv-python-headless``) is opened by the first function that needs it.
+"""
+
+import functools
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+# OpenCV's numbers for interpolations.
+INTER_NEAREST = 0
+INTER_LINEAR = 1
+
+
+@functools.cache
+def opencv():
+    """The module ``cv2``.
+
+    Raises:
+        ImportError: OpenCV is not installed.
+    """
+    try:
+        import cv2
+    except ImportError as e:
+        raise ImportError(
+            f"[megengine.data.transform] this transform works with OpenCV, which cannot be"
+            f" imported ({e}); install it: pip install opencv-python-headless"
+        ) from e
+    return cv2
+
+
+def wrap_keepdims(func: Callable) -> Callable:
+    """Make a function of images give three dimensions even where OpenCV drops the last one.
+
+    Args:
+        func: takes an image (H, W, C) first.
+    Returns:
+        The function; it raises a ValueError for an image of other than three dimensions.
+    """
+
+    @functools.wraps(func)
+    def wrapper(image: np.ndarray, *args, **kwargs) -> np.ndarray:
+        if image.ndim != 3:
+            raise ValueError(f"image must have 3 dims, but got {image.ndim} dims")
+        result = func(image, *args, **kwargs)
+        return result if result.ndim == 3 else result[:, :, np.newaxis]
+
+    return wrapper
+
+
+@wrap_keepdims
+def to_gray(image: np.ndarray) -> np.ndarray:
+    """Colours to one channel.
+
+    Args:
+        image: (H, W, 3) of uint8, uint16 or float32.
+    Returns:
+        (H, W, 1): 0.114 blue + 0.587 green + 0.299 red.
+    """
+    cv2 = opencv()
+    return cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
+
+
+@wrap_keepdims
+def to_bgr(image: np.ndarray) -> np.ndarray:
+    """One channel to three equal ones.
+
+    Args:
+        image: (H, W, 1).
+    Returns:
+        (H, W, 3).
+    """
+    cv2 = opencv()
+    return cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)
+
+
+@wrap_keepdims
+def pad(input: np.ndarray, size, value) -> np.ndarray:
+    """Add borders.
+
+    Args:
+        input: (H, W, C).
+        size: pixels: one number for all sides, two for bottom and right, four for top, bottom,
+            left and right.
+        value: value of the border, or one for each channel.
+    Returns:
+        (H + top + bottom, W + left + right, C).
+    """
+    if isinstance(size, int):
+        size = (size,) * 4
+    elif len(size) == 2:
+        size = (0, size[0], 0, size[1])
+    if np.array(value).dtype.kind == "f":
+        input = input.astype(np.float32)
+    cv2 = opencv()
+    return cv2.copyMakeBorder(input, *size, cv2.BORDER_CONSTANT, value=value)
+
+
+@wrap_keepdims
+def flip(image: np.ndarray, flipCode: int) -> np.ndarray:
+    """Mirror an image.
+
+    Args:
+        image: (H, W, C).
+        flipCode: 0 top and bottom, above 0 left and right, below 0 both.
+    Returns:
+        (H, W, C).
+    """
+    return opencv().flip(image, flipCode)
+
+
+@wrap_keepdims
+def resize(
+    input: np.ndarray, size: Sequence[int], interpolation: int | Sequence[int] = INTER_LINEAR
+) -> np.ndarray:
+    """Give an image another size.
+
+    Args:
+        input: (H, W, C).
+        size: height and width.
+        interpolation: OpenCV's number (``cv2.INTER_AREA``), or several, of which each call takes
+            one by chance.
+    Returns:
+        (height, width, C).
+    Raises:
+        ValueError: ``size`` is not two numbers.
+    """
+    if len(size) != 2:
+        raise ValueError(f"resize needs (h, w), but got {size}")
+    if isinstance(interpolation, Sequence):
+        interpolation = random.choice(interpolation)
+    height, width = size
+    return opencv().resize(input, (width, height), interpolation=interpolation)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files from the web, whole or not at all."""
+
+import os
+import tempfile
+import urllib.error
+import urllib.request
+
+from tqdm import tqdm
+
+_PIECE = 1 << 16
+_STANDSTILL = 120  # seconds without a byte after which a connection is given up
+
+
+class HTTPDownloadError(Exception):
+    """A file could not be fetched."""
+
+
+class Bar:
+    """Progress in bytes, shown on a terminal.
+
+    Args:
+        total: of bytes; 0: unknown.
+    """
+
+    def __init__(self, total: int = 100):
+        self._bar = tqdm(total=total or None, unit="B", unit_scale=True, disable=None)
+
+    def __call__(self, bytes_num: int) -> None:
+        """Go on by a number of bytes.
+
+        Args:
+            bytes_num: that have come since the last call.
+        """
+        self._bar.update(bytes_num)
+
+    def close(self) -> None:
+        """Leave the line as it is."""
+        self._bar.close()
+
+
+def download_from_url(url: str, dst: str) -> int:
+    """Fetch a file. It stands in its place when all of it is there.
+
+    Args:
+        url: ``http://…`` or ``https://…``.
+        dst: path of the file; folders are made, a file that is there is replaced.
+    Returns:
+        How many bytes it has.
+    Raises:
+        HTTPDownloadError: the address is of another kind, the server does not have the file or
+            cannot be reached, or the connection ended early.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise HTTPDownloadError(f"{url} is no address of a web server")
+    dst = os.path.expanduser(dst)
+    folder = os.path.dirname(os.path.abspath(dst))
+    os.makedirs(folder, exist_ok=True)
+    file, unfinished = tempfile.mkstemp(prefix=".download-", dir=folder)
+    try:
+        with os.fdopen(file, "wb") as out:
+            count = _fetch(url, out)
+        os.chmod(unfinished, 0o666 & ~_umask())
+        os.replace(unfinished, dst)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+    return count
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _fetch(url: str, out) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=_STANDSTILL) as answer:
+            total = int(answer.headers.get("Content-Length") or 0)
+            bar = Bar(total)
+            count = 0
+            while piece := answer.read(_PIECE):
+                out.write(piece)
+                bar(len(piece))
+                count += len(piece)
+            bar.close()
+    except (OSError, ValueError, urllib.error.URLError) as e:
+        raise HTTPDownloadError(f"cannot fetch {url}: {e}") from e
+    if total and count != total:
+        raise HTTPDownloadError(f"cannot fetch {url}: {count} of {total} bytes came")
+    return count

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms that need OpenCV, against what MegEngine 1.13 gave for the same random numbers."""
+
+import json
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import megengine.data.transform as T
+from megengine.data.transform.vision import functional as F
+
+pytest.importorskip("cv2")
+
+RECORDED = json.loads((Path(__file__).parents[1] / "data/transforms/megengine.json").read_text())
+IMAGE = np.random.RandomState(0).randint(0, 256, (5, 6, 3)).astype(np.uint8)
+FIELDS = (IMAGE, np.array([[1.0, 2, 5, 4]]), np.array([[1.0, 2], [3, 4]]), IMAGE[:, :, :1])
+ORDER = ("image", "boxes", "coords", "mask")
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=lambda c: f"{c['transform']}{c['arguments']}")
+def test_gives_what_megengine_gave(case):
+    random.seed(3)
+    np.random.seed(5)
+    transform = getattr(T, case["transform"])(*case["arguments"], order=ORDER)
+    result = transform.apply(tuple(field.copy() for field in FIELDS))
+    for field, shape, values in zip(result, case["shapes"], case["fields"], strict=True):
+        assert list(field.shape) == shape
+        # An 8-bit pixel may be rounded the other way by another release of OpenCV.
+        limit = 1 if field.dtype == np.uint8 else 1e-12
+        np.testing.assert_allclose(field.ravel().astype(float), values, rtol=0, atol=limit)
+
+
+def test_resizing_moves_keypoints_and_keeps_what_they_say():
+    points = np.array([[[3.0, 2.5, 2], [6, 5, 0]]])
+    transform = T.Resize((10, 3), order=("image", "keypoints"))
+    _, moved = transform.apply((IMAGE, points))
+    np.testing.assert_allclose(moved, [[[1.5, 5, 2], [3, 10, 0]]])
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: T.Resize((1, 2, 3)), ValueError),
+        (lambda: T.RandomResize((1, 2, 3)), ValueError),
+        (lambda: T.RandomResizedCrop((4,)), ValueError),
+        (lambda: T.RandomResizedCrop(4, (0.5, 0.2)), AssertionError),
+        (lambda: T.ShortestEdgeResize(5, 20, "other"), NotImplementedError),
+        (lambda: T.BrightnessTransform(-1), ValueError),
+        (lambda: T.HueTransform(0.6), ValueError),
+        (lambda: T.Lighting(-1), ValueError),
+        (lambda: F.resize(IMAGE, (1, 2, 3)), ValueError),
+        (lambda: F.to_gray(IMAGE[:, :, 0]), ValueError),
+    ],
+)
+def test_wrong_arguments_are_told(make, error):
+    with pytest.raises(error):
+        make()
+
+
+def test_functions_keep_three_dimensions():
+    grey = F.to_gray(IMAGE)
+    assert grey.shape == (5, 6, 1)
+    np.testing.assert_allclose(grey[..., 0], IMAGE @ [0.114, 0.587, 0.299], atol=1)
+    assert (F.to_bgr(grey) == grey).all()
+    assert F.flip(grey, 0).shape == (5, 6, 1) and (F.flip(IMAGE, 1) == IMAGE[:, ::-1]).all()
+    assert F.resize(grey, (2, 3)).shape == (2, 3, 1)
+    bordered = F.pad(IMAGE, (1, 2), 7)
+    assert (
+        bordered.shape == (6, 8, 3) and (bordered[:5, :6] == IMAGE).all() and bordered[5, 0, 0] == 7
+    )
+
+
+def test_transforms_of_torchvision_see_red_first():
+    pytest.importorskip("PIL")
+    seen = []
+
+    def half(image):
+        seen.append(image.getpixel((0, 0)))
+        return image.resize((3, 2))
+
+    result = T.TorchTransformCompose([half]).apply(IMAGE)
+    assert seen == [tuple(IMAGE[0, 0, ::-1].tolist())] and result.shape == (2, 3, 3)
+
+
+def test_without_opencv_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    F.opencv.cache_clear()
+    try:
+        with pytest.raises(ImportError, match="pip install opencv-python-headless"):
+            T.Resize(3).apply(IMAGE)
+    finally:
+        F.opencv.cache_clear()
