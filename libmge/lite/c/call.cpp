@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/lite/c/call.h"
+
+#include "libmge/base/text.h"
+
+namespace lite::c {
+
+Tensor& Call::tensor(LiteTensor handle, const char* argument) const {
+    if (auto* object = tensors().find(handle)) [[likely]]
+        return *object->tensor;
+    if (!handle) throw_null(argument);
+    throw_no_handle(argument, "tensor");
+}
+
+NetworkObject& Call::network(LiteNetwork handle, const char* argument) const {
+    if (auto* object = networks().find(handle)) [[likely]]
+        return *object;
+    if (!handle) throw_null(argument);
+    throw_no_handle(argument, "network");
+}
+
+void Call::throw_null(const char* argument) const {
+    throw Error(mge::text(function_, ": the argument '", argument, "' is null"));
+}
+
+void Call::throw_too_many(size_t size, const char* argument) const {
+    throw Error(mge::text(function_, ": the argument '", argument, "' has ", size, " numbers; tensors have ",
+                          Layout::MAXDIM, " dimensions at most"));
+}
+
+void Call::throw_no_handle(const char* argument, const char* of) const {
+    throw Error(mge::text(function_, ": the argument '", argument, "' is no handle of a ", of,
+                          ", or of one that was destroyed"));
+}
+
+}  // namespace lite::c

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How every function of C is made: its work is a lambda, what that throws becomes the last error, and
+// arguments are checked by the functions of Call, which name them.
+
+#include <span>
+#include <utility>
+
+#include "libmge/lite/c/last_error.h"
+#include "libmge/lite/c/objects.h"
+#include "lite-c/network_c.h"
+
+namespace lite::c {
+
+// A call of a function of C.
+class Call {
+public:
+    explicit Call(const char* function) : function_(function) {}
+
+    // What an argument points to; Error when it is null.
+    template <class T>
+    T& given(T* pointer, const char* argument) const {
+        if (!pointer) throw_null(argument);
+        return *pointer;
+    }
+    // The same for what is not to be looked at here: functions, memory, handles.
+    template <class P>
+    P pointer(P pointer, const char* argument) const {
+        if (!pointer) throw_null(argument);
+        return pointer;
+    }
+    // So many numbers; null when there are none.
+    template <class T>
+    std::span<const T> list(const T* numbers, size_t size, const char* argument) const {
+        if (size > 0) given(numbers, argument);
+        return {numbers, size};
+    }
+    // A list with a number for each dimension.
+    template <class T>
+    std::span<const T> per_dimension(const T* numbers, size_t size, const char* argument) const {
+        if (size > Layout::MAXDIM) throw_too_many(size, argument);
+        return list(numbers, size, argument);
+    }
+
+    // What a handle stands for.
+    Tensor& tensor(LiteTensor handle, const char* argument = "tensor") const;
+    NetworkObject& network(LiteNetwork handle, const char* argument = "network") const;
+
+private:
+    [[noreturn]] void throw_null(const char* argument) const;
+    [[noreturn]] void throw_too_many(size_t size, const char* argument) const;
+    [[noreturn]] void throw_no_handle(const char* argument, const char* of) const;
+
+    const char* function_;
+};
+
+template <class Work>
+int run(const char* function, Work&& work) noexcept {
+    try {
+        std::forward<Work>(work)(Call(function));
+        return 0;
+    } catch (...) {
+        return record_failure();
+    }
+}
+
+}  // namespace lite::c

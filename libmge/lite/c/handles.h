@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Handles of C for objects of C++. A handle is a number that names a slot of a table and how often the slot
+// was used, so that one that was given back, or that never was one, is told apart without reading what it
+// might point to. Looking one up takes no lock.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "libmge/base/text.h"
+#include "lite/error.h"
+
+namespace lite::c {
+
+template <class T>
+class Handles {
+public:
+    // `tag`: the first 16 bits of these handles and of no others; not 0, which addresses begin with.
+    explicit Handles(uint64_t tag) : tag_(tag << 48) {}
+
+    void* add(std::shared_ptr<T> object) {
+        std::lock_guard lock(mutex_);
+        if (free_.empty()) make_slot();
+        size_t index = free_.back();
+        free_.pop_back();
+        Slot& slot = slot_at(index);
+        uint64_t handle = tag_ | slot.uses << 24 | index;
+        slot.uses = (slot.uses + 1) % (uint64_t{1} << 24);
+        slot.object.store(object.get(), std::memory_order_relaxed);
+        slot.owner = std::move(object);
+        slot.handle.store(handle, std::memory_order_release);
+        return reinterpret_cast<void*>(handle);
+    }
+
+    // Null when it is none of these handles, or was given back.
+    T* find(const void* handle) const {
+        Slot* slot = slot_of(reinterpret_cast<uint64_t>(handle));
+        return slot ? slot->object.load(std::memory_order_relaxed) : nullptr;
+    }
+
+    // The same, which then is no handle any more.
+    std::shared_ptr<T> remove(const void* handle) {
+        std::lock_guard lock(mutex_);
+        Slot* slot = slot_of(reinterpret_cast<uint64_t>(handle));
+        if (!slot) return {};
+        free_.push_back(static_cast<uint32_t>(reinterpret_cast<uint64_t>(handle) & max_index));
+        slot->handle.store(0, std::memory_order_relaxed);
+        return std::move(slot->owner);
+    }
+
+private:
+    static constexpr size_t chunk_size = 4096, chunk_count = 4096, max_index = chunk_size * chunk_count - 1;
+
+    struct Slot {
+        std::atomic<uint64_t> handle{0};  // 0: free
+        std::atomic<T*> object{nullptr};
+        std::shared_ptr<T> owner;
+        uint64_t uses = 0;
+    };
+    using Chunk = std::array<Slot, chunk_size>;
+
+    Slot& slot_at(size_t index) const {
+        return (*chunks_[index / chunk_size].load(std::memory_order_acquire))[index % chunk_size];
+    }
+    Slot* slot_of(uint64_t handle) const {
+        size_t index = handle & max_index;
+        if ((handle & 0xffff'0000'0000'0000) != tag_ || index >= size_.load(std::memory_order_acquire))
+            return nullptr;
+        Slot& slot = slot_at(index);
+        return slot.handle.load(std::memory_order_acquire) == handle ? &slot : nullptr;
+    }
+    void make_slot() {
+        size_t index = size_;
+        if (index > max_index) throw Error(mge::text("there are ", index, " handles; no more are possible"));
+        if (auto& chunk = chunks_[index / chunk_size]; !chunk.load(std::memory_order_relaxed))
+            chunk.store(std::make_unique<Chunk>().release(), std::memory_order_release);
+        // Room for all slots: giving a handle back needs no memory.
+        if (free_.capacity() <= index) free_.reserve(2 * index + 16);
+        free_.push_back(static_cast<uint32_t>(index));
+        size_.store(index + 1, std::memory_order_release);
+    }
+
+    const uint64_t tag_;
+    std::mutex mutex_;
+    std::vector<uint32_t> free_;
+    std::atomic<size_t> size_{0};
+    std::array<std::atomic<Chunk*>, chunk_count> chunks_{};  // live as long as the process
+};
+
+}  // namespace lite::c

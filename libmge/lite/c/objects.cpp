@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/lite/c/objects.h"
+
+namespace lite::c {
+
+// Objects in static storage of programs may give their handles back when the process ends.
+Handles<TensorObject>& tensors() {
+    static auto* all = std::make_unique<Handles<TensorObject>>(0x4c54).release();
+    return *all;
+}
+Handles<NetworkObject>& networks() {
+    static auto* all = std::make_unique<Handles<NetworkObject>>(0x4c4e).release();
+    return *all;
+}
+
+NetworkTensors::~NetworkTensors() {
+    for (auto& [tensor, handle] : handles_) tensors().remove(handle);
+}
+
+LiteTensor NetworkTensors::handle_of(const std::shared_ptr<Tensor>& tensor) {
+    std::lock_guard lock(mutex_);
+    auto [at, is_new] = handles_.try_emplace(tensor.get());
+    if (is_new) try {
+            at->second = tensors().add(std::make_shared<TensorObject>(TensorObject{tensor, true}));
+        } catch (...) {
+            handles_.erase(at);
+            throw;
+        }
+    return at->second;
+}
+
+const char* Texts::keep(std::string text) {
+    std::lock_guard lock(mutex_);
+    return kept_.insert(std::move(text)).first->c_str();
+}
+
+}  // namespace lite::c
