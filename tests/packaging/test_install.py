@@ -8,6 +8,34 @@ from pathlib import Path
 import pytest
 
 CONSUMER = Path(__file__).parent / "consumer/CMakeLists.txt"
+LITE_IN_C = """
+#include <lite-c/global_c.h>
+#include <stdio.h>
+
+int main(void) {
+    LiteTensor tensor;
+    size_t bytes = 0;
+    LiteTensorDesc description = default_desc;
+    description.layout.ndim = 2;
+    description.layout.shapes[0] = 4;
+    description.layout.shapes[1] = 8;
+    if (LITE_make_tensor(description, &tensor) || LITE_tensor_fill_zero(tensor)) return 1;
+    if (LITE_get_tensor_total_size_in_byte(tensor, &bytes) || LITE_destroy_tensor(tensor)) return 1;
+    if (LITE_make_tensor(description, NULL) != -1) return 1;
+    printf("%zu bytes; %s", bytes, LITE_get_last_error());
+}
+"""
+LITE_IN_CPP = """
+#include <lite/global.h>
+#include <lite/network.h>
+#include <lite/pack_model.h>
+#include <iostream>
+
+int main() {
+    lite::Tensor tensor(LITE_CPU, lite::Layout{{4, 8}, 2, LITE_FLOAT});
+    std::cout << tensor.get_tensor_total_size_in_byte() << " bytes";
+}
+"""
 EXPECTED = "0.0900306 0.244728 0.665241 by mge "
 
 
@@ -32,6 +60,34 @@ def test_pkg_config(prefix, program, run):
     binary = program.with_suffix("")
     run("c++", "-std=c++20", program, *flags, "-o", binary)
     assert EXPECTED in run(binary, env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")})
+
+
+@pytest.mark.parametrize(
+    ("compiler", "program", "output"),
+    [
+        (("cc", "-std=c11", "-x", "c"), LITE_IN_C, "128 bytes; Error: LITE_make_tensor: "),
+        (("c++", "-std=c++17", "-x", "c++"), LITE_IN_CPP, "128 bytes"),
+    ],
+)
+def test_lite(prefix, run, tmp_path, compiler, program, output):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+    flags = run("pkg-config", "--cflags", "--libs", "mge", env=environment).split()
+    source, binary = tmp_path / "program", tmp_path / "binary"
+    source.write_text(program)
+    run(
+        *compiler,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pedantic",
+        source,
+        "-x",
+        "none",
+        *flags,
+        "-o",
+        binary,
+    )
+    assert output in run(binary, env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")})
 
 
 def test_promised_services_link_and_work(prefix, run, tmp_path):
