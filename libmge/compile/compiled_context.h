@@ -31,6 +31,8 @@ struct Instruction {
 // What a context has memory of its own for; the rest has to be bound before each run.
 struct OwnPorts {
     bool inputs = true, outputs = true;
+    // Somebody waits for the context, who is told what went wrong, and gets outputs when they are there.
+    bool is_waited_for = true;
 };
 
 class CompiledContext final : public Context {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "libmge/base/rethrow.h"
+#include "libmge/compile/bound_context.h"
 #include "libmge/compile/compaction.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/plain.h"
@@ -55,6 +56,14 @@ std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program,
     return std::make_unique<CompiledContext>(std::move(compiled), std::move(memory));
 }
 
+std::unique_ptr<Context> create_bound_context(std::shared_ptr<const Program> program,
+                                              std::shared_ptr<ContextMemory> memory) {
+    auto compiled = std::dynamic_pointer_cast<const CompiledProgram>(std::move(program));
+    MGE_CHECK(compiled);
+    return std::make_unique<CompiledContext>(std::move(compiled), std::move(memory),
+                                             OwnPorts{.inputs = false, .outputs = false});
+}
+
 void Context::fill_inputs(std::span<const Tensor> inputs) {
     auto& ports = program().inputs();
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -77,13 +86,13 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     skips_next_ = options.fake_next_exec;
     if (program_->check()) check_ = std::make_unique<CheckedRun>(*program_);
     is_late_ = !program_->is_on_host();
-    origins_ = std::make_shared<StepOrigins>(program_, own.outputs);
+    origins_ = std::make_shared<StepOrigins>(program_, own.is_waited_for);
     if (!program_->threads().empty())
         dispatch_ = std::make_unique<Dispatch>(
             program_->threads(),
             Dispatch::Work{[this](size_t step) { ask(step); },
                            [this](std::exception_ptr failure) { finish_dispatch(std::move(failure)); }});
-    output_waits_ = own.outputs && (is_late_ || dispatch_);
+    output_waits_ = own.is_waited_for && (is_late_ || dispatch_);
     update_special();
 }
 

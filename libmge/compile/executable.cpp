@@ -158,8 +158,8 @@ Tensors Executable::run(std::span<const Tensor> inputs) {
     auto& shared = state_->of_process.get();
     std::lock_guard lock(shared.running);
     if (!entry->context) {
-        entry->context =
-            std::make_unique<CompiledContext>(entry->program, shared.memory, OwnPorts{.outputs = false});
+        entry->context = std::make_unique<CompiledContext>(
+            entry->program, shared.memory, OwnPorts{.outputs = false, .is_waited_for = false});
         entry->context->skip_next_run(false);  // one run of all contexts is left out, not one of each
     }
     auto& context = *entry->context;

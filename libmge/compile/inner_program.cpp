@@ -71,7 +71,7 @@ class InnerProgram final : public SubgraphProgram {
 public:
     InnerProgram(const std::shared_ptr<const CompiledProgram>& program, const SubgraphUse& use,
                  LentArena arena)
-        : context_(program, nullptr, {.inputs = false, .outputs = false}, arena),
+        : context_(program, nullptr, {.inputs = false, .outputs = false, .is_waited_for = false}, arena),
           arena_(arena.data),
           is_repeated_(use.is_repeated),
           place_{use.parameter, -1},
