@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "libmge/base/error.h"
+#include "libmge/base/first_failure.h"
 #include "libmge/base/thread_team.h"
 
 namespace mge {
@@ -23,12 +25,12 @@ std::vector<int> cpus_of_thread() {
     return cpus;
 }
 
-// 0, or the system's error.
-int pin_this_thread(int cpu) {
+void pin_this_thread(int cpu) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+        throw DeviceError(text("a thread cannot be pinned to CPU ", cpu, ": ", std::strerror(errno)));
 }
 
 }  // namespace
@@ -50,23 +52,25 @@ std::string cpu_list(std::span<const int> cpus) {
     return list;
 }
 
+void in_each_thread(int threads, const std::function<void(int thread)>& work) {
+    int shares = team_size(threads);
+    auto caller = std::this_thread::get_id();
+    std::atomic<int> share_of_caller{0};
+    FirstFailure failure;
+    run_shares(shares, [&](int share, int) {
+        bool is_caller = std::this_thread::get_id() == caller;
+        if (is_caller) share_of_caller = share;
+        meet_other_shares();  // each share has a thread of its own now
+        // Any thread may have claimed the first share, which is to be the caller's.
+        int number = is_caller ? 0 : share == 0 ? share_of_caller.load() : share;
+        failure.guard([&] { work(number); });
+    });
+    failure.rethrow();
+}
+
 void pin_threads(std::span<const int> cpus) {
     allowed_cpus();  // as they are before anything is pinned
-    int threads = team_size(int(cpus.size()));
-    std::atomic<int> failure{0}, failed_cpu{0};
-    auto pin = [&](int i) {
-        if (int error = pin_this_thread(cpus[size_t(i)])) {
-            failure = error;
-            failed_cpu = cpus[size_t(i)];
-        }
-    };
-    run_shares(threads, [&](int share, int) {
-        meet_other_shares();  // each share has a thread of its own now
-        pin(share);
-    });
-    if (failure)
-        throw DeviceError(
-            text("a thread cannot be pinned to CPU ", failed_cpu.load(), ": ", std::strerror(failure)));
+    in_each_thread(int(cpus.size()), [&](int thread) { pin_this_thread(cpus[size_t(thread)]); });
 }
 
 }  // namespace mge
