@@ -12,6 +12,7 @@
 #include "libmge/device/cpu/memory_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
+#include "libmge/inspect/static_memory.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -212,7 +213,10 @@ void Checks::finish(const Subject& subject, const std::shared_ptr<const Program>
         note_failure(load_and_run::failure(*compared_));
     }
     if (!options_.memory_timeline.empty()) write_memory_timeline(options_.memory_timeline, *program);
-    if (!options_.static_memory_info.empty()) write_static_memory_info(options_.static_memory_info, *program);
+    if (auto& folder = options_.static_memory_info; !folder.empty()) {
+        make_folder("--get-static-mem-info", folder);
+        write_static_memory_info(folder, *program);
+    }
     if (!options_.save_plan.empty()) saved_.write(options_.save_plan, invocation);
 }
 

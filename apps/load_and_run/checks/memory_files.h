@@ -49,7 +49,4 @@ private:
 // By the ending of the name: the picture for .svg, the numbers for .json.
 void write_memory_timeline(const std::string& path, const Program& program);
 
-// graph.json and StaticMemoryInfo.json as MegEngine writes them; the folder is made.
-void write_static_memory_info(const std::string& folder, const Program& program);
-
 }  // namespace mge::load_and_run

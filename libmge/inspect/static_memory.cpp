@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// MegEngine's two files about the memory of a graph. Every figure of StaticMemoryInfo.json is a string; times
-// are positions in the sequence of operators, ends not included.
+// Every figure of StaticMemoryInfo.json is a string; times are positions in the sequence of operators, ends
+// not included.
+#include "libmge/inspect/static_memory.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/load_and_run/checks/memory_files.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/inspect/memory.h"
 #include "libmge/inspect/value_names.h"
 
-namespace mge::load_and_run {
+namespace mge {
 namespace {
 
-using cli::Json;
+using Json = nlohmann::ordered_json;
 
 constexpr const char* device_name = "cpu0:0";
 
@@ -189,8 +190,7 @@ private:
 void write_static_memory_info(const std::string& folder, const Program& program) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    if (error)
-        throw UserError(text("[--get-static-mem-info] cannot make folder '", folder, "': ", error.message()));
+    if (error) throw UserError(text("cannot make folder '", folder, "': ", error.message()));
     GraphWriter writer(program);
     auto write = [&](const char* name, const Json& content) {
         write_file_atomically(folder + "/" + name, [&](std::ostream& out) {
@@ -201,4 +201,4 @@ void write_static_memory_info(const std::string& folder, const Program& program)
     write("StaticMemoryInfo.json", writer.memory());
 }
 
-}  // namespace mge::load_and_run
+}  // namespace mge
