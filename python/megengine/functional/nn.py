@@ -24,6 +24,7 @@ from .activation import (  # noqa: F401
     softmax,
     softplus,
 )
+from .attention import multi_head_attention  # noqa: F401
 from .convolution import (  # noqa: F401
     conv1d,
     conv2d,
@@ -101,6 +102,7 @@ __all__ = [
     "logsoftmax",
     "logsumexp",
     "max_pool2d",
+    "multi_head_attention",
     "one_hot",
     "pad",
     "pixel_shuffle",

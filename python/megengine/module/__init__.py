@@ -29,6 +29,7 @@ from .linear import Linear, LinearRelu
 from .linear_bn import LinearBn1d, LinearBnRelu1d
 from .lrn import LocalResponseNorm
 from .module import Module
+from .multiheadattn import MultiHeadAttention
 from .normalization import GeneralNorm, GroupNorm, InstanceNorm, LayerNorm
 from .padding import Pad
 from .pixel_shuffle import PixelShuffle
@@ -79,6 +80,7 @@ __all__ = [
     "LocalResponseNorm",
     "MaxPool2d",
     "Module",
+    "MultiHeadAttention",
     "PReLU",
     "Pad",
     "PixelShuffle",

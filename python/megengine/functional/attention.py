@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention with several heads (Vaswani et al., 2017)."""
+
+import itertools
+import math
+
+import numpy as np
+
+from ..tensor import Tensor
+from .activation import softmax
+from .elemwise import add
+from .math import matmul
+from .tensor import arange, broadcast_to, expand_dims, full, reshape, transpose, where
+
+__all__ = ["multi_head_attention"]
+
+_HIDDEN = -math.inf  # added to what a query must not see
+
+
+class _Packed:
+    """Matrices and biases that lie behind each other in one parameter."""
+
+    def __init__(self, values: Tensor | None):
+        self._values = None if values is None else values.reshape(-1)
+        self._next = 0
+
+    def take(self, *shape: int) -> Tensor:
+        start, self._next = self._next, self._next + math.prod(shape)
+        if self._values is None or self._next > self._values.shape[0]:
+            has = 0 if self._values is None else self._values.shape[0]
+            raise ValueError(
+                f"[multi_head_attention] io_weight_bias has {has} elements, the projections and"
+                f" biases take at least {self._next}"
+            )
+        return self._values[start : self._next].reshape(shape)
+
+    def require_end(self) -> None:
+        if self._values is not None and self._next != self._values.shape[0]:
+            raise ValueError(
+                f"[multi_head_attention] io_weight_bias has {self._values.shape[0]} elements, the"
+                f" projections and biases take {self._next}"
+            )
+
+
+def _projections(packed, inputs, sizes, biased):
+    """(matrix or None, bias or None) for query, key, value and output."""
+    matrices = [packed.take(i, o) if o else None for i, o in zip(inputs, sizes, strict=True)]
+    biases = [
+        packed.take(size) if has and size else None for size, has in zip(sizes, biased, strict=True)
+    ]
+    packed.require_end()
+    return list(zip(matrices, biases, strict=True))
+
+
+def _project(x: Tensor, projection) -> Tensor:
+    matrix, bias = projection
+    if matrix is None:
+        return x
+    out = matmul(x, matrix)
+    return out if bias is None else out + bias
+
+
+def _heads(x: Tensor, num_heads: int) -> Tensor:
+    """(N, L, E) as (N, heads, L, E / heads)."""
+    n, length, width = x.shape
+    return transpose(x.reshape(n, length, num_heads, width // num_heads), (0, 2, 1, 3))
+
+
+def _added(mask: Tensor) -> Tensor:
+    """What a mask adds to the scores: itself, or for a mask of bool nothing or minus infinity."""
+    if mask.dtype != np.bool_:
+        return mask
+    return where(mask, full((), _HIDDEN), full((), 0.0))
+
+
+def _from_bounds(bounds: Tensor, keys: int) -> Tensor:
+    """(2, L), from which key to which, as a mask (L, S): true where a key is hidden."""
+    first, end = bounds[0].reshape(-1, 1), bounds[1].reshape(-1, 1)
+    at = arange(keys).reshape(1, -1)
+    return (at < first) | (at >= end)
+
+
+def _masks(scores, attn_mask, key_padding_mask, is_causal, maybe_cudnn_style_mask):
+    """Everything that is added to scores of (N, heads, L, S)."""
+    n, heads, queries, keys = scores.shape
+    if is_causal:
+        yield _added(arange(keys).reshape(1, -1) > arange(queries).reshape(-1, 1))
+    if attn_mask is not None:
+        if maybe_cudnn_style_mask and tuple(attn_mask.shape) == (2, queries):
+            attn_mask = _from_bounds(attn_mask, keys)
+        if attn_mask.ndim == 3:
+            attn_mask = attn_mask.reshape(n, heads, queries, keys)
+        elif attn_mask.ndim != 2:
+            raise ValueError(
+                f"[multi_head_attention] attn_mask has 2 or 3 dimensions, got {attn_mask.ndim}"
+            )
+        yield _added(attn_mask)
+    if key_padding_mask is not None:
+        if maybe_cudnn_style_mask and tuple(key_padding_mask.shape) == (2, n):
+            lengths = key_padding_mask[1].reshape(-1, 1)
+            key_padding_mask = arange(keys).reshape(1, -1) >= lengths
+        yield expand_dims(_added(broadcast_to(key_padding_mask, (n, keys))), (1, 2))
+
+
+def multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    attn_drop: float,
+    out_drop: float,
+    io_weight_bias: Tensor | None,
+    qproj_size: int | None = None,
+    kproj_size: int | None = None,
+    vproj_size: int | None = None,
+    oproj_size: int | None = None,
+    qbias: bool = False,
+    kbias: bool = False,
+    vbias: bool = False,
+    obias: bool = False,
+    bias_k: Tensor | None = None,
+    bias_v: Tensor | None = None,
+    add_zero_attn: bool = False,
+    key_padding_mask: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+    need_weights: bool = False,
+    average_attn_weights: bool = False,
+    is_causal: bool = False,
+    maybe_cudnn_style_mask: bool = False,
+    reslink: bool = False,
+    training: bool = True,
+) -> tuple[Tensor, Tensor | None]:
+    """Each query's mean of the values, weighted by how much it resembles their keys, in several
+    heads at once.
+
+    Args:
+        query: (N, L, Eq), floating.
+        key: (N, S, Ek).
+        value: (N, S, Ev).
+        embed_dim: of all heads together; ``num_heads`` divides it.
+        num_heads: how many there are.
+        attn_drop: chance of a weight to be dropped.
+        out_drop: chance of an element of the output to be dropped.
+        io_weight_bias: the matrices of query, key, value and output (x @ W, row by row), then
+            their biases, behind each other; any shape.
+        qproj_size: columns of the query's matrix; 0: it has none; ``embed_dim`` if not given.
+        kproj_size: the same of the key.
+        vproj_size: the same of the value.
+        oproj_size: the same of the output.
+        qbias: there is a bias of the query.
+        kbias: the same of the key.
+        vbias: the same of the value.
+        obias: the same of the output.
+        bias_k: has to be None, as in MegEngine.
+        bias_v: has to be None, as in MegEngine.
+        add_zero_attn: has to be False, as in MegEngine.
+        key_padding_mask: (N, S): True hides a key, numbers are added to its scores. In cuDNN's
+            style (2, N): the second row says how many keys there are.
+        attn_mask: (L, S), or (N * heads, L, S): the same for a query and a key. In cuDNN's style
+            (2, L): from which key on each query sees, and to which.
+        need_weights: return the weights, too.
+        average_attn_weights: their mean over the heads instead of each head's.
+        is_causal: a query sees no key behind its own place.
+        maybe_cudnn_style_mask: masks of two rows are in cuDNN's style.
+        reslink: add the query to the output.
+        training: False drops nothing.
+    Returns:
+        The output (N, L, ``oproj_size``), and with ``need_weights`` the weights: (N * heads, L, S),
+        or (N, L, S) when averaged.
+    Raises:
+        AssertionError: ``bias_k``, ``bias_v`` or ``add_zero_attn``, or heads that do not divide.
+        ValueError: ``io_weight_bias`` has too few or too many elements.
+    Example:
+        >>> x = F.ones((1, 2, 4))
+        >>> F.nn.multi_head_attention(x, x, x, 4, 2, 0.0, 0.0, F.ones(64) / 8)[0].shape
+        (1, 2, 4)
+    """
+    from .nn import dropout  # nn shows this function
+
+    assert bias_k is None and bias_v is None, "bias_k and bias_v should be None"
+    assert not add_zero_attn, "add_zero_attn should be False"
+    sizes = [
+        embed_dim if size is None else size
+        for size in (qproj_size, kproj_size, vproj_size, oproj_size)
+    ]
+    widths = [x.shape[-1] for x in (query, key, value)]
+    projected = [size or width for size, width in zip(sizes, widths, strict=False)]
+    for width in itertools.chain([embed_dim], projected):
+        assert width % num_heads == 0, f"{num_heads} heads do not divide {width}"
+    inputs = (*widths, projected[2])
+    parts = _projections(_Packed(io_weight_bias), inputs, sizes, (qbias, kbias, vbias, obias))
+    q, k, v = (
+        _heads(_project(x, part), num_heads)
+        for x, part in zip((query, key, value), parts, strict=False)
+    )
+    scores = matmul(q * (1 / math.sqrt(q.shape[-1])), k, transpose_b=True)
+    masks = _masks(scores, attn_mask, key_padding_mask, is_causal, maybe_cudnn_style_mask)
+    for mask in masks:
+        scores = add(scores, mask)
+    weights = softmax(scores, -1)
+    n, heads, queries, keys = weights.shape
+    seen = matmul(dropout(weights, attn_drop, training), v)
+    out = reshape(transpose(seen, (0, 2, 1, 3)), (n, queries, heads * v.shape[-1]))
+    out = dropout(_project(out, parts[3]), out_drop, training)
+    if reslink:
+        out = out + query
+    if not need_weights:
+        return out, None
+    if average_attn_weights:
+        return out, weights.mean(1)
+    return out, weights.reshape(n * heads, queries, keys)
