@@ -7,6 +7,7 @@ it lacks. ``hasattr`` is False for them, and ``try: import …`` with ``except I
 
 import functools
 import sys
+from importlib.machinery import PathFinder
 from types import ModuleType
 
 # What functional.nn has besides its own: the contents of these.
@@ -109,18 +110,51 @@ def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
             missing.__set_name__(found, member)
 
 
+def _mark(name: str, module: ModuleType) -> None:
+    """Make a module, now that all of it is there, tell what it lacks."""
+    if name in _modules() and "__getattr__" not in vars(module):
+        module.__getattr__ = functools.partial(_missing, name)
+        # With a path, be it empty, `from module import name` asks the finders.
+        vars(module).setdefault("__path__", [])
+    _mark_members(module, _interface().get(name, frozenset()))
+
+
+class _LaterModules:
+    """The finder before all others: modules that are imported later than the package."""
+
+    @staticmethod
+    def find_spec(name: str, path=None, target=None):
+        if name.partition(".")[0] != "megengine":
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _MarkingLoader(spec.loader)
+        return spec
+
+
+class _MarkingLoader:
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name: str):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        _mark(module.__name__, module)
+
+
 def watch(package: str) -> None:
-    """Make every module of a package, once they are imported, tell what it lacks.
+    """Make every module of a package tell what it lacks, those imported later too.
 
     Args:
         package: ``"megengine"``.
     """
+    sys.meta_path.insert(0, _LaterModules)
     sys.meta_path.append(_MissingModules)
     for name, module in list(sys.modules.items()):
-        if name != package and not name.startswith(package + "."):
-            continue
-        if name in _modules() and "__getattr__" not in vars(module):
-            module.__getattr__ = functools.partial(_missing, name)
-            # With a path, be it empty, `from module import name` asks the finders.
-            vars(module).setdefault("__path__", [])
-        _mark_members(module, _interface().get(name, frozenset()))
+        if name == package or name.startswith(package + "."):
+            _mark(name, module)
