@@ -22,7 +22,6 @@ MODULES = (
     "module.qat",
     "quantization",
     "quantization.qconfig",
-    "traced_module",
     "utils.network",
     "utils.profiler",
 )

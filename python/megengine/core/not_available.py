@@ -5,7 +5,9 @@ They follow from ``interface``, the table of all names, and from what there is: 
 it lacks. ``hasattr`` is False for them, and ``try: import …`` with ``except ImportError`` works.
 """
 
+import contextlib
 import functools
+import importlib
 import sys
 from importlib.machinery import PathFinder
 from types import ModuleType
@@ -70,6 +72,10 @@ def _belongs(module: str, name: str) -> bool:
 
 def _missing(module: str, name: str):
     """The ``__getattr__`` of a module."""
+    if f"{module}.{name}" in _modules():
+        # There are packages that are imported when they are first used.
+        with contextlib.suppress(NotAvailableModuleError):
+            return importlib.import_module(f"{module}.{name}")
     if _belongs(module, name):
         raise NotAvailableNameError(_message(f"{module}.{name}"))
     raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -58,6 +58,11 @@ def _module_classes() -> dict[tuple[str, str], type]:
     return found
 
 
+def module_class(module: str, name: str) -> type | None:
+    """The class of Modules of this package that has a name; None if it has none."""
+    return _module_classes().get((module, name))
+
+
 @functools.cache
 def _tensor_classes() -> dict[tuple[str, str], type]:
     from ..tensor import Parameter, Tensor

@@ -6,6 +6,7 @@ operator and steps the counter on; so a stream works under a trace as any other 
 """
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -171,6 +172,20 @@ def next_state(device=None) -> Tensor:
     if key not in _streams:
         _streams[key] = _Stream(_seed, key)
     return _streams[key].draw()
+
+
+def kept_streams() -> Callable[[], None]:
+    """What brings the shared streams back to where they are now."""
+    states = {key: Tensor(stream._state) for key, stream in _streams.items()}
+
+    def restore() -> None:
+        for key in list(_streams):
+            if key in states:
+                _streams[key]._state._reset(states[key])
+            else:
+                del _streams[key]
+
+    return restore
 
 
 def seed(seed: int) -> None:

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules recorded as graphs of Python calls, which can be looked at, changed, run and saved.
+
+The room is entered when it is first used: ``megengine.traced_module`` is imported then.
+"""
+
+from . import expr, node, serialization, tm_config, utils
+from .pytree import register_supported_type
+from .tm_config import disable_default_checker, enable_expr_checker
+from .traced_module import TracedModule, register_as_builtin, trace_module, wrap
+
+__all__ = [
+    "TracedModule",
+    "disable_default_checker",
+    "enable_expr_checker",
+    "expr",
+    "node",
+    "register_as_builtin",
+    "register_supported_type",
+    "serialization",
+    "tm_config",
+    "trace_module",
+    "utils",
+    "wrap",
+]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that are recorded as one call each, and their names."""
+
+import importlib
+import sys
+import types
+from collections.abc import Callable
+
+from ..core.interface import INTERFACE
+from ..random import RNG
+
+_PACKAGE = "megengine.functional"
+_wrapped: dict[int, types.FunctionType] = {}  # by ``wrap``
+_own: dict[int, types.FunctionType] | None = None  # of this package
+_homes: dict[int, tuple[str, str]] = {}  # where the interface has them, for printing and files
+
+
+def _collect() -> dict[int, types.FunctionType]:
+    global _own
+    if _own is None:
+        # The interface's modules first, so that a function has the name that users know.
+        names = [name for name in INTERFACE if name.startswith(_PACKAGE + ".")]
+        names += [name for name in sys.modules if name.startswith(_PACKAGE)]
+        found: dict[int, types.FunctionType] = {}
+        for module_name in names:
+            module = sys.modules.get(module_name)
+            public = INTERFACE.get(module_name, frozenset())
+            for name, value in vars(module).items() if module is not None else ():
+                if not isinstance(value, types.FunctionType) or name.startswith("_"):
+                    continue
+                if not value.__module__.startswith(_PACKAGE):
+                    continue
+                found[id(value)] = value
+                if name in public:
+                    _homes.setdefault(id(value), (module_name, name))
+        for name in ("uniform", "normal", "permutation", "exponential"):
+            drawn = vars(RNG)[name]
+            found[id(drawn)] = drawn
+        _own = found
+    return _own
+
+
+def recorded_functions() -> list[types.FunctionType]:
+    """The public functions of ``functional`` and ``random``, and those that were wrapped."""
+    return [*_collect().values(), *_wrapped.values()]
+
+
+def home_of(func: Callable) -> tuple[str, str]:
+    """The module of a function, and its name there."""
+    _collect()
+    return _homes.get(id(func), (func.__module__, func.__qualname__))
+
+
+def is_known(module: str, name: str) -> bool:
+    """Whether a function of this package, or a wrapped one, has this name."""
+    return _known(module, name) is not None
+
+
+def _known(module: str, name: str) -> Callable | None:
+    functions = _collect()
+    if module.startswith(_PACKAGE):
+        for home in (module, _PACKAGE):
+            found = vars(sys.modules[home]).get(name) if home in sys.modules else None
+            if id(found) in functions:
+                return found
+    return next((f for f in _wrapped.values() if home_of(f) == (module, name)), None)
+
+
+def function_named(module: str, name: str) -> Callable:
+    """The function of a name.
+
+    Args:
+        module: where it is.
+        name: there; functions of this package are found where they are now, too.
+    Returns:
+        The function.
+    Raises:
+        AttributeError: there is none.
+    """
+    found = _known(module, name)
+    if found is not None:
+        return found
+    try:
+        found = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise AttributeError(
+            f"[traced_module] the function {module}.{name} is not there: {error}"
+        ) from None
+    return found
+
+
+def wrap(func: Callable) -> Callable:
+    """Record the calls of a function as one expression each, and not what it does inside.
+
+    Args:
+        func: the function, of Python; its arguments and results are Tensors and constants in
+            containers. A traced module that calls it can be loaded where it can be imported.
+    Returns:
+        The same function: ``wrap`` can be a decorator.
+    Raises:
+        TypeError: it is no function written in Python.
+    Example:
+        >>> import megengine.traced_module as T
+        >>> @T.wrap
+        ... def twice(x):
+        ...     return x + x
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return twice(x)
+        >>> T.trace_module(Net(), Tensor([1.0])).graph.get_function_by_type(twice).as_count()
+        1
+    """
+    if not isinstance(func, types.FunctionType):
+        raise TypeError(f"[wrap] a function written in Python is expected, got {func!r}")
+    _wrapped[id(func)] = func
+    return func

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a recorder sees what Python does: functions, methods and Modules, only while one records.
+
+A function gets other code for the time, so it does not matter by which name it is called. Methods
+of Tensor and Module are replaced in their classes. Threads that record nothing go on as before.
+"""
+
+import functools
+import threading
+import types
+from collections.abc import Callable
+
+from ..module import Module
+from ..tensor import Tensor
+from .expr import IN_PLACE
+
+_ARITHMETIC = "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split()
+# Methods of Tensor that are recorded. What gives no Tensor (numpy, item, ...) is a constant.
+METHODS = (
+    *(f"__{name}__" for name in "lt le gt ge eq ne neg pos abs invert round floor ceil".split()),
+    *(f"__{name}__" for name in _ARITHMETIC),
+    *(f"__r{name}__" for name in _ARITHMETIC),
+    *sorted(IN_PLACE),
+    *"__getitem__ transpose astype reshape flatten sum prod min max mean to detach".split(),
+)
+
+_lock = threading.Lock()
+_users = 0  # recorders at work
+_undo: list[Callable[[], None]] = []
+
+
+class _Current(threading.local):
+    recorder = None  # of this thread
+    is_paused = False  # inside of a call that is recorded as one expression
+
+
+current = _Current()
+
+
+def recording():
+    """What is to be told of a call on this thread; None where nothing is."""
+    return None if current.is_paused else current.recorder
+
+
+class paused:
+    """A context in which nothing is recorded on this thread."""
+
+    def __enter__(self) -> None:
+        self._before = current.is_paused
+        current.is_paused = True
+
+    def __exit__(self, *exc) -> None:
+        current.is_paused = self._before
+
+
+def _stand_in(*args, **kwargs):
+    call = "call"
+    return call(*args, **kwargs)
+
+
+def _hook_function(func: types.FunctionType) -> None:
+    code = func.__code__
+    original = types.FunctionType(
+        code, func.__globals__, func.__name__, func.__defaults__, func.__closure__
+    )
+    original.__kwdefaults__ = func.__kwdefaults__
+    original.__dict__.update(func.__dict__)  # what is decorated keeps its signature
+
+    def call(*args, **kwargs):
+        recorder = recording()
+        if recorder is None:
+            return original(*args, **kwargs)
+        return recorder.call_function(func, original, args, kwargs)
+
+    constants = tuple(call if value == "call" else value for value in _stand_in.__code__.co_consts)
+    func.__code__ = _stand_in.__code__.replace(
+        co_consts=constants, co_freevars=code.co_freevars, co_name=code.co_name
+    )
+    _undo.append(functools.partial(setattr, func, "__code__", code))
+
+
+def _put(owner: type, name: str, value) -> None:
+    own = vars(owner).get(name)
+    setattr(owner, name, value)
+    if own is None:
+        _undo.append(functools.partial(delattr, owner, name))
+    else:
+        _undo.append(functools.partial(setattr, owner, name, own))
+
+
+def _hook_method(name: str) -> None:
+    original = getattr(Tensor, name)
+
+    @functools.wraps(original)
+    def method(self, *args, **kwargs):
+        recorder = recording()
+        if recorder is None:
+            return original(self, *args, **kwargs)
+        return recorder.call_tensor_method(name, original, self, args, kwargs)
+
+    _put(Tensor, name, method)
+
+
+def _hook_properties() -> None:
+    shape, size = vars(Tensor)["shape"], Tensor.size
+
+    def shape_of(self):
+        recorder = recording()
+        return shape.fget(self) if recorder is None else recorder.shape_of(self)
+
+    def size_of(self):
+        recorder = recording()
+        return size.__get__(self) if recorder is None else recorder.shape_of(self).prod()
+
+    _put(Tensor, "shape", property(shape_of))
+    _put(Tensor, "size", property(size_of))
+
+
+def _hook_modules() -> None:
+    call, read = Module.__call__, object.__getattribute__
+
+    def __call__(self, *inputs, **kwargs):
+        recorder = recording()
+        if recorder is None:
+            return call(self, *inputs, **kwargs)
+        return recorder.call_module(self, call, inputs, kwargs)
+
+    def __getattribute__(self, name):
+        value = read(self, name)
+        if isinstance(value, (Tensor, Module, list, tuple, dict)):
+            recorder = recording()
+            if recorder is not None and name in read(self, "__dict__"):
+                recorder.read_attribute(self, name, value)
+        return value
+
+    _put(Module, "__call__", __call__)
+    _put(Module, "__getattribute__", __getattribute__)
+
+
+class hooked:
+    """A context in which recorders see what is done.
+
+    Args:
+        functions: gives the functions that are recorded.
+    """
+
+    def __init__(self, functions: Callable[[], list]):
+        self._functions = functions
+
+    def __enter__(self) -> None:
+        global _users
+        with _lock:
+            _users += 1
+            if _users > 1:
+                return
+            for func in self._functions():
+                _hook_function(func)
+            for name in METHODS:
+                _hook_method(name)
+            _hook_properties()
+            _hook_modules()
+
+    def __exit__(self, *exc) -> None:
+        global _users
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                while _undo:
+                    _undo.pop()()

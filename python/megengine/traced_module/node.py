@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the expressions of a traced module give: Tensors and Modules that are not there yet."""
+
+from ..core.not_available import NotAvailableError
+from ..module import Module
+
+# What users may ask of a format: "i" shows ids, "p" the graph's name, "ip" both.
+FORMATS = ("", "i", "p", "ip")
+
+
+class Node:
+    """The result of an expression.
+
+    Args:
+        expr: what gives it.
+        name: in its graph; None until the graph gives it one.
+        qualname: where it comes from in the module that was traced: ``"Net.block.[out]"``.
+    """
+
+    def __init__(self, expr, name: str | None = None, qualname: str | None = None):
+        self.expr = expr
+        self.users: list = []  # expressions, each once
+        self._id: int | None = None
+        self._name = name
+        self._qualname = qualname
+        self._graph = None  # the graph that it is a value of
+
+    @property
+    def id(self) -> int | None:
+        """Its number in the whole traced module."""
+        return self._id
+
+    @property
+    def name(self) -> str:
+        """Its name: unique in its graph, an identifier. It can be set.
+
+        Raises:
+            AssertionError: another node of the graph has the name.
+            ValueError: it is no identifier.
+        Example:
+            >>> import megengine.traced_module as T
+            >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+            >>> graph.outputs[0].name = "result"
+            >>> graph.outputs
+            [result]
+        """
+        return self._name
+
+    @name.setter
+    def name(self, new: str) -> None:
+        if not (isinstance(new, str) and new.isidentifier()):
+            raise ValueError(f"[Node] a name is an identifier, got {new!r}")
+        names = self._graph._namespace
+        assert new not in names.used_names, (
+            f"[Node] the name {new!r} is already in use; another node of the graph has it"
+        )
+        names.unassociate_name_with_obj(self)
+        names.associate_name_with_obj(new, self)
+        self._name = new
+
+    @property
+    def qualname(self) -> str:
+        """Where it comes from in the module that was traced."""
+        return self._qualname
+
+    @property
+    def top_graph(self):
+        """The graph of the whole traced module; None when it was deleted."""
+        return None if self._graph is None else self._graph.top_graph
+
+    def __format__(self, spec: str = "") -> str:
+        name = self._name or "?"
+        if "p" in spec and spec in FORMATS and self._graph is not None:
+            name = f"{self._graph._name}_{name}"
+        return f"%{self._id}_{name}" if "i" in spec and spec in FORMATS else name
+
+    def __repr__(self) -> str:
+        return format(self)
+
+    def __copy__(self):
+        raise TypeError("[Node] a node cannot be copied without its graph; copy the traced module")
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("[Node] a node cannot be saved without its graph; save the traced module")
+
+
+class ModuleNode(Node):
+    """A node that stands for a Module."""
+
+    module_type: type = Module  # the class of a module that is not traced into
+
+    @property
+    def owner(self):
+        """The Module itself.
+
+        Returns:
+            the Module; None for a node that no traced module has, and for modules in arguments.
+        """
+        return self.expr.module_of() if self._graph is not None else None
+
+    def __getattr__(self, name: str):
+        from .surgery import attribute_of
+
+        if name.startswith("__"):
+            raise AttributeError(f"'ModuleNode' object has no attribute '{name}'")
+        return attribute_of(self, name)
+
+    def __call__(self, *args, **kwargs):
+        from .surgery import call_module
+
+        return call_module(self, args, kwargs)
+
+
+class TensorNode(Node):
+    """A node that stands for a Tensor.
+
+    Args:
+        expr: what gives it.
+        name: in its graph.
+        qualname: where it comes from.
+        shape: as far as it is known.
+        dtype: as far as it is known.
+        qparams: of quantised tensors, which this version does not have.
+    Raises:
+        NotAvailableError: ``qparams`` is given.
+    """
+
+    def __init__(self, expr, name=None, qualname=None, shape=None, dtype=None, qparams=None):
+        super().__init__(expr, name, qualname)
+        self._shape = shape
+        self._dtype = dtype
+        self._device = None
+        self._value = None
+        self.qparams = qparams
+
+    @property
+    def shape(self):
+        """Its shape when it was recorded, a tuple; where expressions are inserted, a new node."""
+        from .surgery import shape_of
+
+        return shape_of(self)
+
+    @shape.setter
+    def shape(self, shape) -> None:
+        self._shape = tuple(shape)
+
+    @property
+    def dtype(self):
+        """Its dtype when it was recorded."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype) -> None:
+        self._dtype = dtype
+
+    @property
+    def device(self):
+        """Where it was when it was recorded."""
+        return self._device
+
+    @device.setter
+    def device(self, device) -> None:
+        self._device = device
+
+    @property
+    def qparams(self):
+        """None: quantised tensors are not available in this version."""
+        return None
+
+    @qparams.setter
+    def qparams(self, qparams) -> None:
+        if qparams is not None:
+            raise NotAvailableError(
+                "[TensorNode] qparams: quantisation is not available in this version of megengine"
+            )
+
+    @property
+    def value(self):
+        """A Tensor to calculate with where expressions are inserted; None: one of zeros."""
+        return self._value
+
+    @value.setter
+    def value(self, value) -> None:
+        self._value = value
+
+    def describe(self, tensor) -> None:
+        """Take over the shape, dtype and device of a Tensor."""
+        self._shape = tensor._tuple_shape
+        self._dtype = tensor.dtype
+        self._device = str(tensor.device)
+
+
+class NodeMixin:
+    """The nodes that values have while a module is traced."""
+
+    @classmethod
+    def wrap(cls, value, node) -> None:
+        """Say that a Tensor or Module is, from now on, what a node stands for.
+
+        Args:
+            value: the Tensor or Module.
+            node: the node, or a function that makes it.
+        Raises:
+            RuntimeError: nothing is traced.
+        """
+        scope = cls._scope()
+        if scope is None:
+            raise RuntimeError("[NodeMixin] nothing is traced, so values have no nodes")
+        scope.give_node(value, node() if callable(node) else node)
+
+    @classmethod
+    def wrap_safe(cls, value, node) -> None:
+        """As ``wrap``, for a value that has no node yet.
+
+        Raises:
+            RuntimeError: it has one, or nothing is traced.
+        """
+        if cls.get(value, None) is not None:
+            raise RuntimeError(f"[NodeMixin] the value has the node {cls.get(value)!r} already")
+        cls.wrap(value, node)
+
+    @classmethod
+    def clear_node(cls, value) -> None:
+        """Take its node away from a value."""
+        scope = cls._scope()
+        if scope is not None:
+            scope.nodes.pop(id(value), None)
+
+    @classmethod
+    def get(cls, value, *default):
+        """The node of a value.
+
+        Args:
+            value: the Tensor or Module.
+            default: given when it has none.
+        Raises:
+            AttributeError: it has none, and there is no default.
+        """
+        scope = cls._scope()
+        node = None if scope is None else scope.node_of(value)
+        if node is None and not default:
+            raise AttributeError("[NodeMixin] the value has no node")
+        return default[0] if node is None else node
+
+    @classmethod
+    def get_wrapped_type(cls, value) -> type:
+        """The class of node for a value.
+
+        Raises:
+            TypeError: it is neither a Tensor nor a Module.
+        """
+        from ..tensor import Tensor
+
+        if isinstance(value, (Tensor, TensorNode)):
+            return TensorNode
+        if isinstance(value, (Module, ModuleNode)):
+            return ModuleNode
+        raise TypeError(f"[NodeMixin] nodes are for Tensors and Modules, got {value!r}")
+
+    @staticmethod
+    def _scope():
+        from .recorder import active_recorder
+
+        recorder = active_recorder()
+        return None if recorder is None else recorder.scope

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``trace_module`` checks."""
+
+
+class _Checks:
+    expressions = False
+    results = True
+
+
+checks = _Checks()
+
+
+def enable_expr_checker() -> bool:
+    """Compare what each expression gives with what was recorded, from now on.
+
+    A difference is an error that names the expression.
+
+    Returns:
+        Whether that was so before.
+    Example:
+        >>> enable_expr_checker()
+        False
+        >>> checks.expressions = False
+    """
+    before, checks.expressions = checks.expressions, True
+    return before
+
+
+def disable_default_checker() -> bool:
+    """Do not compare what the traced module gives with what the Module gave any more.
+
+    Returns:
+        Whether that was compared before.
+    Example:
+        >>> disable_default_checker()
+        True
+        >>> checks.results = True
+    """
+    before, checks.results = checks.results, False
+    return before

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding what lies in a Module, and the arguments of calls in their usual form."""
+
+import inspect
+import types
+from collections.abc import Callable
+
+from ..module import Module
+
+
+def get_subattr(self, name: str):
+    """What a Module has under a path.
+
+    Args:
+        self: the Module.
+        name: attributes and, in lists and dicts, places and keys: ``"blocks.0.weight"``.
+    Returns:
+        The attribute.
+    Raises:
+        AttributeError: there is no such thing; the text names the part of the path.
+    Example:
+        >>> get_subattr(M.Sequential(M.Linear(2, 3), M.ReLU()), "0.bias").shape
+        (3,)
+    """
+    found = self
+    parts = name.split(".")
+    for depth, part in enumerate(parts):
+        try:
+            if isinstance(found, (list, tuple)):
+                found = found[int(part)]
+            elif isinstance(found, dict):
+                found = found[part]
+            else:
+                # As an attribute, so that a recorder sees it; but nothing of the class.
+                if part not in vars(found):
+                    raise KeyError(part)
+                found = getattr(found, part)
+        except (KeyError, IndexError, ValueError, TypeError):
+            raise AttributeError(
+                f"[traced_module] {type(self).__name__} has no {'.'.join(parts[: depth + 1])!r}"
+                f" (of {name!r})"
+            ) from None
+    return found
+
+
+def set_subattr(module: Module, name: str, value) -> None:
+    """Put something under a path of a Module; Modules that are missing on the way are an error."""
+    path, _, last = name.rpartition(".")
+    owner = get_subattr(module, path) if path else module
+    if isinstance(owner, list):
+        owner[int(last)] = value
+    elif isinstance(owner, dict):
+        owner[last] = value
+    else:
+        setattr(owner, last, value)
+
+
+def signature_of(func: Callable) -> inspect.Signature | None:
+    """The signature of a function of Python, None for any other."""
+    return inspect.signature(func) if isinstance(func, types.FunctionType) else None
+
+
+def signature_of_forward(module: Module) -> inspect.Signature | None:
+    """The signature of a Module's ``forward``, of a traced one's that of what was traced."""
+    from .traced_module import TracedModule
+
+    is_traced = isinstance(module, TracedModule)
+    return module.argspec if is_traced else signature_of(type(module).forward)
+
+
+def normalised(signature: inspect.Signature | None, args: tuple, kwargs: dict) -> tuple:
+    """Arguments as the signature orders them, defaults included.
+
+    What can be given by position is; what comes by keyword only is in the dict.
+
+    Args:
+        signature: None leaves the arguments as they are.
+        args: by position.
+        kwargs: by keyword.
+    Returns:
+        Both anew.
+    Raises:
+        TypeError: the call does not fit the signature.
+    """
+    if signature is None:
+        return tuple(args), dict(kwargs)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking for parts of traced modules, and changing them."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine.autodiff import GradManager
+from megengine.traced_module import TracedModule, expr, node, trace_module
+from megengine.traced_module.traced_module import NameSpace
+
+
+def image(seed=0, shape=(2, 3, 4, 4)):
+    return mge.Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32"))
+
+
+class Stage(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = M.Conv2d(3, 3, 1)
+        self.r = M.ReLU()
+
+    def forward(self, x):
+        return self.r(self.c(x))
+
+
+class Net(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = Stage()
+        self.e = Stage()
+        self.bias = mge.Parameter([1.0])
+
+    def forward(self, x):
+        return F.tanh(self.e(self.a(x))) * 2 + self.bias
+
+
+@pytest.fixture
+def net():
+    return Net()
+
+
+@pytest.fixture
+def traced(net):
+    return trace_module(net, image())
+
+
+def one(graph, name):
+    return graph.get_node_by_name(name, recursive=False).as_unique()
+
+
+def assert_equal(got, want):
+    np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_filters(traced):
+    graph = traced.graph
+    assert graph.get_function_by_type(F.tanh).as_unique() is one(graph, "tanh_out").expr
+    assert graph.get_function_by_type().as_count() == 1
+    assert graph.get_method_by_type("__mul__").as_unique() is one(graph, "mul_out").expr
+    assert graph.get_method_by_type("__call__", recursive=False).as_count() == 2
+    assert graph.get_method_by_type("__call__").as_count() == 6
+    assert graph.get_module_by_type(M.Conv2d).as_count() == 2
+    assert graph.get_module_by_type(M.Conv2d, recursive=False).as_count() == 0
+    assert graph.get_module_by_type(TracedModule).as_list() == [one(graph, "e"), one(graph, "a")]
+    assert [each.name for each in graph.get_node_by_name("?_out")] == [
+        "a_out",
+        "c_out",
+        "r_out",
+    ] + [
+        "e_out",
+        "c_out",
+        "r_out",
+    ]
+    assert graph.get_node_by_name("net_MUL*").as_count() == 1
+    assert graph.get_node_by_name("net_MUL*", ignorecase=False).as_count() == 0
+    ids = graph.exprs().as_dict()
+    assert list(ids) == list(range(len(ids))) and ids[3].inputs[0].name == "self"
+    assert graph.get_expr_by_id([3, 4]).as_list() == [ids[3], ids[4]]
+    assert graph.get_node_by_id(1).as_unique() is graph.inputs[1]
+    exprs = graph.exprs()
+    assert exprs.as_list() == exprs.as_list()  # a filter can be gone through again
+    for wrong in (lambda: exprs.as_unique(), lambda: graph.get_node_by_id(999).as_unique()):
+        with pytest.raises(AssertionError, match="elements were found"):
+            wrong()
+    with pytest.raises(AssertionError, match="class of Modules"):
+        graph.get_module_by_type(F.relu)
+
+
+def test_formats(traced):
+    mul = one(traced.graph, "mul_out")
+    assert [format(mul, spec) for spec in ("", "i", "p", "ip", "x")] == [
+        "mul_out",
+        "%19_mul_out",
+        "Net_mul_out",
+        "%19_Net_mul_out",
+        "mul_out",
+    ]
+    assert str(format(traced.graph, "p")).startswith("Net.Graph (Net_self, Net_x) {\n\t%2:\tNet_e")
+
+
+def test_expressions_and_nodes_tell_what_they_are(traced):
+    graph = traced.graph
+    mul, add = one(graph, "mul_out"), graph.outputs[0]
+    assert mul.shape == (2, 3, 4, 4) and mul.dtype == np.float32 and mul.device == "xpux:0"
+    assert mul.users == [add.expr] and mul.top_graph is graph and mul.qparams is None
+    assert mul.expr.args[1] == 2 and mul.expr.kwargs == {} and mul.expr.return_val is mul
+    assert mul.expr.const_val == [(1, 2)]
+    (conv,) = graph.get_node_by_name("Net_a_c").as_list()
+    assert conv.owner is traced.a.c and conv.module_type is M.Conv2d and conv.top_graph is graph
+    assert one(graph, "a").users[0].graph is traced.a.graph
+    assert expr.is_call_module(conv.users[0], M.Conv2d)
+    assert expr.is_call_tensor_method(mul.expr, ["__mul__", "__add__"])
+    assert not expr.is_call_tensor_method(mul.expr, "__add__")
+    assert expr.is_call_function(mul.expr.inputs[0].expr, F.tanh)
+    assert expr.is_getattr(one(graph, "bias").expr) and expr.is_input(graph.inputs[1].expr)
+    assert not expr.is_constant(mul.expr) and not expr.is_apply_def(mul.expr)
+    assert expr.get_suffix_name("a.b", "a.bc") is None
+    assert [str(each.outputs[0]) for each in graph.get_dep_exprs(mul)] == [
+        "mul_out",
+        "tanh_out",
+        "e_out",
+        "a_out",
+        "e",
+        "x",
+        "a",
+        "self",
+    ]
+    with pytest.raises(TypeError, match="copy the traced module"):
+        copy.copy(mul)
+
+
+def test_arguments_are_set(net):
+    class Soft(M.Module):
+        def forward(self, x):
+            return F.softmax(x, axis=1)
+
+    traced = trace_module(Soft(), image())
+    call = traced.graph.outputs[0].expr
+    assert call.named_args == {"inp": traced.graph.inputs[1], "axis": 1}
+    call.set_arg("axis", 2)
+    assert_equal(traced(image()), F.softmax(image(), axis=2))
+    call.set_args_kwargs(call.args[0], axis=3)
+    assert str(call) == "%2:\tsoftmax_out = nn.softmax(x, 3, )"
+    assert traced.graph.inputs[1].users == [call]
+    with pytest.raises(AssertionError, match="'zz'"):
+        call.set_arg("zz", 1)
+    with pytest.raises(AssertionError, match="no arguments"):
+        traced.graph.inputs[1].expr.set_args_kwargs(1)
+    with pytest.raises(AssertionError, match="gives 1 values"):
+        call.return_val = (call.outputs[0], call.outputs[0])
+
+
+def test_names(traced):
+    mul = one(traced.graph, "mul_out")
+    mul.name = "product"
+    assert str(mul.expr).endswith("product = tanh_out.__mul__(2, )")
+    with pytest.raises(AssertionError, match="already in use"):
+        mul.name = "x"
+    with pytest.raises(ValueError, match="identifier"):
+        mul.name = "a b"
+    traced.graph.name = "Other"
+    assert str(traced.graph).startswith("Other.Graph (self, x)")
+
+
+def test_name_spaces():
+    names = NameSpace("Net", "Net")
+    given = ["a", "a", "a", "a_1", "a_1", "b_7", "b_7", "c.d", "c.d", "1x", "class", "print", "T"]
+    made = [names.create_unique_name(name) for name in given]
+    assert made == "a a_1 a_2 a_3 a_4 b_7 b_8 c_d c_d_1 _1x class_1 print_1 T".split()
+    other = NameSpace("Other", "Other")
+    other.create_unique_name("z")
+    names.merge(other)
+    assert "z" in names.used_names
+
+
+def test_insert_and_replace(traced, net):
+    graph = traced.graph
+    tanh = one(graph, "tanh_out")
+    with graph.insert_exprs():
+        new = F.relu(tanh)[:, :2] + 1
+        shape = new.shape
+    assert isinstance(new, node.TensorNode) and shape.expr.opdef is not None
+    assert graph._exprs.index(new.expr) > graph._exprs.index(tanh.expr)
+    graph.replace_node({tanh: new})
+    assert one(graph, "mul_out").expr.inputs == [new]
+    x = image(1)
+    assert_equal(traced(x), (F.relu(F.tanh(net.e(net.a(x))))[:, :2] + 1) * 2 + net.bias)
+    graph.compile()
+    assert shape not in graph.nodes().as_list()
+    assert [each._id for each in graph.exprs()] == list(range(graph.exprs().as_count()))
+
+
+def test_the_place_of_what_is_inserted(traced):
+    graph = traced.graph
+    a_out, tanh = one(graph, "a_out"), one(graph, "tanh_out")
+    with graph.insert_exprs(tanh.expr):
+        late = F.relu(a_out)
+    with graph.insert_exprs():
+        early = F.relu(a_out)
+    places = [graph._exprs.index(each.expr) for each in (a_out, early, tanh, late)]
+    assert places == sorted(places) and places[1] == places[0] + 1
+    with graph.insert_exprs(graph.inputs[0].expr):
+        first = graph.inputs[1] * 2
+    assert graph._exprs[0] is first.expr
+    graph.replace_node({graph.inputs[1]: late})  # behind what used it: moved, or a circle
+    with pytest.raises(AssertionError, match="no expression of"):
+        graph.insert_exprs(traced.a.graph._exprs[0])
+
+
+def test_a_circle_is_refused(traced):
+    graph = traced.graph
+    a_out, tanh = one(graph, "a_out"), one(graph, "tanh_out")
+    a_out.expr.replace_inputs({graph.inputs[1]: tanh})
+    with pytest.raises(RuntimeError, match="depend on itself"):
+        graph.replace_node({graph.outputs[0]: tanh})
+
+
+def test_modules_are_inserted(traced, net):
+    traced.scale = mge.Parameter([3.0])
+    traced.act = M.Sigmoid()
+    traced.extra = M.Sequential(M.ReLU(), M.Conv2d(3, 5, 1))
+    graph = traced.graph
+    with graph.insert_exprs():
+        this = graph.inputs[0]
+        result = this.extra(this.act(graph.outputs[0]) * this.scale)
+        again = this.a(graph.inputs[1])
+        with pytest.raises(AttributeError, match="nosuch"):
+            _ = this.nosuch
+    graph.reset_outputs([result, again])
+    graph.compile()
+    assert isinstance(traced.extra, TracedModule)
+    x = image(1)
+    got, other = traced(x)
+    extra = vars(traced.extra)["1"]
+    assert_equal(got, extra(F.relu(F.sigmoid(net(x)) * 3)))
+    assert_equal(other, net.a(x))
+    assert_equal(copy.deepcopy(traced).flatten()(x)[0], got)
+
+
+def test_a_failed_insertion_leaves_no_trace(traced):
+    before = str(traced.graph)
+    with pytest.raises(ZeroDivisionError), traced.graph.insert_exprs():
+        F.relu(traced.graph.outputs[0])
+        1 / 0  # noqa: B018
+    with pytest.raises(AssertionError, match="no node of"), traced.graph.insert_exprs():
+        F.relu(traced.a.graph.outputs[0])
+    assert str(traced.graph) == before
+    with pytest.raises(TypeError, match="insert_exprs"):
+        traced.graph.outputs[0] + 1
+    with pytest.raises(TypeError, match="insert_exprs"):
+        one(traced.graph, "a")(image())
+
+
+def test_inputs_are_added(traced, net):
+    graph = traced.graph
+    new = graph.add_input_node((2, 3, 4, 4), name="new")
+    mul = one(graph, "mul_out")
+    with graph.insert_exprs(mul.expr):
+        added = mul + new
+    graph.replace_node({mul: added})
+    assert [str(each) for each in graph.inputs] == [
+        "self",
+        "x",
+        "new",
+    ] and new.qualname == "Net.[new]"
+    x, y = image(1), image(2)
+    assert_equal(traced(x, y), F.tanh(net.e(net.a(x))) * 2 + y + net.bias)
+    assert_equal(graph.eval(x, y)[0], traced(x, y))
+    with pytest.raises(AssertionError, match="traced with"):
+        traced(x)
+
+
+def test_inputs_are_reset(traced, net):
+    graph = traced.graph
+    old = graph.inputs[1]
+    first, second = graph.reset_inputs(image(), {"q": image()})
+    graph.replace_node({old: second})
+    assert first.name == "args" and second.name == "args_1"
+    assert_equal(traced(image(1), {"q": image(2)}), net(image(2)))
+
+
+def test_outputs_are_set_and_added(traced, net):
+    graph = traced.graph
+    mul = one(graph, "mul_out")
+    x = image(1)
+    want = F.tanh(net.e(net.a(x))) * 2
+    graph.add_output_node(mul)
+    first, second = traced(x)
+    assert_equal(first, net(x))
+    assert_equal(second, want)
+    graph.add_output_node(one(graph, "a_out"))
+    (first, second), third = traced(x)
+    assert_equal(third, net.a(x))
+    graph.reset_outputs({"k": [mul]})
+    graph.compile()
+    assert_equal(traced(x)["k"][0], want)
+    assert "bias" not in [each.name for each in graph.nodes()]
+    for wrong in (5, {"a": 5}, traced.a.graph.outputs[0]):
+        with pytest.raises(AssertionError, match="reset_outputs"):
+            graph.reset_outputs(wrong)
+
+
+def test_only_the_whole_has_inputs_and_outputs_to_set(traced):
+    inner = traced.a.graph
+    for call in (
+        lambda: inner.add_input_node((2,)),
+        lambda: inner.add_output_node(inner.outputs[0]),
+        lambda: inner.reset_outputs(inner.outputs[0]),
+        lambda: inner.reset_inputs(image()),
+    ):
+        with pytest.raises(AssertionError, match="whole traced module"):
+            call()
+    with pytest.raises(AssertionError, match="another graph"):
+        traced.graph.replace_node({traced.graph.outputs[0]: inner.outputs[0]})
+
+
+def test_inner_graphs_are_edited(traced, net):
+    inner = traced.a.graph
+    (conv,) = inner.get_node_by_name("c_out").as_list()
+    with inner.insert_exprs():
+        doubled = conv * 2
+    inner.replace_node({conv: doubled})
+    x = image(1)
+    assert_equal(traced(x), F.tanh(net.e(F.relu(net.a.c(x) * 2))) * 2 + net.bias)
+
+
+def test_what_is_not_used_is_removed_unless_told(traced):
+    graph = traced.graph
+    with graph.insert_exprs():
+        kept, gone = F.exp(graph.inputs[1]), F.sin(graph.inputs[1])
+    kept.expr.disable_remove()
+    graph.compile()
+    assert graph.get_function_by_type(F.exp).as_count() == 1
+    assert graph.get_function_by_type(F.sin).as_count() == 0 and gone.top_graph is not None
+    kept.expr.enable_remove()
+    graph.compile()
+    assert graph.get_function_by_type(F.exp).as_count() == 0
+
+
+def test_watch_points(traced, net):
+    mul, conv = one(traced.graph, "mul_out"), traced.a.graph.outputs[0]
+    traced.set_watch_points([mul, conv])
+    x = image(1)
+    assert_equal(traced(x), net(x))
+    assert_equal(traced.watch_node_value[conv], net.a(x))
+    assert_equal(traced.watch_node_value[mul], F.tanh(net.e(net.a(x))) * 2)
+    assert len(list(traced.buffers())) == 0
+    traced.clear_watch_points()
+    traced(x)
+    assert traced.watch_node_value == {}
+    with pytest.raises(AssertionError, match="nodes are expected"):
+        traced.set_watch_points(5)
+
+
+def test_end_points(traced, net):
+    mul, inner = one(traced.graph, "mul_out"), traced.e.graph.outputs[0]
+    x = image(1)
+    traced.set_end_points([mul])
+    (got,) = traced(x)
+    assert_equal(got, F.tanh(net.e(net.a(x))) * 2)
+    with GradManager().attach(traced.a.parameters()) as manager:
+        manager.backward(traced(x)[0].sum())
+    assert traced.a.c.weight.grad is not None
+    traced.set_end_points([inner, mul])
+    got = traced(x)
+    assert_equal(got[0], net.e(net.a(x)))
+    assert_equal(got[1], F.tanh(net.e(net.a(x))) * 2)
+    traced.clear_end_points()
+    assert_equal(traced(x), net(x))
+    with pytest.raises(AssertionError, match="no node of this module"):
+        traced.set_end_points(trace_module(net, image()).graph.outputs)
+
+
+def test_copies_are_their_own(traced, net):
+    other = copy.deepcopy(traced)
+    assert str(other.graph) == str(traced.graph) and other.graph is not traced.graph
+    assert other.graph.top_graph is other.graph and other.a.graph.top_graph is other.graph
+    other.bias[...] = 5
+    mul = one(other.graph, "mul_out")
+    with other.graph.insert_exprs():
+        other.graph.reset_outputs(mul + 1)
+    assert_equal(traced(image()), net(image()))
+
+
+def test_nodes_of_quantised_tensors_are_not_available(traced):
+    with pytest.raises(mge.NotAvailableError, match="quantisation"):
+        traced.graph.outputs[0].qparams = {"scale": 1}
