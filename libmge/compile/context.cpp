@@ -198,6 +198,7 @@ void CompiledContext::note_block_lives() {
         lives_.at(size_t(blocks[i].first)).blocks.push_back(i);
         lives_.at(size_t(blocks[i].last)).ended_blocks.push_back(i);
     }
+    if (program_->options().force_output_use_user_specified_memory) return;  // they have theirs
     for (size_t i = 0; i < outputs_.size(); ++i)
         lives_.at(size_t(program_->output_steps()[i])).outputs.push_back(i);
 }

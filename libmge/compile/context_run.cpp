@@ -222,8 +222,9 @@ void CompiledContext::detach(StepObserver& observer) {
 
 // What an earlier run left behind: outputs, and after an error all that was alive.
 void CompiledContext::forget_blocks() {
-    for (auto* ports : {&blocks_, &outputs_})
-        for (auto& port : *ports) forget(port);
+    for (auto& port : blocks_) forget(port);
+    if (program_->options().force_output_use_user_specified_memory) return;
+    for (auto& port : outputs_) forget(port);
 }
 
 std::vector<double> CompiledContext::time_steps() {

@@ -459,24 +459,27 @@ TEST(BoundOutputs, AreWrittenInPlace) {
         auto reference = Context::create(Program::compile(graph, plain()));
         std::memcpy(reference->input(0), x, sizeof x);
         reference->run();
-        CompileOptions o = plain();
-        o.force_output_use_user_specified_memory = true;
-        auto program = Program::compile(graph, o);
-        auto context = Context::create(program);
-        std::memcpy(context->input(0), x, sizeof x);
-        EXPECT_THAT(error_of([&] { context->run(); }), HasSubstr("bind_output"));
-        for (int round = 0; round < 2; ++round) {
-            std::vector<Tensor> memory;
-            for (size_t i = 0; i < program->outputs().size(); ++i) {
-                auto& spec = program->outputs()[i].spec;
-                memory.push_back(empty_tensor(spec));
-                context->bind_output(i, memory[i].data(), spec.bytes());
-            }
-            context->run();
-            for (size_t i = 0; i < memory.size(); ++i) {
-                EXPECT_EQ(context->output(i).data(), memory[i].data());
-                Tensor wanted = reference->output(i);
-                EXPECT_EQ(std::memcmp(memory[i].data(), wanted.data(), wanted.spec().bytes()), 0) << i;
+        for (bool has_no_plan : {false, true}) {
+            CompileOptions o = plain();
+            o.force_output_use_user_specified_memory = true;
+            o.force_dynamic_alloc = has_no_plan;
+            auto program = Program::compile(graph, o);
+            auto context = Context::create(program);
+            std::memcpy(context->input(0), x, sizeof x);
+            EXPECT_THAT(error_of([&] { context->run(); }), HasSubstr("bind_output"));
+            for (int round = 0; round < 2; ++round) {
+                std::vector<Tensor> memory;
+                for (size_t i = 0; i < program->outputs().size(); ++i) {
+                    auto& spec = program->outputs()[i].spec;
+                    memory.push_back(empty_tensor(spec));
+                    context->bind_output(i, memory[i].data(), spec.bytes());
+                }
+                context->run();
+                for (size_t i = 0; i < memory.size(); ++i) {
+                    EXPECT_EQ(context->output(i).data(), memory[i].data());
+                    Tensor wanted = reference->output(i);
+                    EXPECT_EQ(std::memcmp(memory[i].data(), wanted.data(), wanted.spec().bytes()), 0) << i;
+                }
             }
         }
     }
