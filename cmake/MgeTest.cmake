@@ -12,7 +12,7 @@ set(MGE_ISA_TESTED avx2 sse4)
 # so that internals can be tested although libmge hides them.
 function(mge_test name)
   set(target mge_${name}_test)
-  string(REGEX REPLACE "^(model|ops|out_of_memory)_.*" "\\1" folder ${name})
+  string(REGEX REPLACE "^(lite|model|ops|out_of_memory)_.*" "\\1" folder ${name})
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE mge_test_harness mge_internal GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${target})

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a network is inside. What it is told before a model is loaded stands in its settings; what a model
+// makes of them in Loaded. Runs happen on a thread of the network's own, or in place on the caller's.
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libmge/compile/run_turn.h"
+#include "libmge/compile/worker.h"
+#include "libmge/kernel/fastrun_cache.h"
+#include "libmge/lite/compile_options.h"
+#include "libmge/lite/model_file.h"
+#include "libmge/lite/network_ports.h"
+#include "libmge/lite/run_dump.h"
+#include "libmge/lite/runner.h"
+#include "libmge/lite/shared_model.h"
+#include "lite/network.h"
+
+namespace lite {
+
+struct Settings {
+    Configuration configuration;
+    AlgorithmPolicy policy;
+    int stream_id = 0;
+    bool configured_outputs_only = false;
+    bool uses_model_info = true;
+    bool measures_layouts = false;
+
+    size_t threads() const { return configuration.threads.value_or(1); }
+};
+
+struct Callbacks {
+    StartCallback start;
+    FinishCallback finish;
+    AsyncCallback async;
+};
+
+// Error for what these settings do not go with.
+void require_asynchronous(const Settings& settings);
+
+class Network::NetworkImplBase {
+public:
+    NetworkImplBase(const Config& config, const NetworkIO& io);
+    ~NetworkImplBase();
+
+    // --- before and after loading ---
+
+    bool is_loaded() const { return loaded_ != nullptr; }
+    void require_loaded(const char* what) const;
+    void require_not_loaded(const char* what) const;
+    // Of the model that is loaded; else as they were told.
+    const Settings& settings() const { return loaded_ ? loaded_->settings : settings_; }
+    // What the next model is loaded with.
+    Settings& own_settings() { return settings_; }
+    bool is_on_cpu() const;
+    mge::DeviceId device() const;
+    const std::string& extra_info() const;
+
+    void load(const std::string& path);
+    void load(const void* data, size_t bytes);
+    void share_weights(NetworkImplBase& source);
+    void share_memory(NetworkImplBase& source);
+    void set_allocator(std::shared_ptr<Allocator> allocator);
+
+    // --- inputs and outputs ---
+
+    const std::vector<Input>& inputs() const { return loaded_->inputs; }
+    const std::vector<Output>& outputs() const { return loaded_->outputs; }
+
+    // --- runs ---
+
+    void forward();
+    void wait();
+    // After what is under way.
+    void set_callbacks(const std::function<void(Callbacks&)>& change);
+    void call_in_threads(const ThreadAffinityCallback& callback);
+    // Compiles again when a model is loaded; what was before stays when that fails.
+    void change_policy(const AlgorithmPolicy& policy);
+
+    // --- what runs tell ---
+
+    void enable_profile(const std::string& path);
+    void dump_text(const std::string& path);
+    void dump_binary(const std::string& folder);
+    // What runs with the inputs as they are.
+    mge::Context& context();
+    const mge::Program& program() { return context().program(); }
+    const std::shared_ptr<SharedModel>& model() const { return loaded_->model; }
+    // How its programs are compiled.
+    const mge::CompileOptions& compile_options() const { return loaded_->options; }
+    const std::shared_ptr<mge::ContextMemory>& memory() const { return memory_; }
+
+private:
+    struct Loaded {
+        Settings settings;
+        std::string extra_info;
+        std::shared_ptr<SharedModel> model;
+        mge::DeviceId device;
+        bool keeps_places = false;
+        std::shared_ptr<mge::FastrunCache> cache;
+        mge::CompileOptions options;
+        std::vector<Input> inputs;
+        std::vector<Output> outputs;
+        std::shared_ptr<const mge::Program> first;   // of all programs
+        std::list<std::unique_ptr<Runner>> runners;  // the most recently used first
+        IOTensors start_tensors, finish_tensors;
+        bool skips_next = false;
+        void note_tensors();
+    };
+
+    void load(ModelFile file, std::string name);
+    void finish_loading(std::unique_ptr<Loaded> loaded);
+    mge::CompileOptions make_options(Loaded& loaded) const;
+    void end_runs();
+    // Compiles for the inputs as they are, if their shapes are known.
+    void prepare_ahead(Loaded& loaded) const;
+    void recompile();
+
+    static mge::TensorSpecs input_specs(const Loaded& loaded);
+    void require_shapes(const Loaded& loaded, const mge::TensorSpecs& inputs) const;
+    std::unique_ptr<Runner> make_runner(Loaded& loaded, const mge::TensorSpecs& inputs) const;
+    Runner& runner_for(Loaded& loaded, const mge::TensorSpecs& inputs) const;
+    Runner& bound_runner();
+
+    void call_start();
+    void skip_run(Runner& runner);
+    void start(Runner& runner);
+    void run_model();
+    void work();
+    void finish();
+    void call_async();
+    void write_records();
+    void start_dump(const std::function<void(RunDump&)>& open);
+
+    Settings settings_;
+    std::shared_ptr<mge::ContextMemory> memory_ = std::make_shared<mge::ContextMemory>();
+    bool has_shared_memory_ = false;
+    std::shared_ptr<mge::ContextAllocator> allocator_;
+    Callbacks callbacks_;
+    std::string profile_path_;
+    std::unique_ptr<RunDump> dump_;  // null: none
+    std::unique_ptr<Loaded> loaded_;
+
+    // Between forward() and wait().
+    bool is_pending_ = false, is_async_ = false, is_starting_ = false;
+    Runner* running_ = nullptr;
+    std::exception_ptr failure_;
+    // What the thread does next instead of a run; empty: a run.
+    std::function<void()> errand_;
+    mge::RunTurn turn_;
+    // Last: its thread ends before what it works on.
+    mge::Worker worker_{[this] { work(); }};
+};
+
+// For tests and for the rest of Lite.
+class NetworkHelper {
+public:
+    static Network::NetworkImplBase& impl(const Network& network) { return *network.impl_; }
+};
+
+}  // namespace lite

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/lite/network_ports.h"
+
+#include <algorithm>
+
+#include "libmge/base/text.h"
+#include "libmge/lite/layout.h"
+#include "libmge/lite/log.h"
+
+namespace lite {
+namespace {
+
+using Names = std::vector<std::string>;
+
+void require_distinct_names(const std::vector<IO>& list, const char* kind) {
+    for (size_t i = 0; i < list.size(); ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (list[i].name == list[k].name)
+                throw Error(mge::text("the NetworkIO names ", kind, " '", list[i].name, "' twice"));
+}
+
+Names names_of(const mge::Graph& graph, const std::vector<mge::ValueId>& ids, const char* kind) {
+    Names names;
+    for (auto id : ids) {
+        auto& name = graph.value(id).name;
+        names.push_back(name.empty() ? mge::text(kind, '_', names.size()) : name);
+    }
+    return names;
+}
+
+std::string list_text(const Names& names) {
+    std::string result;
+    for (auto& name : names) result += mge::text(result.empty() ? "" : ", ", name);
+    return result;
+}
+
+void tell_unknown_names(const std::vector<IO>& list, const Names& names, const char* kind) {
+    require_distinct_names(list, kind);
+    for (auto& io : list)
+        if (std::ranges::find(names, io.name) == names.end())
+            log_info(mge::text("the model has no ", kind, " '", io.name,
+                               "', which the NetworkIO names; it has ", list_text(names)));
+}
+
+IO io_of(const std::string& name, const std::vector<IO>& list) {
+    auto found = std::ranges::find(list, name, &IO::name);
+    if (found != list.end()) return *found;
+    IO io;
+    io.name = name;
+    return io;
+}
+
+std::shared_ptr<Tensor> make_port_tensor(const IO& io, const PortOptions& options) {
+    return make_tensor(options.device, io.is_host && !options.device.is_host(), options.allocator);
+}
+
+void set_layout(Tensor& tensor, const Layout& layout) {
+    if (layout.ndim) tensor.set_layout(layout);
+}
+
+Layout first_layout(const Input& input, const mge::TensorSpec& spec) {
+    Layout layout = input.io.config_layout.ndim ? input.io.config_layout : layout_of(spec);
+    if (dtype_of(layout.data_type) != spec.dtype)
+        throw Error(mge::text("input '", input.io.name, "' is configured as ", text_of(layout),
+                              "; the model has ", spec.dtype, " there"));
+    return layout;
+}
+
+void make_images(Input& input, const Layout& whole, const PortOptions& options) {
+    if (whole.ndim == 0 || whole.shapes[0] == 0)
+        throw Error(mge::text("the discrete input '", input.io.name,
+                              "' has no number of images; give it a config_layout"));
+    Layout one = whole;
+    one.shapes[0] = 1;
+    for (size_t i = 0; i < whole.shapes[0]; ++i) {
+        input.images.push_back(make_port_tensor(input.io, options));
+        input.images.back()->set_layout(one);
+    }
+    input.tensor = make_tensor(options.device, false, options.allocator);
+}
+
+}  // namespace
+
+std::shared_ptr<Tensor> make_tensor(mge::DeviceId device, bool is_pinned,
+                                    const std::shared_ptr<mge::ContextAllocator>& allocator) {
+    auto impl = std::make_shared<Tensor::TensorImplBase>(device, is_pinned);
+    // Page-locked memory is the device's own kind.
+    if (allocator && !is_pinned)
+        impl->set_memory_hook([tensor = impl.get(), allocator] {
+            if (tensor->current_address() || tensor->layout().ndim == 0) return;
+            auto spec = spec_of(tensor->layout());
+            auto place = tensor->place();
+            size_t bytes = std::max<size_t>(spec.bytes(), 1);
+            tensor->hold(mge::Tensor(spec, allocator->alloc_dynamic(place, bytes), 0, place));
+        });
+    return TensorHelper::make(std::move(impl));
+}
+
+mge::TensorSpec Input::spec() const {
+    auto& layout = TensorHelper::impl(*tensor).layout();
+    if (layout.ndim == 0)
+        throw Error(mge::text("input '", io.name, "' has no layout: the model does not say its shape"));
+    auto spec = spec_of(layout);
+    if (spec.dtype != dtype)
+        throw Error(mge::text("input '", io.name, "' is ", text_of(layout), "; the model reads ", dtype));
+    if (is_scalar && spec.numel() == 1 && spec.shape.rank() == 1) spec.shape = {};
+    return spec;
+}
+
+void Input::shape_images() {
+    if (!is_discrete()) return;
+    Layout one = TensorHelper::impl(*images[0]).layout();
+    for (auto& image : images) {
+        auto& layout = TensorHelper::impl(*image).layout();
+        if (layout.ndim == 0 || layout.shapes[0] != 1 || !(layout == one))
+            throw Error(mge::text("an image of the discrete input '", io.name, "' is ", text_of(layout),
+                                  "; each has a first extent of 1, and all are alike"));
+    }
+    one.shapes[0] = images.size();
+    tensor->set_layout(one);
+}
+
+void Input::join_images() {
+    for (size_t i = 0; i < images.size(); ++i) tensor->slice({i}, {i + 1})->copy_from(*images[i]);
+}
+
+std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options) {
+    auto names = names_of(graph, graph.inputs(), "input");
+    tell_unknown_names(io.inputs, names, "input");
+    std::vector<Input> inputs;
+    for (size_t i = 0; i < names.size(); ++i) {
+        auto& spec = graph.value(graph.inputs()[i]).spec;
+        auto& input = inputs.emplace_back(Input{
+            .io = io_of(names[i], io.inputs), .dtype = spec.dtype, .is_scalar = spec.shape.rank() == 0});
+        auto layout = first_layout(input, spec);
+        if (names[i] == options.discrete_input) {
+            make_images(input, layout, options);
+        } else {
+            input.tensor = make_port_tensor(input.io, options);
+            set_layout(*input.tensor, layout);
+        }
+    }
+    if (!options.discrete_input.empty() && std::ranges::find(names, options.discrete_input) == names.end())
+        throw Error(mge::text("the model has no input '", options.discrete_input,
+                              "', which the configuration calls discrete; it has ", list_text(names)));
+    return inputs;
+}
+
+std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options) {
+    auto names = names_of(graph, graph.outputs(), "output");
+    tell_unknown_names(io.outputs, names, "output");
+    std::vector<Output> outputs;
+    for (size_t i = 0; i < names.size(); ++i) {
+        bool is_named = std::ranges::find(io.outputs, names[i], &IO::name) != io.outputs.end();
+        if (options.configured_outputs_only && !is_named) continue;
+        auto& output = outputs.emplace_back(Output{io_of(names[i], io.outputs), i, nullptr});
+        output.tensor = make_port_tensor(output.io, options);
+    }
+    if (options.configured_outputs_only && outputs.empty())
+        throw Error(
+            mge::text("the NetworkIO names no output of the model, and no others are to be computed; it has ",
+                      list_text(names)));
+    return outputs;
+}
+
+}  // namespace lite

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// forward(), wait() and what happens between.
+
+#include <utility>
+
+#include "libmge/base/text.h"
+#include "libmge/device/cpu/affinity.h"
+#include "libmge/inspect/profiler.h"
+#include "libmge/lite/as_lite_error.h"
+#include "libmge/lite/log.h"
+#include "libmge/lite/network_impl.h"
+
+namespace lite {
+namespace {
+
+// The network whose run the calling thread is in.
+constinit thread_local const void* network_of_thread = nullptr;
+
+std::string text_of(const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "something that is no std::exception";
+    }
+}
+
+}  // namespace
+
+void Network::NetworkImplBase::forward() {
+    if (network_of_thread == this || is_starting_)
+        throw Error("forward: it was called inside of a run of the network");
+    if (is_pending_) wait();
+    Runner& runner = as_lite_error([&]() -> Runner& {
+        require_loaded("forward");
+        return bound_runner();
+    });
+    if (callbacks_.start) call_start();
+    if (loaded_->skips_next) [[unlikely]]
+        return as_lite_error([&] { skip_run(runner); });
+    as_lite_error([&] { runner.fill(loaded_->inputs); });
+    start(runner);
+}
+
+// The tensors' changes tell that all is as it was.
+Runner& Network::NetworkImplBase::bound_runner() {
+    auto& inputs = loaded_->inputs;
+    auto& runners = loaded_->runners;
+    for (auto& input : inputs)
+        if (input.is_discrete()) [[unlikely]] {
+            input.shape_images();
+            input.join_images();
+        }
+    if (!runners.empty() && runners.front()->is_bound_to(inputs, loaded_->outputs)) [[likely]]
+        return *runners.front();
+    Runner& runner = runner_for(*loaded_, input_specs(*loaded_));
+    runner.bind(inputs, loaded_->outputs);
+    return runner;
+}
+
+void Network::NetworkImplBase::call_start() {
+    struct Scope {
+        bool& is_inside;
+        explicit Scope(bool& flag) : is_inside(flag) { flag = true; }
+        ~Scope() { is_inside = false; }
+    } scope(is_starting_);
+    callbacks_.start(loaded_->start_tensors);
+}
+
+// Everything is made ready and nothing computed, so nobody is told of outputs.
+void Network::NetworkImplBase::skip_run(Runner& runner) {
+    loaded_->skips_next = false;
+    runner.context().fake_next_exec();
+    runner.context().run();
+    runner.context().wait();
+}
+
+void Network::NetworkImplBase::start(Runner& runner) {
+    running_ = &runner;
+    is_async_ = bool(callbacks_.async);
+    if (settings().configuration.is_in_place) {
+        run_model();
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+        is_pending_ = true;
+        return;
+    }
+    mge::HeldTurn turn(turn_);
+    turn.hand_over([this] { worker_.start(); });
+    is_pending_ = true;
+}
+
+void Network::NetworkImplBase::run_model() {
+    try {
+        as_lite_error([this] {
+            running_->context().run();
+            running_->context().wait();
+            if (is_async_) running_->fetch(loaded_->outputs);
+        });
+    } catch (...) {
+        failure_ = std::current_exception();
+    }
+}
+
+void Network::NetworkImplBase::work() {
+    turn_.adopt();
+    network_of_thread = this;
+    if (errand_) {
+        errand_();
+    } else {
+        run_model();
+        if (is_async_) call_async();
+    }
+    network_of_thread = nullptr;
+    turn_.give_back();
+}
+
+// On the thread of the run: nobody may come to wait for it, so what goes wrong is told as well.
+void Network::NetworkImplBase::call_async() {
+    try {
+        if (!failure_) {
+            callbacks_.async();
+            finish();
+        }
+    } catch (...) {
+        failure_ = std::current_exception();
+    }
+    if (failure_) log_error(mge::text("a run failed: ", text_of(failure_)));
+}
+
+void Network::NetworkImplBase::wait() {
+    require_loaded("wait");
+    if (network_of_thread == this || !is_pending_) return;
+    turn_.wait();
+    is_pending_ = false;
+    if (failure_) [[unlikely]]
+        std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (is_async_) return;
+    as_lite_error([this] { running_->fetch(loaded_->outputs); });
+    finish();
+}
+
+void Network::NetworkImplBase::finish() {
+    if (callbacks_.finish) callbacks_.finish(loaded_->finish_tensors);
+    if (!profile_path_.empty() || dump_) [[unlikely]]
+        as_lite_error([this] { write_records(); });
+}
+
+void Network::NetworkImplBase::write_records() {
+    if (auto* profiler = running_->profiler())
+        mge::write_profile(profile_path_, mge::make_profile(running_->program(), loaded_->model->name(),
+                                                            std::span(&profiler, 1)));
+    if (dump_) dump_->flush();
+}
+
+void Network::NetworkImplBase::set_callbacks(const std::function<void(Callbacks&)>& change) {
+    turn_.wait();
+    Callbacks changed = callbacks_;
+    change(changed);
+    if (changed.async) require_asynchronous(settings());
+    callbacks_ = std::move(changed);
+}
+
+void Network::NetworkImplBase::call_in_threads(const ThreadAffinityCallback& callback) {
+    int threads = int(settings().threads());
+    // The caller of a run comes last.
+    auto call = [&] { mge::in_each_thread(threads, [&](int i) { callback((i + threads - 1) % threads); }); };
+    if (settings().configuration.is_in_place) return call();
+    if (is_pending_) wait();
+    std::exception_ptr failure;
+    errand_ = [&] {
+        try {
+            call();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    };
+    mge::HeldTurn turn(turn_);
+    turn.hand_over([this] { worker_.start(); });
+    turn_.wait();
+    errand_ = nullptr;
+    if (failure) std::rethrow_exception(failure);
+}
+
+void Network::NetworkImplBase::enable_profile(const std::string& path) {
+    turn_.wait();
+    profile_path_ = path;
+    if (!loaded_) return;
+    for (auto& runner : loaded_->runners) runner->profile(!path.empty());
+}
+
+// Dumps look at the weights as they were before they were packed.
+void Network::NetworkImplBase::dump_text(const std::string& path) {
+    start_dump([&](RunDump& dump) { dump.open_text(path); });
+}
+
+void Network::NetworkImplBase::dump_binary(const std::string& folder) {
+    start_dump([&](RunDump& dump) { dump.open_binary(folder); });
+}
+
+void Network::NetworkImplBase::start_dump(const std::function<void(RunDump&)>& open) {
+    if (is_pending_) wait();
+    auto dump = std::make_unique<RunDump>();
+    open(*dump);
+    if (loaded_) loaded_->runners.clear();
+    dump_ = std::move(dump);
+    if (loaded_) recompile();
+}
+
+mge::Context& Network::NetworkImplBase::context() {
+    require_loaded("context");
+    turn_.wait();
+    for (auto& input : loaded_->inputs) input.shape_images();
+    return runner_for(*loaded_, input_specs(*loaded_)).context();
+}
+
+}  // namespace lite

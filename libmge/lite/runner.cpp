@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/lite/runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libmge/base/text.h"
+#include "libmge/compile/bound_context.h"
+#include "libmge/lite/layout.h"
+
+namespace lite {
+namespace {
+
+constexpr size_t profile_memory = 64 << 10;  // bytes: of the latest runs
+
+bool are_bound(OutputMemory memory) { return memory == OutputMemory::bound || memory == OutputMemory::user; }
+
+// A file of one run after the other would grow as long as the network runs.
+mge::ProfilerOptions profiler_options() {
+    mge::ProfilerOptions options;
+    options.memory = profile_memory;
+    return options;
+}
+
+}  // namespace
+
+Runner::Runner(std::shared_ptr<const mge::Program> program, mge::TensorSpecs specs,
+               std::vector<size_t> computed, const RunnerOptions& options)
+    : program_(std::move(program)),
+      specs_(std::move(specs)),
+      computed_(std::move(computed)),
+      options_(options),
+      context_(mge::create_bound_context(program_, options.memory)),
+      seen_inputs_(program_->inputs().size()),
+      seen_outputs_(computed_.size()),
+      input_copies_(program_->inputs().size()),
+      output_copies_(computed_.size()) {}
+
+bool Runner::is_bound_to(const std::vector<Input>& inputs, const std::vector<Output>& outputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (!(seen_inputs_[i] == Seen::of(*inputs[i].tensor))) return false;
+    if (!are_bound(options_.output_memory)) return true;
+    for (size_t i = 0; i < computed_.size(); ++i)
+        if (!(seen_outputs_[i] == Seen::of(*outputs[computed_[i]].tensor))) return false;
+    return true;
+}
+
+void Runner::bind(std::vector<Input>& inputs, std::vector<Output>& outputs) {
+    for (auto* seen : {&seen_inputs_, &seen_outputs_}) std::ranges::fill(*seen, Seen{});
+    fills_ = false;
+    for (size_t i = 0; i < inputs.size(); ++i) bind_input(i, inputs[i]);
+    shape(outputs);
+    fetches_ = !are_bound(options_.output_memory);
+    if (!fetches_)
+        for (size_t i = 0; i < computed_.size(); ++i) bind_output(i, outputs[computed_[i]], inputs);
+    // Last: memory that is asked for may be allocated by that.
+    for (size_t i = 0; i < inputs.size(); ++i) seen_inputs_[i] = Seen::of(*inputs[i].tensor);
+    for (size_t i = 0; i < computed_.size(); ++i) seen_outputs_[i] = Seen::of(*outputs[computed_[i]].tensor);
+}
+
+void Runner::shape(std::vector<Output>& outputs) const {
+    // The user's memory is looked at when a run is to write there.
+    if (options_.output_memory == OutputMemory::user) {
+        for (size_t i = 0; i < outputs.size(); ++i) {
+            auto& impl = TensorHelper::impl(*outputs[i].tensor);
+            if (!impl.current_address()) outputs[i].tensor->set_layout(layout_of(specs_[i]));
+        }
+        return;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+        if (specs_[i].shape.is_known()) outputs[i].tensor->set_layout(layout_of(specs_[i]));
+}
+
+bool Runner::lies_at(const Tensor& tensor, mge::DeviceId place) const {
+    auto& impl = TensorHelper::impl(tensor);
+    bool is_there = impl.place() == place || (impl.place().is_host() && place.is_host());
+    return is_there && impl.view().is_dense();
+}
+
+Tensor::TensorImplBase& Runner::between(std::shared_ptr<Tensor>& tensor, const mge::PortInfo& port) const {
+    if (!tensor) {
+        tensor = make_tensor(port.device, false, options_.allocator);
+        tensor->set_layout(layout_of(port.spec));
+    }
+    return TensorHelper::impl(*tensor);
+}
+
+void Runner::bind_input(size_t i, Input& input) {
+    auto& port = program_->inputs()[i];
+    if (lies_at(*input.tensor, port.device)) {
+        input_copies_[i] = nullptr;
+        context_->bind_input(i, TensorHelper::impl(*input.tensor).address("forward"));
+    } else {
+        fills_ = true;
+        context_->bind_input(i, between(input_copies_[i], port).address());
+    }
+}
+
+void Runner::fill(std::vector<Input>& inputs) {
+    if (!fills_) return;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (input_copies_[i]) input_copies_[i]->copy_from(*inputs[i].tensor);
+}
+
+void Runner::require_given(const Output& output, const Layout& wanted) const {
+    if (options_.output_memory != OutputMemory::user) return;
+    if (!TensorHelper::impl(*output.tensor).current_address())
+        throw Error(mge::text("output '", output.io.name, "' of ", text_of(wanted),
+                              " has no memory, or not enough: with force_output_use_user_specified_memory "
+                              "reset() gives it"));
+}
+
+// A kernel that writes an output may still read the inputs.
+bool Runner::overlaps_inputs(const Tensor& tensor, const std::vector<Input>& inputs) const {
+    auto& output = TensorHelper::impl(tensor);
+    auto* begin = output.current_address();
+    auto* end = begin + output.view().bytes();
+    return std::ranges::any_of(inputs, [&](auto& input) {
+        auto& impl = TensorHelper::impl(*input.tensor);
+        auto* other = impl.current_address();
+        return other && other < end && begin < other + impl.view().span();
+    });
+}
+
+void Runner::bind_output(size_t i, Output& output, const std::vector<Input>& inputs) {
+    auto& port = program_->outputs()[i];
+    auto& tensor = *output.tensor;
+    Layout wanted = layout_of(port.spec);
+    auto& impl = TensorHelper::impl(tensor);
+    require_given(output, wanted);
+    tensor.set_layout(wanted);
+    require_given(output, wanted);
+    void* address = impl.address("forward");
+    bool is_direct = lies_at(tensor, port.device) && !overlaps_inputs(tensor, inputs);
+    if (is_direct) {
+        output_copies_[i] = nullptr;
+    } else {
+        fetches_ = true;
+        address = between(output_copies_[i], port).address();
+    }
+    context_->bind_output(i, address, port.spec.bytes());
+}
+
+void Runner::take(Output& output, const mge::Tensor& result) const {
+    auto& impl = TensorHelper::impl(*output.tensor);
+    if (output.io.io_type == LITE_IO_SHAPE) {
+        impl.set_layout(layout_of(result.spec()));
+    } else if (options_.output_memory == OutputMemory::lent && lies_at(*output.tensor, result.device())) {
+        impl.hold(result);
+    } else {
+        Tensor::TensorImplBase held(result.device());
+        held.hold(result);
+        impl.copy_from(held);
+    }
+    output.tensor->update_from_implement();
+}
+
+void Runner::fetch(std::vector<Output>& outputs) {
+    if (!fetches_) return;
+    for (size_t i = 0; i < computed_.size(); ++i) {
+        auto& output = outputs[computed_[i]];
+        if (!are_bound(options_.output_memory))
+            take(output, context_->output(i));
+        else if (output_copies_[i])
+            output.tensor->copy_from(*output_copies_[i]);
+    }
+}
+
+void Runner::profile(bool is_wanted) {
+    if (!is_wanted || profiler_) return;
+    profiler_ = std::make_unique<mge::Profiler>(*program_, profiler_options());
+    context_->attach(*profiler_);
+}
+
+void Runner::dump_to(mge::IoDumpSink* sink) {
+    if (!sink || dump_) return;
+    dump_ = std::make_unique<mge::IoDumpRun>(program_, *sink);
+    context_->attach(*dump_);
+}
+
+}  // namespace lite

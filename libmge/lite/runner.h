@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A program for one set of input shapes, and which memory of the network's tensors it reads and writes. What
+// lies where the program wants it is used in place; all else goes through memory between.
+
+#include <memory>
+#include <vector>
+
+#include "libmge/compile/program.h"
+#include "libmge/inspect/io_dump_run.h"
+#include "libmge/inspect/profiler.h"
+#include "libmge/lite/network_ports.h"
+
+namespace lite {
+
+// Who writes an output where.
+enum class OutputMemory {
+    bound,  // the last kernel, into the tensor's memory
+    user,   // the same, and it has to be memory that somebody gave the tensor
+    lent,   // each run has memory of its own for it, which becomes the tensor's
+    copied  // the same, and it is copied into the tensor's
+};
+
+struct RunnerOptions {
+    std::shared_ptr<mge::ContextMemory> memory;
+    std::shared_ptr<mge::ContextAllocator> allocator;  // of the memory between; null: the queues'
+    OutputMemory output_memory = OutputMemory::bound;
+};
+
+class Runner {
+public:
+    // `specs` are those of all outputs of the network, `computed` says which of them the program has, in its
+    // order; of the others only the shape is wanted.
+    Runner(std::shared_ptr<const mge::Program> program, mge::TensorSpecs specs, std::vector<size_t> computed,
+           const RunnerOptions& options);
+
+    const mge::Program& program() const { return *program_; }
+    const std::shared_ptr<const mge::Program>& shared_program() const { return program_; }
+    mge::Context& context() { return *context_; }
+
+    // The next runs read these and write those, as their memory is now. The inputs have the program's specs.
+    // Error for an output whose memory does not do.
+    void bind(std::vector<Input>& inputs, std::vector<Output>& outputs);
+    // The tensors are as they were when bind() was last called.
+    bool is_bound_to(const std::vector<Input>& inputs, const std::vector<Output>& outputs) const;
+    // What a run does not read in place, right before it.
+    void fill(std::vector<Input>& inputs);
+    // Layouts of outputs, as far as they are known ahead.
+    void shape(std::vector<Output>& outputs) const;
+    // What the run has not written in place.
+    void fetch(std::vector<Output>& outputs);
+
+    // Observers; null: none.
+    void profile(bool is_wanted);
+    const mge::Profiler* profiler() const { return profiler_.get(); }
+    void dump_to(mge::IoDumpSink* sink);
+
+private:
+    // A tensor as it was at some time.
+    struct Seen {
+        const Tensor::TensorImplBase* tensor = nullptr;
+        uint64_t changes = 0;
+        bool operator==(const Seen&) const = default;
+        static Seen of(const Tensor& tensor) {
+            auto& impl = TensorHelper::impl(tensor);
+            return {&impl, impl.changes()};
+        }
+    };
+    bool lies_at(const Tensor& tensor, mge::DeviceId place) const;
+    bool overlaps_inputs(const Tensor& tensor, const std::vector<Input>& inputs) const;
+    Tensor::TensorImplBase& between(std::shared_ptr<Tensor>& tensor, const mge::PortInfo& port) const;
+    void bind_input(size_t i, Input& input);
+    void bind_output(size_t port, Output& output, const std::vector<Input>& inputs);
+    void require_given(const Output& output, const Layout& wanted) const;
+    void take(Output& output, const mge::Tensor& result) const;
+
+    std::shared_ptr<const mge::Program> program_;
+    mge::TensorSpecs specs_;
+    std::vector<size_t> computed_;  // by output of the program, that of the network
+    RunnerOptions options_;
+    std::unique_ptr<mge::Context> context_;
+    std::vector<Seen> seen_inputs_, seen_outputs_;
+    // Memory between, by input and output of the program; null where there is none.
+    std::vector<std::shared_ptr<Tensor>> input_copies_, output_copies_;
+    bool fills_ = false, fetches_ = false;
+    std::unique_ptr<mge::Profiler> profiler_;
+    std::unique_ptr<mge::IoDumpRun> dump_;
+};
+
+}  // namespace lite

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/lite/shared_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libmge/base/error.h"
+#include "libmge/base/log.h"
+#include "libmge/inspect/value_names.h"
+#include "libmge/lite/compile_options.h"
+#include "lite/error.h"
+
+namespace lite {
+namespace {
+
+bool are_alike(const ProgramRequest& a, const ProgramRequest& b) {
+    return a.outputs == b.outputs && a.inputs == b.inputs && a.keeps_places == b.keeps_places &&
+           a.reads_stored_options == b.reads_stored_options && lite::are_equal(a.options, b.options);
+}
+
+}  // namespace
+
+SharedModel::SharedModel(mge::Model model, std::string name)
+    : model_(std::move(model)),
+      name_(std::move(name)),
+      has_const_shape_(mge::has_const_shape(model_)),
+      stored_(mge::stored_options(model_)) {
+    // Names tell steps and values apart, in profiles and dumps.
+    model_.graph = mge::name_values(std::move(model_.graph));
+}
+
+std::vector<mge::TensorSpec> SharedModel::output_specs(const mge::TensorSpecs& inputs) const {
+    std::lock_guard lock(mutex_);
+    if (is_forgotten_)
+        throw Error("the shapes are fixed: with comp_node_seq_record_level 2 the graph is given up");
+    auto shaped = mge::infer_shapes(model_.graph, inputs);
+    std::vector<mge::TensorSpec> specs;
+    for (auto id : shaped.outputs()) specs.push_back(shaped.value(id).spec);
+    return specs;
+}
+
+std::shared_ptr<const mge::Program> SharedModel::find(const ProgramRequest& request) {
+    std::lock_guard lock(mutex_);
+    if (auto known = find_known(request)) return known;
+    auto program = compile(request);
+    std::erase_if(known_, [](auto& each) { return each.program.expired(); });
+    known_.push_back({request, program});
+    return program;
+}
+
+std::shared_ptr<const mge::Program> SharedModel::find_known(const ProgramRequest& request) {
+    for (auto& each : known_)
+        if (are_alike(each.request, request))
+            if (auto program = each.program.lock()) return program;
+    return nullptr;
+}
+
+mge::Graph SharedModel::graph_for(const ProgramRequest& request) const {
+    mge::Graph graph = model_.graph;
+    graph.set_outputs(request.outputs);
+    if (!request.keeps_places)
+        for (size_t i = 0; i < graph.values().size(); ++i) graph.value(mge::ValueId(i)).device = {};
+    return mge::infer_shapes(std::move(graph), request.inputs);
+}
+
+std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& request) const {
+    if (is_forgotten_)
+        throw Error("nothing more can be compiled: with comp_node_seq_record_level 2 the graph is given up");
+    auto graph = graph_for(request);
+    auto options = request.options;
+    options.uploads = uploads_;
+    bool is_stored = request.reads_stored_options && stored_ && leaves_choice_to_model(options);
+    if (is_stored) options = mge::with_stored(options, *stored_, request.inputs);
+    try {
+        return mge::Program::compile(graph, options);
+    } catch (const mge::DeviceError& e) {
+        if (!is_stored || options.algorithms.empty()) throw;
+        // The file comes from a machine that could do more.
+        mge::log_warning(mge::text(name_, ": an algorithm stored in the model is missing here: ", e.what()));
+        options.algorithms.clear();
+        return mge::Program::compile(graph, options);
+    }
+}
+
+void SharedModel::forget_nodes() {
+    std::lock_guard lock(mutex_);
+    model_.graph.forget_nodes();
+    is_forgotten_ = true;
+}
+
+}  // namespace lite

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// What networks call, when and on which thread.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "tests/lite/networks.h"
+
+namespace lite::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::shared_ptr<Network> filled(const Config& config = {}) {
+    auto network = load(sum_and_difference(), config);
+    write<float>(*network->get_io_tensor("a"), {1, 2, 3, 4});
+    write<float>(*network->get_io_tensor("b"), {1, 1, 1, 1});
+    return network;
+}
+
+TEST(NetworkCallbacks, StartGetsInputsAndFinishOutputs) {
+    auto network = filled();
+    int starts = 0, finishes = 0;
+    auto caller = std::this_thread::get_id();
+    network->set_start_callback([&](const IOTensors& tensors) {
+        ++starts;
+        EXPECT_EQ(std::this_thread::get_id(), caller);
+        ASSERT_EQ(tensors.size(), 2u);
+        auto& [io, tensor] = tensors.at("a");
+        EXPECT_EQ(io.name, "a");
+        EXPECT_THAT(values_of<float>(*tensor), ElementsAre(1, 2, 3, 4));
+    });
+    network->set_finish_callback([&](const IOTensors& tensors) {
+        ++finishes;
+        EXPECT_EQ(std::this_thread::get_id(), caller);
+        ASSERT_EQ(tensors.size(), 2u);
+        EXPECT_THAT(values_of<float>(*tensors.at("sum").second), ElementsAre(2, 3, 4, 5));
+        EXPECT_THAT(values_of<float>(*tensors.at("difference").second), ElementsAre(0, 1, 2, 3));
+    });
+    for (int i = 1; i <= 3; ++i) {
+        network->forward();
+        EXPECT_EQ(starts, i);
+        EXPECT_EQ(finishes, i - 1);
+        network->wait();
+        EXPECT_EQ(finishes, i);
+        network->wait();
+        EXPECT_EQ(finishes, i);
+    }
+    network->set_start_callback({}).set_finish_callback({});
+    run(*network);
+    EXPECT_EQ(starts + finishes, 6);
+}
+
+TEST(NetworkCallbacks, OfTwoNetworksAreTheirOwn) {
+    auto one = filled(), two = filled();
+    std::string calls;
+    for (auto& [network, name] : {std::pair{one, "1"}, std::pair{two, "2"}}) {
+        network->set_start_callback([&calls, name](const IOTensors&) { calls += std::string("s") + name; });
+        network->set_finish_callback([&calls, name](const IOTensors&) { calls += std::string("f") + name; });
+    }
+    one->forward();
+    two->forward();
+    two->wait();
+    one->wait();
+    EXPECT_EQ(calls, "s1s2f2f1");
+}
+
+// Inputs may be written in it.
+TEST(NetworkCallbacks, StartMayFillInputsAndEndTheRun) {
+    auto network = filled();
+    network->set_start_callback([&](const IOTensors& tensors) {
+        write<float>(*tensors.at("a").second, {9, 9, 9, 9});
+    });
+    run(*network);
+    EXPECT_THAT(output(*network, "sum"), ElementsAre(10, 10, 10, 10));
+    network->set_start_callback([](const IOTensors&) { throw std::out_of_range("not today"); });
+    EXPECT_THROW(network->forward(), std::out_of_range);
+    network->wait();
+    network->set_start_callback([&](const IOTensors&) { network->forward(); });
+    EXPECT_THAT(error_of([&] { network->forward(); }), HasSubstr("inside of a run"));
+    network->set_start_callback({});
+    write<float>(*network->get_io_tensor("a"), {1, 2, 3, 4});
+    run(*network);
+    EXPECT_THAT(output(*network, "sum"), ElementsAre(2, 3, 4, 5));
+}
+
+// Lets a run go on only when the flag is up.
+struct Gate : mge::StepObserver {
+    std::atomic<bool> is_open{false};
+    void before_step(size_t step, mge::Context&) override {
+        while (step == 0 && !is_open) std::this_thread::yield();
+    }
+};
+
+TEST(NetworkCallbacks, AsynchronousOneNeedsNoWait) {
+    auto network = load(classifier());
+    Gate gate;
+    impl_of(*network).context().attach(gate);
+    fill(*network, "data");
+    auto wanted = expected(*network, "score");
+    std::atomic<bool> is_done{false};
+    std::string calls;
+    auto caller = std::this_thread::get_id();
+    network->set_finish_callback([&](const IOTensors& tensors) {
+        calls += "f";
+        expect_near(values_of<float>(*tensors.at("score").second), wanted);
+        is_done = true;
+    });
+    network->set_async_callback([&] {
+        calls += "a";
+        EXPECT_NE(std::this_thread::get_id(), caller);
+        expect_near(output(*network, "score"), wanted);
+    });
+    for (int i = 0; i < 3; ++i) {
+        is_done = gate.is_open = false;
+        network->forward();
+        EXPECT_FALSE(is_done);
+        gate.is_open = true;
+        while (!is_done) std::this_thread::yield();
+        expect_near(output(*network, "score"), wanted);
+    }
+    network->wait();
+    EXPECT_EQ(calls, "afafaf");
+}
+
+TEST(NetworkCallbacks, WhatAnAsynchronousOneThrowsIsKeptForWait) {
+    auto network = filled();
+    int finishes = 0;
+    network->set_finish_callback([&](const IOTensors&) { ++finishes; });
+    network->set_async_callback([] { throw std::domain_error("no room on the screen"); });
+    network->forward();
+    EXPECT_THROW(network->wait(), std::domain_error);
+    EXPECT_EQ(finishes, 0);
+    network->wait();
+    EXPECT_THAT(output(*network, "sum"), ElementsAre(2, 3, 4, 5));
+    // A run inside of a run.
+    network->set_async_callback([&] { network->forward(); });
+    network->forward();
+    EXPECT_THAT(error_of([&] { network->wait(); }), HasSubstr("inside of a run"));
+    network->set_async_callback([&] { network->wait(); });
+    network->forward();
+    network->wait();
+    EXPECT_EQ(finishes, 1);
+}
+
+TEST(NetworkCallbacks, AFailedRunCallsNobody) {
+    auto network = load(reshaper());
+    int calls = 0;
+    network->set_async_callback([&] { ++calls; });
+    network->set_finish_callback([&](const IOTensors&) { ++calls; });
+    write<int>(*network->get_io_tensor("shape"), {4, 4});
+    network->forward();
+    EXPECT_THAT(error_of([&] { network->wait(); }), HasSubstr("reshape"));
+    network->set_async_callback({});
+    network->forward();
+    EXPECT_THAT(error_of([&] { network->wait(); }), HasSubstr("reshape"));
+    EXPECT_EQ(calls, 0);
+}
+
+TEST(NetworkCallbacks, RefuseAnAsynchronousOneWhereNothingHappensLater) {
+    auto network = std::make_shared<Network>();
+    Runtime::set_cpu_inplace_mode(network);
+    EXPECT_THAT(error_of([&] { network->set_async_callback([] {}); }), HasSubstr("in place"));
+    auto later = std::make_shared<Network>();
+    later->set_async_callback([] {});
+    Runtime::set_cpu_inplace_mode(later);
+    EXPECT_THAT(error_of([&] { later->load_model(sum_and_difference()); }), HasSubstr("in place"));
+    Config config;
+    config.options.force_output_use_user_specified_memory = true;
+    Network given(config);
+    EXPECT_THAT(error_of([&] { given.set_async_callback([] {}); }),
+                HasSubstr("force_output_use_user_specified_memory"));
+    given.set_async_callback({});
+}
+
+TEST(NetworkCallbacks, InPlaceComeFromTheCaller) {
+    auto network = std::make_shared<Network>();
+    Runtime::set_cpu_inplace_mode(network);
+    EXPECT_TRUE(Runtime::is_cpu_inplace_mode(network));
+    network->load_model(sum_and_difference());
+    network->get_io_tensor("a")->fill_zero();
+    network->get_io_tensor("b")->fill_zero();
+    int finishes = 0;
+    network->set_finish_callback([&](const IOTensors&) { ++finishes; });
+    network->forward();
+    EXPECT_EQ(finishes, 0);
+    EXPECT_THAT(output(*network, "sum"), ElementsAre(0, 0, 0, 0));
+    network->wait();
+    EXPECT_EQ(finishes, 1);
+}
+
+}  // namespace
+}  // namespace lite::test
