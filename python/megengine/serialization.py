@@ -10,8 +10,9 @@ import warnings
 from collections.abc import Callable
 
 from .core.files import open_input, written_whole
+from .core.graph_records import record_class
 from .core.plain_pickle import is_plain, load_plain
-from .tensor import Tensor
+from .tensor import Parameter, Tensor, restoring
 
 
 def save(obj, f, pickle_module=pickle, pickle_protocol: int = pickle.DEFAULT_PROTOCOL) -> None:
@@ -60,6 +61,9 @@ class _DeviceMap:
         Tensor.dmap_callback = self._before
 
 
+_TENSORS = {("megengine.tensor", cls.__name__): restoring(cls) for cls in (Tensor, Parameter)}
+
+
 class _WatchingUnpickler(pickle.Unpickler):
     """Pickle's own, with one warning when a file names more than data."""
 
@@ -73,7 +77,10 @@ class _WatchingUnpickler(pickle.Unpickler):
                 " files that you trust this way, or give weights_only=True",
                 stacklevel=4,
             )
-        return super().find_class(module, name)
+        if (module, name) in _TENSORS:
+            return _TENSORS[module, name]
+        # Objects of MegEngine's traced modules; this package's files hold none of them.
+        return record_class(module, name) or super().find_class(module, name)
 
 
 def _load_any(stream, pickle_module):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """save, load, and the settings of the process."""
 
+import copyreg
 import io
 import logging
+import pickle
 
 import numpy as np
 import pytest
@@ -19,6 +21,30 @@ def test_round_trip_of_nested_state(tmp_path):
     assert found["step"] == 3 and isinstance(found["t"], mge.Parameter)
     np.testing.assert_array_equal(found["state"]["weight"], net.weight.numpy())
     assert [p.name for p in tmp_path.iterdir()] == ["state.pkl"]
+
+
+class AsMegEngine:
+    """Pickled as MegEngine pickles a Tensor: made by ``__new__`` alone, with a state."""
+
+    def __init__(self, cls, array):
+        self.arguments = cls, array, array.dtype, "cpu0:0"
+
+    @property
+    def __class__(self):
+        return self.arguments[0]
+
+    def __reduce_ex__(self, protocol):
+        return copyreg.__newobj__, self.arguments, {"qparams": None}
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+@pytest.mark.parametrize("cls", [mge.Tensor, mge.Parameter])
+def test_tensors_of_megengine_have_their_values(cls, weights_only):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    content = pickle.dumps([AsMegEngine(cls, array)], protocol=4)
+    (found,) = mge.load(io.BytesIO(content), map_location="cpu1", weights_only=weights_only)
+    assert type(found) is cls and str(found.device) == "cpu1:0"
+    np.testing.assert_array_equal(found.numpy(), array)
 
 
 def test_failed_save_leaves_the_old_file(tmp_path):

@@ -11,12 +11,15 @@ and arrays together hold no more bytes than the file has.
 import functools
 import pickle
 import struct
+import threading
 from collections import OrderedDict
 
 import numpy as np
 
 from .. import _mge
+from .graph_records import TRACED_MODULE, Record, record_class
 
+_BUILTINS = ("builtins", "__builtin__")
 _STEP_BYTES = 128  # what an object and its places on the stack and in the memo take at most
 _SCALARS = (bool, int, float, str, bytes, type(None))
 _DTYPES = frozenset("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split())
@@ -24,6 +27,20 @@ _BFLOAT16 = {"mgb_dtype": {"name": "bfloat16"}}
 _MARK = object()
 _ARRAY = ("numpy", "ndarray")
 _TENSOR_HOMES = ("megengine.tensor", "megengine")
+_MODULE = ("megengine.module.module", "Module")
+# In the structures of traced modules some names stand for themselves.
+_STRUCTURE_NAMES = {
+    kind.__name__: kind
+    for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, slice)
+}
+_STRUCTURE_NAMES["Ellipsis"] = Ellipsis
+
+
+class _Reading(threading.local):
+    is_plain = False  # this thread reads a file of which nothing may be run
+
+
+_reading = _Reading()
 
 
 class UnsafePickleError(pickle.UnpicklingError):
@@ -70,10 +87,25 @@ def _tensor_classes() -> dict[tuple[str, str], type]:
     return {(home, c.__name__): c for c in (Tensor, Parameter) for home in _TENSOR_HOMES}
 
 
+def allow_import(name: str) -> None:
+    """Refuse to import what a file names while it is read as plain data.
+
+    Args:
+        name: of the object that is needed, with its module.
+    Raises:
+        UnsafePickleError: it is read as plain data.
+    """
+    _check(not _reading.is_plain, f"it names {name}, which is not among what may be loaded")
+
+
 def is_plain(module: str, name: str) -> bool:
     """Whether a file that names this global object loads with ``weights_only``."""
     key = module, name
-    return key in _CALLS or key == _ARRAY or key in _tensor_classes() or key in _module_classes()
+    if key in _CALLS or key in (_ARRAY, TRACED_MODULE, _MODULE) or record_class(module, name):
+        return True
+    if module in _BUILTINS and name in _STRUCTURE_NAMES:
+        return True
+    return key in _tensor_classes() or key in _module_classes()
 
 
 def load_plain(content: bytes | memoryview, label: str):
@@ -87,6 +119,7 @@ def load_plain(content: bytes | memoryview, label: str):
     Raises:
         UnsafePickleError: it is damaged, or names something else.
     """
+    before, _reading.is_plain = _reading.is_plain, True
     try:
         machine = _Machine(content)
         return machine.run(), machine.position
@@ -96,6 +129,8 @@ def load_plain(content: bytes | memoryview, label: str):
         ) from None
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
         raise UnsafePickleError(f"[load] {label} is damaged: {error}") from None
+    finally:
+        _reading.is_plain = before
 
 
 class _Machine:
@@ -114,6 +149,7 @@ class _Machine:
         self._without_state: dict[int, object] = {}
         self._arguments: dict[int, tuple] = {}
         self._tensors, self._modules = _tensor_classes(), _module_classes()
+        self._has_graphs = False  # it names a traced module
 
     def run(self):
         while True:
@@ -158,13 +194,29 @@ class _Machine:
     def _value(self, value):
         """What may be an element, or the result."""
         if isinstance(value, _Name):
-            raise UnsafePickleError(f"it holds {value} itself, not an object made by it")
-        _check(id(value) not in self._arguments, "it holds the arguments of a call")
+            return self._named_value(value)
+        if id(value) in self._arguments:
+            _check(self._has_graphs, "it holds the arguments of a call")
+            return tuple(self._value(part) for part in value)
         _check(id(value) not in self._unfinished, "it uses an array before its content is there")
         return value
 
+    def _named_value(self, name: _Name):
+        """What a name stands for in the structures of traced modules."""
+        key = name.module, name.name
+        found = record_class(*key) or self._tensors.get(key)
+        if name.module in _BUILTINS:
+            found = _STRUCTURE_NAMES.get(name.name)
+        elif key == _MODULE:
+            from ..module import Module as found
+        if found is None or not self._has_graphs:
+            raise UnsafePickleError(f"it holds {name} itself, not an object made by it")
+        return found
+
     def _key(self, value):
         # Hashing nested tuples recurses, and objects of others would run code.
+        if isinstance(value, Record):
+            return value
         parts = value if type(value) is tuple else (value,)
         _check(
             all(type(part) in _SCALARS for part in parts),
@@ -274,11 +326,22 @@ class _Machine:
             self.push(self.new_tensor(kind, *arguments))
         elif key in self._modules:
             _check(not arguments, f"it makes a {kind} with arguments")
-            made = object.__new__(self._modules[key])
-            self._without_state[id(made)] = made
-            self.push(made)
+            self._push_without_state(object.__new__(self._modules[key]))
+        elif key == TRACED_MODULE:
+            from ..traced_module import TracedModule
+
+            _check(not arguments, f"it makes a {kind} with arguments")
+            self._has_graphs = True
+            self._push_without_state(object.__new__(TracedModule))
+        elif record_class(*key) is not None:
+            parts = [self._value(part) for part in arguments]
+            self._push_without_state(record_class(*key)(*parts))
         else:
             raise UnsafePickleError(f"it makes an object of {kind}, which is no class of its own")
+
+    def _push_without_state(self, made) -> None:
+        self._without_state[id(made)] = made
+        self.push(made)
 
     def build(self) -> None:
         from ..module import Module
@@ -289,7 +352,11 @@ class _Machine:
             self._once(self._without_state, target)
             _check(type(state) is dict and all(type(k) is str for k in state), "a state is no dict")
             _check(not any(k.startswith("__") for k in state), "a state has a special name")
-            Module.__setstate__(target, state)
+            type(target).__setstate__(target, state)
+        elif isinstance(target, Record):
+            self._once(self._without_state, target)
+            _check(type(state) in (dict, str), "a state is neither a dict nor a text")
+            target.state = state
         elif type(target) is np.ndarray:
             self._once(self._unfinished, target)
             self._fill(target, state)
@@ -308,6 +375,17 @@ class _Machine:
 
     def ordered_dict(self) -> OrderedDict:
         return OrderedDict()
+
+    def default_dict(self, factory=None) -> dict:
+        # Nobody may call what the file gives, so there are no defaults.
+        return {}
+
+    def type_of(self, value) -> type:
+        if value is None:
+            return type(None)
+        is_ellipsis = isinstance(value, _Name) and value.name == "Ellipsis"
+        _check(is_ellipsis and value.module in _BUILTINS, "it asks for the class of an object")
+        return type(Ellipsis)
 
     def no_bytes(self) -> bytes:
         return b""
@@ -436,13 +514,15 @@ class _Machine:
 # different homes for theirs.
 _CALLS = {
     ("collections", "OrderedDict"): (_Machine.ordered_dict, 0, 0),
+    ("collections", "defaultdict"): (_Machine.default_dict, 0, 1),
     ("_codecs", "encode"): (_Machine.encoded, 2, 2),
     ("megengine._mge", "Device"): (_Machine.device, 1, 1),
     ("megengine.tensor", "_restored"): (_Machine.restored_tensor, 4, 8),
     ("numpy", "dtype"): (_Machine.dtype, 1, 3),
 }
 # Before protocol 4 sets had no instruction of their own, before 3 bytes had none.
-for _home in ("builtins", "__builtin__"):
+for _home in _BUILTINS:
+    _CALLS[_home, "type"] = (_Machine.type_of, 1, 1)
     _CALLS[_home, "bytes"] = (_Machine.no_bytes, 0, 0)
     _CALLS[_home, "set"] = (_Machine.set_of, 1, 1)
     _CALLS[_home, "frozenset"] = (_Machine.frozen_set_of, 1, 1)

@@ -171,7 +171,9 @@ def _bare_expr(row: dict, nodes: list[Node]) -> Expr:
     expr = object.__new__(kind)
     Expr.__init__(expr)
     if kind is CallFunction:
-        expr.func = functions.function_named(*row["function"])
+        module, name = row["function"]
+        _check(type(module) is str and type(name) is str, "the name of a function is no text")
+        expr.func = functions.function_named(module, name)
     elif kind is CallMethod:
         expr.method = row["method"]
         first = nodes[row["inputs"][0]]
@@ -212,7 +214,7 @@ def restore(graph, state) -> None:
     """
     try:
         _restore(graph, state)
-    except (KeyError, TypeError, IndexError) as error:
+    except (KeyError, TypeError, IndexError, RecursionError) as error:
         raise DamagedGraphError(
             f"[traced_module] the graph in the file is damaged: {type(error).__name__} {error}"
         ) from None
@@ -245,6 +247,10 @@ def _restore(graph, state: dict) -> None:
             node._graph = graph
             nodes.append(node)
             expr.outputs.append(node)
+            _check(
+                node._name not in graph._namespace.used_names,
+                f"{node._name!r} is the name of another node",
+            )
             graph._namespace.associate_name_with_obj(node._name, node)
         if isinstance(expr, Input):
             graph._inputs += expr.outputs

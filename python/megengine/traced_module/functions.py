@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import Callable
 
+from ..core import plain_pickle
 from ..core.interface import INTERFACE
 from ..random import RNG
 
@@ -78,16 +79,23 @@ def function_named(module: str, name: str) -> Callable:
         AttributeError: there is none.
     """
     found = _known(module, name)
-    if found is not None:
-        return found
+    return named(module, name) if found is None else found
+
+
+def named(module: str, name: str):
+    """What a module has under a name; the module is imported, unless a file is read as data only.
+
+    Raises:
+        AttributeError: it is not there.
+        UnsafePickleError: a file is read as data only.
+    """
+    plain_pickle.allow_import(f"{module}.{name}")
     try:
         found = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise AttributeError(
-            f"[traced_module] the function {module}.{name} is not there: {error}"
-        ) from None
+        raise AttributeError(f"[traced_module] {module}.{name} is not there: {error}") from None
     return found
 
 

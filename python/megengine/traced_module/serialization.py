@@ -8,7 +8,6 @@ look at each call that is loaded and may change its arguments to what they mean 
 import inspect
 from collections.abc import Callable
 
-from ..core.not_available import NotAvailableError
 from ..module import Module
 from .expr import Apply, CallFunction, CallMethod, Expr
 from .node import ModuleNode
@@ -170,7 +169,9 @@ def read_state(module, state) -> None:
     from .traced_module import _Watched
 
     if "argdef_graph_map" in state:
-        raise NotAvailableError("[load] MegEngine's traced modules cannot be read by this version")
+        from .megengine_files import translated
+
+        state = translated(state)
     state = dict(state)
     try:
         rows, spec = state.pop("graphs"), state.pop("argspec")
@@ -182,7 +183,7 @@ def read_state(module, state) -> None:
             graphs[key], out_defs[key] = graph, decoded(out_def)
         signature = _signature(spec)
         is_top = state["_is_top"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, DamagedGraphError):
             raise
         raise DamagedGraphError(
