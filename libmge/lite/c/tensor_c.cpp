@@ -110,7 +110,8 @@ int LITE_tensor_concat(LiteTensor* tensors, int nr_tensor, int dim, LiteDeviceTy
 int LITE_get_tensor_memory(const LiteTensor tensor, void** data) {
     return run(__func__, [&](const Call& call) {
         auto& source = call.tensor(tensor);
-        call.given(data, "data") = source.get_memory_ptr();
+        auto& result = call.given(data, "data");
+        result = source.get_memory_ptr();
     });
 }
 
@@ -126,41 +127,47 @@ int LITE_get_tensor_memory_with_index(const LiteTensor tensor, const size_t* ind
 int LITE_get_tensor_total_size_in_byte(const LiteTensor tensor, size_t* size) {
     return run(__func__, [&](const Call& call) {
         auto& source = call.tensor(tensor);
-        call.given(size, "size") = source.get_tensor_total_size_in_byte();
+        auto& result = call.given(size, "size");
+        result = source.get_tensor_total_size_in_byte();
     });
 }
 
 int LITE_get_tensor_layout(const LiteTensor tensor, LiteLayout* layout) {
     return run(__func__, [&](const Call& call) {
         auto& source = call.tensor(tensor);
-        call.given(layout, "layout") = layout_of(source.get_layout());
+        auto& result = call.given(layout, "layout");
+        result = layout_of(source.get_layout());
     });
 }
 
 int LITE_get_tensor_device_type(const LiteTensor tensor, LiteDeviceType* device_type) {
     return run(__func__, [&](const Call& call) {
         auto& source = call.tensor(tensor);
-        call.given(device_type, "device_type") = source.get_device_type();
+        auto& result = call.given(device_type, "device_type");
+        result = source.get_device_type();
     });
 }
 
 int LITE_get_tensor_device_id(const LiteTensor tensor, int* device_id) {
     return run(__func__, [&](const Call& call) {
         auto& source = call.tensor(tensor);
-        call.given(device_id, "device_id") = source.get_device_id();
+        auto& result = call.given(device_id, "device_id");
+        result = source.get_device_id();
     });
 }
 
 int LITE_is_pinned_host(const LiteTensor tensor, int* is_pinned_host) {
     return run(__func__, [&](const Call& call) {
         auto& source = call.tensor(tensor);
-        call.given(is_pinned_host, "is_pinned_host") = source.is_pinned_host();
+        auto& result = call.given(is_pinned_host, "is_pinned_host");
+        result = source.is_pinned_host();
     });
 }
 
 int LITE_is_memory_continue(const LiteTensor tensor, int* is_continue) {
     return run(__func__, [&](const Call& call) {
         auto& source = call.tensor(tensor);
-        call.given(is_continue, "is_continue") = source.is_continue_memory();
+        auto& result = call.given(is_continue, "is_continue");
+        result = source.is_continue_memory();
     });
 }
