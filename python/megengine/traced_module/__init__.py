@@ -5,6 +5,7 @@ The room is entered when it is first used: ``megengine.traced_module`` is import
 """
 
 from . import expr, node, serialization, tm_config, utils
+from .passes import optimize
 from .pytree import register_supported_type
 from .tm_config import disable_default_checker, enable_expr_checker
 from .traced_module import TracedModule, register_as_builtin, trace_module, wrap
@@ -15,6 +16,7 @@ __all__ = [
     "enable_expr_checker",
     "expr",
     "node",
+    "optimize",
     "register_as_builtin",
     "register_supported_type",
     "serialization",

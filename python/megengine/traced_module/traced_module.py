@@ -226,6 +226,10 @@ class TracedModule(Module):
             if isinstance(part, TracedModule):
                 part._update_ref(top)
 
+    def _compile(self) -> None:
+        for graph in self.argdef_graph_map.values():
+            graph.compile()
+
     def flatten(self) -> "TracedModule":
         """The same with one graph, in which no traced module is called any more.
 
@@ -354,8 +358,7 @@ class TracedModuleBuilder:
         if isinstance(result, TracedModule):
             result._is_top = self._is_top_module
             result._update_ref()
-            for graph in result.argdef_graph_map.values():
-                graph.compile()
+            result._compile()
         return result
 
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known beforehand becomes a constant."""
+
+from ...functional import nn
+from ...tensor import Tensor
+from ..expr import IN_PLACE, Apply, CallFunction, CallMethod, Constant, GetAttr
+from ..functions import home_of
+from ..graph import InternalGraph
+from ..hooks import paused
+from ..node import ModuleNode, TensorNode
+from ..opdef import GetVarShape
+from .rewriting import put_constant
+
+
+def freeze_attributes(graph: InternalGraph) -> None:
+    """Parameters and buffers that are read become constants, unless something changes them."""
+    for expr in list(graph._exprs):
+        if not isinstance(expr, GetAttr) or not isinstance(expr.outputs[0], TensorNode):
+            continue
+        (node,) = expr.outputs
+        is_changed = any(
+            isinstance(user, CallMethod) and user.method in IN_PLACE and user.inputs[0] is node
+            for user in node.users
+        )
+        if not is_changed:
+            put_constant(graph, expr, Tensor(expr.module_of()))
+
+
+def freeze_shapes(graph: InternalGraph) -> None:
+    """Shapes are those of the recording."""
+    for expr in list(graph._exprs):
+        if isinstance(expr, Apply) and isinstance(expr.opdef, GetVarShape):
+            shape = expr.inputs[0]._shape
+            if shape:
+                put_constant(graph, expr, Tensor(list(shape), dtype="int32"))
+
+
+def _is_foldable(expr) -> bool:
+    if not isinstance(expr, (Apply, CallFunction, CallMethod)) or not expr.inputs:
+        return False
+    if any(isinstance(node, ModuleNode) for node in expr.inputs) or len(expr.outputs) != 1:
+        return False
+    if isinstance(expr, CallMethod) and expr.method in IN_PLACE:
+        return False
+    if isinstance(expr, CallFunction):
+        home, _ = home_of(expr.func)
+        # What is random, or not this package's, may give something else each time.
+        if expr.func is nn.dropout or not home.startswith("megengine.functional"):
+            return False
+    return all(isinstance(node.expr, Constant) for node in expr.inputs)
+
+
+def fold_constants(graph: InternalGraph) -> None:
+    """What depends on constants only is calculated."""
+    for expr in list(graph._exprs):
+        if not _is_foldable(expr):
+            continue
+        changed = [user for node in expr.inputs for user in node.users]
+        if any(isinstance(user, CallMethod) and user.method in IN_PLACE for user in changed):
+            continue
+        with paused():
+            (value,) = expr.interpret(*[node.expr.value for node in expr.inputs])
+        put_constant(graph, expr, value)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the passes have in common: looking at expressions, and putting others in their places."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...core.tensor.dtype import is_bfloat16
+from ...functional import elemwise
+from ...module import Module
+from ...tensor import Tensor
+from ..expr import CallMethod, Constant, Expr, GetAttr, is_call_function, is_call_tensor_method
+from ..graph import InternalGraph
+from ..node import ModuleNode, Node, TensorNode
+from ..pytree import tree_flatten
+from ..utils import get_subattr
+
+
+def graphs_of(module) -> Iterator[InternalGraph]:
+    """The graphs of a traced module and of those in it."""
+    from ..traced_module import TracedModule
+
+    for part in module.modules():
+        if isinstance(part, TracedModule):
+            yield from part.argdef_graph_map.values()
+
+
+def uses_of_modules(graph: InternalGraph) -> Counter:
+    """How many expressions of the whole call a Module or read its Tensors, by the Module's id."""
+    found: Counter = Counter()
+    for each in graphs_of(graph.top_graph._owner()):
+        for expr in each._exprs:
+            if isinstance(expr, CallMethod) and isinstance(expr.inputs[0], ModuleNode):
+                found[id(expr.inputs[0].owner)] += 1
+            elif isinstance(expr, GetAttr) and isinstance(expr.outputs[0], TensorNode):
+                path = expr.name.rpartition(".")[0]
+                owner = expr.inputs[0].owner
+                found[id(get_subattr(owner, path) if path else owner)] += 1
+    return found
+
+
+def is_floating(node: Node) -> bool:
+    """Whether a node stands for a Tensor of floats."""
+    if not isinstance(node, TensorNode) or node._dtype is None:
+        return False
+    return is_bfloat16(node._dtype) or np.dtype(node._dtype).kind == "f"
+
+
+def is_only_for(graph: InternalGraph, node: Node, user: Expr) -> bool:
+    """Whether nothing but one place of an expression reads a node."""
+    marked = (*graph._outputs, *graph._watch_point, *graph._end_point)
+    return node.users == [user] and user.inputs.count(node) == 1 and node not in marked
+
+
+def replace_expr(graph: InternalGraph, old: Expr, new: Expr) -> None:
+    """Put an expression in the place of one, and let it give that one's nodes."""
+    at = graph._exprs.index(old)
+    for node in old.inputs:
+        if old in node.users:
+            node.users.remove(old)
+    for node in new.inputs:
+        if new not in node.users:
+            node.users.append(new)
+    new.outputs, new._graph, new._id = old.outputs, graph, old._id
+    for node in new.outputs:
+        node.expr = new
+    graph._exprs[at] = new
+
+
+def put_constant(graph: InternalGraph, expr: Expr, value: Tensor) -> None:
+    """Let an expression of one result be a constant."""
+    replace_expr(graph, expr, Constant(value))
+
+
+def put_method(graph: InternalGraph, expr: Expr, method: str, node: Node, constant) -> None:
+    """Let an expression be the call of a method with one argument."""
+    new = CallMethod(node, method)
+    new.out_def = expr.out_def
+    new._set_call(*tree_flatten(((node, constant), {})))
+    replace_expr(graph, expr, new)
+
+
+def insert_method(graph: InternalGraph, before: Expr, method: str, node: Node, constant) -> Node:
+    """A new expression of the same shape as its node; the node that it gives."""
+    new = CallMethod(node, method)
+    new._set_call(*tree_flatten(((node, constant), {})))
+    new.out_def = before.out_def
+    result = TensorNode(new)
+    result._shape, result._dtype, result._device = node._shape, node._dtype, node._device
+    new.outputs = [result]
+    graph._insert(new, graph._exprs.index(before))
+    return result
+
+
+def bypass(graph: InternalGraph, node: Node, source: Node) -> None:
+    """Let all that reads a node read another one, which comes before it."""
+    graph.replace_node({node: source})
+
+
+def constant_of(value, like: Node):
+    """The number, or the Tensor of a constant that has the dtype of a node; None for all else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, np.number):
+        return value.item()
+    if isinstance(value, TensorNode) and isinstance(value.expr, Constant):
+        constant = value.expr.value
+        return constant if constant.dtype == like._dtype else None
+    return None
+
+
+_FUNCTIONS = {
+    elemwise.add: "add",
+    elemwise.sub: "sub",
+    elemwise.mul: "mul",
+    elemwise.div: "truediv",
+}
+_METHODS = {f"__{r}{name}__": r + name for r in ("", "r") for name in _FUNCTIONS.values()}
+
+
+def with_constant(expr: Expr) -> tuple[str, Node, object, object] | None:
+    """What an expression does with a Tensor of floats and a constant.
+
+    Returns:
+        ``add``, ``sub``, ``mul`` or ``truediv``, with an ``r`` before it if the constant is the
+        first operand; the node; the constant as an argument and as a value. None for all else.
+    """
+    if is_call_function(expr, list(_FUNCTIONS)):
+        name = _FUNCTIONS[expr.func]
+    elif is_call_tensor_method(expr, list(_METHODS)):
+        name = _METHODS[expr.method]
+    else:
+        return None
+    first, second = expr.args[:2]
+    for node, other, is_first in ((first, second, True), (second, first, False)):
+        if isinstance(node, TensorNode) and is_floating(node):
+            value = constant_of(other, node)
+            if value is not None and constant_of(node, node) is None:
+                return (name if is_first else _turned(name)), node, other, value
+    return None
+
+
+def _turned(name: str) -> str:
+    return name[1:] if name.startswith("r") else "r" + name
+
+
+def set_attribute(owner: Module, name: str, value: Module) -> None:
+    """Put another Module in the place of one that is there."""
+    *path, last = name.split(".")
+    for part in path:
+        owner = vars(owner)[part]
+    vars(owner)[last] = value

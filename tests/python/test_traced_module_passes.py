@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the passes over traced modules do, and that the results stay.
+
+The graphs after ``BackwardFoldScale``, ``FuseAddMul`` and ``FuseConvBn`` have the expressions that
+MegEngine 1.13 gives for the same net.
+"""
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine.traced_module import optimize, trace_module
+from megengine.traced_module.expr import is_constant
+
+PASSES = [
+    "AttrToConstant",
+    "FixInputShape",
+    "FlodConstant",
+    "NormElemWise",
+    "FuseConvBn",
+    "BackwardFoldScale",
+    "FuseAddMul",
+]
+
+
+def image(seed=0, shape=(2, 3, 6, 6)):
+    return mge.Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32"))
+
+
+def in_evaluation(module):
+    """The module with parameters and statistics that are none of 0 and 1, in evaluation mode."""
+    chance = np.random.default_rng(1)
+    for tensor in module.tensors():
+        tensor[...] = chance.uniform(0.5, 1.5, tensor.shape).astype("float32")
+    module.eval()
+    return module
+
+
+def steps(traced):
+    """The expressions without attributes and constants, without their numbers."""
+    exprs = [e for e in traced.graph.exprs() if e.inputs and not type(e).__name__ == "GetAttr"]
+    return [str(expr).split("\t", 1)[1] for expr in exprs]
+
+
+def assert_same(optimized, module, x):
+    want = module(x).numpy()
+    np.testing.assert_allclose(optimized(x).numpy(), want, rtol=1e-4, atol=1e-4 * abs(want).max())
+
+
+class Net(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = M.Conv2d(3, 3, 1, bias=False)
+        self.b = M.BatchNorm2d(3)
+        self.c2 = M.Conv2d(3, 3, 1)
+
+    def forward(self, x):
+        y = self.b(self.c(x)) * 2 + 1
+        y = 2 * (self.c2(y) * 3 + 1 + 2)
+        y = F.relu(y) * 0.5
+        return F.conv2d(y, self.c.weight) - 1
+
+
+def test_scales_go_into_weights():
+    net = in_evaluation(Net())
+    found = optimize(trace_module(net, image()), ["BackwardFoldScale"])
+    assert steps(found) == [
+        "c_out = c(x, )",
+        "add_out = c_out.__add__(1, )",
+        "c2_out = c2(add_out, )",
+        "add_out_1 = c2_out.__add__(1.0, )",
+        "add_out_2 = add_out_1.__add__(2.0, )",
+        "relu_out = nn.relu(add_out_2, )",
+        "conv2d_out = nn.conv2d(relu_out, c_weight, None, 1, 0, 1, 1, cross_correlation,"
+        " default, )",
+        "sub_out = conv2d_out.__add__(-1, )",
+    ]
+    assert_same(found, net, image(1))
+
+
+def test_numbers_are_joined():
+    net = in_evaluation(Net())
+    found = optimize(trace_module(net, image()), "FuseAddMul")
+    assert [step for step in steps(found) if "__" in step] == [
+        "mul_out = b_out.__mul__(2, )",
+        "add_out = mul_out.__add__(1, )",
+        "mul_out_1 = c2_out.__mul__(3, )",
+        "add_out_2 = mul_out_1.__add__(3, )",
+        "rmul_out = add_out_2.__mul__(2, )",
+        "mul_out_2 = relu_out.__mul__(0.5, )",
+        "sub_out = conv2d_out.__add__(-1, )",
+    ]
+    assert_same(found, net, image(1))
+
+
+def test_normalisation_goes_into_convolutions():
+    net = in_evaluation(Net())
+    traced = trace_module(net, image())
+    before = str(traced.graph)
+    found = optimize(traced)
+    assert steps(found)[:2] == ["c_out = c(x, )", "mul_out = c_out.__mul__(2, )"]
+    assert found.c.bias is not None and net.c.bias is None
+    assert found.graph.get_module_by_type(M.BatchNorm2d).as_count() == 0
+    assert_same(found, net, image(1))
+    assert str(traced.graph) == before
+    assert_same(traced, net, image(1))
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_each_pass_keeps_the_results(name):
+    net = in_evaluation(Net())
+    found = optimize(trace_module(net, image()), name)
+    assert_same(found, net, image(1))
+    assert_same(found.flatten(), net, image(2))
+
+
+class Nested(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = [
+            M.Sequential(M.Conv2d(3, 4, 3, groups=1), M.BatchNorm2d(4), M.ReLU()),
+            M.Sequential(M.ConvTranspose2d(4, 2, 3, groups=2), M.BatchNorm2d(2)),
+        ]
+        self.w = mge.Parameter([2.0, 3.0])
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x) / 2
+        x = (3 - x).reshape(x.shape[0], -1)
+        return -x + (self.w * 2 + 1).sum()
+
+
+@pytest.mark.parametrize("names", [["FuseConvBn"], PASSES])
+def test_inner_graphs(names):
+    net = in_evaluation(Nested())
+    found = optimize(trace_module(net, image()), names)
+    assert found.graph.get_module_by_type(M.BatchNorm2d).as_count() == 0
+    assert_same(found, net, image(1))
+
+
+def test_constants():
+    net = in_evaluation(Nested())
+    traced = trace_module(net, image())
+    found = optimize(traced, ["FixInputShape", "FlodConstant"])
+    assert [e.outputs[0].name for e in found.graph._exprs if is_constant(e)] == [
+        "getitem_out",
+        "sum_out",
+    ]
+    assert_same(found, net, image(1))
+    frozen = optimize(traced, "AttrToConstant")
+    traced.w[...] = 100
+    assert_same(frozen, in_evaluation(Nested()), image(1))
+
+
+def test_weights_that_others_use_stay():
+    class Twice(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.c = M.Conv2d(3, 3, 1)
+            self.b = M.BatchNorm2d(3)
+
+        def forward(self, x):
+            y = self.c(x)
+            return self.b(y) * 2 + y + self.c(self.b(x) * 3)
+
+    net = in_evaluation(Twice())
+    found = optimize(trace_module(net, image()), PASSES)
+    assert found.graph.get_module_by_type(M.BatchNorm2d).as_count() == 1
+    assert_same(found, net, image(1))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda self, x: F.relu(self.c(x)) * -2,
+        lambda self, x: (self.c(x) + x) * 2,
+        lambda self, x: F.exp(self.c(x)) * 2,
+        lambda self, x: (self.c(x) + F.full((1, 3, 1, 1), 0.5) * 3) * 2,
+        lambda self, x: 1 / (self.c(x) * 2),
+        lambda self, x: (self.c(x) / 0.5 - 1) * 4,
+        lambda self, x: F.mul(2, F.add(1, self.c(x))) - F.sub(3, x),
+        lambda self, x: F.div(-self.c(x), 4) + F.neg(x),
+        lambda self, x: F.leaky_relu(self.c(x) + self.d(x), 0.1) * 3,
+        lambda self, x: (x.astype("int32") * 3 + 1).astype("float32") * 0.5,
+        lambda self, x: self.b(F.conv2d(x, self.d.weight, self.d.bias)),
+        lambda self, x: self.b(F.conv2d(x, self.d.weight)) * 2,
+    ],
+)
+def test_what_can_and_what_cannot_be_folded(body):
+    class Body(M.Module):
+        forward = body
+
+        def __init__(self):
+            super().__init__()
+            self.c, self.d = M.Conv2d(3, 3, 1), M.Conv2d(3, 3, 1)
+            self.b = M.BatchNorm2d(3)
+
+    net = in_evaluation(Body())
+    found = optimize(trace_module(net, image()), PASSES)
+    assert_same(found, net, image(1))
+
+
+def test_random_numbers_are_no_constants():
+    class Noise(M.Module):
+        def forward(self, x):
+            return F.dropout(mge.Tensor(np.ones(100, np.float32)), 0.5) + x.sum()
+
+    found = optimize(trace_module(Noise(), image()), PASSES)
+    assert (found(image()).numpy() != found(image()).numpy()).any()
+
+
+def test_training_keeps_normalisation():
+    net = Net()
+    found = optimize(trace_module(net, image()))
+    assert found.graph.get_module_by_type(M.BatchNorm2d).as_count() == 1
+
+
+def test_wrong_calls():
+    traced = trace_module(in_evaluation(Net()), image())
+    with pytest.raises(ValueError, match="no pass 'Nope'"):
+        optimize(traced, ["Nope"])
+    with pytest.raises(TypeError, match="traced module is expected, got Net"):
+        optimize(Net())
