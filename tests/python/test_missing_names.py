@@ -22,6 +22,7 @@ MODULES = (
     "module.qat",
     "quantization",
     "quantization.qconfig",
+    "traced_module.fake_quant",
     "utils.network",
     "utils.profiler",
 )

@@ -19,8 +19,9 @@ import megengine.traced_module as T
 from megengine.autodiff import GradManager
 from megengine.jit import trace
 from megengine.optimizer import SGD
-from megengine.traced_module import hooks, trace_module
-from megengine.traced_module.traced_module import TracedModule
+from megengine.traced_module import expr, hooks, node, trace_module
+from megengine.traced_module.opdef import Copy
+from megengine.traced_module.traced_module import TracedModule, cpp_apply_module_trace
 
 
 def image(seed=0, shape=(2, 3, 4, 4)):
@@ -462,6 +463,35 @@ def test_wrapped_functions_are_one_expression():
         T.wrap(len)
 
 
+def test_functions_that_give_one_after_the_other_are_not_wrapped():
+    def generate(x):
+        yield x
+
+    with pytest.raises(TypeError, match="one by one"):
+        T.wrap(generate)
+
+
+class Pair(M.Module):
+    def forward(self, x):
+        return F.exp(x), None
+
+
+def test_leaves_may_give_constants():
+    class Around(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.pair = Pair()
+
+        def forward(self, x):
+            return self.pair(x)[0]
+
+    T.register_as_builtin(Pair)
+    traced = trace_module(Around(), image())
+    assert str(traced.graph._exprs[-1]).endswith("(pair_out, None) = pair(x, )")
+    for each in (traced, traced.flatten(), copy.deepcopy(traced)):
+        assert_agree(each, Around(), image(1))
+
+
 def test_registered_modules_are_one_expression():
     class Atom(M.Module):
         def forward(self, x):
@@ -487,6 +517,41 @@ def test_functions_are_seen_by_whatever_name():
 
     graph = trace_module(Calls(), image()).graph
     assert [expr.func for expr in graph._exprs] == [F.tanh, F.relu, F.exp]
+
+
+def test_recording_by_hand():
+    class Calls(M.Module):
+        def forward(self, x):
+            copied = cpp_apply_module_trace(Copy(), x)
+            assert node.NodeMixin.get(copied).name == "copy_out"
+            constant = mge.Tensor([2.0])
+            assert node.NodeMixin.get(constant, 5) == 5
+            made = expr.Constant.make(constant, name="two")
+            node.NodeMixin.wrap_safe(constant, made)
+            with pytest.raises(RuntimeError, match="has the node two"):
+                node.NodeMixin.wrap_safe(constant, made)
+            assert node.NodeMixin.get_wrapped_type(constant) is node.TensorNode
+            result = copied * constant
+            node.NodeMixin.clear_node(copied)
+            with pytest.raises(AttributeError, match="no node"):
+                node.NodeMixin.get(copied)
+            return result
+
+    assert printed(Calls(), image()) == lines("""
+        Calls.Graph (self, x) {
+            %2:    copy_out = Copy(x)
+            %3:    two = Constant() -> (Tensor)
+            %4:    mul_out = copy_out.__mul__(two, )
+            return mul_out
+        }""")
+    x = image()
+    assert cpp_apply_module_trace(Copy(), x).shape == x.shape
+    with pytest.raises(RuntimeError, match="nothing is recorded"):
+        expr.Constant.make(x)
+    with pytest.raises(RuntimeError, match="nothing is traced"):
+        node.NodeMixin.wrap(x, None)
+    with pytest.raises(TypeError, match="Tensors and Modules"):
+        node.NodeMixin.get_wrapped_type(5)
 
 
 def test_random_numbers_are_drawn_anew():

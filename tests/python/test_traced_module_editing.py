@@ -390,3 +390,5 @@ def test_copies_are_their_own(traced, net):
 def test_nodes_of_quantised_tensors_are_not_available(traced):
     with pytest.raises(mge.NotAvailableError, match="quantisation"):
         traced.graph.outputs[0].qparams = {"scale": 1}
+    with pytest.raises(mge.NotAvailableError, match="quantisation"):
+        TracedModule(True, {}, {}, is_qat=True)

@@ -120,6 +120,27 @@ def test_own_functions_are_found_by_name():
         loaded(missing, weights_only=True)
 
 
+class Both:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+T.register_supported_type(Both, lambda x: ([x.a, x.b], None), lambda parts, _: Both(*parts))
+
+
+def test_own_containers_are_found_by_name():
+    class Swap(M.Module):
+        def forward(self, x):
+            return Both(x.b * 2, x.a)
+
+    content = stored(trace_module(Swap(), Both(image(), image(1))))
+    with pytest.warns(UserWarning, match="Both"):
+        found = loaded(content)(Both(image(2), image(3)))
+    assert_agree([found.a, found.b], [image(3) * 2, image(2)])
+    with pytest.raises(pickle.UnpicklingError, match="Both"):
+        loaded(content, weights_only=True)
+
+
 def test_random_numbers_are_no_plain_data():
     class Noise(M.Module):
         def forward(self, x):
@@ -149,6 +170,14 @@ def test_a_file_of_megengine(weights_only):
     again = loaded(stored(found), weights_only=True)
     assert str(again.graph) == str(found.graph)
     assert_agree(again(mge.Tensor(x), 3.0), got)
+
+
+def test_random_numbers_of_megengine_are_drawn_anew():
+    found = mge.load(FILES / "random.tm", weights_only=True)
+    assert "GaussianRNG(" in str(found.graph) and "UniformRNG(" in str(found.graph)
+    one, other = found(image()).numpy(), found(image()).numpy()
+    assert one.shape == (1000,) and 0.9 < one.max() - one.min() <= 1 and (one != other).any()
+    assert_agree(loaded(stored(found), weights_only=True)(image()) * 0, found(image()) * 0)
 
 
 def test_a_transformer_of_megengine():
@@ -191,6 +220,14 @@ WRONG = {
     "private": (
         set_row("CallFunction", "function", ["megengine.functional.tensor", "_mge"]),
         "tensor._mge",
+    ),
+    "settings": (
+        set_row(
+            "CallFunction",
+            "function",
+            ["megengine.functional.debug_param", "set_execution_strategy"],
+        ),
+        "set_execution_strategy, which is not among",
     ),
     "method": (set_row("CallMethod", "method", "__reduce__"), "'__reduce__' is no method"),
     "module method": (set_row("CallMethod", "method", "load_state_dict"), "is no method of a Mod"),

@@ -419,6 +419,8 @@ megengine.traced_module.expr
     Expr.unflatten_args GetAttr GetAttr.interpret GetAttr.make Input Input.make get_suffix_name
     is_apply_def is_call_function is_call_module is_call_tensor_method is_constant is_getattr
     is_input rstrip
+megengine.traced_module.fake_quant
+    FakeQuantize FakeQuantize.fake_quant_forward FakeQuantize.get_qparams FakeQuantize.set_qparams
 megengine.traced_module.node
     ModuleNode ModuleNode.owner Node Node.name Node.qualname Node.top_graph NodeMixin
     NodeMixin.clear_node NodeMixin.get NodeMixin.get_wrapped_type NodeMixin.wrap

@@ -393,7 +393,8 @@ class Expr:
 
 
 def _shown(structure, nodes, spec: str) -> str:
-    return str(structure.unflatten([ArgsIndex(name=format(node, spec)) for node in nodes]))
+    names = [ArgsIndex(name=format(node, spec)) for node in nodes]
+    return str(structure.unflatten(structure.fill(names)))
 
 
 def _type_name(node: Node) -> str:

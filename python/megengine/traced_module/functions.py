@@ -2,12 +2,14 @@
 """The functions that are recorded as one call each, and their names."""
 
 import importlib
+import inspect
 import sys
 import types
 from collections.abc import Callable
 
 from ..core import plain_pickle
 from ..core.interface import INTERFACE
+from ..core.not_available import NotAvailableError
 from ..random import RNG
 
 _PACKAGE = "megengine.functional"
@@ -31,6 +33,8 @@ def _collect() -> dict[int, types.FunctionType]:
                     continue
                 if not value.__module__.startswith(_PACKAGE):
                     continue
+                if value.__module__ == f"{_PACKAGE}.debug_param":
+                    continue  # settings are no part of what a Module computes
                 found[id(value)] = value
                 if name in public:
                     _homes.setdefault(id(value), (module_name, name))
@@ -91,11 +95,17 @@ def named(module: str, name: str):
     """
     plain_pickle.allow_import(f"{module}.{name}")
     try:
-        found = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        return _imported(module, name)
+    except NotAvailableError:
+        raise  # it says more
     except (ImportError, AttributeError) as error:
         raise AttributeError(f"[traced_module] {module}.{name} is not there: {error}") from None
+
+
+def _imported(module: str, name: str):
+    found = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
     return found
 
 
@@ -108,7 +118,7 @@ def wrap(func: Callable) -> Callable:
     Returns:
         The same function: ``wrap`` can be a decorator.
     Raises:
-        TypeError: it is no function written in Python.
+        TypeError: it is no function written in Python, or one that is run piece by piece.
     Example:
         >>> import megengine.traced_module as T
         >>> @T.wrap
@@ -122,5 +132,7 @@ def wrap(func: Callable) -> Callable:
     """
     if not isinstance(func, types.FunctionType):
         raise TypeError(f"[wrap] a function written in Python is expected, got {func!r}")
+    if inspect.isgeneratorfunction(func) or inspect.iscoroutinefunction(func):
+        raise TypeError(f"[wrap] {func.__qualname__} gives its results one by one; give a list")
     _wrapped[id(func)] = func
     return func

@@ -93,6 +93,8 @@ def _module(record) -> Module:
 
 
 def _attributes(state: dict) -> dict:
+    if not all(type(key) is str and not key.startswith("__") for key in state):
+        raise DamagedGraphError("[load] a Module in it has an attribute with a special name")
     found = {key: value for key, value in state.items() if key not in _NOT_ATTRIBUTES}
     for key, value in found.items():
         if _kind(value) == "_ModuleState":
@@ -114,6 +116,11 @@ def _operator(state: dict) -> list:
         return [name, {}]
     if name == "Copy":
         return [name, {"device": _plain(params["comp_node"])}]
+    # Their seeds and streams are MegEngine's.
+    if name == "GaussianRNG":
+        return [name, {"mean": params["mean"], "std": params["std"]}]
+    if name == "UniformRNG":
+        return [name, {}]
     raise NotAvailableError(
         f"[load] the traced module applies the operator {name} with {params}, which is not"
         " available in this version of megengine"
@@ -194,6 +201,11 @@ def translated(state: dict) -> dict:
         NotAvailableError: it needs what this version does not have.
     """
     try:
+        if state.get("is_qat"):
+            raise NotAvailableError(
+                "[load] the traced module is made for quantisation-aware training, which is not"
+                " available in this version of megengine"
+            )
         version = state.get("dump_info", {}).get("version", "1.13.0")
         graphs, out_defs = state["argdef_graph_map"], state["argdef_outdef_map"]
         result = _attributes(state)

@@ -4,7 +4,7 @@
 They have MegEngine's names, by which its files hold them too.
 """
 
-from .. import _mge
+from .. import _mge, random
 from ..tensor import Tensor
 
 
@@ -60,4 +60,38 @@ class Copy(OpDef):
         return copy(inputs[0], self.device)
 
 
-OPDEFS: dict[str, type[OpDef]] = {kind.__name__: kind for kind in (GetVarShape, Copy)}
+class GaussianRNG(OpDef):
+    """Numbers from a normal distribution, from the stream that all share.
+
+    Args:
+        mean: of the distribution.
+        std: of the distribution.
+    Example:
+        >>> GaussianRNG(mean=1.0, std=0.0)(Tensor([2], dtype="int32"))
+        Tensor([1. 1.], device=xpux:0)
+    """
+
+    def __init__(self, mean: float = 0.0, std: float = 1.0):
+        self.mean, self.std = mean, std
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        """As many as the first input, a shape, says."""
+        return random.normal(self.mean, self.std, tuple(inputs[0].numpy().tolist()))
+
+
+class UniformRNG(OpDef):
+    """Numbers between 0 and 1, from the stream that all share.
+
+    Example:
+        >>> UniformRNG()(Tensor([2, 3], dtype="int32")).shape
+        (2, 3)
+    """
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        """As many as the first input, a shape, says."""
+        return random.uniform(size=tuple(inputs[0].numpy().tolist()))
+
+
+OPDEFS: dict[str, type[OpDef]] = {
+    kind.__name__: kind for kind in (GetVarShape, Copy, GaussianRNG, UniformRNG)
+}

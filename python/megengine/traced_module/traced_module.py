@@ -4,6 +4,7 @@
 import copy
 from collections.abc import Sequence
 
+from ..core.not_available import NotAvailableError
 from ..module import Module
 from . import checker
 from .expr import Apply, Constant
@@ -68,11 +69,15 @@ class TracedModule(Module):
         is_top: whether it is no part of another one.
         argdef_graph_map: the graph for each structure of arguments.
         argdef_outdef_map: the structure of results for each of them.
-        is_qat: whether it is made for quantisation-aware training, which is not available.
+        is_qat: whether it is made for quantisation-aware training.
+    Raises:
+        NotAvailableError: ``is_qat``.
     """
 
     def __init__(self, is_top: bool, argdef_graph_map, argdef_outdef_map, is_qat: bool = False):
         super().__init__()
+        if is_qat:
+            raise NotAvailableError("[TracedModule] quantisation is not available in this version")
         self.argdef_graph_map = argdef_graph_map
         self.argdef_outdef_map = argdef_outdef_map
         self._is_top = is_top
@@ -113,7 +118,11 @@ class TracedModule(Module):
         if self._is_top and (self.watch_points or self.end_points):
             return self._run_watched(graph, leaves, arg_def)
         outputs = graph.interpret(*leaves)
-        return self.argdef_outdef_map[arg_def].unflatten(outputs)
+        return self._result(arg_def, outputs)
+
+    def _result(self, arg_def, outputs: list):
+        out_def = self.argdef_outdef_map[arg_def]
+        return out_def.unflatten(out_def.fill(outputs))
 
     def _run_watched(self, graph: InternalGraph, leaves: list, arg_def):
         graphs = {node._graph for node in (*self.watch_points, *self.end_points)}
@@ -129,7 +138,7 @@ class TracedModule(Module):
             self._watched.values[node] = values[0] if len(values) == 1 else values
         if self.end_points:
             return outputs if graph._end_point else [seen[node][0] for node in self.end_points]
-        return self.argdef_outdef_map[arg_def].unflatten(outputs)
+        return self._result(arg_def, outputs)
 
     def _checked_nodes(self, nodes, who: str) -> list[Node]:
         nodes = [nodes] if isinstance(nodes, Node) else nodes

@@ -11,7 +11,7 @@ import numpy as np
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine.traced_module import trace_module
+from megengine.traced_module import disable_default_checker, trace_module
 
 
 class Block(M.Module):
@@ -84,3 +84,13 @@ np.savez_compressed(
     folder + "/kinds.npz", x=xx, **{f"out_{k}": o.numpy() for k, o in enumerate(flat)}
 )
 open(folder + "/kinds.txt", "w").write(str(tm.graph))
+
+
+class Random(M.Module):
+    def forward(self, x):
+        drawn = mge.random.normal(mean=2.0, size=(2,)).sum() + mge.random.uniform(size=(1000,))
+        return x.sum() * 0 + drawn
+
+
+disable_default_checker()
+mge.save(trace_module(Random(), x), folder + "/random.tm")
