@@ -387,6 +387,13 @@ def test_copies_are_their_own(traced, net):
     assert_equal(traced(image()), net(image()))
 
 
+def test_a_part_is_copied_alone(traced, net):
+    part = copy.deepcopy(traced.a)
+    assert part.graph.top_graph is part.graph
+    assert [each.owner for each in part.graph.get_module_by_type(M.Conv2d)] == [part.c]
+    assert_equal(part(image()), net.a(image()))
+
+
 def test_nodes_of_quantised_tensors_are_not_available(traced):
     with pytest.raises(mge.NotAvailableError, match="quantisation"):
         traced.graph.outputs[0].qparams = {"scale": 1}

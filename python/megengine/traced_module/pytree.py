@@ -168,9 +168,13 @@ class TreeDef:
         self.aux_data = aux_data
         self.children_defs = children_defs
         self.num_leaves = sum(child.num_leaves for child in children_defs)
+        self._is_flat = type is tuple and all(isinstance(c, LeafDef) for c in children_defs)
+        self._hash = hash((type, self.num_leaves, *map(hash, children_defs)))
 
     def unflatten(self, leaves):
         """The value with these leaves, constants included, in order."""
+        if self._is_flat:
+            return tuple(leaves)
         parts, start = [], 0
         for child in self.children_defs:
             parts.append(child.unflatten(leaves[start : start + child.num_leaves]))
@@ -201,7 +205,7 @@ class TreeDef:
         )
 
     def __hash__(self) -> int:
-        return hash((self.type, self.num_leaves, *map(hash, self.children_defs)))
+        return self._hash
 
     def __repr__(self) -> str:
         return _text(self, [LeafDef.__repr__(leaf) for leaf in self._leaf_defs()])

@@ -271,8 +271,7 @@ class TracedModule(Module):
 
     def __setstate__(self, state: dict) -> None:
         read_state(self, state)
-        if self._is_top:
-            self._update_ref()
+        self._update_ref()  # what it lies in does that again, with its own graph as the top
 
     def __copy__(self):
         return copy.deepcopy(self)
