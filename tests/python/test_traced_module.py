@@ -554,6 +554,21 @@ def test_recording_by_hand():
         node.NodeMixin.get_wrapped_type(5)
 
 
+def test_losses_keep_their_keywords():
+    class Loss(M.Module):
+        def forward(self, x, y):
+            return F.nn.l1_loss(x, y), F.nn.l1_loss(x, y, reduction="sum")
+
+    traced = trace_module(Loss(), image(), image(1))
+    first, second = traced.graph._exprs
+    assert str(first).endswith("loss.l1_loss(x, y, mean, )")
+    assert str(second).endswith("loss.l1_loss(x, y, reduction=sum)")
+    assert_agree(traced, Loss(), image(2), image(3))
+    first.set_arg("reduction", "sum")
+    got = traced(image(2), image(3))
+    assert got[0].item() == got[1].item()
+
+
 def test_random_numbers_are_drawn_anew():
     class Noise(M.Module):
         def forward(self, x):

@@ -12,7 +12,7 @@ from ..module import Module
 from ..tensor import Tensor
 from .node import ModuleNode, Node, TensorNode
 from .pytree import ArgsIndex, LeafDef, TreeDef, tree_flatten
-from .utils import get_subattr, normalised, signature_of
+from .utils import get_subattr, normalised_for, signature_of
 
 # Methods that change their Tensor and give it back; item assignment does as if.
 IN_PLACE = frozenset(
@@ -242,7 +242,7 @@ class Expr:
             Tensor([[1. 1. 1. 1.]], device=xpux:0)
         """
         assert self._func is not None, f"[Expr] a {type(self).__name__} has no arguments to set"
-        args, kwargs = normalised(self._signature(), args, kwargs)
+        args, kwargs = normalised_for(self._func, args, kwargs)
         values, structure = tree_flatten((args, kwargs), type(self).__name__)
         for node in self.inputs:
             if self in node.users:
@@ -290,7 +290,15 @@ class Expr:
         assert name in arguments, f"[Expr] {self!r} has no argument {name!r}, but {[*arguments]}"
         bound = self._signature().bind(*self.args, **self.kwargs)
         bound.arguments[name] = val
-        self.set_args_kwargs(*bound.args, **bound.kwargs)
+        args, kwargs = bound.args, bound.kwargs
+        if hasattr(self._func, "__wrapped__"):
+            # By keyword, as far as possible; see ``normalised_for``.
+            parameters = list(bound.signature.parameters.values())
+            count = sum(p.default is p.empty for p in parameters[: len(args)])
+            names = [parameter.name for parameter in parameters[count : len(args)]]
+            kwargs = dict(zip(names, args[count:], strict=True)) | kwargs
+            args = args[:count]
+        self.set_args_kwargs(*args, **kwargs)
 
     @property
     def return_val(self):

@@ -28,7 +28,7 @@ from .node import ModuleNode, Node, TensorNode
 from .opdef import Copy, GetVarShape
 from .pytree import LeafDef, tree_flatten
 from .tm_config import checks
-from .utils import normalised, signature_of, signature_of_forward
+from .utils import normalised, normalised_for, signature_of, signature_of_forward
 
 _registered: set[type] = set()
 
@@ -239,7 +239,7 @@ class Recorder:
             result = original(*args, **kwargs)
         if not _holds_tensors(result):
             return result
-        args, kwargs = normalised(signature_of(original), args, kwargs)
+        args, kwargs = normalised_for(original, args, kwargs)
         return self._record_call(CallFunction(func), args, kwargs, result)
 
     def call_tensor_method(self, name: str, original: Callable, tensor, args, kwargs):

@@ -87,3 +87,19 @@ def normalised(signature: inspect.Signature | None, args: tuple, kwargs: dict) -
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args, bound.kwargs
+
+
+def normalised_for(func: Callable, args: tuple, kwargs: dict) -> tuple:
+    """As ``normalised``, for a function.
+
+    What wraps a function may tell keywords from positions, though the signature does not (losses
+    do). So a call with keywords keeps them, and gets the defaults by keyword.
+    """
+    signature = signature_of(func)
+    if not kwargs or not hasattr(func, "__wrapped__"):
+        return normalised(signature, args, kwargs)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    all_args, by_keyword = bound.args, bound.kwargs
+    names = list(signature.parameters)[len(args) : len(all_args)]
+    return args, dict(zip(names, all_args[len(args) :], strict=True)) | by_keyword
