@@ -102,7 +102,7 @@ private:
         std::string extra_info;
         std::shared_ptr<SharedModel> model;
         mge::DeviceId device;
-        bool keeps_places = false;
+        bool keeps_places = false, has_stored_options = false;
         std::shared_ptr<mge::FastrunCache> cache;
         mge::CompileOptions options;
         std::vector<Input> inputs;

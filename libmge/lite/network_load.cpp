@@ -148,6 +148,10 @@ void Network::NetworkImplBase::finish_loading(std::unique_ptr<Loaded> loaded) {
 mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const {
     auto& settings = loaded.settings;
     auto options = lite::compile_options(settings.configuration.config, settings.policy);
+    auto& stored = loaded.model->stored_options();
+    loaded.has_stored_options = stored && settings.uses_model_info && !settings.measures_layouts &&
+                                leaves_choice_to_model(options);
+    if (loaded.has_stored_options) options = mge::with_stored(options, *stored);
     // A run of the network is left out, not one of each of its programs.
     options.fake_next_exec = false;
     options.device = loaded.device;
@@ -237,7 +241,7 @@ std::unique_ptr<Runner> Network::NetworkImplBase::make_runner(Loaded& loaded,
                            .outputs = {},
                            .inputs = inputs,
                            .keeps_places = loaded.keeps_places,
-                           .reads_stored_options = loaded.settings.uses_model_info};
+                           .has_stored_options = loaded.has_stored_options};
     mge::TensorSpecs specs;
     std::vector<size_t> computed;
     bool have_shapes = true;

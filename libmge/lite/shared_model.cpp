@@ -15,7 +15,7 @@ namespace {
 
 bool are_alike(const ProgramRequest& a, const ProgramRequest& b) {
     return a.outputs == b.outputs && a.inputs == b.inputs && a.keeps_places == b.keeps_places &&
-           a.reads_stored_options == b.reads_stored_options && lite::are_equal(a.options, b.options);
+           a.has_stored_options == b.has_stored_options && lite::are_equal(a.options, b.options);
 }
 
 }  // namespace
@@ -69,12 +69,12 @@ std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& r
     auto graph = graph_for(request);
     auto options = request.options;
     options.uploads = uploads_;
-    bool is_stored = request.reads_stored_options && stored_ && leaves_choice_to_model(options);
-    if (is_stored) options = mge::with_stored(options, *stored_, request.inputs);
+    if (request.has_stored_options)
+        options.algorithms = mge::with_stored(options, *stored_, request.inputs).algorithms;
     try {
         return mge::Program::compile(graph, options);
     } catch (const mge::DeviceError& e) {
-        if (!is_stored || options.algorithms.empty()) throw;
+        if (options.algorithms.empty()) throw;
         // The file comes from a machine that could do more.
         mge::log_warning(mge::text(name_, ": an algorithm stored in the model is missing here: ", e.what()));
         options.algorithms.clear();

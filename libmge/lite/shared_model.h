@@ -22,8 +22,9 @@ struct ProgramRequest {
     mge::CompileOptions options;
     std::vector<mge::ValueId> outputs;  // of the model, those that are computed
     mge::TensorSpecs inputs;
-    bool keeps_places = false;         // values lie where the model says; otherwise all at options.device
-    bool reads_stored_options = true;  // those in the model count
+    bool keeps_places = false;  // values lie where the model says; otherwise all at options.device
+    // The options are those in the model: its algorithms count, too, where they are for these inputs.
+    bool has_stored_options = false;
 };
 
 class SharedModel {
@@ -36,6 +37,8 @@ public:
     const mge::Graph& graph() const { return model_.graph; }
     // It was optimised for the shapes that its inputs have.
     bool has_const_shape() const { return has_const_shape_; }
+    // What it says of its compilation.
+    const std::optional<mge::StoredOptions>& stored_options() const { return stored_; }
 
     // The specs of all outputs for these inputs; shapes are unknown that only a run finds out. A user error
     // when the model takes no such inputs.
