@@ -4,6 +4,7 @@
 
 import copy
 import inspect
+import io
 import subprocess
 import sys
 import textwrap
@@ -16,7 +17,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 import megengine.traced_module as T
-from megengine.autodiff import GradManager
+from megengine.autodiff import Function, GradManager
 from megengine.jit import trace
 from megengine.optimizer import SGD
 from megengine.traced_module import expr, hooks, node, trace_module
@@ -567,6 +568,48 @@ def test_losses_keep_their_keywords():
     first.set_arg("reduction", "sum")
     got = traced(image(2), image(3))
     assert got[0].item() == got[1].item()
+
+
+class Tripled(Function):
+    def __init__(self, factor):
+        self.factor = factor
+
+    def forward(self, x):
+        self.saved = x
+        return x * 3
+
+    def backward(self, dy):
+        return dy * self.saved * self.factor
+
+
+class WithFunction(M.Module):
+    def forward(self, x):
+        return Tripled(5)(F.exp(x)) + 1
+
+
+def test_functions_with_gradients_of_their_own():
+    traced = trace_module(WithFunction(), image())
+    assert [type(expr).__name__ for expr in traced.graph._exprs] == [
+        "CallFunction",
+        "CallFunction",
+        "CallMethod",
+    ]
+    assert not hasattr(traced.graph._exprs[1].args[0], "saved")
+    for each in (traced, traced.flatten(), loaded_again(traced)):
+        grads = []
+        for module in (each, WithFunction()):
+            x = image(1)
+            with GradManager().attach([x]) as manager:
+                manager.backward((module(x) + module(x * 2)).sum())
+            grads.append(x.grad)
+        np.testing.assert_allclose(grads[0].numpy(), grads[1].numpy(), rtol=1e-5)
+
+
+def loaded_again(module):
+    file = io.BytesIO()
+    mge.save(module, file)
+    with pytest.warns(UserWarning, match="Tripled"):
+        return mge.load(io.BytesIO(file.getvalue()))
 
 
 def test_random_numbers_are_drawn_anew():

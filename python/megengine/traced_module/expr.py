@@ -12,7 +12,7 @@ from ..module import Module
 from ..tensor import Tensor
 from .node import ModuleNode, Node, TensorNode
 from .pytree import ArgsIndex, LeafDef, TreeDef, tree_flatten
-from .utils import get_subattr, normalised_for, signature_of
+from .utils import get_subattr, get_suffix_name, normalised_for, rstrip, signature_of
 
 # Methods that change their Tensor and give it back; item assignment does as if.
 IN_PLACE = frozenset(
@@ -21,37 +21,26 @@ IN_PLACE = frozenset(
 )
 
 
+__all__ = [
+    "Apply",
+    "CallFunction",
+    "CallMethod",
+    "Constant",
+    "Expr",
+    "GetAttr",
+    "Input",
+    "get_suffix_name",
+    "is_apply_def",
+    "is_call_function",
+    "is_call_module",
+    "is_call_tensor_method",
+    "is_constant",
+    "is_getattr",
+    "is_input",
+    "rstrip",
+]
+
 _ONE_TENSOR = LeafDef(Tensor)
-
-
-def rstrip(s: str, __chars: str) -> str:
-    """A text without an ending.
-
-    Args:
-        s: the text.
-        __chars: the ending, taken away once if it is there.
-    Example:
-        >>> rstrip("block.conv", ".conv")
-        'block'
-    """
-    return s.removesuffix(__chars)
-
-
-def get_suffix_name(prefix: str, name: str) -> str | None:
-    """What follows a prefix in a path.
-
-    Args:
-        prefix: the path of an owner.
-        name: the whole path.
-    Returns:
-        The rest; an empty text when the two are equal; None when the path lies elsewhere.
-    Example:
-        >>> get_suffix_name("net.block", "net.block.conv")
-        'conv'
-    """
-    if name == prefix:
-        return ""
-    return name[len(prefix) + 1 :] if name.startswith(prefix + ".") else None
 
 
 def _among(value, wanted) -> bool:

@@ -10,6 +10,7 @@ import threading
 import types
 from collections.abc import Callable
 
+from ..autodiff import Function
 from ..module import Module
 from ..tensor import Tensor
 from .expr import IN_PLACE
@@ -133,6 +134,15 @@ def _hook_modules() -> None:
                 recorder.read_attribute(self, name, value)
         return value
 
+    call_function = Function.__call__
+
+    def call_autodiff_function(self, *args):
+        recorder = recording()
+        if recorder is None:
+            return call_function(self, *args)
+        return recorder.call_autodiff_function(self, call_function, args)
+
+    _put(Function, "__call__", call_autodiff_function)
     _put(Module, "__call__", __call__)
     _put(Module, "__getattribute__", __getattribute__)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _mge
+from ..autodiff import Function
 from ..module import Module
 from ..random import RNG
 from ..tensor import Tensor
@@ -75,7 +76,7 @@ _CONSTANT_TYPES: set[type] = {
     _mge.Device,
     RNG,
 }
-_CONSTANT_CLASSES = (np.dtype, np.ndarray, np.number, np.bool_)
+_CONSTANT_CLASSES = (np.dtype, np.ndarray, np.number, np.bool_, Function)
 
 
 def is_leaf_value(value) -> bool:

@@ -6,6 +6,7 @@ are; a scope knows their nodes by identity. What is no node yet becomes one when
 of lists and dicts of the Module, and constants.
 """
 
+import copy
 from collections.abc import Callable, Iterator
 
 from .. import module as _builtin
@@ -22,6 +23,7 @@ from .expr import (
     Input,
     get_suffix_name,
 )
+from .functions import call_autodiff_function
 from .graph import InternalGraph
 from .hooks import current, paused
 from .node import ModuleNode, Node, TensorNode
@@ -241,6 +243,13 @@ class Recorder:
             return result
         args, kwargs = normalised_for(original, args, kwargs)
         return self._record_call(CallFunction(func), args, kwargs, result)
+
+    def call_autodiff_function(self, function, original: Callable, args: tuple):
+        """A ``Function`` with a gradient of its own is called."""
+        kept = copy.copy(function)  # without what the call leaves in it
+        with paused():
+            result = original(function, *args)
+        return self._record_call(CallFunction(call_autodiff_function), (kept, *args), {}, result)
 
     def call_tensor_method(self, name: str, original: Callable, tensor, args, kwargs):
         """A method of a Tensor is called."""

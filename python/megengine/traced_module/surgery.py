@@ -78,6 +78,12 @@ class _Surgeon(Recorder):
         args, kwargs = _mapped((args, kwargs), self._value_of)
         return _mapped(super().call_function(func, original, args, kwargs), self._node_of)
 
+    def call_autodiff_function(self, function, original, args):
+        if not self._is_inside:
+            args = tuple(map(self._value_of, args))
+        result = super().call_autodiff_function(function, original, args)
+        return result if self._is_inside else _mapped(result, self._node_of)
+
     def call_tensor_method(self, name, original, tensor, args, kwargs):
         if self._is_inside:
             return super().call_tensor_method(name, original, tensor, args, kwargs)

@@ -8,6 +8,36 @@ from collections.abc import Callable
 from ..module import Module
 
 
+def rstrip(s: str, __chars: str) -> str:
+    """A text without an ending.
+
+    Args:
+        s: the text.
+        __chars: the ending, taken away once if it is there.
+    Example:
+        >>> rstrip("block.conv", ".conv")
+        'block'
+    """
+    return s.removesuffix(__chars)
+
+
+def get_suffix_name(prefix: str, name: str) -> str | None:
+    """What follows a prefix in a path.
+
+    Args:
+        prefix: the path of an owner.
+        name: the whole path.
+    Returns:
+        The rest; an empty text when the two are equal; None when the path lies elsewhere.
+    Example:
+        >>> get_suffix_name("net.block", "net.block.conv")
+        'conv'
+    """
+    if name == prefix:
+        return ""
+    return name[len(prefix) + 1 :] if name.startswith(prefix + ".") else None
+
+
 def get_subattr(self, name: str):
     """What a Module has under a path.
 
