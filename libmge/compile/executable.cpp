@@ -55,6 +55,23 @@ Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
     return result;
 }
 
+// An observer of a context for the life of the scope; null: none.
+class ObserverScope {
+public:
+    ObserverScope(Context& context, StepObserver* observer) : context_(context), observer_(observer) {
+        if (observer_) context_.attach(*observer_);
+    }
+    ~ObserverScope() {
+        if (observer_) context_.detach(*observer_);
+    }
+    ObserverScope(const ObserverScope&) = delete;
+    ObserverScope& operator=(const ObserverScope&) = delete;
+
+private:
+    Context& context_;
+    StepObserver* observer_;
+};
+
 }  // namespace
 
 struct Executable::State {
@@ -146,7 +163,7 @@ void Executable::fake_next_exec() {
     state_->skips_next = true;
 }
 
-Tensors Executable::run(std::span<const Tensor> inputs) {
+Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer) {
     TensorSpecs specs;
     std::vector<DeviceId> places;
     for (auto& input : inputs) {
@@ -167,6 +184,7 @@ Tensors Executable::run(std::span<const Tensor> inputs) {
     for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].address());
     context.renew_outputs();
     if (!is_fake) {
+        ObserverScope scope(context, observer);
         context.run();
         context.wait_until_asked();
     }

@@ -226,7 +226,8 @@ public:
     // other, whichever threads ask.
     Executable(Graph graph, CompileOptions options, std::shared_ptr<ContextMemory> memory = nullptr);
     ~Executable();
-    Tensors run(std::span<const Tensor> inputs);
+    // `observer` is told of this run; null: nobody.
+    Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr);
     // The next run, whatever its shapes, compiles and allocates but computes nothing: its outputs are zeros,
     // and those absent whose shape only a run finds out.
     void fake_next_exec();

@@ -48,7 +48,7 @@ Trace::~Trace() {
 
 void Trace::fail(const std::string& reason) const { throw UserError("trace error because " + reason); }
 
-void Trace::begin(std::span<const Tensor> arguments) {
+void Trace::begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserver> observer) {
     if (running_trace || running_) throw UserError("a traced function cannot be called inside another one");
     if (options_.record_only) recorded_ = false;
     if (!recorded_) {
@@ -62,6 +62,7 @@ void Trace::begin(std::span<const Tensor> arguments) {
     }
     position_ = computed_ = 0;
     present_.assign(variables_.size(), {});
+    observer_ = std::move(observer);
     running_ = true;
     running_trace = this;
     outer_ = exchange_base_interpreter(this);
@@ -349,7 +350,7 @@ void Trace::run_compiled(const std::vector<int>& wanted) {
         MGE_CHECK(handle && !handle.is_symbolic(), "variable ", input, " has no value yet");
         inputs.push_back(handle);
     }
-    Tensors values = segment.executable->run(inputs);
+    Tensors values = segment.executable->run(inputs, observer_.get());
     for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
 }
 
@@ -440,6 +441,7 @@ void Trace::leave() {
     present_.clear();
     ids_.clear();
     kept_.clear();
+    observer_.reset();
     running_ = false;
     running_trace = nullptr;
     exchange_base_interpreter(outer_);

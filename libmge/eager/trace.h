@@ -37,8 +37,9 @@ public:
 
     // One call of the function on this thread: operators go to this trace until end() or abort(). A
     // recording is complete with end(); `outputs` are what the function returned (null entries allowed).
-    // UserError "trace error because …" when the call did something else than the recording.
-    void begin(std::span<const Tensor> arguments);
+    // UserError "trace error because …" when the call did something else than the recording. `observer` is
+    // told of the programs that the call runs, one after the other; a call that is not compiled runs none.
+    void begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserver> observer = nullptr);
     void end(std::span<const Tensor> outputs);
     // The call failed: what it computed so far stays usable, a recording is dropped.
     void abort();
@@ -134,6 +135,7 @@ private:
     std::vector<Present> present_;
     std::unordered_map<const TensorImpl*, int> ids_;  // of concrete tensors
     Tensors kept_;                                    // keeps their addresses theirs
+    std::shared_ptr<StepObserver> observer_;
     Interpreter* outer_ = nullptr;
 };
 

@@ -114,6 +114,30 @@ TEST(Observer, SeesEachStepAndItsValues) {
     EXPECT_THAT(recorder.events, IsEmpty());
 }
 
+TEST(Observer, IsToldOfOneRunOfAnExecutable) {
+    Executable executable(dense_graph(), {});
+    Recorder recorder;
+    recorder.output = executable.program_for({f32({1, 2})})->steps()[0].outputs.at(0);
+    auto run = [&](StepObserver* observer, Shape shape) {
+        std::vector<float> values(size_t(shape.numel()), 1);
+        Tensor x = tensor_from_host(f32(shape), values.data());
+        executable.run({&x, 1}, observer);
+    };
+    run(&recorder, {1, 2});
+    EXPECT_THAT(recorder.events, ElementsAre("before 0", "after 0", "before 1", "after 1"));
+    recorder.events.clear();
+    run(nullptr, {1, 2});
+    EXPECT_THAT(recorder.events, IsEmpty());
+    run(&recorder, {3, 2});  // another program
+    EXPECT_THAT(recorder.events, ElementsAre("before 0", "after 0", "before 1", "after 1"));
+
+    struct Failing : StepObserver {
+        void before_run(Context&) override { throw_user("failing", "enough"); }
+    } failing;
+    EXPECT_THROW(run(&failing, {1, 2}), UserError);
+    run(nullptr, {1, 2});  // nobody is left behind
+}
+
 TEST(Observer, EndsARunByThrowing) {
     struct Stopper : StepObserver {
         void before_step(size_t step, Context&) override {

@@ -104,6 +104,38 @@ TEST_P(TraceModes, MarksValuesThatAnErrorLost) {
     EXPECT_THROW(Trace::compute(kept), UserError);
 }
 
+TEST_P(TraceModes, TellsWhatACompiledCallRuns) {
+    struct Recorder : StepObserver {
+        std::vector<std::string> steps;
+        void after_step(size_t step, Context& context) override {
+            steps.push_back(context.program().steps()[step].op);
+        }
+    };
+    Function function = [](const Tensor& x) {
+        Tensor a = ops::exp(x);
+        Trace::compute(a);
+        return ops::neg(a);
+    };
+    auto observed = [&](std::shared_ptr<StepObserver> observer) {
+        Tensor x = vector_of({1});
+        trace_.begin({&x, 1}, std::move(observer));
+        Tensor y = function(x);
+        trace_.end({&y, 1});
+    };
+    std::weak_ptr<StepObserver> left;
+    {
+        auto first = std::make_shared<Recorder>(), second = std::make_shared<Recorder>();
+        left = first;
+        observed(first);
+        EXPECT_EQ(first->steps.size(), GetParam() ? 2U : 0U) << "a recording is compiled if it is symbolic";
+        observed(second);
+        EXPECT_THAT(second->steps, ElementsAre("exp", "neg"));
+        call(trace_, function, vector_of({2}));
+        EXPECT_THAT(second->steps, ElementsAre("exp", "neg")) << "it is told of one call";
+    }
+    EXPECT_TRUE(left.expired());
+}
+
 TEST(Trace, GivesTheWholeGraph) {
     Trace trace(TraceOptions{.capture_as_const = true});
     Tensor factor = vector_of({2, 3});
