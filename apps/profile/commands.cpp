@@ -286,7 +286,7 @@ std::span<const ExportFormat> export_formats() {
          [](std::ostream& s, const Profile& p, RunStatistic) { write_chrome(s, p); }},
         {"csv", "One line per operator", write_csv},
         {"megengine", "MegEngine's graph profile",
-         [](std::ostream& s, const Profile& p, RunStatistic) { write_megengine(s, p); }},
+         [](std::ostream& s, const Profile& p, RunStatistic) { write_megengine_profile(s, p); }},
         {"html", "One page with timeline, memory, roofline and tables", write_html},
     };
     return formats;

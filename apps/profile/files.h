@@ -14,8 +14,6 @@ namespace mge::profile {
 void write_chrome(std::ostream& stream, const Profile& profile);
 // One line per step.
 void write_csv(std::ostream& stream, const Profile& profile, RunStatistic statistic);
-// MegEngine's graph profile, with the times of the run of median duration.
-void write_megengine(std::ostream& stream, const Profile& profile);
 // One page that needs nothing else.
 void write_html(std::ostream& stream, const Profile& profile, RunStatistic statistic);
 

@@ -5,6 +5,7 @@
 // MegEngine's graph profiles are read into the same form.
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -116,6 +117,9 @@ struct MGE_API Profile {
 
 // Writes the file whole or not at all. UserError when the path cannot be written.
 MGE_API void write_profile(const std::string& path, const Profile& profile);
+// As MegEngine's GraphProfiler writes it, with the times of the run of median duration. MegEngine knows no
+// steps inside of steps: they stand in "opr_internal_pf", from where read_profile() takes them again.
+MGE_API void write_megengine_profile(std::ostream& stream, const Profile& profile);
 
 // Reads our own profiles and MegEngine's, recognised by content, and verifies them: ids exist, no step needs
 // its own result, times are finite and do not run backwards. ModelError that names the file and the fault.

@@ -12,6 +12,8 @@ namespace mge {
 
 inline constexpr int64_t profile_schema_version = 1;
 inline constexpr std::string_view profile_format = "mge-profile";
+// A day; what claims more is damaged, and sums of such times stay exact.
+inline constexpr int64_t longest_ns = int64_t(24) * 3600 * 1000 * 1000 * 1000;
 
 // How much memory a profile may take once it is read: a small file cannot ask for a large one.
 class ReadingBudget {

@@ -3,6 +3,7 @@
 // order, "profiler" the times of each operator by device and by host thread, and its footprint.
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "libmge/base/error.h"
@@ -20,6 +21,7 @@ public:
 
     Profile read() {
         profile_.format = Profile::Format::megengine;
+        profile_.runs_total = 1;
         auto graph = root_.at("graph_exec");
         for (auto json : graph.at("var").members("graph_exec.var")) read_value(json);
         for (auto json : graph.at("operator").members("graph_exec.operator")) read_operator(json);
@@ -39,7 +41,8 @@ public:
         read_times(profiler.at("host"), ProfileSide::host);
         if (auto footprints = profiler.find("opr_footprint"))
             for (auto json : footprints->members("profiler.opr_footprint")) read_footprint(json);
-        profile_.runs_total = 1;
+        if (auto inside = profiler.find("opr_internal_pf"); inside && !inside->is_null())
+            for (auto json : inside->members("profiler.opr_internal_pf")) read_inside(json);
         return std::move(profile_);
     }
 
@@ -239,6 +242,31 @@ private:
         step.out_shapes = read_shapes(json.at("out_shapes"), "opr_footprint.out_shapes");
         if (auto strides = json.find("in_layouts"); strides && !strides->is_null())
             step.in_strides = read_shapes(*strides, "opr_footprint.in_layouts");
+    }
+
+    // As our own writer has them; what MegEngine's operators tell of their inside has no common form.
+    void read_inside(JsonValue json) {
+        auto found = steps_.find(json.key());
+        auto list = json.is_object() ? json.find("steps") : std::nullopt;
+        if (found == steps_.end() || !list || !list->is_array()) return;
+        profile_.runs_total = json.at("runs").integer("opr_internal_pf.runs");
+        if (profile_.runs_total < 1) refuse(text("has operator '", json.key(), "' in no run"));
+        for (auto item : list->items("opr_internal_pf.steps")) read_inner_step(item, found->second);
+    }
+
+    void read_inner_step(JsonValue json, int step) {
+        budget_.spend(2 * sizeof(ProfileInnerStep));
+        ProfileInnerStep inner{
+            .step = step,
+            .path = read_text(json.at("path"), "opr_internal_pf.path", budget_),
+            .type = read_text(json.at("type"), "opr_internal_pf.type", budget_),
+            .algorithm = read_text(json.at("algorithm"), "opr_internal_pf.algorithm", budget_),
+            .count = json.at("count").integer("opr_internal_pf.count")};
+        double total = json.at("total").number("opr_internal_pf.total") * 1e9;
+        if (inner.count < 1 || total < 0 || total > double(longest_ns))
+            refuse(text("has step '", inner.path, "' run ", inner.count, " times in ", total, " ns"));
+        inner.total = std::llround(total);
+        profile_.inner_steps.push_back(std::move(inner));
     }
 
     const JsonDocument& document_;

@@ -10,9 +10,6 @@
 namespace mge {
 namespace {
 
-// A day; what claims more is damaged, and sums of such times stay exact.
-constexpr int64_t longest_ns = int64_t(24) * 3600 * 1000 * 1000 * 1000;
-
 class OwnReader {
 public:
     explicit OwnReader(const JsonDocument& document)

@@ -11,15 +11,30 @@
 #include "libmge/base/version.h"
 #include "libmge/compile/inside.h"
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 
 namespace mge {
+namespace {
+
+std::vector<Queue*> queues_of(const Program& program) {
+    std::vector<Queue*> queues;
+    for (auto& step : program.steps()) queues.push_back(&queue_of(step.device));
+    return queues;
+}
+
+void wait_for(std::span<Queue* const> queues) {
+    for (auto* queue : queues) queue->wait();
+}
+
+}  // namespace
 
 // What ran inside, by path and program: the same step may hold several, of several shapes.
 struct Profiler::InnerTimes {
     using Key = std::pair<std::string, std::shared_ptr<const Program>>;
     std::map<Key, std::unique_ptr<Inner>> by_place;
     std::vector<const Inner*> in_order;
+    bool waits;
 
     Inner& at(const std::string& path, size_t step, Context& inner);
 };
@@ -27,10 +42,13 @@ struct Profiler::InnerTimes {
 class Profiler::Inner final : public StepObserver {
 public:
     Inner(InnerTimes& all, std::string path, size_t step, const Program& program)
-        : all_(all), path_(std::move(path)), step_(step), program_(program), times_(program.steps().size()) {}
+        : all_(all), path_(std::move(path)), step_(step), program_(program), times_(program.steps().size()) {
+        if (all.waits) queues_ = queues_of(program);
+    }
 
     void before_run(Context&) override { last_ = now(); }
     void after_step(size_t step, Context&) override {
+        if (!queues_.empty()) queues_[step]->wait();
         int64_t time = now();
         ++times_[step].count;
         times_[step].total += time - last_;
@@ -56,6 +74,7 @@ private:
     std::string path_;
     size_t step_;
     const Program& program_;
+    std::vector<Queue*> queues_;
     std::vector<Times> times_;
     int64_t last_ = 0;
 };
@@ -90,9 +109,13 @@ Profiler::Profiler(const Program& program, const ProfilerOptions& options)
       // Written, not only reserved: the runs meet no page fault.
       buffer_(run_size_ * capacity_, 0),
       warm_up_runs_(options.warm_up_runs),
-      inner_(std::make_unique<InnerTimes>()) {}
+      inner_(std::make_unique<InnerTimes>()) {
+    inner_->waits = options.waits;
+    if (options.waits) queues_ = queues_of(program);
+}
 
 void Profiler::begin_run() {
+    wait_for(queues_);
     int64_t* start = buffer_.data() + size_t(runs_++) % capacity_ * run_size_;
     // Marks the run as incomplete until its last step overwrites it.
     start[run_size_ - 1] = 0;
@@ -158,6 +181,7 @@ ProfileValue value_of(const ValueReport& report, size_t index) {
     value.name = report.name;
     value.dtype = std::string(name_of(report.spec.dtype));
     value.layout = report.spec.layout.name();
+    value.device = physical_name(report.device);
     if (auto& shape = report.spec.shape; shape.is_known()) value.shape = Extents(shape.begin(), shape.end());
     value.place = std::string(name_of(report.place));
     bool is_in_arena = report.place == ValueReport::Place::arena;

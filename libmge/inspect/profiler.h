@@ -14,6 +14,7 @@
 #include <chrono>
 
 #include "libmge/compile/program.h"
+#include "libmge/device/queue.h"
 #include "libmge/inspect/profile.h"
 
 namespace mge {
@@ -22,6 +23,9 @@ struct ProfilerOptions {
     // Also when each kernel begins: a second reading per step, which parts the kernel from what happens
     // between kernels.
     bool dispatch = false;
+    // A step ends when its work is done, also on a device that works late: the host waits for it. Without
+    // this it ends there as soon as it was asked for.
+    bool waits = false;
     // The latest runs are kept, no more than fit into so many bytes, and at least one.
     size_t memory = size_t(16) << 20;
     // So many runs come first of which graphs inside of operators tell nothing.
@@ -39,7 +43,10 @@ public:
         else if (dispatch_)
             *next_++ = now();
     }
-    void after_step(size_t, Context&) override { *next_++ = now(); }
+    void after_step(size_t step, Context&) override {
+        if (!queues_.empty()) queues_[step]->wait();
+        *next_++ = now();
+    }
     StepObserver* inside(const InnerRun& run, Context& inner) override;
 
     int64_t runs_total() const { return runs_; }
@@ -65,6 +72,7 @@ private:
     std::vector<const int64_t*> kept() const;
 
     size_t steps_;
+    std::vector<Queue*> queues_;  // by step, if it waits for them
     bool dispatch_;
     size_t run_size_, capacity_;   // entries per run; runs
     std::vector<int64_t> buffer_;  // of each run its start, then per step begin (with dispatch_) and end

@@ -97,5 +97,39 @@ TEST(MegEngineProfile, RefusesWhatCannotBe) {
     EXPECT_THAT(at("[\"1\", \"2\"]", "[\"1\", 2]"), HasSubstr("must be a text"));
 }
 
+TEST(MegEngineProfile, ReadsWhatOursTellOfTheInsideOfOperators) {
+    auto inside = [](const std::string& members) {
+        std::string text = with("[\"12\"]", "[]");
+        return text.insert(text.rfind("}}"), ", \"opr_internal_pf\": {" + members + "}");
+    };
+    const std::string step =
+        R"({"path": "a/body/b", "type": "b", "algorithm": "c", "count": 6, "total": 2e-6})";
+    Profile p = read_text(inside(R"("2": {"runs": 3, "steps": [)" + step + "]}"));
+    EXPECT_EQ(p.runs_total, 3);
+    ASSERT_EQ(p.inner_steps.size(), 1u);
+    auto& inner = p.inner_steps[0];
+    EXPECT_EQ(inner.step, 1);
+    EXPECT_EQ(inner.path, "a/body/b");
+    EXPECT_EQ(inner.count, 6);
+    EXPECT_EQ(inner.total, 2000);
+
+    // What is none of ours, or of another graph.
+    for (const char* other :
+         {R"("2": [1, 2])", R"("2": null)", R"("2": {"steps": 7})", R"("77": {"steps": [1]})"})
+        EXPECT_THAT(read_text(inside(other)).inner_steps, testing::IsEmpty()) << other;
+
+    auto fault = [&](const std::string& from, const std::string& to) {
+        std::string text = inside(R"("2": {"runs": 3, "steps": [)" + step + "]}");
+        return fault_of(text.replace(text.find(from), from.size(), to));
+    };
+    EXPECT_THAT(fault("\"runs\": 3", "\"runs\": 0"), HasSubstr("operator '2' in no run"));
+    EXPECT_THAT(fault("\"runs\": 3, ", ""), HasSubstr("'runs' is missing"));
+    EXPECT_THAT(fault("\"count\": 6", "\"count\": 0"), HasSubstr("'a/body/b' run 0 times"));
+    EXPECT_THAT(fault("2e-6}]", "-2e-6}]"), HasSubstr("times in -2000 ns"));
+    EXPECT_THAT(fault("2e-6}]", "1e300}]"), HasSubstr("'a/body/b' run 6 times"));
+    EXPECT_THAT(fault("\"path\": \"a/body/b\"", "\"path\": 1"),
+                HasSubstr("opr_internal_pf.path must be a text"));
+}
+
 }  // namespace
 }  // namespace mge

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "libmge/device/default_device.h"
@@ -131,6 +134,36 @@ TEST(ShadowErrors, OfAnExecutableComeOutWhereItsResultsAreRead) {
     Tensor y = executable.run(Tensors{x})[0];
     EXPECT_THAT(error_of<DeviceError>([&] { floats_of(y); }), AllOf(HasSubstr("graph "), HasSubstr("mul")));
     EXPECT_THAT(floats_of(executable.run(Tensors{x})[0]), ElementsAre(1, 4, 9));
+}
+
+int64_t nanoseconds_now() {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+TEST(ShadowProfiler, WaitsForTheWorkOfAStepWhereItIsTold) {
+    DeviceId device = shadow_device(0, 2);
+    auto context = context_on(device);
+    Tensor x = on(host_device, {1, 2, 3});
+    context->fill_inputs({&x, 1});
+    queue_of(device).wait();
+    auto held = std::make_unique<HeldQueue>(device);
+    std::atomic<int64_t> released = 0;
+    std::thread release([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        released = nanoseconds_now();
+        held.reset();
+    });
+    Profiler profiler(context->program(), {.waits = true});
+    context->observe(&profiler);
+    context->run();
+    context->observe(nullptr);
+    release.join();
+    auto runs = profiler.runs(0);
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_GE(runs[0].start + runs[0].duration(), released);
+    const Profiler* profilers[] = {&profiler};
+    Profile profile = make_profile(context->program(), {}, profilers);
+    EXPECT_EQ(profile.values.at(size_t(profile.steps.at(0).outputs.at(0))).device, physical_name(device));
 }
 
 Graph across(DeviceId one, DeviceId two) {

@@ -2,17 +2,15 @@
 // The JSON of MegEngine's GraphProfiler: "graph_exec" with operators, variables and memory chunks by id,
 // "profiler" with times and footprints by operator.
 
+#include <algorithm>
 #include <map>
 
-#include "apps/profile/files.h"
 #include "libmge/base/error.h"
 #include "libmge/base/json_writer.h"
 #include "libmge/inspect/profile_spans.h"
 
-namespace mge::profile {
+namespace mge {
 namespace {
-
-constexpr const char* device_name = R"(CompNode("cpu0:0" from "cpu0:0"))";
 
 std::string megengine_dtype(const std::string& name) {
     static const std::map<std::string_view, const char*> names{
@@ -59,7 +57,7 @@ public:
                 write_times("device", ProfileSide::device);
                 write_times("host", ProfileSide::host);
                 json_.object_member("opr_footprint", [&] { write_footprints(); });
-                json_.object_member("opr_internal_pf", [] {});
+                json_.object_member("opr_internal_pf", [&] { write_inside(); });
             });
         });
         json_.line();
@@ -108,7 +106,7 @@ private:
                 json_.member("node_type", "var");
                 json_.member("id", value.id);
                 json_.member("name", value.name);
-                json_.member("comp_node", value.device.empty() ? device_name : value.device);
+                json_.member("comp_node", device_of(value));
                 json_.member("mem_readonly_fwd_src", std::nullopt);
                 json_.member("force_update_src", std::nullopt);
                 json_.member("dev_ptr", std::nullopt);
@@ -120,6 +118,18 @@ private:
                 write_place(value);
             });
         }
+    }
+
+    // As MegEngine calls it, and its own files do. Files of ours do not tell it.
+    std::string device_of(const ProfileValue& value) const {
+        if (profile_.format == Profile::Format::megengine && !value.device.empty()) return value.device;
+        std::string name = value.device.empty() ? "cpu0:0" : value.device;
+        return text("CompNode(\"", name, "\" from \"", name, "\")");
+    }
+    std::string device_of(const ProfileStep& step) const {
+        for (int id : step.outputs)
+            if (id >= 0) return device_of(profile_.values[size_t(id)]);
+        return device_of(ProfileValue());
     }
 
     void write_place(const ProfileValue& value) {
@@ -161,7 +171,8 @@ private:
         auto collect = [&](int, int step, int track, const ProfileSpan& span) {
             if (tracks[size_t(track)].side != side) return;
             bool is_own_device = profile_.format == Profile::Format::mge && side == ProfileSide::device;
-            times[size_t(step)].emplace_back(is_own_device ? device_name : tracks[size_t(track)].name, span);
+            times[size_t(step)].emplace_back(
+                is_own_device ? device_of(profile_.steps[size_t(step)]) : tracks[size_t(track)].name, span);
         };
         int run = median_run(profile_);
         if (run >= 0) each_span_of_run(profile_, run, collect);
@@ -206,6 +217,29 @@ private:
         }
     }
 
+    // MegEngine leaves to each operator what it tells of its inside; ours tell the steps of their graphs.
+    void write_inside() {
+        std::vector<std::vector<const ProfileInnerStep*>> inside(profile_.steps.size());
+        for (auto& inner : profile_.inner_steps) inside[size_t(inner.step)].push_back(&inner);
+        for (size_t i = 0; i < inside.size(); ++i) {
+            if (inside[i].empty()) continue;
+            json_.line();
+            json_.object_member(step_ids_[i], [&] {
+                json_.member("runs", std::max<int64_t>(1, profile_.runs_total));
+                json_.key("steps");
+                json_.list(inside[i], [&](const ProfileInnerStep* inner) {
+                    json_.object([&] {
+                        json_.member("path", inner->path);
+                        json_.member("type", inner->type);
+                        json_.member("algorithm", inner->algorithm);
+                        json_.member("count", inner->count);
+                        json_.member("total", double(inner->total) * 1e-9);
+                    });
+                });
+            });
+        }
+    }
+
     JsonWriter json_;
     const Profile& profile_;
     std::vector<std::string> step_ids_;
@@ -214,6 +248,8 @@ private:
 
 }  // namespace
 
-void write_megengine(std::ostream& stream, const Profile& profile) { MegEngineFile(stream, profile).write(); }
+void write_megengine_profile(std::ostream& stream, const Profile& profile) {
+    MegEngineFile(stream, profile).write();
+}
 
-}  // namespace mge::profile
+}  // namespace mge
