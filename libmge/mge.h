@@ -18,6 +18,7 @@
 #include "libmge/graph/inner_graph.h"
 #include "libmge/graph/receivers.h"
 #include "libmge/graph/static_infer.h"
+#include "libmge/inspect/call_profiler.h"
 #include "libmge/inspect/first_difference.h"
 #include "libmge/inspect/guards.h"
 #include "libmge/inspect/io_dump.h"
