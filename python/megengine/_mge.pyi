@@ -10,6 +10,15 @@ from .core.operands import Operand
 __version__: str
 bfloat16: Any
 
+class CallProfiler:
+    """Records the programs that one call of a traced function, or of a Model, runs."""
+    def __init__(self) -> None:
+        ...
+    @property
+    def is_empty(self) -> Any: ...
+    def to_megengine(self) -> str:
+        """What it has recorded, as the JSON of MegEngine's graph profiles."""
+
 class Device:
     """Where a Tensor lies; compares equal with strings such as 'xpux'."""
     def __eq__(self, arg: Any, /) -> bool:
@@ -50,6 +59,8 @@ class Model:
     def output_names(self) -> Any: ...
     def run(self, inputs: Any) -> list:
         """The outputs for a list of Tensors, of any shapes that fit."""
+    def run_profiled(self, inputs: Any, profiler: megengine._mge.CallProfiler) -> list:
+        """The same, with a CallProfiler of this run."""
     def statistics(self) -> dict:
         ...
     @property
@@ -111,6 +122,8 @@ class Trace:
         """It has failed."""
     def begin(self, arguments: Any) -> None:
         """A call begins on this thread."""
+    def begin_profiled(self, arguments: Any, profiler: megengine._mge.CallProfiler) -> None:
+        """The same, with a CallProfiler of what the call runs."""
     def end(self, outputs: Any) -> None:
         """It has ended with these results."""
     @property

@@ -18,6 +18,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
+#include "libmge/inspect/call_profiler.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/model/model.h"
@@ -47,9 +48,9 @@ public:
 
     const Model& model() const { return model_; }
     Model& model() { return model_; }
-    Tensors run(std::span<const Tensor> inputs) {
+    Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr) {
         bool has_place = !inputs.empty() && inputs[0];
-        return executable(has_place ? inputs[0].device() : default_device())->run(inputs);
+        return executable(has_place ? inputs[0].device() : default_device())->run(inputs, observer);
     }
 
 private:
@@ -271,14 +272,14 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
     return {names.begin(), names.end()};
 }
 
-nb::list run_model(LoadedModel& model, nb::handle inputs) {
+nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer) {
     Tensors values = tensor_list(inputs, "Model.run");
     for (auto& value : values)
         if (value) make_concrete(value);
     Tensors outputs;
     {
         nb::gil_scoped_release released;
-        outputs = model.run(values);
+        outputs = model.run(values, observer);
     }
     return wrap_list(outputs);
 }
@@ -287,6 +288,21 @@ std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool rec
                                   const nb::dict& options) {
     return std::make_shared<Trace>(
         TraceOptions{symbolic, capture_as_const, record_only, to_options(options)});
+}
+
+std::string megengine_profile(const CallProfiler& profiler) {
+    TextStream stream;
+    write_megengine_profile(stream, profiler.profile());
+    return std::move(stream).str();
+}
+
+void add_profiler(nb::module_& module) {
+    nb::class_<CallProfiler>(module, "CallProfiler",
+                             "Records the programs that one call of a traced function, or of a Model, runs.")
+        .def(nb::init<>())
+        .def_prop_ro("is_empty", &CallProfiler::is_empty, "No program ran to its end.")
+        .def("to_megengine", &megengine_profile,
+             "What it has recorded, as the JSON of MegEngine's graph profiles.");
 }
 
 void add_model(nb::module_& module) {
@@ -298,8 +314,15 @@ void add_model(nb::module_& module) {
             [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.outputs()); })
         .def_prop_ro("metadata", [](const LoadedModel& m) { return m.model().metadata; })
         .def_prop_ro("text", [](const LoadedModel& m) { return to_text(name_values(m.model().graph)); })
-        .def("run", &run_model, nb::arg("inputs"),
-             "The outputs for a list of Tensors, of any shapes that fit.")
+        .def(
+            "run", [](LoadedModel& m, nb::handle inputs) { return run_model(m, inputs, nullptr); },
+            nb::arg("inputs"), "The outputs for a list of Tensors, of any shapes that fit.")
+        .def(
+            "run_profiled",
+            [](LoadedModel& m, nb::handle inputs, CallProfiler& profiler) {
+                return run_model(m, inputs, &profiler);
+            },
+            nb::arg("inputs"), nb::arg("profiler"), "The same, with a CallProfiler of this run.")
         .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"),
              nb::arg("max_error") = nb::none())
         .def(
@@ -318,6 +341,7 @@ void add_model(nb::module_& module) {
 
 void add_trace(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
+    add_profiler(module);
     nb::class_<Trace>(module, "Trace", "A function recorded once and checked on every later call.")
         .def(nb::new_(&make_trace), nb::arg("symbolic") = false, nb::arg("capture_as_const") = false,
              nb::arg("record_only") = false, nb::arg("options") = nb::dict(),
@@ -325,6 +349,12 @@ void add_trace(PyObject* module_object) {
         .def(
             "begin", [](Trace& trace, nb::handle arguments) { trace.begin(tensor_list(arguments, "trace")); },
             nb::arg("arguments"), "A call begins on this thread.")
+        .def(
+            "begin_profiled",
+            [](Trace& trace, nb::handle arguments, std::shared_ptr<CallProfiler> profiler) {
+                trace.begin(tensor_list(arguments, "trace"), std::move(profiler));
+            },
+            nb::arg("arguments"), nb::arg("profiler"), "The same, with a CallProfiler of what the call runs.")
         .def(
             "end",
             [](Trace& trace, nb::handle outputs) {

@@ -227,3 +227,39 @@ def test_diff_of_different_nets(run_tool):
     assert done.code == 0
     assert any(c["after_s"] is None for c in done.result["changes"])
     assert any(c["before_s"] is None for c in done.result["changes"])
+
+
+# --- trace.get_profile ---------------------------------------------------------------------------
+
+
+def test_profiles_of_traced_functions_are_read(run_tool, tmp_path):
+    import numpy as np
+
+    import megengine as mge
+    import megengine.functional as F
+    from megengine.jit import trace
+
+    @trace(profiling=True)
+    def walk(h, w):
+        h = F.softmax(F.matmul(h, w), axis=1)
+        h.numpy()
+        return F.scan(lambda h, _: (F.cumsum(h, axis=0) * 0.5, None), h, length=7)[0]
+
+    h, w = mge.Tensor(np.ones((4, 8), np.float32)), mge.Tensor(np.ones((8, 8), np.float32))
+    for _ in range(2):
+        walk(h, w)
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps(walk.get_profile()))
+    shown = run_tool("mge-profile", "show", file, "--show-host", "--order-by=+index").result
+    assert [row["type"] for row in shown["device"]] == ["matmul", "softmax", "scan"]
+    assert [row["in_shapes"] for row in shown["device"][:2]] == [[[4, 8], [8, 8]], [[4, 8]]]
+    assert shown["device"][0]["operations"] == 2 * 4 * 8 * 8
+    assert 0 < shown["total_device_time_s"] <= shown["total_host_time_s"]
+    assert {step["count"] for step in shown["inside"]} == {7}
+    assert all(step["path"].startswith("scan") for step in shown["inside"])
+    assert run_tool("mge-profile", "check", file).code == 0
+    # Written once more it is the same to its readers.
+    again = tmp_path / "again.json"
+    assert run_tool("mge-profile", "export", file, "--megengine", again).code == 0
+    twice = run_tool("mge-profile", "show", again, "--show-host", "--order-by=+index").result
+    assert twice == shown
