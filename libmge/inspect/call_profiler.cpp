@@ -43,6 +43,7 @@ void join(Profile& all, Profile next, int64_t later) {
         value.id = std::to_string(all.values.size());
         if (value.first_step >= 0) value.first_step += steps;
         if (value.last_step >= 0) value.last_step += steps;
+        if (value.view_of >= 0) value.view_of += values;
         all.values.push_back(std::move(value));
     }
     for (auto& inner : next.inner_steps) inner.step += steps;

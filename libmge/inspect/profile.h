@@ -26,6 +26,8 @@ struct ProfileValue {
     std::string place;             // arena, input, output, constant, dynamic
     std::string chunk;             // of MegEngine's values: the memory that they are in
     int64_t offset = 0, bytes = 0;
+    int view_of = -1;       // index of the value whose memory this is, without a step; files do not tell it
+    std::string view_type;  // of the operator that makes it: "reshape"
     int first_step = -1, last_step = -1;  // positions in the order of execution; -1: not told
 };
 

@@ -91,11 +91,16 @@ private:
             auto& step = profile_.steps[i];
             write_operator(step_ids_[i], step.name, step.type, step.inputs, step.outputs);
         }
-        // Inputs and constants are operators there, which nobody measured.
+        // Inputs, constants and views are operators there, too; of ours nobody measures them.
         for (size_t i = 0; i < sources_.size(); ++i) {
             auto& value = profile_.values[size_t(sources_[i])];
-            write_operator(std::to_string(profile_.values.size() + profile_.steps.size() + i), value.name,
-                           value.place == "input" ? "Host2DeviceCopy" : "ImmutableTensor", {}, {sources_[i]});
+            std::string id = std::to_string(profile_.values.size() + profile_.steps.size() + i);
+            if (value.view_of >= 0)
+                write_operator(id, value.name, value.view_type.empty() ? "view" : value.view_type,
+                               {value.view_of}, {sources_[i]});
+            else
+                write_operator(id, value.name, value.place == "input" ? "Host2DeviceCopy" : "ImmutableTensor",
+                               {}, {sources_[i]});
         }
     }
 
@@ -107,7 +112,9 @@ private:
                 json_.member("id", value.id);
                 json_.member("name", value.name);
                 json_.member("comp_node", device_of(value));
-                json_.member("mem_readonly_fwd_src", std::nullopt);
+                json_.member("mem_readonly_fwd_src",
+                             value.view_of < 0 ? std::nullopt
+                                               : std::optional(profile_.values[size_t(value.view_of)].id));
                 json_.member("force_update_src", std::nullopt);
                 json_.member("dev_ptr", std::nullopt);
                 json_.member("prev_dev_ptr", 0);

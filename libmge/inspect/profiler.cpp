@@ -175,7 +175,7 @@ ProfileStep step_of(const StepReport& report, size_t index) {
     return step;
 }
 
-ProfileValue value_of(const ValueReport& report, size_t index) {
+ProfileValue value_of(const Program& program, const ValueReport& report, size_t index) {
     ProfileValue value;
     value.id = std::to_string(index);
     value.name = report.name;
@@ -189,6 +189,9 @@ ProfileValue value_of(const ValueReport& report, size_t index) {
     value.bytes = int64_t(report.bytes);
     value.first_step = report.first;
     value.last_step = std::max(report.first, report.last);
+    value.view_of = report.view_of;
+    if (report.view_of != no_value && !report.origins.empty())
+        value.view_type = program.sources()[size_t(report.origins[0].node)].op;
     return value;
 }
 
@@ -234,7 +237,8 @@ Profile make_profile(const Program& program, const std::string& model,
         profile.order.push_back(int(profile.steps.size()));
         profile.steps.push_back(step_of(report, profile.steps.size()));
     }
-    for (auto& report : program.values()) profile.values.push_back(value_of(report, profile.values.size()));
+    for (auto& report : program.values())
+        profile.values.push_back(value_of(program, report, profile.values.size()));
     count_memory_once(profile.values);
 
     std::optional<int64_t> origin;

@@ -89,6 +89,22 @@ TEST(CallProfiler, JoinsTheProgramsOfACall) {
     }
 }
 
+TEST(CallProfiler, ConnectsViewsWithWhatTheyAreOf) {
+    auto first = net([](const Tensor& x) { return ops::exp(x); });
+    auto second = net(
+        [](const Tensor& x) { return ops::cumsum(ops::reshape(ops::exp(x), {.shape = {4}}), {.axis = 0}); });
+    CallProfiler profiler;
+    Tensor x = ones({2, 2});
+    first.run({&x, 1}, &profiler);
+    second.run({&x, 1}, &profiler);
+    Profile theirs = exported(profiler.profile());
+    EXPECT_THAT(types(theirs), ElementsAre("exp", "exp", "cumsum"));
+    auto view = std::ranges::find(theirs.steps, "reshape", &ProfileStep::type);
+    ASSERT_NE(view, theirs.steps.end());
+    EXPECT_EQ(view->inputs, theirs.steps[1].outputs);
+    EXPECT_EQ(view->outputs, theirs.steps[2].inputs);
+}
+
 TEST(CallProfiler, LeavesOutWhatBrokeOff) {
     auto sound = net([](const Tensor& x) { return ops::exp(x); });
     auto broken = net([](const Tensor& x) {
