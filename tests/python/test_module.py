@@ -210,8 +210,6 @@ def test_wrong_arguments_name_who_and_what():
         M.Conv2d(3, 4, 3, padding_mode="wrap")
     with pytest.raises(ValueError, match=r"expected 4D input \(got 2D input\)"):
         M.BatchNorm2d(3)(F.ones((2, 3)))
-    with pytest.raises(mge.NotAvailableError, match="MultiHeadAttention"):
-        M.MultiHeadAttention(4, 2)
     with pytest.raises(NotImplementedError, match="forward"):
         M.Module()(1)
 

@@ -207,7 +207,7 @@ def test_names_that_are_not_there_yet():
 
     for owner, name in (
         (mge, "quantization"),
-        (F.nn, "multi_head_attention"),
+        (F.nn, "conv_bias_activation"),
         (F.vision, "nvof"),
         (mge.random, "beta"),
     ):
