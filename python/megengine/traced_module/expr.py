@@ -12,7 +12,7 @@ from ..module import Module
 from ..tensor import Tensor
 from .node import ModuleNode, Node, TensorNode
 from .pytree import ArgsIndex, LeafDef, TreeDef, tree_flatten
-from .utils import get_subattr, get_suffix_name, normalised_for, rstrip, signature_of
+from .utils import get_subattr, get_suffix_name, given_for, normalised_for, rstrip, signature_of  # noqa: F401
 
 # Methods that change their Tensor and give it back; item assignment does as if.
 IN_PLACE = frozenset(
@@ -20,25 +20,6 @@ IN_PLACE = frozenset(
     " __ilshift__ __irshift__ __iand__ __ior__ __ixor__ __setitem__".split()
 )
 
-
-__all__ = [
-    "Apply",
-    "CallFunction",
-    "CallMethod",
-    "Constant",
-    "Expr",
-    "GetAttr",
-    "Input",
-    "get_suffix_name",
-    "is_apply_def",
-    "is_call_function",
-    "is_call_module",
-    "is_call_tensor_method",
-    "is_constant",
-    "is_getattr",
-    "is_input",
-    "rstrip",
-]
 
 _ONE_TENSOR = LeafDef(Tensor)
 
@@ -279,14 +260,7 @@ class Expr:
         assert name in arguments, f"[Expr] {self!r} has no argument {name!r}, but {[*arguments]}"
         bound = self._signature().bind(*self.args, **self.kwargs)
         bound.arguments[name] = val
-        args, kwargs = bound.args, bound.kwargs
-        if hasattr(self._func, "__wrapped__"):
-            # By keyword, as far as possible; see ``normalised_for``.
-            parameters = list(bound.signature.parameters.values())
-            count = sum(p.default is p.empty for p in parameters[: len(args)])
-            names = [parameter.name for parameter in parameters[count : len(args)]]
-            kwargs = dict(zip(names, args[count:], strict=True)) | kwargs
-            args = args[:count]
+        args, kwargs = given_for(self._func, bound)
         self.set_args_kwargs(*args, **kwargs)
 
     @property

@@ -133,3 +133,19 @@ def normalised_for(func: Callable, args: tuple, kwargs: dict) -> tuple:
     all_args, by_keyword = bound.args, bound.kwargs
     names = list(signature.parameters)[len(args) : len(all_args)]
     return args, dict(zip(names, all_args[len(args) :], strict=True)) | by_keyword
+
+
+def given_for(func: Callable, bound: inspect.BoundArguments) -> tuple:
+    """Arguments by position and keyword, for a function; see ``normalised_for``.
+
+    Args:
+        func: the function.
+        bound: its arguments.
+    """
+    args, kwargs = bound.args, bound.kwargs
+    if not hasattr(func, "__wrapped__"):
+        return args, kwargs
+    parameters = list(bound.signature.parameters.values())
+    count = sum(parameter.default is parameter.empty for parameter in parameters[: len(args)])
+    names = [parameter.name for parameter in parameters[count : len(args)]]
+    return args[:count], dict(zip(names, args[count:], strict=True)) | kwargs
