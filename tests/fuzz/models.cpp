@@ -14,24 +14,10 @@
 namespace mge::fuzz {
 namespace {
 
-// What is run has to be done in no time, whatever algorithm computes it.
+// Of what is run.
 constexpr double most_operations = 2e6, most_bytes = 1 << 20;
 // One in so many accepted inputs is compiled, by its content.
 constexpr uint64_t compile_every = 4;
-
-bool is_small(const Graph& graph) {
-    double bytes = 0, operations = 0;
-    for (auto& value : graph.values()) {
-        if (!value.spec.shape.is_known()) continue;
-        bytes += double(checked_numel("fuzz", value.spec.shape)) * double(size_of(value.spec.dtype));
-    }
-    for (auto& node : graph.nodes()) {
-        Footprint f = footprint(graph, node);
-        // An operator without a rule may compare all with all.
-        operations += f.operations.value_or(std::pow(f.bytes.value_or(0), 1.5));
-    }
-    return bytes <= most_bytes && operations <= most_operations;
-}
 
 void compile_and_run(const Graph& graph, uint64_t choice) {
     CompileOptions options;
@@ -81,6 +67,20 @@ std::string written(const Model& model) {
     std::ostringstream stream;
     write_model(stream, model);
     return stream.str();
+}
+
+bool is_small(const Graph& graph) {
+    double bytes = 0, operations = 0;
+    for (auto& value : graph.values()) {
+        if (!value.spec.shape.is_known()) continue;
+        bytes += double(checked_numel("fuzz", value.spec.shape)) * double(size_of(value.spec.dtype));
+    }
+    for (auto& node : graph.nodes()) {
+        Footprint f = footprint(graph, node);
+        // An operator without a rule may compare all with all.
+        operations += f.operations.value_or(std::pow(f.bytes.value_or(0), 1.5));
+    }
+    return bytes <= most_bytes && operations <= most_operations;
 }
 
 void use(const Model& model, Bytes input) {

@@ -23,6 +23,9 @@ std::vector<std::string> model_files();
 Model read(Bytes bytes);
 std::string written(const Model& model);
 
+// What runs it is done in no time, whatever algorithms compute it.
+bool is_small(const Graph& graph);
+
 // Verifies and prints the graph; when it is small, compiles and runs it and looks at the shapes of what comes
 // out. Which of the compilation's options are tried follows from the input.
 void use(const Model& model, Bytes input);
