@@ -2,6 +2,7 @@
 """Libraries of own operators from Python: built, loaded, used like all others, and refused."""
 
 import inspect
+import io
 import os
 import shutil
 import threading
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 
 import megengine as mge
+import megengine.module as M
 from megengine import _mge
 from megengine.autodiff import GradManager
 from megengine.core.ops import custom
 from megengine.jit import trace
+from megengine.traced_module import trace_module
 from megengine.utils import custom_op_tools as tools
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/own_operator"
@@ -110,6 +113,36 @@ def test_trace_and_dump(loaded, library, tmp_path):
     reason = "'snake' of library 'own_operator', which is not loaded"
     with pytest.raises(RuntimeError, match=reason):
         _mge.load(str(path))
+
+
+class Snakes(M.Module):
+    def __init__(self, library):
+        super().__init__()
+        self.library = library
+
+    def forward(self, x):
+        return self.library.snake(x, alpha=1.5) + custom.snake(x)
+
+
+def test_traced_modules_call_operators(loaded, library):
+    module = Snakes(loaded)
+    traced = trace_module(module, mge.Tensor(X))
+    assert [str(expr).split("= ")[1] for expr in traced.graph._exprs] == [
+        "functions.call_own_operator(snake, x, alpha=1.5)",
+        "functions.call_own_operator(snake, x, )",
+        "call_own_operator_out.__add__(call_own_operator_out_1, )",
+    ]
+    file = io.BytesIO()
+    mge.save(traced, file)
+    again = mge.load(io.BytesIO(file.getvalue()), weights_only=True)
+    for each in (traced, again, trace_module(again, mge.Tensor(X))):
+        np.testing.assert_array_equal(each(mge.Tensor(X)).numpy(), module(mge.Tensor(X)).numpy())
+    other = io.BytesIO(file.getvalue().replace(b"snake", b"loads"))
+    with pytest.raises(AttributeError, match="no library of operators that is loaded has 'loads'"):
+        mge.load(other, weights_only=True)(mge.Tensor(X))
+    custom.unload(library)
+    with pytest.raises(AttributeError, match="no library of operators that is loaded has 'snake'"):
+        again(mge.Tensor(X))
 
 
 def test_errors_of_the_operator(loaded):

@@ -12,6 +12,7 @@ from ..autodiff import Function
 from ..core import plain_pickle
 from ..core.interface import INTERFACE
 from ..core.not_available import NotAvailableError
+from ..core.ops import custom
 from ..random import RNG
 
 _PACKAGE = "megengine.functional"
@@ -43,7 +44,8 @@ def _collect() -> dict[int, types.FunctionType]:
         for name in ("uniform", "normal", "permutation", "exponential"):
             drawn = vars(RNG)[name]
             found[id(drawn)] = drawn
-        found[id(call_autodiff_function)] = call_autodiff_function
+        for called in (call_autodiff_function, call_own_operator):
+            found[id(called)] = called
         _own = found
     return _own
 
@@ -66,6 +68,8 @@ def is_known(module: str, name: str) -> bool:
 
 def _known(module: str, name: str) -> Callable | None:
     functions = _collect()
+    if module == __name__ and id(vars(sys.modules[module]).get(name)) in functions:
+        return vars(sys.modules[module])[name]
     if module.startswith(_PACKAGE):
         for home in (module, _PACKAGE):
             found = vars(sys.modules[home]).get(name) if home in sys.modules else None
@@ -122,6 +126,22 @@ def call_autodiff_function(function: Function, *inputs):
         What it gives.
     """
     return copy.copy(function)(*inputs)
+
+
+def call_own_operator(name: str, *inputs, **params):
+    """Apply an operator of a library that is loaded; see ``core.ops.custom``.
+
+    Args:
+        name: of the operator.
+        inputs: Tensors and numbers.
+        params: its parameters.
+    Returns:
+        What it gives.
+    Raises:
+        AttributeError: no library that is loaded has it.
+    """
+    # Operators only: the module's own functions load libraries.
+    return custom.__getattr__(name)(*inputs, **params)
 
 
 def wrap(func: Callable) -> Callable:

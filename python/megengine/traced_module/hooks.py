@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable
 
 from ..autodiff import Function
+from ..core.ops import custom
 from ..module import Module
 from ..tensor import Tensor
 from .expr import IN_PLACE
@@ -80,7 +81,7 @@ def _hook_function(func: types.FunctionType) -> None:
     _undo.append(functools.partial(setattr, func, "__code__", code))
 
 
-def _put(owner: type, name: str, value) -> None:
+def _put(owner, name: str, value) -> None:
     own = vars(owner).get(name)
     setattr(owner, name, value)
     if own is None:
@@ -115,6 +116,27 @@ def _hook_properties() -> None:
 
     _put(Tensor, "shape", property(shape_of))
     _put(Tensor, "size", property(size_of))
+
+
+def _hook_libraries() -> None:
+    look_up, read = custom.__getattr__, object.__getattribute__
+
+    def seen(name: str, operator: Callable) -> Callable:
+        def apply(*args, **kwargs):
+            recorder = recording()
+            if recorder is None:
+                return operator(*args, **kwargs)
+            return recorder.call_own_operator(name, operator, args, kwargs)
+
+        return apply
+
+    def __getattribute__(self, name):
+        value = read(self, name)
+        is_operator = name in read(self, "__dict__").get("operators", ())
+        return seen(name, value) if is_operator else value
+
+    _put(custom, "__getattr__", lambda name: seen(name, look_up(name)))
+    _put(custom.OperatorLibrary, "__getattribute__", __getattribute__)
 
 
 def _hook_modules() -> None:
@@ -169,6 +191,7 @@ class hooked:
                 _hook_method(name)
             _hook_properties()
             _hook_modules()
+            _hook_libraries()
 
     def __exit__(self, *exc) -> None:
         global _users

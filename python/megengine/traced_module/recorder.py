@@ -23,7 +23,7 @@ from .expr import (
     Input,
     get_suffix_name,
 )
-from .functions import call_autodiff_function
+from .functions import call_autodiff_function, call_own_operator
 from .graph import InternalGraph
 from .hooks import current, paused
 from .node import ModuleNode, Node, TensorNode
@@ -243,6 +243,15 @@ class Recorder:
             return result
         args, kwargs = normalised_for(original, args, kwargs)
         return self._record_call(CallFunction(func), args, kwargs, result)
+
+    def call_own_operator(self, name: str, operator: Callable, args: tuple, kwargs: dict):
+        """An operator of a library is applied."""
+        return self.call_function(
+            call_own_operator,
+            lambda _, *args, **kwargs: operator(*args, **kwargs),
+            (name, *args),
+            kwargs,
+        )
 
     def call_autodiff_function(self, function, original: Callable, args: tuple):
         """A ``Function`` with a gradient of its own is called."""
