@@ -784,6 +784,31 @@ def test_other_threads_are_not_recorded():
     assert not failures
 
 
+def test_several_threads_record():
+    def work():
+        for _ in range(3):
+            found.append(len(trace_module(Net(), image()).graph._exprs))
+
+    found = []
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [23] * 9 and not hooks._undo
+
+
+def test_hooks_are_taken_back_when_they_cannot_be_put_in_place():
+    def functions():
+        yield F.relu
+        raise KeyError
+
+    code = F.relu.__code__
+    with pytest.raises(KeyError), hooks.hooked(functions):
+        pass
+    assert F.relu.__code__ is code and not hooks._undo and not hooks._users
+
+
 def test_the_room_is_entered_when_it_is_used():
     code = """
 import sys

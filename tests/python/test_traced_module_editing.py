@@ -147,6 +147,9 @@ def test_arguments_are_set(net):
     call.set_args_kwargs(call.args[0], axis=3)
     assert str(call) == "%2:\tsoftmax_out = nn.softmax(x, 3, )"
     assert traced.graph.inputs[1].users == [call]
+    with traced.graph.insert_exprs():  # where functions are hooked
+        call.set_arg("axis", 0)
+    assert str(call) == "%2:\tsoftmax_out = nn.softmax(x, 0, )"
     with pytest.raises(AssertionError, match="'zz'"):
         call.set_arg("zz", 1)
     with pytest.raises(AssertionError, match="no arguments"):

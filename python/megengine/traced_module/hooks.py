@@ -79,6 +79,7 @@ def _hook_function(func: types.FunctionType) -> None:
         co_consts=constants, co_freevars=code.co_freevars, co_name=code.co_name
     )
     _undo.append(functools.partial(setattr, func, "__code__", code))
+    _put(func, "_before_recording", original)  # whoever asks for the signature looks there
 
 
 def _put(owner, name: str, value) -> None:
@@ -182,21 +183,31 @@ class hooked:
     def __enter__(self) -> None:
         global _users
         with _lock:
+            if _users == 0:
+                try:
+                    self._put_in_place()
+                except BaseException:
+                    _take_back()
+                    raise
             _users += 1
-            if _users > 1:
-                return
-            for func in self._functions():
-                _hook_function(func)
-            for name in METHODS:
-                _hook_method(name)
-            _hook_properties()
-            _hook_modules()
-            _hook_libraries()
+
+    def _put_in_place(self) -> None:
+        for func in self._functions():
+            _hook_function(func)
+        for name in METHODS:
+            _hook_method(name)
+        _hook_properties()
+        _hook_modules()
+        _hook_libraries()
 
     def __exit__(self, *exc) -> None:
         global _users
         with _lock:
             _users -= 1
             if _users == 0:
-                while _undo:
-                    _undo.pop()()
+                _take_back()
+
+
+def _take_back() -> None:
+    while _undo:
+        _undo.pop()()

@@ -87,7 +87,9 @@ def set_subattr(module: Module, name: str, value) -> None:
 
 def signature_of(func: Callable) -> inspect.Signature | None:
     """The signature of a function of Python, None for any other."""
-    return inspect.signature(func) if isinstance(func, types.FunctionType) else None
+    if not isinstance(func, types.FunctionType):
+        return None
+    return inspect.signature(vars(func).get("_before_recording", func))
 
 
 def signature_of_forward(module: Module) -> inspect.Signature | None:
