@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "libmge/base/file.h"
 #include "libmge/base/text.h"
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/inspect/profiler.h"
@@ -31,12 +32,10 @@ std::string text_of(const std::exception_ptr& failure) {
 void Network::NetworkImplBase::forward() {
     if (network_of_thread == this || is_starting_)
         throw Error("forward: it was called inside of a run of the network");
+    require_loaded("forward");
     if (is_pending_) wait();
-    Runner& runner = as_lite_error([&]() -> Runner& {
-        require_loaded("forward");
-        return bound_runner();
-    });
-    if (callbacks_.start) call_start();
+    if (callbacks_.start) call_start();  // it may give inputs other memory
+    Runner& runner = as_lite_error([&]() -> Runner& { return bound_runner(); });
     if (loaded_->skips_next) [[unlikely]]
         return as_lite_error([&] { skip_run(runner); });
     as_lite_error([&] { runner.fill(loaded_->inputs); });
@@ -147,9 +146,12 @@ void Network::NetworkImplBase::finish() {
 }
 
 void Network::NetworkImplBase::write_records() {
-    if (auto* profiler = running_->profiler())
-        mge::write_profile(profile_path_, mge::make_profile(running_->program(), loaded_->model->name(),
-                                                            std::span(&profiler, 1)));
+    if (auto* profiler = running_->profiler(); profiler && !profile_path_.empty()) {
+        auto profile =
+            mge::make_profile(running_->program(), loaded_->model->name(), std::span(&profiler, 1));
+        mge::write_file_atomically(
+            profile_path_, [&](std::ostream& stream) { mge::write_megengine_profile(stream, profile); });
+    }
     if (dump_) dump_->flush();
 }
 

@@ -11,14 +11,12 @@
 namespace lite {
 namespace {
 
-constexpr size_t profile_memory = 64 << 10;  // bytes: of the latest runs
-
 bool are_bound(OutputMemory memory) { return memory == OutputMemory::bound || memory == OutputMemory::user; }
 
-// A file of one run after the other would grow as long as the network runs.
+// Each run's times are written when it is over, so one is kept.
 mge::ProfilerOptions profiler_options() {
     mge::ProfilerOptions options;
-    options.memory = profile_memory;
+    options.memory = 0;
     return options;
 }
 

@@ -76,6 +76,12 @@ TEST(NetworkCallbacks, StartMayFillInputsAndEndTheRun) {
     });
     run(*network);
     EXPECT_THAT(output(*network, "sum"), ElementsAre(10, 10, 10, 10));
+    std::vector<float> elsewhere{5, 5, 5, 5};
+    network->set_start_callback([&](const IOTensors& tensors) {
+        tensors.at("a").second->reset(elsewhere.data(), elsewhere.size() * sizeof(float));
+    });
+    run(*network);
+    EXPECT_THAT(output(*network, "sum"), ElementsAre(6, 6, 6, 6));
     network->set_start_callback([](const IOTensors&) { throw std::out_of_range("not today"); });
     EXPECT_THROW(network->forward(), std::out_of_range);
     network->wait();

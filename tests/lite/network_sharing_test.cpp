@@ -30,6 +30,7 @@ TEST(NetworkSharing, OfWeightsMakesNoCopies) {
     run(*source);
     auto wanted = output(*source, "score");
 
+    size_t before = mge::device({}).memory().allocated;
     auto shared = std::make_shared<Network>();
     Runtime::set_cpu_inplace_mode(shared);
     Runtime::shared_weight_with_network(shared, source);
@@ -39,6 +40,9 @@ TEST(NetworkSharing, OfWeightsMakesNoCopies) {
     EXPECT_NE(shared->get_io_tensor("data"), source->get_io_tensor("data"));
     fill(*shared, "data", 2);
     run(*shared);
+    // What it has of its own: what lies between inputs and outputs, and these.
+    auto memory = impl_of(*shared).program().memory();
+    EXPECT_LE(mge::device({}).memory().allocated, before + memory.plan + memory.inputs_outputs + 8192);
     auto other = output(*shared, "score");
     expect_near(other, expected(*shared, "score"));
     EXPECT_NE(other, wanted);
@@ -65,6 +69,10 @@ TEST(NetworkSharing, OfWeightsKeepsOwnThreads) {
     EXPECT_EQ(Runtime::get_cpu_threads_number(shared), 2u);
     EXPECT_EQ(Runtime::get_cpu_threads_number(source), 1u);
     EXPECT_EQ(impl_of(*shared).model(), impl_of(*source).model());
+    // What the same algorithms make of them is there once.
+    if (algorithms_of(*shared) == algorithms_of(*source)) {
+        EXPECT_EQ(constants_of(*shared), constants_of(*source));
+    }
     fill(*shared, "data", 1);
     run(*shared);
     expect_near(output(*shared, "score"), expected(*shared, "score"));

@@ -111,6 +111,12 @@ std::shared_ptr<Network> load(const std::string& path, const Config& config, con
     return network;
 }
 
+std::vector<std::string> algorithms_of(Network& network) {
+    std::vector<std::string> names;
+    for (auto& step : impl_of(network).program().steps()) names.push_back(step.algorithm);
+    return names;
+}
+
 void fill(Network& network, const std::string& name, int seed) {
     auto tensor = network.get_io_tensor(name, LITE_INPUT);
     auto* data = static_cast<float*>(tensor->get_memory_ptr());

@@ -55,6 +55,9 @@ const std::string& reshaper();
 std::shared_ptr<Network> load(const std::string& path, const Config& config = {}, const NetworkIO& io = {});
 inline Network::NetworkImplBase& impl_of(Network& network) { return NetworkHelper::impl(network); }
 
+// Of the steps for the inputs as they are.
+std::vector<std::string> algorithms_of(Network& network);
+
 // Fills an input with numbers that depend on `seed`.
 void fill(Network& network, const std::string& name, int seed = 1);
 void run(Network& network);

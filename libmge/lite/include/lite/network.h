@@ -157,7 +157,8 @@ public:
     Network& set_stream_id(int stream_id);
     int get_stream_id() const;
 
-    // The times of each run's operators as JSON, written whole after each run.
+    // The times of the latest run's operators, as MegEngine's GraphProfiler writes them; written whole after
+    // each run. "": no more.
     void enable_profile_performance(std::string profile_file_path);
     // What a packed model says about itself beside the network; "": nothing.
     const std::string& get_model_extra_info();
@@ -186,7 +187,8 @@ public:
     static bool is_cpu_inplace_mode(std::shared_ptr<Network> dst_network);
     // An error: this build has no TensorRT.
     static void use_tensorrt(std::shared_ptr<Network> dst_network);
-    // HEURISTIC or PROFILE, with REPRODUCIBLE and OPTIMIZED; after loading the network is compiled again.
+    // HEURISTIC or PROFILE, with REPRODUCIBLE and OPTIMIZED; 0: as it is. After loading the network is
+    // compiled again.
     // `shared_batch_size`: algorithms are measured for this batch and used for all; 0: for each its own.
     static void set_network_algo_policy(std::shared_ptr<Network> dst_network, LiteAlgoSelectStrategy strategy,
                                         uint32_t shared_batch_size = 0,
