@@ -136,6 +136,8 @@ private:
     void finish();
     void call_async();
     void write_records();
+    // On the network's thread; returns when it is done.
+    void run_errand(const std::function<void()>& errand);
     void start_dump(const std::function<void(RunDump&)>& open);
 
     Settings settings_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libmge/base/file.h"
+#include "libmge/base/first_failure.h"
 #include "libmge/base/text.h"
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/inspect/profiler.h"
@@ -17,13 +18,20 @@ namespace {
 // The network whose run the calling thread is in.
 constinit thread_local const void* network_of_thread = nullptr;
 
-std::string text_of(const std::exception_ptr& failure) {
+void tell(const std::exception_ptr& failure) noexcept {
+    auto write = [](const char* what) {
+        try {
+            log_error(mge::text("a run failed: ", what));
+        } catch (const std::bad_alloc&) {
+            // It is kept for wait() at least.
+        }
+    };
     try {
         std::rethrow_exception(failure);
     } catch (const std::exception& e) {
-        return e.what();
+        write(e.what());
     } catch (...) {
-        return "something that is no std::exception";
+        write("something that is no std::exception");
     }
 }
 
@@ -38,8 +46,10 @@ void Network::NetworkImplBase::forward() {
     Runner& runner = as_lite_error([&]() -> Runner& { return bound_runner(); });
     if (loaded_->skips_next) [[unlikely]]
         return as_lite_error([&] { skip_run(runner); });
-    as_lite_error([&] { runner.fill(loaded_->inputs); });
-    start(runner);
+    as_lite_error([&] {
+        runner.fill(loaded_->inputs);
+        start(runner);
+    });
 }
 
 // The tensors' changes tell that all is as it was.
@@ -124,7 +134,7 @@ void Network::NetworkImplBase::call_async() {
     } catch (...) {
         failure_ = std::current_exception();
     }
-    if (failure_) log_error(mge::text("a run failed: ", text_of(failure_)));
+    if (failure_) tell(failure_);
 }
 
 void Network::NetworkImplBase::wait() {
@@ -165,23 +175,33 @@ void Network::NetworkImplBase::set_callbacks(const std::function<void(Callbacks&
 
 void Network::NetworkImplBase::call_in_threads(const ThreadAffinityCallback& callback) {
     int threads = int(settings().threads());
+    mge::FirstFailure of_callback;
     // The caller of a run comes last.
-    auto call = [&] { mge::in_each_thread(threads, [&](int i) { callback((i + threads - 1) % threads); }); };
-    if (settings().configuration.is_in_place) return call();
-    if (is_pending_) wait();
-    std::exception_ptr failure;
-    errand_ = [&] {
-        try {
-            call();
-        } catch (...) {
-            failure = std::current_exception();
-        }
+    auto call = [&] {
+        mge::in_each_thread(
+            threads, [&](int i) { of_callback.guard([&] { callback((i + threads - 1) % threads); }); });
     };
-    mge::HeldTurn turn(turn_);
-    turn.hand_over([this] { worker_.start(); });
+    as_lite_error([&] {
+        if (settings().configuration.is_in_place) return call();
+        if (is_pending_) wait();
+        run_errand(call);
+    });
+    of_callback.rethrow();
+}
+
+void Network::NetworkImplBase::run_errand(const std::function<void()>& errand) {
+    struct Cleared {
+        std::function<void()>& errand;
+        ~Cleared() { errand = nullptr; }
+    } cleared{errand_};
+    mge::FirstFailure failure;
+    errand_ = [&] { failure.guard(errand); };
+    {
+        mge::HeldTurn turn(turn_);
+        turn.hand_over([this] { worker_.start(); });
+    }
     turn_.wait();
-    errand_ = nullptr;
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
 }
 
 void Network::NetworkImplBase::enable_profile(const std::string& path) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-th allocation fails while a program in C uses Lite, for every n: each function that cannot do its
-// work says so, nothing is lost, and the same calls work afterwards.
+// The n-th allocation fails while a program uses Lite, for every n: each function that cannot do its work
+// says so, nothing is lost, and the same calls work afterwards.
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "lite-c/global_c.h"
+#include "tests/lite/networks.h"
 #include "tests/out_of_memory/failing_allocations.h"
 
 namespace mge::test {
@@ -70,6 +71,34 @@ TEST(LiteInC, TensorsWithoutMemory) {
     long before = live_objects();
     fail_each(use_tensors);
     EXPECT_EQ(live_objects(), before);
+}
+
+// A network loads, runs, fails and runs again. What is thrown but for want of memory fails the test.
+bool use_network() {
+    static const std::vector<float> wanted{2, 4, 6, 8};
+    std::vector<float> sum;
+    try {
+        lite::Network network;
+        for (int round = 0; round < 2; ++round) {
+            if (!round) network.load_model(lite::test::sum_and_difference());
+            for (auto* name : {"a", "b"})
+                lite::test::write<float>(*network.get_io_tensor(name), {1, 2, 3, 4});
+            network.forward();
+            network.wait();
+        }
+        sum = lite::test::output(network, "sum");
+    } catch (const lite::Error&) {
+        return false;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    EXPECT_EQ(sum, wanted);
+    return true;
+}
+
+TEST(Lite, NetworksWithoutMemory) {
+    ASSERT_TRUE(use_network());
+    EXPECT_GT(fail_each(use_network), 100);
 }
 
 }  // namespace
