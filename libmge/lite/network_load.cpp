@@ -149,8 +149,8 @@ mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const
     auto& settings = loaded.settings;
     auto options = lite::compile_options(settings.configuration.config, settings.policy);
     auto& stored = loaded.model->stored_options();
-    loaded.has_stored_options = stored && settings.uses_model_info && !settings.measures_layouts &&
-                                leaves_choice_to_model(options);
+    loaded.has_stored_options =
+        stored && settings.uses_model_info && !settings.measures_layouts && leaves_choice_to_model(options);
     if (loaded.has_stored_options) options = mge::with_stored(options, *stored);
     // A run of the network is left out, not one of each of its programs.
     options.fake_next_exec = false;
@@ -290,11 +290,15 @@ void Network::NetworkImplBase::share_memory(NetworkImplBase& source) {
         throw Error(
             "share_runtime_memory_with: this network has an allocator of its own; give it to the other one");
     memory_ = source.memory_;
+    has_shared_memory_ = true;
 }
 
 void Network::NetworkImplBase::set_allocator(std::shared_ptr<Allocator> allocator) {
     require_not_loaded("set_memory_allocator");
     if (!allocator) throw Error("set_memory_allocator: there is no allocator");
+    if (has_shared_memory_)
+        throw Error(
+            "set_memory_allocator: this network has the memory of another one; give it the allocator");
     allocator_ = user_memory(std::move(allocator));
     memory_ = std::make_shared<mge::ContextMemory>(allocator_);
 }

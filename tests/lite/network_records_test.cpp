@@ -62,7 +62,9 @@ TEST_F(NetworkRecords, ProfilesAreWrittenAfterEachRun) {
 
 TEST_F(NetworkRecords, ValuesAreDumpedAsTextAndAsFiles) {
     for (bool is_early : {true, false}) {
-        auto text = std::make_shared<Network>(), binary = std::make_shared<Network>();
+        Config config;
+        config.options.comp_node_seq_record_level = is_early;
+        auto text = std::make_shared<Network>(config), binary = std::make_shared<Network>(config);
         auto file = at(is_early ? "text/early.txt" : "text/late.txt"), folder = at(is_early ? "a/b" : "c/d");
         auto enable = [&] {
             Runtime::enable_io_txt_dump(text, file);

@@ -108,6 +108,35 @@ TEST(NetworkSharing, OfWeightsLetsBothRunAtOnce) {
     failure.rethrow();
 }
 
+struct CountingAllocator final : Allocator {
+    std::mutex mutex;
+    std::map<void*, size_t> pieces;
+    size_t allocations = 0, bytes = 0;
+    int device = -1;
+    bool is_exhausted = false;
+    void* allocate(LiteDeviceType, int device_id, size_t size, size_t align) override {
+        std::lock_guard lock(mutex);
+        if (is_exhausted) return nullptr;
+        ++allocations;
+        bytes += size;
+        device = device_id;
+        void* data = std::aligned_alloc(align, (size + align - 1) / align * align);
+        pieces[data] = size;
+        return data;
+    }
+    void free(LiteDeviceType, int, void* data) override {
+        std::lock_guard lock(mutex);
+        ASSERT_EQ(pieces.erase(data), 1u);
+        std::free(data);
+    }
+    bool holds(const void* data) {
+        auto it = pieces.upper_bound(const_cast<void*>(data));
+        if (it == pieces.begin()) return false;
+        --it;
+        return static_cast<const char*>(data) < static_cast<const char*>(it->first) + it->second;
+    }
+};
+
 TEST(NetworkSharing, OfRuntimeMemoryHoldsTheLargest) {
     auto first = std::make_shared<Network>(), second = std::make_shared<Network>();
     Runtime::share_runtime_memory_with(second, first);
@@ -126,6 +155,19 @@ TEST(NetworkSharing, OfRuntimeMemoryHoldsTheLargest) {
     first.reset();
     run(*second);
     expect_near(output(*second, "score"), expected(*second, "score"));
+}
+
+TEST(NetworkSharing, OfRuntimeMemoryLeavesTheAllocatorToOneOfThem) {
+    auto first = std::make_shared<Network>(), second = std::make_shared<Network>();
+    auto allocator = std::make_shared<CountingAllocator>();
+    Runtime::set_memory_allocator(first, allocator);
+    EXPECT_THAT(error_of([&] { Runtime::share_runtime_memory_with(first, second); }),
+                HasSubstr("an allocator of its own"));
+    Runtime::share_runtime_memory_with(second, first);
+    EXPECT_THAT(error_of([&] { Runtime::set_memory_allocator(second, allocator); }),
+                HasSubstr("the memory of another one"));
+    second->load_model(classifier());
+    EXPECT_GE(allocator->bytes, impl_of(*second).program().memory().plan);
 }
 
 TEST(NetworkSharing, OfRuntimeMemoryRefusesToRunBothAtOnce) {
@@ -155,35 +197,6 @@ TEST(NetworkSharing, OfRuntimeMemoryRefusesToRunBothAtOnce) {
     first->wait();
     run(*second);
 }
-
-struct CountingAllocator final : Allocator {
-    std::mutex mutex;
-    std::map<void*, size_t> pieces;
-    size_t allocations = 0, bytes = 0;
-    int device = -1;
-    bool is_exhausted = false;
-    void* allocate(LiteDeviceType, int device_id, size_t size, size_t align) override {
-        std::lock_guard lock(mutex);
-        if (is_exhausted) return nullptr;
-        ++allocations;
-        bytes += size;
-        device = device_id;
-        void* data = std::aligned_alloc(align, (size + align - 1) / align * align);
-        pieces[data] = size;
-        return data;
-    }
-    void free(LiteDeviceType, int, void* data) override {
-        std::lock_guard lock(mutex);
-        ASSERT_EQ(pieces.erase(data), 1u);
-        std::free(data);
-    }
-    bool holds(const void* data) {
-        auto it = pieces.upper_bound(const_cast<void*>(data));
-        if (it == pieces.begin()) return false;
-        --it;
-        return static_cast<const char*>(data) < static_cast<const char*>(it->first) + it->second;
-    }
-};
 
 TEST(NetworkSharing, AllocatorOfTheUserGivesAllMemory) {
     auto allocator = std::make_shared<CountingAllocator>();
