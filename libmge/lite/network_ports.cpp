@@ -42,6 +42,15 @@ void tell_unknown_names(const std::vector<IO>& list, const Names& names, const c
                                "', which the NetworkIO names; it has ", list_text(names)));
 }
 
+void require_data_type(const char* kind, const std::string& name, mge::DType dtype, const char* advice) {
+    try {
+        data_type_of(dtype);
+    } catch (const Error&) {
+        throw Error(mge::text(kind, " '", name, "' has elements of type ", dtype,
+                              ", for which Lite has no data type", advice));
+    }
+}
+
 IO io_of(const std::string& name, const std::vector<IO>& list) {
     auto found = std::ranges::find(list, name, &IO::name);
     if (found != list.end()) return *found;
@@ -130,6 +139,7 @@ std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, con
     std::vector<Input> inputs;
     for (size_t i = 0; i < names.size(); ++i) {
         auto& spec = graph.value(graph.inputs()[i]).spec;
+        require_data_type("input", names[i], spec.dtype, "");
         auto& input = inputs.emplace_back(Input{
             .io = io_of(names[i], io.inputs), .dtype = spec.dtype, .is_scalar = spec.shape.rank() == 0});
         auto layout = first_layout(input, spec);
@@ -153,6 +163,8 @@ std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, c
     for (size_t i = 0; i < names.size(); ++i) {
         bool is_named = std::ranges::find(io.outputs, names[i], &IO::name) != io.outputs.end();
         if (options.configured_outputs_only && !is_named) continue;
+        require_data_type("output", names[i], graph.value(graph.outputs()[i]).spec.dtype,
+                          "; compute_only_configured_output() leaves outputs out");
         auto& output = outputs.emplace_back(Output{io_of(names[i], io.outputs), i, nullptr});
         output.tensor = make_port_tensor(output.io, options);
     }

@@ -261,6 +261,17 @@ TEST(NetworkIOList, OnlyConfiguredOutputsAreComputed) {
     EXPECT_THAT(error_of([&] { none.load_model(sum_and_difference()); }), HasSubstr("names no output"));
 }
 
+TEST(NetworkIOList, TypesThatLiteDoesNotHaveAreNamed) {
+    EXPECT_THAT(error_of([&] { load(comparison()); }),
+                HasSubstr("output 'is_positive' has elements of type bool"));
+    Network network(NetworkIO{{}, {named("twice")}});
+    network.compute_only_configured_output();
+    network.load_model(comparison());
+    write<float>(*network.get_io_tensor("x"), {1, -2});
+    run(network);
+    EXPECT_THAT(output(network, "twice"), ElementsAre(2, -4));
+}
+
 TEST(NetworkIOList, OfAShapeNothingIsComputed) {
     auto sum = named("sum");
     sum.io_type = LITE_IO_SHAPE;

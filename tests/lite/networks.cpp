@@ -96,6 +96,14 @@ const std::string& picker() {
     return model.path();
 }
 
+const std::string& comparison() {
+    static const ModelPath model(make_model({{"x", f32({2})}}, [](const mge::Tensors& x) {
+        return std::vector<std::pair<std::string, mge::Tensor>>{
+            {"is_positive", ops::greater(x[0], ops::sub(x[0], x[0]))}, {"twice", ops::add(x[0], x[0])}};
+    }));
+    return model.path();
+}
+
 const std::string& reshaper() {
     static const ModelPath model(
         make_model({{"x", f32({6})}, {"shape", {DType::i32, {2}, {}}}}, [](const mge::Tensors& x) {

@@ -49,6 +49,8 @@ const std::string& sum_and_difference();
 const std::string& product();
 // "x" {6} to "positive": the elements above 0, how many a run finds out; and "twice" {6}.
 const std::string& picker();
+// "x" {2} to "is_positive", of bool, and "twice".
+const std::string& comparison();
 // "shape" {2} of int32 and "x" {6} to x in that shape: fails when it does not fit.
 const std::string& reshaper();
 
