@@ -3,28 +3,30 @@
 /* The enums of Lite, for C and C++. Their numbers are those of MegEngine Lite; programs in other languages
  * rely on them. */
 
+#include "lite/macro.h"
+
 /* What is written to standard error: lines of this level and above. */
-typedef enum {
+typedef enum LITE_ANY_INT {
     DEBUG = 0,
     INFO = 1,
     WARN = 2,
     ERROR = 3,
 } LiteLogLevel;
 
-typedef enum {
+typedef enum LITE_ANY_INT {
     OK = 0,
     LITE_INTERNAL_ERROR = 1,
     LITE_UNKNOWN_ERROR = 2,
 } ErrorCode;
 
 /* What runs the model; there is one. */
-typedef enum {
+typedef enum LITE_ANY_INT {
     LITE_DEFAULT = 0,
 } LiteBackend;
 
 /* Where a tensor lies or a network runs. Those of vendors whose libraries this build lacks are refused when
  * they are used. */
-typedef enum {
+typedef enum LITE_ANY_INT {
     LITE_CPU = 0,
     LITE_CUDA = 1,
     LITE_ATLAS = 3,
@@ -34,7 +36,7 @@ typedef enum {
 } LiteDeviceType;
 
 /* Of elements. Their sizes are 4, 2, 4, 2, 1, 1, 4, 2 and 8 bytes. */
-typedef enum {
+typedef enum LITE_ANY_INT {
     LITE_FLOAT = 0,
     LITE_HALF = 1,
     LITE_INT = 2,
@@ -47,27 +49,27 @@ typedef enum {
 } LiteDataType;
 
 /* Which of a network's tensors a name means; LITE_IO: the input of that name, or else the output. */
-typedef enum {
+typedef enum LITE_ANY_INT {
     LITE_IO = 0,
     LITE_INPUT = 1,
     LITE_OUTPUT = 2,
 } LiteTensorPhase;
 
 /* What is wanted of an output: its values, or its shape only. */
-typedef enum {
+typedef enum LITE_ANY_INT {
     LITE_IO_VALUE = 0,
     LITE_IO_SHAPE = 1,
 } LiteIOType;
 
 /* How algorithms are chosen; bits that may be combined. */
-typedef enum {
+typedef enum LITE_ANY_INT {
     LITE_ALGO_HEURISTIC = 1 << 0,
     LITE_ALGO_PROFILE = 1 << 1,      /* by measured times */
     LITE_ALGO_REPRODUCIBLE = 1 << 2, /* only those whose results are the same bits each time */
     LITE_ALGO_OPTIMIZED = 1 << 3,    /* none that is there to be compared with only */
 } LiteAlgoSelectStrategy;
 
-typedef enum {
+typedef enum LITE_ANY_INT {
     LITE_NOT_COMPAT = 0,
     LITE_SERIES_COMPAT = 1,
     LITE_VENDOR_COMPAT = 2,
