@@ -102,6 +102,7 @@ private:
     StepThreads threads_of(const Step& step, std::span<const int> thread_of_place) const;
     void check_layout();
     void ignore(std::string option, std::string given, std::string reason);
+    void order_updates();
     void give_up_values(const std::vector<NodeId>& endpoints);
     void swap_out();
     std::vector<Choice> bind();

@@ -239,6 +239,11 @@ constexpr std::array rows{
                                     .flag = "--enable-memory-swap",
                                     .doc = "Move large values that wait to host memory meanwhile; those of "
                                            "a CPU lie there already"}),
+    option<&O::no_force_inplace>(
+        {.field = "no_force_inplace",
+         .name = "no_force_inplace",
+         .flag = "--no-force-inplace",
+         .doc = "Let no operator wait for the other readers of an operand so that it can write over it"}),
     option<&O::enable_var_mem_defragment>(
         {.field = "enable_var_mem_defragment",
          .name = "enable_var_mem_defragment",

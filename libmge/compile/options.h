@@ -86,6 +86,9 @@ struct CompileOptions {
     // Values that wait while their device is fullest go to host memory and come back. On a CPU it has no
     // effect.
     bool enable_memory_swap = false;
+    // Operators that may write over an operand (item assignment, an optimizer's step, running statistics) are
+    // not moved behind the others that read it: where it is read later their result is a new value.
+    bool no_force_inplace = false;
     // When a value of a run-time shape does not fit, those that nobody outside holds are moved together, and
     // it is tried again.
     bool enable_var_mem_defragment = true;

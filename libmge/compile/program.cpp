@@ -19,6 +19,7 @@
 #include "libmge/compile/surrounding.h"
 #include "libmge/compile/swap.h"
 #include "libmge/compile/upload.h"
+#include "libmge/compile/write_last.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/dependencies.h"
 #include "libmge/graph/origins.h"
@@ -183,6 +184,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     }
     check_layout();
     options_.own_passes.clear();
+    order_updates();
     if (options_.enable_sublinear_memory_opt || options_.enable_dtr_memory_opt) give_up_values(endpoints);
     if (options_.enable_memory_swap) swap_out();
     if (options_.force_output_use_user_specified_memory) graph_ = give_outputs_own_memory(std::move(graph_));
@@ -218,6 +220,14 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
         for (size_t i = 0; i < places_.size(); ++i)
             arenas_.push_back(queue_of(places_[i]).allocate(arena_bytes_[i]));
     if (options_.comp_node_seq_record_level == 2) graph_.forget_nodes();
+}
+
+void CompiledProgram::order_updates() {
+    if (!options_.no_force_inplace) {
+        write_last(graph_, options_);
+    } else if (Graph other = graph_; write_last(other, {.seq_opt = options_.seq_opt, .log_level = 0}) == 0) {
+        ignore("no_force_inplace", "true", "no operator of this model would wait to write over an operand");
+    }
 }
 
 // After the passes, which would merge what is computed twice.

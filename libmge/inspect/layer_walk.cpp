@@ -8,6 +8,7 @@
 #include "libmge/base/file.h"
 #include "libmge/compile/dynamic_step.h"
 #include "libmge/compile/program.h"
+#include "libmge/compile/write_last.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/graph/place.h"
@@ -31,6 +32,7 @@ void let_go_of_pages(const Tensor& constant) {
 LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Tensors& inputs)
     : options_(options) {
     graph_ = run_passes(infer_shapes(place(graph, options.device), specs_of(inputs)), pass_options(options));
+    if (!options.no_force_inplace) write_last(graph_, options);
     schedule_ = schedule(graph_, shared_memory(options));
     values_.resize(graph_.values().size());
     last_reader_.assign(graph_.values().size(), -1);

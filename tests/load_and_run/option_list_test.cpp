@@ -268,6 +268,8 @@ TEST(OptionList, EveryOptionHasATestOfItsEffect) {
          {"compile/memory_services_test.cpp", "TEST(MemoryOptions, ThatDoNothingAreListed)"}},
         {"enable_memory_swap",
          {"shadow/memory_test.cpp", "TEST(ShadowMemoryServices, ValuesThatWaitGoToTheHost)"}},
+        {"no_force_inplace",
+         {"compile/write_last_test.cpp", "TEST(WriteLast, AnUpdateWaitsForTheOtherReaders)"}},
         {"enable_var_mem_defragment",
          {"compile/memory_services_test.cpp",
           "TEST(Defragment, MovesValuesTogetherWhenNoHoleIsLargeEnough)"}},
