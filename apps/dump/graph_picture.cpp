@@ -17,6 +17,7 @@
 #include <set>
 
 #include "apps/dump/written.h"
+#include "libmge/graph/footprint.h"
 #include "libmge/graph/origins.h"
 
 extern char** environ;
@@ -26,27 +27,28 @@ namespace {
 
 struct Kind {
     std::string_view fill, meaning;
-    std::array<std::string_view, 9> words;  // in the operator's name
 };
-// Light fills, so that black text stays readable. The last is for all others.
-const std::array kinds{
-    Kind{"#cfe2ff", "convolutions, products", {"conv", "matmul", "linear"}},
-    Kind{"#d8f3dc", "normalisation", {"norm", "softmax"}},
-    Kind{"#ffe5b4", "pooling, reductions", {"pool", "reduce", "mean", "sum", "max", "min", "arg"}},
-    Kind{"#eee4f7",
-         "moving data",
-         {"reshape", "transpose", "concat", "split", "slice", "flatten", "broadcast", "reorder"}},
-    Kind{"#fde2e4",
-         "element by element",
-         {"relu", "sigmoid", "tanh", "gelu", "elementwise", "add", "mul", "sub", "div"}},
-    Kind{"#f2f2f2", "others", {}},
-};
+// Light fills, so that black text stays readable.
+constexpr Kind product{"#cfe2ff", "convolutions, products"};
+constexpr Kind elementwise{"#fde2e4", "element by element"};
+constexpr Kind movement{"#eee4f7", "moving data"};
+constexpr Kind reduction{"#ffe5b4", "fewer elements: pooling, reductions"};
+constexpr Kind normalisation{"#d8f3dc", "as many from several: normalisation"};
+constexpr Kind other{"#f2f2f2", "others"};
+constexpr std::array kinds{product, elementwise, movement, reduction, normalisation, other};
 
-const Kind& kind_of(std::string_view op) {
-    for (auto& kind : kinds)
-        for (auto& word : kind.words)
-            if (!word.empty() && op.find(word) != op.npos) return kind;
-    return kinds.back();
+// By what the operator says of itself.
+const Kind& kind_of(const Graph& graph, const Node& node) {
+    auto& op = *node.op;
+    if (op.epilogue || op.autocast == Autocast::narrow) return product;
+    if (op.traits.elementwise) return elementwise;
+    if (op.traits.control || op.traits.effect || node.inputs.empty() || node.inputs[0] == no_value)
+        return other;
+    if (!op.operations) return movement;
+    auto &from = graph.value(node.inputs[0]).spec, &to = graph.value(node.outputs.at(0)).spec;
+    bool is_counted = from.shape.is_known() && to.shape.is_known() && footprint(graph, node).operations;
+    if (!is_counted) return other;
+    return element_count(to) < element_count(from) ? reduction : normalisation;
 }
 
 // For labels in HTML.
@@ -179,7 +181,7 @@ private:
         if (options_.params)
             if (std::string params = params_text(node.op->fields, node.params.get()); !params.empty())
                 label += "\n" + params;
-        auto& kind = kind_of(node.op->name);
+        auto& kind = kind_of(graph_, node);
         kinds_.insert(kind.fill);
         text_ += text("  n", id, " [label=", quoted(label), ", fillcolor=\"", kind.fill, "\"];\n");
     }

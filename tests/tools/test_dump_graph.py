@@ -2,6 +2,7 @@
 """mge-dump graph: text, JSON, DOT and pictures."""
 
 import json
+import re
 import shutil
 import xml.etree.ElementTree as ElementTree
 
@@ -29,6 +30,32 @@ def test_graph_flags(run_tool, image_model):
     assert "shape=note" not in plain and "padding" not in plain
     assert "shape=note" in run_tool(TOOL, "graph", image_model, "--constants").out
     assert "padding" in run_tool(TOOL, "graph", image_model, "--params").out
+
+
+def test_colours_tell_what_operators_say_of_themselves(run_tool, write_model):
+    import numpy as np
+
+    import megengine as mge
+    import megengine.functional as F
+
+    weight = mge.tensor(np.ones((6, 4), "float32"))
+
+    def net(x):
+        y = F.exp(F.maximum(F.matmul(x, weight), 0.5))  # their names say "max", and nothing
+        return F.sum(F.softmax(F.transpose(y, (1, 0)), axis=1), axis=0)
+
+    model = write_model("colours", net, {"x": np.ones((3, 6), "float32")}, "y")
+    dot = run_tool(TOOL, "graph", model).out
+    meanings = dict(re.findall(r'BGCOLOR="(#\w+)"><FONT[^>]*>([^<]*)<', dot))
+    drawn = re.findall(r'  n\d+ \[label="(\w+)[^"]*", fillcolor="(#\w+)"', dot)
+    assert {op: meanings[fill].split(":")[0] for op, fill in drawn} == {
+        "matmul": "convolutions, products",
+        "maximum": "element by element",
+        "exp": "element by element",
+        "transpose": "moving data",
+        "softmax": "as many from several",
+        "sum": "fewer elements",
+    }
 
 
 def test_graph_around_a_node(run_tool, image_model):
