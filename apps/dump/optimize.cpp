@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/device_option.h"
 #include "apps/cli/layout_options.h"
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
@@ -25,6 +26,7 @@ struct Options {
     std::vector<std::string> only, without;
     bool const_shape = false;
     cli::LayoutOptions layout;
+    std::string device;
 };
 
 // Its choice belongs to the machine that runs the model, so it is made there.
@@ -48,12 +50,17 @@ struct LayoutChoice {
     std::vector<std::string> without_effect;
 };
 
+bool asks_for_layout(const cli::LayoutOptions& options) {
+    return !options.formats.empty() || !options.transform.empty();
+}
+
 // For load_and_run, in the model's metadata: the layout that was named, or the one that is the fastest here.
-LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options) {
-    if (options.formats.empty() && options.transform.empty()) return {};
+LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options, DeviceId device) {
+    if (!asks_for_layout(options)) return {};
     TensorSpecs inputs;
     for (ValueId id : model.graph.inputs()) inputs.push_back(model.graph.value(id).spec);
     CompileOptions compile;
+    compile.device = device;
     compile.measure_layouts = !options.transform.empty();
     if (!options.formats.empty()) compile.layout = options.formats[0];
     auto program = Program::compile(infer_shapes(model.graph, inputs), compile);
@@ -84,7 +91,11 @@ void check_test_cases(const Model& model) {
 
 int run(const Options& options, const cli::Invocation& invocation) {
     check(options.layout);
+    if (!options.device.empty() && !asks_for_layout(options.layout))
+        throw cli::UsageError("--device is where a layout is tried, and none is asked for",
+                              "add --layout-transform or --enable-nchw88 and its like, or leave it out");
     Model model = options.input.read();
+    DeviceId device = cli::device_of(options.device);
     if (options.const_shape) check_test_cases(model);
     PassOptions how{.fixed_shapes = options.const_shape, .verify = true};
     for (auto& pass : pipeline()) how.passes[std::string(pass.name)] = is_wanted(pass, options);
@@ -101,7 +112,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
         before = after;
     }
     cli::print_table(std::cout, rows);
-    auto choice = choose_layout(model, options.layout);
+    auto choice = choose_layout(model, options.layout, device);
     if (!choice.layout.empty()) std::cout << "layout for load_and_run: " << choice.layout << '\n';
     cli::Json result{{"input", options.input.path},
                      {"const_shape", options.const_shape},
@@ -136,6 +147,7 @@ void add_optimize(cli::App& app) {
                      "Fix the shapes of the inputs as they are in the model: what follows from them is "
                      "computed now, and the model runs at no others (default: at all that it runs at now)");
     cli::add_layout_options(command, options->layout);
+    cli::add_device_option(command, options->device, "Compile for the layout");
 }
 
 }  // namespace mge::dump

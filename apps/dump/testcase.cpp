@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "apps/cli/device_option.h"
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
 #include "apps/cli/output_option.h"
@@ -13,6 +14,7 @@
 #include "apps/dump/commands.h"
 #include "apps/dump/test_data.h"
 #include "apps/dump/written.h"
+#include "libmge/compile/plain.h"
 #include "libmge/compile/program.h"
 
 namespace mge::dump {
@@ -22,21 +24,24 @@ struct Options {
     cli::ModelFile input;
     std::string output;
     std::vector<std::string> data;
+    std::string device;
     TestDataOptions reading;
     bool no_assert = false, append = false;
     std::optional<double> max_error;
 };
 
 // The graph as it is, not optimised: what later runs are compared with.
-Tensors run_plainly(const Graph& graph, const Tensors& inputs) {
+Tensors run_plainly(const Graph& graph, const Tensors& inputs, DeviceId device) {
     CompileOptions options;
+    options.device = device;
     options.level = 0;
     auto program = Program::compile(infer_shapes(graph, specs_of(inputs)), options);
     auto context = Context::create(program);
     context->fill_inputs(inputs);
     context->run();
     Tensors outputs;
-    for (size_t i = 0; i < program->outputs().size(); ++i) outputs.push_back(context->copy_output(i));
+    for (size_t i = 0; i < program->outputs().size(); ++i)
+        outputs.push_back(plain_on_host(context->copy_output(i)));
     return outputs;
 }
 
@@ -53,6 +58,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
     if (options.max_error && std::isnan(*options.max_error))
         throw cli::UsageError("--maxerr is not a number", "give the largest error that is none, as in 1e-4");
     Model model = options.input.read();
+    DeviceId device = cli::device_of(options.device);
     if (!options.append) model.test_cases.clear();
     auto specifications = expand_lists(options.data);
     if (specifications.empty()) throw cli::UsageError("--data names no test case", "give at least one");
@@ -60,7 +66,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
     for (auto& specification : specifications) {
         TestCase test{specification, read_test_data(specification, model.graph, options.reading), {}};
         test.max_error = options.max_error;
-        if (!options.no_assert) test.outputs = run_plainly(model.graph, test.inputs);
+        if (!options.no_assert) test.outputs = run_plainly(model.graph, test.inputs, device);
         model.test_cases.push_back(std::move(test));
         progress.advance();
     }
@@ -109,6 +115,7 @@ void add_testcase(cli::App& app) {
         .add_option("--input-transform", options->reading.transform,
                     "What to do to the data of files, in Python, see below")
         ->type_name("EXPRESSION");
+    cli::add_device_option(command, options->device, "Compute the outputs");
     auto* no_assert =
         command.add_flag("--no-assert", options->no_assert, "Inputs only: nothing is compared with later");
     command

@@ -10,6 +10,7 @@
 #include "apps/cli/table.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
+#include "libmge/device/device.h"
 
 namespace mge::fastrun_cache {
 namespace {
@@ -61,6 +62,7 @@ void print(const cli::Json& runs) {
 }
 
 cli::Json build_all(const BuildJob& job, FastrunCache& cache) {
+    load(job.operators);
     auto variants = all_variants(job.variants);
     cli::Progress progress("measuring", 0);
     size_t programs = job.models.size() * variants.size();
@@ -68,7 +70,10 @@ cli::Json build_all(const BuildJob& job, FastrunCache& cache) {
     for (auto& path : job.models) {
         Model model = cli::ModelFile{path, job.model_keys, job.operators}.read(&job.cache.key);
         for (auto& variant : variants) {
-            cli::Json run{{"model", path}, {"batch", variant.batch}, {"threads", variant.threads}};
+            cli::Json run{{"model", path},
+                          {"batch", variant.batch},
+                          {"threads", variant.threads},
+                          {"device", physical_name(variant.device)}};
             std::string label = std::filesystem::path(path).filename().string();
             if (programs > 1) label += text(" (", runs.size() + 1, " of ", programs, ")");
             run.update(build_one(model, variant, cache, progress.observer(label)));

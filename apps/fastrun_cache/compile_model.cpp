@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/batch_size.h"
+#include "apps/cli/device_option.h"
 #include "apps/cli/numbers.h"
 #include "libmge/base/threads.h"
 
@@ -19,14 +20,16 @@ void add_variants(CLI::App& command, Variants& variants) {
         ->delimiter(',')
         ->check(cli::whole_number(1, 1024))
         ->type_name("N,...");
+    cli::add_device_option(command, variants.device, "Run the models");
 }
 
 std::vector<Variant> all_variants(const Variants& variants) {
     auto batches = variants.batches.empty() ? std::vector<int64_t>{0} : variants.batches;
     auto threads = variants.threads.empty() ? std::vector{default_threads()} : variants.threads;
+    DeviceId device = cli::device_of(variants.device);
     std::vector<Variant> all;
     for (int64_t batch : batches)
-        for (int count : threads) all.push_back({batch, count});
+        for (int count : threads) all.push_back({batch, count, device});
     return all;
 }
 
@@ -39,6 +42,7 @@ std::shared_ptr<const Program> compile_variant(const Model& model, const Variant
         for (ValueId id : model.graph.inputs()) specs.push_back(model.graph.value(id).spec);
     CompileOptions options;
     options.threads = variant.threads;
+    options.device = variant.device;
     options.select = std::move(select);
     options.progress = std::move(progress);
     set_default_threads(variant.threads);

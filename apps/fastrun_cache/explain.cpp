@@ -11,6 +11,7 @@
 #include "apps/cli/terminal.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
+#include "libmge/device/device.h"
 #include "libmge/kernel/explain_miss.h"
 
 namespace mge::fastrun_cache {
@@ -24,12 +25,13 @@ struct ExplainJob {
 };
 
 // What a run with this cache would look up and not find, for one variant.
-cli::Json misses_of(const Program& program, const std::vector<CacheRow>& rows, const SelectOptions& select) {
+cli::Json misses_of(const Program& program, const std::vector<CacheRow>& rows, const std::string& machine,
+                    const SelectOptions& select) {
     cli::Json misses = cli::Json::array();
     for (size_t i = 0; i < program.steps().size(); ++i) {
         auto& step = program.steps()[i];
         if (step.problem.empty()) continue;
-        auto miss = explain_miss(rows, FastrunCache::machine(), step.problem, select);
+        auto miss = explain_miss(rows, machine, step.problem, select);
         if (!miss) continue;
         cli::Json entry{{"step", i},
                         {"op", step.op},
@@ -82,25 +84,27 @@ int explain(const cli::Invocation& invocation, const ExplainJob& job) {
     auto rows = cache->rows();
     Model model = job.model.read(&job.cache.key);
     cli::Json runs = cli::Json::array();
-    for (auto& variant : all_variants(job.variants)) {
+    auto variants = all_variants(job.variants);
+    std::string machine = FastrunCache::machine(variants.at(0).device);
+    for (auto& variant : variants) {
         SelectOptions select = job.select;
         select.profile = true;  // with the heuristic: what the cache knows, nothing is measured
         select.cache = cache.get();
         auto program = compile_variant(model, variant, select);
         auto lookups = std::ranges::count_if(program->steps(), [](auto& s) { return !s.problem.empty(); });
-        cli::Json misses = misses_of(*program, rows, job.select);
+        cli::Json misses = misses_of(*program, rows, machine, job.select);
         auto hits = lookups - std::ptrdiff_t(misses.size());
         runs.push_back({{"batch", variant.batch},
                         {"threads", variant.threads},
+                        {"device", physical_name(variant.device)},
                         {"lookups", lookups},
                         {"hits", hits},
                         {"misses", std::move(misses)}});
         print_run(runs.back(), invocation.verbose);
     }
-    return cli::finish(invocation, {{"cache", job.cache.path},
-                                    {"model", job.model.path},
-                                    {"machine", FastrunCache::machine()},
-                                    {"runs", runs}});
+    return cli::finish(
+        invocation,
+        {{"cache", job.cache.path}, {"model", job.model.path}, {"machine", machine}, {"runs", runs}});
 }
 
 }  // namespace

@@ -169,6 +169,64 @@ def test_fast_run_measures_there_and_keeps_it(run, tmp_path, device):
     assert required.code == OK, required.err
 
 
+def test_a_cache_is_built_for_a_device(run, run_tool, models, tmp_path, shadow):
+    tool, file, there = "mge-fastrun-cache", tmp_path / "c.sqlite", (*shadow, "--device", "shadow1")
+    model = models["lenet"][0]
+    built = run_tool(tool, "build", file, model, *there)
+    assert built.code == OK, built.err
+    (counts,) = built.result["runs"]
+    assert counts["device"] == "shadow1:0"
+    assert counts["measured"] > 0
+    explained = [run_tool(tool, "explain", file, model, *where) for where in (there, ())]
+    known, unknown = [done.result["runs"][0] for done in explained]
+    assert (known["hits"], unknown["hits"]) == (known["lookups"], 0)
+    assert explained[0].result["machine"] != explained[1].result["machine"]
+    cache = ("--require-cache", "--fast-run-algo-policy", file)
+    required = run("lenet", *there, *cache)
+    assert required.code == OK, required.err
+
+
+def test_outputs_of_test_cases_are_computed_on_a_device(run_tool, models, tmp_path, device):
+    written = tmp_path / "tested.mge"
+    data = ("--data", "#rand(0,1)", "--seed", "3")
+    done = run_tool("mge-dump", "testcase", models["lenet"][0], written, *data, *device)
+    assert done.code == OK, done.err
+    ran = run_tool("load_and_run", written, *SHORT)
+    assert ran.code == OK, ran.err
+    assert ran.result["testcases"][0]["passed"]
+
+
+def test_a_layout_is_measured_on_a_device(run_tool, models, tmp_path, device):
+    written = tmp_path / "chosen.mge"
+    command = ("mge-dump", "optimize", models["lenet"][0], written, *device)
+    done = run_tool(*command, "--layout-transform", "cpu")
+    assert done.code == OK, done.err
+    assert done.result["layout"]
+    assert run_tool(*command).code == USAGE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("mge-fastrun-cache", "build", "c.sqlite", "MODEL"),
+        ("mge-fastrun-cache", "explain", "c.sqlite", "MODEL"),
+        ("mge-dump", "testcase", "MODEL", "t.mge", "--data", "#rand(0,1)"),
+        ("mge-dump", "optimize", "MODEL", "t.mge", "--enable-nchw88"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_tools_name_a_device_that_is_not_there(run_tool, models, tmp_path, command):
+    model = models["lenet"][0]
+    if "explain" in command:
+        assert run_tool("mge-fastrun-cache", "build", tmp_path / "c.sqlite", model).code == OK
+    arguments = [model if word == "MODEL" else word for word in command]
+    for name, code in (("nowhere", USAGE), ("rocm0", USAGE), ("cpu77777", USAGE)):
+        done = run_tool(*arguments, "--device", name, cwd=tmp_path)
+        assert done.code == code
+        assert "--device" in done.err
+        assert name in done.err
+
+
 @pytest.mark.parametrize("model", ["lenet", "loop"])
 def test_io_dumps_hold_the_same_values(run, tmp_path, device, model):
     def dump(name, *flags):

@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "apps/cli/device_option.h"
 #include "apps/cli/numbers.h"
 #include "libmge/base/error.h"
-#include "libmge/device/device.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -33,17 +33,7 @@ int parse_cpu(const char* option, std::string_view word, const std::string& list
 }  // namespace
 
 DeviceId DeviceOptions::place() const {
-    std::string name = asked_name();
-    if (name.empty()) return host_device;
-    DeviceId id = host_device;
-    const char* option = cuda ? "--cuda" : "--device";
-    try {
-        id = parse_device(name);
-    } catch (const DeviceError& e) {
-        throw DeviceError(text('[', option, "] ", e.what()));
-    } catch (const UserError& e) {
-        fail(option, e.what());
-    }
+    DeviceId id = cli::device_of(asked_name(), cuda ? "--cuda" : "--device");
     if (!id.is_host() && asks_cpu())
         fail("--device", text("'", device, "' contradicts the options for the CPU"));
     return id;
@@ -71,9 +61,7 @@ std::vector<int> parse_cpu_list(const char* option, const std::string& list) {
 }
 
 void add(CLI::App& app, DeviceOptions& o) {
-    app.add_option("--device", o.device,
-                   "Run there: cpu0, cpu1, gpu0, ..., or a device of a library that --c-opr-lib names (cpu0)")
-        ->type_name("DEVICE");
+    cli::add_device_option(app, o.device, "Run");
     app.add_flag("--cpu", o.cpu, "Run on the CPU, also where another device is");
     app.add_flag("--cpu-default", o.cpu_default, "Run on the CPU, in the calling thread alone");
     app.add_flag("--cuda", o.cuda, "Run on the first NVIDIA GPU");
