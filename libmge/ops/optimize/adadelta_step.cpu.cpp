@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/optimize/counted_step.cpu.h"
 
 namespace mge::ops {
 namespace {
@@ -28,25 +27,21 @@ void step_part(const Factors& f, const Launch& launch, int64_t begin, int64_t en
     }
 }
 
-void run_step(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<AdadeltaStep::Params>>();
-    auto& p = problem.params;
-    float step = launch.in<float>(4)[0] + 1;
-    Factors factors{launch.in<float>(5)[0], float(p.rho), float(1 - p.rho), float(p.epsilon),
-                    float(p.weight_decay)};
-    auto* method = p.weight_decay != 0 ? &step_part<true> : &step_part<false>;
-    constexpr int64_t nanoseconds_per_element = 3;
-    par_for(launch.threads, problem.inputs[0].numel(), parallel_grain / nanoseconds_per_element,
-            [&](int64_t begin, int64_t end) { method(factors, launch, begin, end); });
-    launch.out<float>(3)[0] = step;
-}
+struct Method {
+    using Op = AdadeltaStep;
+    static constexpr int count_in = 4, count_out = 3;
+    static constexpr int64_t nanoseconds = 3;
+    static Factors factors(const Op::Params& p, const Launch& launch, float) {
+        return {launch.in<float>(5)[0], float(p.rho), float(1 - p.rho), float(p.epsilon),
+                float(p.weight_decay)};
+    }
+    static StepPart<Factors> part(const Op::Params& p) {
+        return p.weight_decay != 0 ? step_part<true> : step_part<false>;
+    }
+};
 
 }  // namespace
 
-KernelList kernels(Cpu, AdadeltaStep) {
-    static constexpr Algorithm list[] = {
-        {"one_pass", plain_layouts, copy_problem<AdadeltaStep::Params>, run_step}};
-    return list;
-}
+KernelList kernels(Cpu, AdadeltaStep) { return counted_step_kernels<Method>(); }
 
 }  // namespace mge::ops

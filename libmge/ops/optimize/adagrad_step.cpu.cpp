@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/optimize/counted_step.cpu.h"
 
 namespace mge::ops {
 namespace {
@@ -25,25 +24,21 @@ void step_part(const Factors& f, const Launch& launch, int64_t begin, int64_t en
     }
 }
 
-void run_step(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<AdagradStep::Params>>();
-    auto& p = problem.params;
-    float step = launch.in<float>(3)[0] + 1;
-    float rate = launch.in<float>(4)[0] / (1 + (step - 1) * float(p.lr_decay));
-    Factors factors{rate, float(p.epsilon), float(p.weight_decay)};
-    auto* method = p.weight_decay != 0 ? &step_part<true> : &step_part<false>;
-    constexpr int64_t nanoseconds_per_element = 2;
-    par_for(launch.threads, problem.inputs[0].numel(), parallel_grain / nanoseconds_per_element,
-            [&](int64_t begin, int64_t end) { method(factors, launch, begin, end); });
-    launch.out<float>(2)[0] = step;
-}
+struct Method {
+    using Op = AdagradStep;
+    static constexpr int count_in = 3, count_out = 2;
+    static constexpr int64_t nanoseconds = 2;
+    static Factors factors(const Op::Params& p, const Launch& launch, float count) {
+        float rate = launch.in<float>(4)[0] / (1 + (count - 1) * float(p.lr_decay));
+        return {rate, float(p.epsilon), float(p.weight_decay)};
+    }
+    static StepPart<Factors> part(const Op::Params& p) {
+        return p.weight_decay != 0 ? step_part<true> : step_part<false>;
+    }
+};
 
 }  // namespace
 
-KernelList kernels(Cpu, AdagradStep) {
-    static constexpr Algorithm list[] = {
-        {"one_pass", plain_layouts, copy_problem<AdagradStep::Params>, run_step}};
-    return list;
-}
+KernelList kernels(Cpu, AdagradStep) { return counted_step_kernels<Method>(); }
 
 }  // namespace mge::ops

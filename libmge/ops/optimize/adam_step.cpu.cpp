@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/optimize/counted_step.cpu.h"
 
 namespace mge::ops {
 namespace {
@@ -31,30 +30,26 @@ void step_part(const Factors& f, const Launch& launch, int64_t begin, int64_t en
     }
 }
 
-void run_step(const Prepared& prepared, const Launch& launch) {
-    auto& problem = prepared.state<ProblemState<AdamStep::Params>>();
-    auto& p = problem.params;
-    float step = launch.in<float>(4)[0] + 1;
-    Factors factors{float(p.beta1),
-                    float(p.beta2),
-                    float(p.epsilon),
-                    float(p.weight_decay),
-                    launch.in<float>(5)[0],
-                    float(1 / (1 - std::pow(p.beta1, double(step)))),
-                    float(1 / (1 - std::pow(p.beta2, double(step))))};
-    auto* method = p.decoupled ? &step_part<true> : &step_part<false>;
-    constexpr int64_t nanoseconds_per_element = 2;
-    par_for(launch.threads, problem.inputs[0].numel(), parallel_grain / nanoseconds_per_element,
-            [&](int64_t begin, int64_t end) { method(factors, launch, begin, end); });
-    launch.out<float>(3)[0] = step;
-}
+struct Method {
+    using Op = AdamStep;
+    static constexpr int count_in = 4, count_out = 3;
+    static constexpr int64_t nanoseconds = 2;
+    static Factors factors(const Op::Params& p, const Launch& launch, float count) {
+        return {float(p.beta1),
+                float(p.beta2),
+                float(p.epsilon),
+                float(p.weight_decay),
+                launch.in<float>(5)[0],
+                float(1 / (1 - std::pow(p.beta1, double(count)))),
+                float(1 / (1 - std::pow(p.beta2, double(count))))};
+    }
+    static StepPart<Factors> part(const Op::Params& p) {
+        return p.decoupled ? step_part<true> : step_part<false>;
+    }
+};
 
 }  // namespace
 
-KernelList kernels(Cpu, AdamStep) {
-    static constexpr Algorithm list[] = {
-        {"one_pass", plain_layouts, copy_problem<AdamStep::Params>, run_step}};
-    return list;
-}
+KernelList kernels(Cpu, AdamStep) { return counted_step_kernels<Method>(); }
 
 }  // namespace mge::ops
