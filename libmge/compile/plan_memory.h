@@ -6,7 +6,8 @@
 // Blocks are placed one by one, the largest first, each into the tightest gap that its contemporaries leave.
 // That is at most a few per cent above the lower bound (the largest sum of blocks alive at one step); a local
 // search then moves blocks that stick out to the front of the order and places all again, until the bound is
-// reached or the budget is spent.
+// reached or the budget is spent. Where so many are alive together that one placement would take longer than
+// that, each block is placed when it begins, among those alive then.
 
 #include <cstddef>
 #include <span>

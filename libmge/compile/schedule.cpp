@@ -24,12 +24,20 @@ public:
         order_steps();
         make_buffers();
         extend_lifetimes();
+        if (overwrites) values_of_ = values_by_buffer();
         for (size_t i = 0; overwrites && i < result_.steps.size(); ++i)
             if (!result_.steps[i].is_dynamic) share_in_place(int(i));
         return drop_merged();
     }
 
 private:
+    // What lies in the memory of a buffer, which only grows by taking over what another one holds.
+    std::vector<std::vector<ValueId>> values_by_buffer() const {
+        std::vector<std::vector<ValueId>> values(result_.buffers.size());
+        for (size_t id = 0; id < result_.buffer_of.size(); ++id)
+            if (int at = result_.buffer_of[id]; at >= 0) values[size_t(at)].push_back(ValueId(id));
+        return values;
+    }
     Buffer& buffer(ValueId id) { return result_.buffers[size_t(result_.buffer_of[size_t(id)])]; }
     bool is_view(const Node& node) const { return result_.view_of[size_t(node.outputs[0])] != no_value; }
 
@@ -166,8 +174,10 @@ private:
             auto &a = result_.buffers[size_t(kept)], &b = result_.buffers[size_t(merged)];
             a.last = b.last;
             a.kind = b.kind;
-            for (int& id : result_.buffer_of)
-                if (id == merged) id = kept;
+            auto &more = values_of_[size_t(merged)], &all = values_of_[size_t(kept)];
+            for (ValueId id : more) result_.buffer_of[size_t(id)] = kept;
+            all.insert(all.end(), more.begin(), more.end());
+            more.clear();
         }
     }
 
@@ -191,6 +201,7 @@ private:
     bool shares_views_;
     const std::vector<bool>& passing_;
     std::vector<bool> is_handed_out_ = handed_out();
+    std::vector<std::vector<ValueId>> values_of_;  // by buffer
     Schedule result_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <random>
 
 #include "libmge/base/error.h"
@@ -44,6 +45,33 @@ TEST(PlanMemory, ReusesWhatIsDead) {
     MemoryPlan plan = plan_memory(chain);
     EXPECT_EQ(plan.bytes, 256u);
     EXPECT_EQ(plan.offsets[0], plan.offsets[2]);
+}
+
+double cpu_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
+
+// A hundred thousand blocks take less than a second; looking at all pairs would take a minute.
+void expect_quick(const std::vector<MemoryBlock>& blocks, double over_bound) {
+    double begin = cpu_seconds();
+    MemoryPlan plan = plan_memory(blocks);
+    EXPECT_LT(cpu_seconds() - begin, 15);
+    EXPECT_LE(double(plan.bytes), over_bound * double(plan.lower_bound));
+}
+
+constexpr int many = 100'000;
+
+TEST(PlanMemory, TimeGrowsWithTheBlocksWhenFewAreAliveTogether) {
+    std::vector<MemoryBlock> blocks;
+    for (int i = 0; i < many; ++i) blocks.push_back({size_t(64 * (1 + i % 7)), i, i + 1 + i % 5});
+    expect_quick(blocks, 1.05);
+}
+
+TEST(PlanMemory, TimeGrowsWithTheBlocksWhenAllAreAliveTogether) {
+    std::vector<MemoryBlock> blocks;
+    for (int i = 0; i < many; ++i) blocks.push_back({size_t(64 * (1 + i % 7)), i, many + i % 3});
+    expect_quick(blocks, 1);
+    // Half of them end on the way, and leave gaps for what comes.
+    for (int i = 0; i < many; i += 2) blocks[size_t(i)].last = i + many / 4;
+    expect_quick(blocks, 1.2);
 }
 
 TEST(PlanMemory, KeepsRandomBlocksApart) {
