@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <set>
 
+#include "libmge/graph/copy_node.h"
 #include "libmge/graph/dependencies.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/graph/origins.h"
 #include "libmge/graph/place.h"
+#include "libmge/graph/require_value.h"
 
 namespace mge {
 namespace {
@@ -21,10 +23,7 @@ void check(const Graph& graph, const std::vector<std::vector<ValueId>>& parts,
         throw_user(who, "comp_node_seq_record_level has to be 0: a part may begin again");
     if (parts.empty()) throw_user(who, "there has to be one part at least", ErrorClass::value);
     for (auto& part : parts)
-        for (ValueId id : part)
-            if (!graph.find_value(id))
-                throw_user(who, text("there is no value ", id, "; the graph has ", graph.values().size()),
-                           ErrorClass::index);
+        for (ValueId id : part) require_value(graph, id, who);
 }
 
 // By node, the part that computes it; -1: none.
@@ -95,17 +94,9 @@ public:
             auto& node = whole_.node(NodeId(i));
             std::vector<ValueId> inputs;
             for (ValueId id : node.inputs) inputs.push_back((*this)(id));
-            TensorSpecs specs;
-            for (ValueId id : node.outputs) specs.push_back(whole_.value(id).spec);
-            NodeId copy = graph_.add_node(*node.op, node.params, std::move(inputs), node.name, &specs,
-                                          &whole_.place(node));
-            graph_.node(copy).origins = node.origins;
-            for (size_t k = 0; k < node.outputs.size(); ++k) {
-                ValueId now = graph_.node(copy).outputs[k];
-                moved_[size_t(node.outputs[k])] = now;
-                graph_.value(now).name = whole_.value(node.outputs[k]).name;
-                graph_.value(now).origins = whole_.value(node.outputs[k]).origins;
-            }
+            auto& copy = graph_.node(copy_node(whole_, node, graph_, node.params, std::move(inputs)));
+            for (size_t k = 0; k < node.outputs.size(); ++k)
+                moved_[size_t(node.outputs[k])] = copy.outputs[k];
         }
     }
 

@@ -10,6 +10,7 @@
 #include "libmge/compile/cut_search.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/schedule.h"
+#include "libmge/graph/copy_node.h"
 #include "libmge/passes/rewrite.h"
 
 namespace mge {
@@ -164,19 +165,10 @@ private:
         for (NodeId id : missing) repeat(graph.node(id));
     }
     void repeat(const Node& node) {
-        TensorSpecs specs;
-        for (ValueId id : node.outputs) specs.push_back(turned_.graph_.value(id).spec);
         Graph& target = rewrite_.target();
-        NodeId made = target.add_node(*node.op, node.params, late(node.inputs), node.name, &specs,
-                                      &turned_.graph_.place(node));
-        take_work(node, target.node(made));
-        for (size_t k = 0; k < node.outputs.size(); ++k) {
-            ValueId id = target.node(made).outputs[k];
-            again_[size_t(node.outputs[k])] = id;
-            auto& original = turned_.graph_.value(node.outputs[k]);
-            target.value(id).name = original.name;
-            target.value(id).origins = original.origins;
-        }
+        NodeId made = copy_node(turned_.graph_, node, target, node.params, late(node.inputs));
+        for (size_t k = 0; k < node.outputs.size(); ++k)
+            again_[size_t(node.outputs[k])] = target.node(made).outputs[k];
         repeated_.push_back(made);
     }
 

@@ -7,6 +7,7 @@
 
 #include "libmge/graph/inner_graph.h"
 #include "libmge/graph/origins.h"
+#include "libmge/graph/require_value.h"
 #include "libmge/ops/shape/wait_for.h"
 
 namespace mge {
@@ -64,12 +65,6 @@ private:
     std::vector<std::vector<NodeId>> followers_;  // by node: who waits for it, once per reason
 };
 
-void require_value(const Graph& graph, ValueId id) {
-    if (!graph.find_value(id))
-        throw_user(who, text("there is no value ", id, "; the graph has ", graph.values().size()),
-                   ErrorClass::index);
-}
-
 void read_instead(Graph& graph, ValueId old, ValueId now, NodeId but) {
     for (size_t i = 0; i < graph.nodes().size(); ++i)
         if (NodeId(i) != but) std::ranges::replace(graph.node(NodeId(i)).inputs, old, now);
@@ -86,10 +81,10 @@ Graph order_after(Graph graph, const std::map<ValueId, std::vector<ValueId>>& ot
     if (others.empty()) return graph;
     note_origins(graph);
     for (auto& [value, first] : others) {
-        require_value(graph, value);
+        require_value(graph, value, who);
         std::vector<ValueId> inputs{value};
         for (ValueId id : first) {
-            require_value(graph, id);
+            require_value(graph, id, who);
             inputs.push_back(id);
         }
         TensorSpecs same{graph.value(value).spec};

@@ -3,10 +3,10 @@
 
 #include <atomic>
 
-#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/infer.h"
 #include "libmge/graph/place.h"
+#include "libmge/graph/require_value.h"
 
 namespace mge {
 
@@ -23,8 +23,7 @@ uint64_t Graph::id() const {
 }
 
 void Graph::throw_missing(const char* what, int id, size_t count) {
-    throw_user("graph", text("there is no ", what, ' ', id, "; it has ", counted(count, what)),
-               ErrorClass::index);
+    mge::throw_missing("graph", what, id, count);
 }
 
 ValueId Graph::add_input(const TensorSpec& spec, std::string name, DeviceId device) {

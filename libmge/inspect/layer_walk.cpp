@@ -10,7 +10,7 @@
 #include "libmge/compile/program.h"
 #include "libmge/compile/write_last.h"
 #include "libmge/device/device.h"
-#include "libmge/graph/origins.h"
+#include "libmge/graph/copy_node.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/passes/node_problem.h"
@@ -99,6 +99,7 @@ private:
 void LayerWalk::run_inside(size_t step, const Tensors& inputs, InsideValues& inside) {
     auto& held = node(step);
     Graph alone;
+    alone.set_source_nodes(graph_.source_nodes());
     Tensors given;
     std::vector<ValueId> operands;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -112,8 +113,7 @@ void LayerWalk::run_inside(size_t step, const Tensors& inputs, InsideValues& ins
         operands[i] = alone.add_input(inputs[i].spec(), value.name, value.device);
         given.push_back(inputs[i]);
     }
-    DeviceId place = graph_.place(held);
-    NodeId id = alone.add_node(*held.op, held.params, operands, node_label(graph_, held), nullptr, &place);
+    NodeId id = copy_node(graph_, held, alone, held.params, operands);
     alone.set_outputs(alone.node(id).outputs);
     CompileOptions options{.device = options_.device};
     options.level = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "libmge/graph/copy_node.h"
+
 namespace mge {
 
 namespace {
@@ -48,12 +50,9 @@ void Rewrite::copy(NodeId id) {
 
 void Rewrite::copy_with(NodeId id, std::shared_ptr<const void> params, std::vector<ValueId> inputs) {
     auto& node = source_.node(id);
-    TensorSpecs specs;
-    for (ValueId output : node.outputs) specs.push_back(source_.value(output).spec);
-    NodeId copied = target_.add_node(*node.op, std::move(params), std::move(inputs), node.name, &specs,
-                                     &source_.place(node));
+    NodeId copied = copy_node(source_, node, target_, std::move(params), std::move(inputs));
     for (size_t i = 0; i < node.outputs.size(); ++i)
-        replace(node.outputs[i], target_.node(copied).outputs[i]);
+        moved_[size_t(node.outputs[i])] = target_.node(copied).outputs[i];
 }
 
 void Rewrite::emit(NodeId id, const OpInfo& op, std::shared_ptr<const void> params,

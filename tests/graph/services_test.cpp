@@ -79,9 +79,9 @@ TEST(GraphLookUp, WhatIsNotThereIsATypedError) {
     EXPECT_EQ(graph.find_node(1), nullptr);
     EXPECT_EQ(graph.find_value(1), &graph.value(1));
     EXPECT_EQ(graph.find_node(0), &graph.node(0));
-    expect_user_error(ErrorClass::index, "[graph] there is no value 7; it has 2 values",
+    expect_user_error(ErrorClass::index, "[graph] there is no value 7; the graph has 2 values",
                       [&] { graph.value(7); });
-    expect_user_error(ErrorClass::index, "[graph] there is no node -1; it has 1 node",
+    expect_user_error(ErrorClass::index, "[graph] there is no node -1; the graph has 1 node",
                       [&] { graph.node(-1); });
 }
 
