@@ -105,14 +105,15 @@ private:
     void order_updates();
     void give_up_values(const std::vector<NodeId>& endpoints);
     void swap_out();
-    std::vector<Choice> bind();
+    // `inside`: gets the programs of the graphs that steps hold.
+    std::vector<Choice> bind(std::vector<std::shared_ptr<const CompiledProgram>>& inside);
+    void count_inside(const std::vector<std::shared_ptr<const CompiledProgram>>& inside);
     void count_constants(const ConstantBytes& given);
     std::vector<Location> plan_arenas(std::span<const MemoryBlock> blocks);
     void place_buffers(const std::vector<Choice>& choices);
     Location place(const Buffer& buffer, const Location& in_plan);
     void make_steps(std::vector<Choice> choices);
-    // `seen`: pieces of steps before.
-    void count_pieces(const Prepared& prepared, std::set<const void*>& seen);
+    void count_pieces();
     void make_step_reports();
     void make_value_reports();
 
@@ -140,6 +141,10 @@ private:
     std::vector<ValueReport> values_;
     std::vector<IgnoredOption> ignored_;
     MemoryReport memory_;
+    // What it has, with what the graphs that its steps hold have: constants that are read as they are, packed
+    // copies, generated code, steps.
+    ConstantBytes kept_, packed_, code_;
+    size_t step_count_ = 0;
     std::vector<std::span<const std::byte>> made_constants_;
     std::unique_ptr<ReplacementCheck> check_;
 };

@@ -194,6 +194,7 @@ CompileOptions options_of(const PrepareContext& context) {
     options.var_sanity_check_first_run = false;  // the check of the program around it goes inside
     auto* around = surrounding().options;
     options.log_level = around ? around->log_level : 0;
+    options.no_force_inplace = around && around->no_force_inplace;
     return options;
 }
 
@@ -206,6 +207,7 @@ std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& subgraph, con
     Graph inferred = infer_shapes(graph, TensorSpecs(inputs.begin(), inputs.end()));
     auto program =
         std::dynamic_pointer_cast<const CompiledProgram>(Program::compile(inferred, options_of(context)));
+    if (auto* inside = surrounding().inside) inside->push_back(program);
     return std::make_unique<InnerPrograms>(std::move(program), use);
 }
 

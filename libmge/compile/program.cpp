@@ -22,6 +22,7 @@
 #include "libmge/compile/write_last.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/dependencies.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/graph/origins.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
@@ -156,8 +157,9 @@ const std::vector<ReplacedValue>& CompiledProgram::replaced() const {
 CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     : id_(next_graph_id()), options_(options) {
     ConstantBytes given;
-    for (auto& value : graph.values())
-        if (value.is_constant()) given.emplace(value.constant.address(), value.spec.bytes());
+    for (auto& [path, part] : with_inner_graphs(graph))
+        for (auto& value : part->values())
+            if (value.is_constant()) given.emplace(value.constant.address(), value.spec.bytes());
     for (size_t i = 0; i < graph.inputs().size(); ++i)
         inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
     for (size_t i = 0; i < graph.outputs().size(); ++i)
@@ -200,11 +202,14 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     check_recording();
     check_outputs();
     upload_constants(given);
-    auto choices = bind();
+    std::vector<std::shared_ptr<const CompiledProgram>> inside;
+    auto choices = bind(inside);
+    count_inside(inside);
     count_constants(given);
     place_buffers(choices);
     make_steps(std::move(choices));
     assign_threads();
+    count_pieces();
     make_step_reports();
     make_value_reports();
     for (auto& option : find_ignored_options(options_, graph_, memory_.packed_weights))
@@ -319,34 +324,48 @@ void CompiledProgram::upload_constants(ConstantBytes& given) {
     }
 }
 
-std::vector<Choice> CompiledProgram::bind() {
+std::vector<Choice> CompiledProgram::bind(std::vector<std::shared_ptr<const CompiledProgram>>& inside) {
     is_released_.resize(graph_.values().size());
-    SurroundingScope scope({.options = &options_});
-    if (options_.keeps_weights || check_)
-        return bind_algorithms(graph_, schedule_, options_, [](size_t, const Prepared&) {});
-    ConstantRelease release(graph_, schedule_);
-    auto choices =
-        bind_algorithms(graph_, schedule_, options_, [&](size_t i, auto& p) { release.bound(i, p); });
-    is_released_ = std::move(release).released();
+    std::vector<std::weak_ptr<const CompiledProgram>> prepared;
+    SurroundingScope scope({.options = &options_, .inside = &prepared});
+    std::vector<Choice> choices;
+    if (options_.keeps_weights || check_) {
+        choices = bind_algorithms(graph_, schedule_, options_, [](size_t, const Prepared&) {});
+    } else {
+        ConstantRelease release(graph_, schedule_);
+        choices =
+            bind_algorithms(graph_, schedule_, options_, [&](size_t i, auto& p) { release.bound(i, p); });
+        is_released_ = std::move(release).released();
+    }
+    for (auto& program : prepared)
+        if (auto kept = program.lock()) inside.push_back(std::move(kept));
     return choices;
 }
 
+void CompiledProgram::count_inside(const std::vector<std::shared_ptr<const CompiledProgram>>& inside) {
+    for (auto& program : inside) {
+        kept_.insert(program->kept_.begin(), program->kept_.end());
+        packed_.insert(program->packed_.begin(), program->packed_.end());
+        code_.insert(program->code_.begin(), program->code_.end());
+        step_count_ += program->step_count_;
+    }
+}
+
 void CompiledProgram::count_constants(const ConstantBytes& given) {
+    for (size_t id = 0; id < graph_.values().size(); ++id)
+        if (auto& value = graph_.value(ValueId(id)); value.is_constant() && !is_released_[id])
+            kept_.emplace(value.constant.address(), value.spec.bytes());
     std::set<const void*> kept;
-    for (size_t id = 0; id < graph_.values().size(); ++id) {
-        auto& value = graph_.value(ValueId(id));
-        if (!value.is_constant() || is_released_[id] || !kept.insert(value.constant.address()).second)
-            continue;
-        bool is_given = given.contains(value.constant.address());
-        (is_given ? memory_.weights : memory_.made_weights) += value.spec.bytes();
-        if (is_given && is_mapped(value.constant.address())) memory_.weights_in_file += value.spec.bytes();
-        if (!is_given)
-            made_constants_.push_back(
-                {static_cast<const std::byte*>(value.constant.address()), value.spec.bytes()});
+    for (auto [address, bytes] : kept_) {
+        kept.insert(address);
+        bool is_given = given.contains(address);
+        (is_given ? memory_.weights : memory_.made_weights) += bytes;
+        if (is_given && is_mapped(address)) memory_.weights_in_file += bytes;
+        if (!is_given) made_constants_.push_back({static_cast<const std::byte*>(address), bytes});
     }
     std::vector<std::span<const std::byte>> unread;
     for (auto [address, bytes] : given) {
-        if (kept.contains(address)) continue;
+        if (kept_.contains(address)) continue;
         memory_.released_weights += bytes;
         if (is_mapped(address)) unread.push_back({static_cast<const std::byte*>(address), bytes});
     }
@@ -503,19 +522,22 @@ void CompiledProgram::make_steps(std::vector<Choice> choices) {
     }
 }
 
-void CompiledProgram::count_pieces(const Prepared& prepared, std::set<const void*>& seen) {
-    for (auto [address, bytes] : prepared.packed().pieces) {
-        if (!seen.insert(address).second) continue;
+void CompiledProgram::count_pieces() {
+    for (auto& step : steps_) {
+        if (!step.choice.algorithm) continue;
+        for (auto [address, bytes] : step.choice.prepared.packed().pieces) packed_.emplace(address, bytes);
+        for (auto [address, bytes] : step.choice.prepared.code()) code_.emplace(address, bytes);
+    }
+    for (auto [address, bytes] : packed_) {
         memory_.packed_weights += bytes;
         made_constants_.push_back({static_cast<const std::byte*>(address), bytes});
     }
-    for (auto [address, bytes] : prepared.code())
-        if (seen.insert(address).second) memory_.program += bytes;
+    step_count_ += steps_.size();
+    memory_.program = bytes_of_step * step_count_;
+    for (auto [address, bytes] : code_) memory_.program += bytes;
 }
 
 void CompiledProgram::make_step_reports() {
-    std::set<const void*> seen;
-    memory_.program = bytes_of_step * steps_.size();
     for (auto& step : steps_) {
         auto& node = graph_.node(step.node);
         StepReport report{std::string(node.op->name), node_label(graph_, node), "chosen at run time"};
@@ -536,7 +558,6 @@ void CompiledProgram::make_step_reports() {
             report.workspace = step.choice.prepared.workspace();
             report.problem = step.choice.problem;
             if (step.workspace.kind == Location::Kind::arena) report.workspace_offset = step.workspace.at;
-            count_pieces(step.choice.prepared, seen);
         }
         reports_.push_back(std::move(report));
     }

@@ -3,6 +3,9 @@
 // What the graphs that a step holds take over from the program around them. Kernels know nothing of programs,
 // so it stands with the thread that prepares the step, or runs it.
 
+#include <memory>
+#include <vector>
+
 #include "libmge/compile/arenas.h"
 #include "libmge/compile/options.h"
 
@@ -12,6 +15,9 @@ namespace mge {
 struct Surrounding {
     const CompileOptions* options = nullptr;  // while a step is prepared
     const Arenas* arenas = nullptr;           // while a step runs
+    // While the steps of a program are prepared, who is told of the programs of the graphs that they hold;
+    // those that are there in the end are the program's.
+    std::vector<std::weak_ptr<const CompiledProgram>>* inside = nullptr;
 };
 const Surrounding& surrounding();
 

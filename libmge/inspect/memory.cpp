@@ -13,6 +13,7 @@
 #include "libmge/base/pages.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/inspect/value_names.h"
 
 namespace mge {
@@ -290,9 +291,10 @@ std::string to_svg(const MemoryTimeline& t, const Program& program) {
 
 std::vector<std::span<const std::byte>> constant_pieces(const Graph& graph, bool mapped) {
     std::map<const void*, size_t> bytes;
-    for (auto& value : graph.values())
-        if (value.is_constant() && is_mapped(value.constant.address()) == mapped)
-            bytes.emplace(value.constant.address(), value.spec.bytes());
+    for (auto& [path, part] : with_inner_graphs(graph))
+        for (auto& value : part->values())
+            if (value.is_constant() && is_mapped(value.constant.address()) == mapped)
+                bytes.emplace(value.constant.address(), value.spec.bytes());
     std::vector<std::span<const std::byte>> pieces;
     for (auto [address, size] : bytes) pieces.push_back({static_cast<const std::byte*>(address), size});
     return pieces;
@@ -307,7 +309,9 @@ size_t held_weights(const Graph& graph) {
 size_t graph_bytes(const Graph& graph) {
     // Operators with their values, names and parameters, over the graphs of seven nets.
     constexpr size_t of_node = 1200;
-    return of_node * graph.nodes().size();
+    size_t nodes = 0;
+    for (auto& [path, part] : with_inner_graphs(graph)) nodes += part->nodes().size();
+    return of_node * nodes;
 }
 
 size_t predicted_bytes(const Program& program, const Graph* held) {

@@ -63,7 +63,8 @@ MGE_API ProcessMemory settled_process_memory();
 // Of these pieces of memory; pages that they share with others count whole. nullopt where the system does not
 // tell.
 MGE_API std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pieces);
-// The graph's constants, each piece of memory once; with `mapped`, those in mapped files, else the others.
+// The constants of the graph and of those that its operators hold, each piece of memory once; with `mapped`,
+// those in mapped files, else the others.
 MGE_API std::vector<std::span<const std::byte>> constant_pieces(const Graph& graph, bool mapped);
 
 }  // namespace mge

@@ -85,6 +85,35 @@ TEST(InnerMemory, IsAPartOfTheOuterPlan) {
     EXPECT_EQ(run(*context), first);
 }
 
+// What a product with constant weights has, alone and as the body of a loop.
+TEST(InnerMemory, WeightsAndCodeInsideAreCounted) {
+    Tensor w = ops::full({.shape = {1024, 1024}, .value = 1.0 / 1024});
+    auto outside =
+        compile(record({operand}, [&](const Tensors& x) { return Tensors{ops::matmul(x[0], w)}; }))->memory();
+    auto body = make_subgraph(TensorSpecs{operand},
+                              [&](std::span<const Tensor> in) -> Tensors { return {ops::matmul(in[0], w)}; });
+    auto with_operand =
+        make_subgraph(TensorSpecs{operand, w.spec()},
+                      [&](std::span<const Tensor> in) -> Tensors { return {ops::matmul(in[0], in[1])}; });
+    auto loop = [&](const SubgraphRef& graph, bool is_operand) {
+        return compile(record({operand}, [&](const Tensors& x) {
+            Tensors inputs{x[0]};
+            if (is_operand) inputs.push_back(w);
+            return Tensors{ops::scan(inputs, {.body = graph, .carried = 1, .length = 2})[0]};
+        }));
+    };
+    EXPECT_EQ(outside.weights + outside.released_weights, 4 * mebibyte);
+    EXPECT_GE(outside.weights + outside.packed_weights, 4 * mebibyte);
+    for (bool is_operand : {false, true}) {
+        auto memory = loop(is_operand ? with_operand : body, is_operand)->memory();
+        EXPECT_EQ(memory.weights, outside.weights) << is_operand;
+        EXPECT_EQ(memory.released_weights, outside.released_weights) << is_operand;
+        EXPECT_EQ(memory.packed_weights, outside.packed_weights) << is_operand;
+        EXPECT_EQ(memory.made_weights, outside.made_weights) << is_operand;
+        EXPECT_GT(memory.program, outside.program) << is_operand;
+    }
+}
+
 TEST(InnerMemory, IsSharedByLoopsThatFollowEachOther) {
     auto two = compile(
         record({operand}, [](const Tensors& x) { return Tensors{ops::sum(scan_sums(scan_sums(x[0])))}; }));
