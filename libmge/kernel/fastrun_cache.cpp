@@ -13,6 +13,7 @@
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/database.h"
+#include "libmge/kernel/measure.h"
 
 namespace mge {
 namespace {
@@ -33,9 +34,8 @@ CREATE TABLE IF NOT EXISTS measurement (
     PRIMARY KEY (machine, problem, algorithm)
 ) WITHOUT ROWID;
 )";
-constexpr const char* columns =
-    "SELECT machine, problem, algorithm, milliseconds, workspace, attributes, measured_at, doubts, checksum "
-    "FROM measurement ";
+constexpr const char* measured_columns =
+    "algorithm, milliseconds, workspace, attributes, measured_at, doubts, checksum";
 
 int64_t pack(const Attributes& a) {
     return a.reproducible | a.naive << 1 | a.accuracy_depends_on_batch << 2 | a.usable_depends_on_shape << 3 |
@@ -45,29 +45,54 @@ Attributes unpack(int64_t bits) {
     return {bool(bits & 1), bool(bits & 2), bool(bits & 4), bool(bits & 8), bool(bits & 16)};
 }
 
-int64_t checksum_of(const CacheRow& row, bool with_doubts = true) {
-    auto& m = row.measured;
-    std::string all = row.machine + '\0' + row.problem + '\0' + m.name + '\0';
+// What the checksum of a row begins with.
+std::string checked_key(std::string_view machine, std::string_view problem) {
+    std::string key;
+    key.reserve(machine.size() + problem.size() + 2);
+    key.append(machine).push_back('\0');
+    key.append(problem).push_back('\0');
+    return key;
+}
+
+int64_t checksum_of(const std::string& checked_key, const Measurement& m, int64_t measured_at,
+                    bool with_doubts = true) {
+    std::string all;
+    all.reserve(checked_key.size() + m.name.size() + 64);
+    all.append(checked_key).append(m.name).push_back('\0');
     auto append = [&](auto number) { all.append(reinterpret_cast<const char*>(&number), sizeof number); };
     append(m.milliseconds);
     append(int64_t(m.workspace));
     append(pack(m.attributes));
-    append(row.measured_at);
+    append(measured_at);
     if (with_doubts) append(int64_t(m.doubts));
     return int64_t(checksum(all));
 }
 
+// The measured columns of a row, which begin at `first`.
+struct StoredTime {
+    Measurement measured;
+    int64_t measured_at;
+    bool is_intact;
+};
+StoredTime stored_time(const Statement& s, int first, const std::string& checked_key) {
+    enum Column { name, milliseconds, workspace, attributes, measured_at, doubts, row_checksum };
+    auto integer = [&](Column column) { return s.integer(first + column); };
+    Measurement m{s.text(first + name), s.real(first + milliseconds), size_t(integer(workspace)),
+                  unpack(integer(attributes)), int(integer(doubts))};
+    int64_t at = integer(measured_at);
+    if (m.doubts) m.doubted_at = at;
+    bool is_intact = integer(row_checksum) == checksum_of(checked_key, m, at) &&
+                     integer(attributes) == pack(m.attributes) && std::isfinite(m.milliseconds) &&
+                     m.milliseconds >= 0 && integer(workspace) >= 0 && !m.name.empty() && m.doubts >= 0 &&
+                     m.doubts == integer(doubts);
+    return {std::move(m), at, is_intact};
+}
+
 CacheRow row_of(const Statement& s) {
-    CacheRow row{s.text(0),
-                 s.text(1),
-                 {s.text(2), s.real(3), size_t(s.integer(4)), unpack(s.integer(5)), int(s.integer(7))},
-                 s.integer(6)};
-    auto& m = row.measured;
-    if (m.doubts) m.doubted_at = row.measured_at;
-    row.is_intact = s.integer(8) == checksum_of(row) && s.integer(5) == pack(m.attributes) &&
-                    std::isfinite(m.milliseconds) && m.milliseconds >= 0 && s.integer(4) >= 0 &&
-                    !m.name.empty() && m.doubts >= 0 && m.doubts == s.integer(7);
-    return row;
+    std::string machine = s.text(0), problem = s.text(1);
+    StoredTime time = stored_time(s, 2, checked_key(machine, problem));
+    return {std::move(machine), std::move(problem), std::move(time.measured), time.measured_at,
+            time.is_intact};
 }
 
 void insert(Statement& statement, const CacheRow& row) {
@@ -75,7 +100,8 @@ void insert(Statement& statement, const CacheRow& row) {
     statement.reset();
     statement.bind(1, row.machine).bind(2, row.problem).bind(3, m.name).bind(4, m.milliseconds);
     statement.bind(5, int64_t(m.workspace)).bind(6, pack(m.attributes)).bind(7, row.measured_at);
-    statement.bind(8, int64_t(m.doubts)).bind(9, checksum_of(row)).step();
+    statement.bind(8, int64_t(m.doubts));
+    statement.bind(9, checksum_of(checked_key(row.machine, row.problem), m, row.measured_at)).step();
 }
 
 int version_of(Database& db) {
@@ -107,8 +133,9 @@ std::optional<CacheRow> row_of_second_format(const Statement& s) {
                  s.text(1),
                  {s.text(2), s.real(3), size_t(s.integer(4)), unpack(s.integer(5)), doubts_of_old_formats},
                  s.integer(6)};
-    if (s.integer(7) != checksum_of(row, false) || s.integer(5) != pack(row.measured.attributes))
-        return std::nullopt;
+    int64_t expected =
+        checksum_of(checked_key(row.machine, row.problem), row.measured, row.measured_at, false);
+    if (s.integer(7) != expected || s.integer(5) != pack(row.measured.attributes)) return std::nullopt;
     return row;
 }
 
@@ -325,20 +352,23 @@ void FastrunCache::warn(const std::exception& failure) {
 }
 
 std::vector<Measurement> FastrunCache::find_intact(const std::string& machine, const std::string& problem) {
+    // Sorting a few rows costs SQLite more than finding them.
     static const std::string sql =
-        text(columns, "WHERE machine = ? AND problem = ? ORDER BY milliseconds, algorithm");
+        text("SELECT ", measured_columns, " FROM measurement WHERE machine = ? AND problem = ?");
     Statement& query = connection_.get().reused(sql);
     Reset at_the_end(query);
     query.bind(1, machine).bind(2, problem);
     std::vector<Measurement> result;
+    const std::string checked = checked_key(machine, problem);
     while (query.step()) {
-        CacheRow row = row_of(query);
-        if (row.is_intact)
-            result.push_back(std::move(row.measured));
+        StoredTime time = stored_time(query, 0, checked);
+        if (time.is_intact)
+            result.push_back(std::move(time.measured));
         else
             log_warning(text("fast-run cache '", path_,
                              "' has damaged rows, which are skipped; mge-fastrun-cache verify lists them"));
     }
+    sort_by_time(result);
     return result;
 }
 
@@ -389,8 +419,10 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
 
 std::vector<CacheRow> FastrunCache::rows() {
     std::lock_guard lock(sqlite_mutex());
-    auto query = connection_.get().prepare(
-        text(columns, "ORDER BY machine, problem, milliseconds, algorithm").c_str());
+    auto query =
+        connection_.get().prepare(text("SELECT machine, problem, ", measured_columns,
+                                       " FROM measurement ORDER BY machine, problem, milliseconds, algorithm")
+                                      .c_str());
     std::vector<CacheRow> rows;
     while (query.step()) rows.push_back(row_of(query));
     return rows;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include "libmge/base/error.h"
 #include "libmge/kernel/witness.h"
 
 namespace mge {
@@ -24,25 +23,14 @@ Lookups::Lookups(std::unique_ptr<Witness> witness, std::function<int64_t()> now)
     : given_(std::move(witness)), now_(std::move(now)) {}
 Lookups::~Lookups() = default;
 
-std::string Lookups::key_of(const Problem& problem) {
-    return text(problem.device.hash(), ' ', problem.output_device.hash(), ' ', problem.key());
+const std::vector<NamedCandidate>& Lookups::Known::listed(KernelList list, const Problem& problem) {
+    if (!candidates) candidates = list_candidates(list, problem);
+    return *candidates;
 }
 
-const std::vector<NamedCandidate>& Lookups::candidates(KernelList list, const Problem& problem) {
-    std::string key = key_of(problem);
-    auto it = candidates_.find(key);
-    if (it == candidates_.end()) it = candidates_.emplace(key, list_candidates(list, problem)).first;
-    return it->second;
-}
-
-const Lookups::Times* Lookups::find(const Problem& problem) const {
-    auto it = times_.find(key_of(problem));
-    return it == times_.end() ? nullptr : &it->second;
-}
-
-const Lookups::Times& Lookups::keep(const Problem& problem, Times times) {
-    measured_ += times.source == ChoiceSource::measured;
-    return times_.insert_or_assign(key_of(problem), std::move(times)).first->second;
+const Lookups::Times& Lookups::keep_measured(Known& known, std::vector<Measurement> measured) {
+    ++measured_;
+    return known.times.emplace(Times{std::move(measured), ChoiceSource::measured});
 }
 
 Witness& Lookups::witness(int threads) {

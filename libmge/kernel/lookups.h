@@ -4,9 +4,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "libmge/kernel/problem_words.h"
 #include "libmge/kernel/select.h"
 
 namespace mge {
@@ -28,10 +29,15 @@ public:
     Lookups(std::unique_ptr<Witness> witness, std::function<int64_t()> now);
     ~Lookups();
 
-    const std::vector<NamedCandidate>& candidates(KernelList list, const Problem& problem);
-    // Null when nothing is known.
-    const Times* find(const Problem& problem) const;
-    const Times& keep(const Problem& problem, Times times);
+    // What nobody asked for yet is absent.
+    struct Known {
+        std::optional<std::vector<NamedCandidate>> candidates;
+        std::optional<Times> times;
+        const std::vector<NamedCandidate>& listed(KernelList list, const Problem& problem);
+    };
+    Known& of(const Problem& problem) { return known_[problem_words(problem)]; }
+    // Keeps times that this compilation measured.
+    const Times& keep_measured(Known& known, std::vector<Measurement> measured);
 
     // Whether times that were doubted may be measured again: it is a while ago, the longer the more often,
     // and the machine is quiet now.
@@ -43,10 +49,7 @@ public:
 
 private:
     // Equal problems of one program may lie on several devices, each with kernels of its own.
-    static std::string key_of(const Problem& problem);
-
-    std::map<std::string, std::vector<NamedCandidate>> candidates_;
-    std::map<std::string, Times> times_;
+    std::unordered_map<ProblemWords, Known, HashWords> known_;
     std::unique_ptr<Witness> given_;
     std::map<int, std::unique_ptr<Witness>> witnesses_;  // by threads
     std::map<int, bool> is_quiet_;

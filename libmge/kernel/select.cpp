@@ -44,10 +44,41 @@ Choice finish(const NamedCandidate& named, const Problem& problem, std::span<con
     return choice;
 }
 
-std::vector<NamedCandidate> candidates_for(KernelList list, const Problem& problem,
-                                           const SelectOptions& options) {
-    return options.lookups ? options.lookups->candidates(list, problem) : list_candidates(list, problem);
-}
+// The problem as it is looked up and measured, and what is known of it: to this compilation, or to this
+// choice.
+class Asked {
+public:
+    Asked(KernelList list, const Problem& problem, const SelectOptions& options)
+        : list_(list), problem_(problem), known_(known_of(problem, options, own_)) {
+        auto operands = options.shared_batch_size ? batch_operands(problem) : std::nullopt;
+        if (!operands || !operands->shares_times) return;
+        other_.emplace(problem, *operands, options.shared_batch_size);
+        other_known_ = &known_of(other_->problem(), options, own_other_);
+    }
+    Asked(const Asked&) = delete;
+    Asked& operator=(const Asked&) = delete;
+
+    KernelList list() const { return list_; }
+    // Those of the problem itself.
+    const std::vector<NamedCandidate>& candidates() { return known_.listed(list_, problem_); }
+
+    // What differs from it in its batch at most.
+    bool is_other() const { return other_.has_value(); }
+    const Problem& measured_problem() const { return other_ ? other_->problem() : problem_; }
+    Lookups::Known& measured() { return other_ ? *other_known_ : known_; }
+
+private:
+    static Lookups::Known& known_of(const Problem& problem, const SelectOptions& options,
+                                    Lookups::Known& own) {
+        return options.lookups ? options.lookups->of(problem) : own;
+    }
+    KernelList list_;
+    const Problem& problem_;
+    Lookups::Known own_, own_other_;
+    Lookups::Known& known_;
+    std::optional<OtherBatch> other_;
+    Lookups::Known* other_known_ = nullptr;
+};
 
 bool is_measurable(const std::vector<NamedCandidate>& candidates) {
     return std::ranges::none_of(candidates, [](auto& c) { return c.candidate.attributes.unmeasured; });
@@ -135,61 +166,44 @@ void join_doubts(std::vector<Measurement>& measured, const std::vector<Measureme
     sort_by_time(measured);
 }
 
-Lookups::Times measure(KernelList list, const Problem& asked, std::span<const void* const> constants,
-                       const SelectOptions& options, const std::vector<Measurement>& before) {
-    auto measured = measure_candidates(candidates_for(list, asked, options), asked, constants, options);
+const Lookups::Times& measure(Asked& asked, std::span<const void* const> constants,
+                              const SelectOptions& options, const std::vector<Measurement>& before) {
+    auto& known = asked.measured();
+    auto& problem = asked.measured_problem();
+    auto measured = measure_candidates(known.listed(asked.list(), problem), problem, constants, options);
     join_doubts(measured, before);
-    if (options.cache && !measured.empty()) options.cache->store(asked, measured);
-    Lookups::Times times{std::move(measured), ChoiceSource::measured};
-    if (options.lookups) options.lookups->keep(asked, times);
-    return times;
+    if (options.cache && !measured.empty()) options.cache->store(problem, measured);
+    if (options.lookups) return options.lookups->keep_measured(known, std::move(measured));
+    return known.times.emplace(Lookups::Times{std::move(measured), ChoiceSource::measured});
 }
 
 // What is known: to this compilation, or to the cache. Times that were doubted are measured again when that
 // may be; what is not known at all is measured.
-Lookups::Times find_times(KernelList list, const Problem& asked, std::span<const void* const> constants,
-                          const SelectOptions& options) {
-    if (auto* known = options.lookups ? options.lookups->find(asked) : nullptr)
-        if (!known->measured.empty() || !may_measure(options)) return *known;
+const Lookups::Times& find_times(Asked& asked, std::span<const void* const> constants,
+                                 const SelectOptions& options) {
+    auto& known = asked.measured().times;
+    if (known && (!known->measured.empty() || !may_measure(options))) return *known;
+    auto& problem = asked.measured_problem();
     Lookups::Times times;
     if (options.cache)
-        if (auto stored = options.cache->find(asked)) times.measured = std::move(*stored);
+        if (auto stored = options.cache->find(problem)) times.measured = std::move(*stored);
     bool is_absent = times.measured.empty();
     if (may_measure(options) &&
         (is_absent || (options.lookups && is_doubtful(times.measured) &&
-                       options.lookups->may_measure_again(times.measured, asked.threads))))
-        return measure(list, asked, constants, options, times.measured);
-    if (options.lookups) options.lookups->keep(asked, times);
-    return times;
+                       options.lookups->may_measure_again(times.measured, problem.threads))))
+        return measure(asked, constants, options, times.measured);
+    return known.emplace(std::move(times));
 }
 
-// `candidates` are those of `problem`; what is looked up and measured is `asked`, which differs in its batch
-// at most.
-std::optional<Choice> choose_profiled(KernelList list, const std::vector<NamedCandidate>& candidates,
-                                      const Problem& problem, const Problem& asked,
+std::optional<Choice> choose_profiled(Asked& asked, const Problem& problem,
                                       std::span<const void* const> constants, const SelectOptions& options) {
-    auto times = find_times(list, asked, constants, options);
-    auto choice = choose_measured(times, candidates, problem, constants, options);
+    auto& times = find_times(asked, constants, options);
+    auto choice = choose_measured(times, asked.candidates(), problem, constants, options);
     if (choice || !may_measure(options)) return choice;
     // Measured under other limits.
-    return choose_measured(measure(list, asked, constants, options, times.measured), candidates, problem,
+    return choose_measured(measure(asked, constants, options, times.measured), asked.candidates(), problem,
                            constants, options);
 }
-
-// The problem as it is looked up and measured.
-class Asked {
-public:
-    Asked(const Problem& problem, const SelectOptions& options) : problem_(problem) {
-        auto operands = options.shared_batch_size ? batch_operands(problem) : std::nullopt;
-        if (operands && operands->shares_times) other_.emplace(problem, *operands, options.shared_batch_size);
-    }
-    bool is_other() const { return other_.has_value(); }
-    const Problem& problem() const { return other_ ? other_->problem() : problem_; }
-
-private:
-    const Problem& problem_;
-    std::optional<OtherBatch> other_;
-};
 
 Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candidates, const Problem& problem,
                      std::span<const void* const> constants, const std::string& name,
@@ -210,18 +224,19 @@ Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candida
 
 Choice choose(KernelList list, const Problem& problem, std::span<const void* const> constants,
               const SelectOptions& wanted) {
-    auto candidates = candidates_for(list, problem, wanted);
+    Asked asked(list, problem, wanted);
     SelectOptions options = wanted;
+    std::vector<NamedCandidate> reversed;
     if (options.reference) {
         options.profile = options.optimized = false;
-        std::reverse(candidates.begin(), candidates.end());
+        reversed.assign(asked.candidates().rbegin(), asked.candidates().rend());
     }
+    auto& candidates = options.reference ? reversed : asked.candidates();
     // "Optimized" is a preference: an operator that has nothing but its reference still runs.
     options.optimized &= !has_only_naive(candidates);
     std::optional<Choice> choice;
     if (options.profile && is_measurable(candidates))
-        choice =
-            choose_profiled(list, candidates, problem, Asked(problem, options).problem(), constants, options);
+        choice = choose_profiled(asked, problem, constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
     if (!choice && options.optimized) {  // nor does one whose other algorithms need too much memory fail
         options.optimized = false;
@@ -279,22 +294,21 @@ bool is_surely_faster(const Cost& a, const Cost& than) {
 
 std::optional<Cost> find_cost(KernelList list, const Problem& problem, std::span<const void* const> constants,
                               const SelectOptions& options) {
-    Asked asked(problem, options);
-    auto times = find_times(list, asked.problem(), constants, options);
-    for (auto& m : times.measured)
+    Asked asked(list, problem, options);
+    for (auto& m : find_times(asked, constants, options).measured)
         if (fits(m, options)) return cost_of(m);
     return std::nullopt;
 }
 
 std::optional<size_t> find_heuristic_workspace(KernelList list, const Problem& problem,
                                                const SelectOptions& wanted) {
-    Asked asked(problem, wanted);
+    Asked asked(list, problem, wanted);
     if (wanted.reference || asked.is_other()) return std::nullopt;
-    auto candidates = candidates_for(list, problem, wanted);
+    auto& candidates = asked.candidates();
     SelectOptions options = wanted;
     options.heuristic = true;  // nothing is measured
     options.optimized &= !has_only_naive(candidates);
-    auto times = find_times(list, problem, {}, options);
+    auto& times = find_times(asked, {}, options);
     for (auto& named : candidates) {
         if (!options.accepts(named.candidate.attributes)) continue;
         auto it = std::ranges::find(times.measured, named.candidate.name, &Measurement::name);

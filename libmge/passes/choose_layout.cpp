@@ -229,15 +229,14 @@ double estimate(const Graph& graph, bool per_item) {
 // The nodes whose times depend on the choice.
 std::vector<NodeProblem> affected(const Graph& graph, const PassOptions& options) {
     std::vector<NodeProblem> problems;
+    problems.reserve(graph.nodes().size());
     for (auto& node : graph.nodes()) {
+        if (node.op->traits.view || node.op->traits.control || node.op->traits.effect) continue;
         Operands operands = operands_of(graph, node, packs_weights(options));
-        auto all = operands.inputs;
-        all.insert(all.end(), operands.outputs.begin(), operands.outputs.end());
-        bool is_affected = std::any_of(all.begin(), all.end(), [](auto& s) { return is_image(s); }) &&
-                           !node.op->traits.view && !node.op->traits.control && !node.op->traits.effect;
-        bool is_known =
-            std::all_of(all.begin(), all.end(), [](auto& s) { return s.is_absent() || s.shape.is_known(); });
-        if (is_affected && is_known)
+        auto is_known = [](auto& s) { return s.is_absent() || s.shape.is_known(); };
+        if ((std::ranges::any_of(operands.inputs, is_image) ||
+             std::ranges::any_of(operands.outputs, is_image)) &&
+            std::ranges::all_of(operands.inputs, is_known) && std::ranges::all_of(operands.outputs, is_known))
             problems.emplace_back(*node.op, node.params, std::move(operands), options.threads,
                                   options.precision);
     }

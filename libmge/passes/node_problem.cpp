@@ -29,6 +29,9 @@ const void* address_for(DeviceId device, const Tensor& constant) {
 
 Operands operands_of(const Graph& graph, const Node& node, bool packs) {
     Operands result{.device = running_place(graph, node), .output_device = graph.place(node)};
+    result.inputs.reserve(node.inputs.size());
+    result.constants.reserve(node.inputs.size());
+    result.outputs.reserve(node.outputs.size());
     for (ValueId id : node.inputs) {
         result.inputs.push_back(id == no_value ? TensorSpec{} : graph.value(id).spec);
         Tensor constant = id == no_value ? Tensor{} : graph.value(id).constant;
@@ -100,7 +103,7 @@ bool NodeProblem::is_supported(const SelectOptions& options) const {
     auto accepts_one = [&](const auto& candidates) {
         return std::ranges::any_of(candidates, [&](auto& named) { return is_accepted(named, options); });
     };
-    if (options.lookups) return accepts_one(options.lookups->candidates(kernels(), problem()));
+    if (options.lookups) return accepts_one(options.lookups->of(problem()).listed(kernels(), problem()));
     return accepts_one(list_candidates(kernels(), problem()));
 }
 

@@ -329,7 +329,7 @@ TEST(Measuring, HoldsFewLargeCopiesOfWeights) {
         select(four, sample.problem, {}, options);
         EXPECT_EQ(HeldCopy::most, most);
         EXPECT_EQ(HeldCopy::held, 0u);
-        EXPECT_EQ(lookups.find(sample.problem)->measured.size(), 4u) << "all were timed";
+        EXPECT_EQ(lookups.of(sample.problem).times->measured.size(), 4u) << "all were timed";
     }
 }
 

@@ -45,7 +45,8 @@ public:
     explicit CpuDevice(int index) : allocator_(cpu_allocator(index)), queue_(allocator_) {}
     std::string model() const override { return cpu_model(); }
     std::string fingerprint() const override {
-        return text(cpu_model(), " | ", name_of(cpu_isa()), " | ", library_versions());
+        static const std::string versions = library_versions();
+        return text(cpu_model(), " | ", name_of(cpu_isa()), " | ", versions);
     }
     Queue& queue(int) override { return queue_; }
     MemoryStats memory() const override { return allocator_.stats(); }
