@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/observer_list.h"
 
-#include <ranges>
+#include <vector>
 
 namespace mge {
+namespace {
+
+// The last one first.
+template <class Fn>
+void backwards(const std::vector<StepObserver*>& observers, Fn&& tell) {
+    for (auto it = observers.rbegin(); it != observers.rend(); ++it) tell(**it);
+}
+
+}  // namespace
 
 std::string graph_text(std::string_view graph, int64_t iteration) {
     return iteration < 0 ? std::string(graph) : text(graph, '[', iteration, ']');
@@ -18,16 +27,16 @@ void ObserverList::before_run(Context& context) {
     for (auto* observer : observers_) observer->before_run(context);
 }
 void ObserverList::after_run(Context& context) {
-    for (auto* observer : std::views::reverse(observers_)) observer->after_run(context);
+    backwards(observers_, [&](auto& observer) { observer.after_run(context); });
 }
 void ObserverList::after_failure(const std::exception_ptr& error, Context& context) {
-    for (auto* observer : std::views::reverse(observers_)) observer->after_failure(error, context);
+    backwards(observers_, [&](auto& observer) { observer.after_failure(error, context); });
 }
 void ObserverList::before_step(size_t step, Context& context) {
     for (auto* observer : observers_) observer->before_step(step, context);
 }
 void ObserverList::after_step(size_t step, Context& context) {
-    for (auto* observer : std::views::reverse(observers_)) observer->after_step(step, context);
+    backwards(observers_, [&](auto& observer) { observer.after_step(step, context); });
 }
 void ObserverList::allocated(const Allocation& allocation, Context& context) {
     for (auto* observer : observers_) observer->allocated(allocation, context);

@@ -10,6 +10,16 @@
 #include "libmge/compile/option_codec.h"
 
 namespace mge {
+
+// What every member can be made from. Never called, so never defined; outside of the unnamed namespace,
+// within which clang wants definitions.
+struct Anything {
+    template <class T>
+    operator T&() const&;
+    template <class T>
+    operator T&&() const&&;
+};
+
 namespace {
 
 template <auto Member, auto... Rest>
@@ -428,12 +438,6 @@ constexpr std::array rows{
 };
 
 // How many members an aggregate has: as many as it can be made from.
-struct Anything {
-    template <class T>
-    operator T&() const&;
-    template <class T>
-    operator T&&() const&&;
-};
 template <class T, size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
     return requires { T{(void(I), Anything())...}; };
