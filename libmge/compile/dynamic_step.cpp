@@ -6,6 +6,7 @@
 #include "libmge/device/device.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/op/backend.h"
+#include "libmge/op/nothing_to_do.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
@@ -95,6 +96,7 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     problem.output_device = output_device_;
     SurroundingScope scope({.options = &options_, .arenas = surrounding().arenas});
     plan.choice = select(find_kernels(*node_.op, device_), problem, {}, options_.select);
+    if (has_nothing_to_do(*node_.op, plan.outputs)) leave_undone(plan.choice);
     return plan;
 }
 

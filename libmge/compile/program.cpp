@@ -27,21 +27,17 @@
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
+#include "libmge/op/nothing_to_do.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
 namespace {
 
-// No result has an element, and there is nothing else to do: a kernel could still walk along other extents,
-// which a hostile graph makes as long as it likes.
-bool has_nothing_to_do(const Graph& graph, const Node& node) {
-    auto& traits = node.op->traits;
-    if (traits.effect || traits.once || traits.control || node.outputs.empty()) return false;
-    return std::ranges::all_of(node.outputs, [&](ValueId id) {
-        auto& shape = graph.value(id).spec.shape;
-        return shape.is_known() && shape.numel() == 0;
-    });
+bool is_idle(const Graph& graph, const Node& node) {
+    TensorSpecs outputs;
+    for (ValueId id : node.outputs) outputs.push_back(graph.value(id).spec);
+    return has_nothing_to_do(*node.op, outputs);
 }
 
 PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t index) {
@@ -516,7 +512,7 @@ void CompiledProgram::make_steps(std::vector<Choice> choices) {
                           workspace_locations_[i]};
         for (ValueId id : node.inputs) step.inputs.push_back(locate(id));
         for (ValueId id : node.outputs) step.outputs.push_back(locate(id));
-        step.is_idle = has_nothing_to_do(graph_, node);
+        step.is_idle = is_idle(graph_, node);
         holds_graphs_ |= node.op->traits.control;
         steps_.push_back(std::move(step));
     }

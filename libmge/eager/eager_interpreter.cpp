@@ -15,6 +15,7 @@
 #include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
+#include "libmge/op/nothing_to_do.h"
 #include "libmge/tensor/borrowed.h"
 
 namespace mge {
@@ -127,6 +128,7 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
         problem.threads = threads;
         problem.output_device = plan->output_device;
         plan->choice = select(find_kernels(op, id), problem, plan->settings);
+        if (has_nothing_to_do(op, plan->outputs)) leave_undone(plan->choice);
     }
     return plan;
 }
