@@ -8,9 +8,9 @@
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/fastrun_cache/commands.h"
-#include "apps/fastrun_cache/megengine_cache.h"
 #include "libmge/base/file.h"
 #include "libmge/base/file_limit.h"
+#include "libmge/model/import/megengine/fastrun_cache.h"
 
 namespace mge::fastrun_cache {
 namespace {
@@ -103,7 +103,8 @@ std::vector<CacheRow> read_foreign(const std::string& path) {
     auto file = MappedFile::open(path);
     auto bytes = file->bytes();
     std::string_view characters(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return characters.starts_with('{') ? parse_export(characters, path) : parse_megengine_cache(bytes, path);
+    return characters.starts_with('{') ? parse_export(characters, path)
+                                      : megengine::parse_fastrun_cache(bytes, path);
 }
 
 int import_rows(const cli::Invocation& invocation, const ImportJob& job) {

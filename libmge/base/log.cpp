@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::array<std::string_view, 5> channel_names{"dispatch", "passes", "memory", "fastrun", "program"};
 
+constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warning", "error"};
+constexpr int no_level = -1;
+std::atomic<int> given_level{no_level}, default_level{no_level};
+
 std::array<bool, channel_names.size()> read_channels() {
     std::array<bool, channel_names.size()> on{};
     auto value = env_string("MGE_LOG");
@@ -70,9 +74,22 @@ void make_room() {
 
 void before_log_lines(void (*make_room)()) { make_room_for_line = make_room; }
 
+void set_log_level(LogLevel level) { given_level = int(level); }
+
+LogLevel log_level() {
+    int given = given_level;
+    if (given == no_level) given = default_level;
+    return given == no_level ? LogLevel::warning : LogLevel(given);
+}
+
+void set_default_log_level(LogLevel level) {
+    int none = no_level;
+    default_level.compare_exchange_strong(none, int(level));
+}
+
 bool log_enabled(LogChannel channel) {
     static const auto on = read_channels();
-    return on[size_t(channel)];
+    return on[size_t(channel)] || log_level() == LogLevel::debug;
 }
 
 void log_line(LogChannel channel, const std::string& line) {
@@ -81,10 +98,14 @@ void log_line(LogChannel channel, const std::string& line) {
     std::fprintf(stderr, "[%s] %s\n", channel_names[size_t(channel)].data(), line.c_str());
 }
 
-void log_warning(const std::string& line) {
-    if (!add_seen(line)) return;
+void log_message(LogLevel level, const std::string& line) {
+    if (level < log_level()) return;
     make_room();
-    std::fprintf(stderr, "mge: warning: %s\n", printable(line).c_str());
+    std::fprintf(stderr, "mge: %s: %s\n", level_names[size_t(level)].data(), printable(line).c_str());
+}
+
+void log_warning(const std::string& line) {
+    if (log_level() <= LogLevel::warning && add_seen(line)) log_message(LogLevel::warning, line);
 }
 
 }  // namespace mge

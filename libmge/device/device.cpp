@@ -34,6 +34,8 @@ struct Kinds {
     std::array<Kind, max_kinds> list;
     std::atomic<size_t> count{1};
     std::mutex adding;
+    // By kind and index: somebody has asked for the device.
+    std::array<std::array<std::atomic<bool>, 256>, max_kinds> is_used{};
 
     Kinds() { list[0] = {"cpu", 256, open_cpu, {}}; }
     size_t size() const { return count.load(std::memory_order_acquire); }
@@ -115,7 +117,9 @@ std::string physical_name(DeviceId id) {
 Device& device(DeviceId id) {
     if (id.kind == 0) [[likely]]
         return open_cpu(id.index);
-    return kinds().at(id.kind).open(id.index);
+    auto& kind = kinds().at(id.kind);
+    kinds().is_used[id.kind][id.index].store(true, std::memory_order_relaxed);
+    return kind.open(id.index);
 }
 
 StorageRef Device::allocate_host(size_t bytes) { return queue_of(host_device).allocate(bytes); }
@@ -138,6 +142,15 @@ uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index),
     all.list[kind] = {std::move(name), count, open, std::move(why_none)};
     all.count.store(kind + 1, std::memory_order_release);
     return uint8_t(kind);
+}
+
+void release_cached_memory() {
+    release_cached_by_cpus();
+    auto& all = kinds();
+    for (size_t kind = 1; kind < all.size(); ++kind)
+        for (size_t index = 0; index < all.is_used[kind].size(); ++index)
+            if (all.is_used[kind][index].load(std::memory_order_relaxed))
+                all.list[kind].open(int(index)).release_cached();
 }
 
 std::vector<DeviceKind> added_device_kinds() {

@@ -17,4 +17,7 @@ struct DeviceKind {
 // What was added to the CPU, in the order in which it came.
 MGE_API std::vector<DeviceKind> added_device_kinds();
 
+// Device::release_cached() of all devices that somebody has used.
+MGE_API void release_cached_memory();
+
 }  // namespace mge

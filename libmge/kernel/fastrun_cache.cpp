@@ -200,12 +200,12 @@ void require_ordinary_file(const std::string& path) {
                          ", no file; give the name of a file"));
 }
 
-std::unique_ptr<Database> connect_to_write(const std::string& path) {
+std::unique_ptr<Database> connect_to_write(const std::string& path, Durability durability) {
     require_ordinary_file(path);
     auto db = std::make_unique<Database>(path, Database::Mode::write);
     check_version(*db, path);
     enter_wal_mode(*db);
-    db->execute("PRAGMA synchronous=NORMAL");
+    db->execute(text("PRAGMA synchronous=", durability == Durability::process ? "NORMAL" : "FULL"));
     make_schema(*db);
     return db;
 }
@@ -274,13 +274,13 @@ FastrunCache::FastrunCache(const std::string& path, Access access, Connect conne
 
 FastrunCache::~FastrunCache() = default;
 
-std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path) {
+std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path, Durability durability) {
     auto folder = std::filesystem::path(path).parent_path();
     std::error_code ignored;  // opening the file tells it better
     if (!folder.empty() && path != ":memory:") std::filesystem::create_directories(folder, ignored);
     std::lock_guard lock(sqlite_mutex());
-    return std::unique_ptr<FastrunCache>(
-        new FastrunCache(path, Access::write, [path] { return connect_to_write(path); }));
+    return std::unique_ptr<FastrunCache>(new FastrunCache(
+        path, Access::write, [path, durability] { return connect_to_write(path, durability); }));
 }
 
 std::unique_ptr<FastrunCache> FastrunCache::open_read_only(const std::string& path) {
@@ -289,10 +289,10 @@ std::unique_ptr<FastrunCache> FastrunCache::open_read_only(const std::string& pa
         new FastrunCache(path, Access::read, [path] { return connect_to_read(path); }));
 }
 
-std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& path) {
+std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& path, Durability durability) {
     std::unique_ptr<FastrunCache> cache;
     try {
-        cache = open(path);
+        cache = open(path, durability);
     } catch (const Error& cannot_write) {
         try {
             cache = open_read_only(path);
@@ -473,6 +473,16 @@ std::vector<std::string> FastrunCache::verify() {
 
 void FastrunCache::compact() {
     change([](Database& db) { db.execute("VACUUM"); });
+}
+
+std::vector<std::byte> FastrunCache::bytes() {
+    std::lock_guard lock(sqlite_mutex());
+    return connection_.get().bytes();
+}
+
+void FastrunCache::flush() {
+    std::lock_guard lock(sqlite_mutex());
+    connection_.get().execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 }  // namespace mge

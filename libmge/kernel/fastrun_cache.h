@@ -24,6 +24,10 @@ struct CacheRow {
     bool is_intact = true;    // false: the checksum or a value says that something changed it
 };
 
+// What a cache in a file outlives, once store() has returned: the end of its process however that comes, or a
+// power cut as well, for which every change waits for the disk.
+enum class Durability { process, power_cut };
+
 // Where a cache lies that is a database in memory only, e.g. as an encrypted file.
 class MGE_API CacheStorage {
 public:
@@ -43,13 +47,15 @@ class MGE_API FastrunCache {
 public:
     // Made when it does not exist. ModelError when the file is no cache or damaged as a whole, UserError when
     // it cannot be opened; both name it.
-    static std::unique_ptr<FastrunCache> open(const std::string& path);
+    static std::unique_ptr<FastrunCache> open(const std::string& path,
+                                              Durability durability = Durability::process);
     // Of an existing file, never written.
     static std::unique_ptr<FastrunCache> open_read_only(const std::string& path);
     // For work that has to go on whatever the cache is like: one that cannot be written is only read, one
     // that cannot be read is left alone and replaced by an empty one in memory; find() and store() do not
     // throw. One warning says what happened.
-    static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path);
+    static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path,
+                                                       Durability durability = Durability::process);
     // The same for work that stores nothing: it is never written, and may be missing.
     static std::unique_ptr<FastrunCache> open_to_look_up(const std::string& path);
     static std::unique_ptr<FastrunCache> in_memory();
@@ -86,6 +92,10 @@ public:
     std::vector<std::string> verify();
     // Gives the space of removed rows back.
     void compact();
+    // The bytes of the file that it is, or would be.
+    std::vector<std::byte> bytes();
+    // All that was stored is in the file itself and on the disk, nothing in a log beside it.
+    void flush();
 
 private:
     enum class Access { write, read };

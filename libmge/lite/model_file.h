@@ -26,7 +26,7 @@ struct ModelFile {
     mge::Model model;
     Configuration configuration;
     std::string extra_info;              // of a packed file; "": none
-    std::vector<uint8_t> fastrun_cache;  // of a packed file, in MegEngine's format; empty: none
+    std::vector<uint8_t> fastrun_cache;  // of a packed file, for add_to_persistent_cache(); empty: none
 };
 
 // Reads any kind of model file. A packed file's information replaces what `given` says, unless `uses_info` is

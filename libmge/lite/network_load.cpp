@@ -107,6 +107,8 @@ void Network::NetworkImplBase::load(const void* data, size_t bytes) {
 }
 
 void Network::NetworkImplBase::load(ModelFile file, std::string name) {
+    if (!file.fastrun_cache.empty())
+        add_to_persistent_cache(std::as_bytes(std::span(file.fastrun_cache)), name);
     auto loaded = std::make_unique<Loaded>();
     loaded->settings = settings_;
     loaded->settings.configuration = std::move(file.configuration);

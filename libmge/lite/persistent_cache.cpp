@@ -1,11 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/lite/persistent_cache.h"
 
-namespace lite {
+#include <filesystem>
+#include <mutex>
 
-std::shared_ptr<mge::FastrunCache> persistent_cache() {
-    static const std::shared_ptr<mge::FastrunCache> cache = mge::FastrunCache::in_memory();
-    return cache;
+#include "libmge/base/file.h"
+#include "libmge/base/log.h"
+#include "libmge/lite/as_lite_error.h"
+#include "libmge/model/crypt/container.h"
+#include "libmge/model/import/megengine/fastrun_cache.h"
+
+namespace lite {
+namespace {
+
+namespace fs = std::filesystem;
+using mge::CacheRow;
+using mge::Durability;
+using mge::FastrunCache;
+using mge::text;
+
+constexpr const char* megengine_suffix = ".megengine";
+constexpr const char* in_memory = ":memory:";  // as FastrunCache::path() says it
+
+struct Current {
+    std::mutex mutex;
+    std::shared_ptr<FastrunCache> cache = FastrunCache::in_memory();
+    std::string file;  // that it is; "": it is in memory only
+};
+
+Current& current() {
+    static Current instance;
+    return instance;
+}
+
+bool is_ours(std::span<const std::byte> cache) {
+    constexpr std::string_view mark = "SQLite format 3";
+    return std::string_view(reinterpret_cast<const char*>(cache.data()), cache.size()).starts_with(mark);
+}
+
+enum class FileKind { none, ours, megengine };
+
+// `rows` are those of a file of MegEngine's.
+FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
+    std::error_code unknown;  // opening it tells it better
+    if (!fs::exists(path, unknown) ||
+        (fs::is_regular_file(path, unknown) && fs::file_size(path, unknown) == 0))
+        return FileKind::none;
+    auto file = mge::MappedFile::open(path);
+    if (is_ours(file->bytes())) return FileKind::ours;
+    if (mge::is_encrypted(file->bytes()))
+        throw Error(text("fast-run cache '", path,
+                         "' is encrypted, which Lite does not open; decrypt it "
+                         "first (mge-crypt decrypt)"));
+    rows = parse_cache(file->bytes(), path);
+    return FileKind::megengine;
+}
+
+// Error for a file that is damaged. One that may only be read is copied into memory.
+std::shared_ptr<FastrunCache> open_file(const std::string& path, FileKind kind, Durability durability) {
+    try {
+        FastrunCache::open(path, durability);
+    } catch (const mge::ModelError&) {
+        throw;
+    } catch (const mge::UserError& e) {
+        mge::log_warning(text(e.what(), "; what is measured is not kept"));
+        if (kind == FileKind::none) return FastrunCache::in_memory();
+        return FastrunCache::from_bytes(FastrunCache::open_read_only(path)->bytes(), in_memory);
+    }
+    return FastrunCache::open_tolerant(path, durability);
+}
+
+bool set_aside(const std::string& path) {
+    std::error_code refused;
+    fs::rename(path, path + megengine_suffix, refused);
+    if (refused)
+        mge::log_warning(text("fast-run cache '", path, "' is MegEngine's and cannot be replaced: ",
+                              refused.message(), "; what is measured is not kept"));
+    return !refused;
+}
+
+void merge_tolerantly(FastrunCache& cache, std::span<const CacheRow> rows) {
+    try {
+        cache.merge(rows);
+    } catch (const mge::Error& e) {
+        mge::log_warning(text(e.what(), "; going on without what was known before"));
+    }
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+    std::error_code unknown;
+    return !a.empty() && fs::equivalent(a, b, unknown) && !unknown;
+}
+
+void require_path(const std::string& path) {
+    if (path.empty()) throw Error("the path of the fast-run cache is empty");
+}
+
+}  // namespace
+
+std::vector<CacheRow> parse_cache(std::span<const std::byte> cache, const std::string& label) {
+    return as_lite_error([&] {
+        return is_ours(cache) ? FastrunCache::from_bytes(cache, label)->rows()
+                              : mge::megengine::parse_fastrun_cache(cache, label);
+    });
+}
+
+std::shared_ptr<FastrunCache> persistent_cache() {
+    return as_lite_error([] {
+        auto& now = current();
+        std::lock_guard lock(now.mutex);
+        return now.cache;
+    });
+}
+
+void set_persistent_cache_file(const std::string& path, bool always_sync) {
+    as_lite_error([&] {
+        require_path(path);
+        auto& now = current();
+        std::lock_guard lock(now.mutex);
+        if (!now.file.empty() && !is_same_file(now.file, path))
+            mge::log_warning(text("the fast-run cache is '", path, "' from now on, not '", now.file, "'"));
+        std::vector<CacheRow> rows;
+        FileKind kind = examine(path, rows);
+        bool is_kept = kind != FileKind::megengine || (always_sync && set_aside(path));
+        auto durability = always_sync ? Durability::power_cut : Durability::process;
+        auto cache = is_kept ? open_file(path, kind, durability) : FastrunCache::in_memory();
+        merge_tolerantly(*cache, rows);
+        merge_tolerantly(*cache, now.cache->rows());
+        now.file = cache->path() == in_memory ? "" : path;
+        now.cache = std::move(cache);
+    });
+}
+
+void add_to_persistent_cache(std::span<const std::byte> cache, const std::string& label) {
+    auto rows = parse_cache(cache, label);
+    as_lite_error([&] { merge_tolerantly(*persistent_cache(), rows); });
+}
+
+void write_persistent_cache(const std::string& path) {
+    as_lite_error([&] {
+        require_path(path);
+        auto& now = current();
+        std::lock_guard lock(now.mutex);
+        if (is_same_file(now.file, path)) return now.cache->flush();
+        std::vector<CacheRow> rows;
+        if (examine(path, rows) == FileKind::megengine && !set_aside(path))
+            throw Error(text("fast-run cache '", path, "' is MegEngine's and cannot be replaced"));
+        auto file = FastrunCache::open(path);
+        file->merge(rows);
+        file->merge(now.cache->rows());
+    });
 }
 
 }  // namespace lite

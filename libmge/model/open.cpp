@@ -30,19 +30,16 @@ Model open_mge(const ModelBytes& file, const OpenOptions&) {
     return read_model(here.bytes, here.owner, here.label);
 }
 
-Model open_megengine(const ModelBytes& file, const OpenOptions&) { return megengine::read_model(file); }
+Model open_megengine(const ModelBytes& file, const OpenOptions& options) {
+    return megengine::read_model(file, options.has_compressed_weights);
+}
 
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options);
-Model open_encrypted(const ModelBytes& file, const OpenOptions& options);
-
-// How a plain one is opened that came out of an envelope: its key was asked for already.
-OpenOptions opened(const OpenOptions& options) {
-    return OpenOptions{.key = options.key, .allow_plain = true};
-}
 
 struct Kind {
     ModelKind kind;
     bool (*recognise)(std::span<const std::byte> bytes);
+    // Of one that stands in no envelope.
     Model (*open)(const ModelBytes& file, const OpenOptions& options);
 };
 
@@ -51,7 +48,7 @@ constexpr Kind kinds[] = {
     {ModelKind::mge, is_model, open_mge},
     {ModelKind::megengine, megengine::is_model, open_megengine},
     {ModelKind::packed, is_packed, open_packed_model},
-    {ModelKind::encrypted, is_encrypted, open_encrypted},
+    {ModelKind::encrypted, is_encrypted, nullptr},
 };
 
 const Kind* find_kind(std::span<const std::byte> bytes) {
@@ -84,38 +81,61 @@ void refuse_plain(const ModelBytes& file, const OpenOptions& options) {
                            " makes of it is not a model: a wrong key, another cipher, or damage"));
 }
 
-Model open_decrypted(SecretBytes content, const std::string& label, const std::string& cipher,
-                     const OpenOptions& options) {
+// A plain or packed model, and whether it stood in an envelope of its own.
+struct Unsealed {
+    ModelBytes file;
+    bool was_sealed = false;
+};
+
+Unsealed from_envelope(SecretBytes content, const std::string& label, const std::string& cipher) {
     auto owner = std::make_shared<const SecretBytes>(std::move(content));
     auto* kind = find_kind(owner->span());
     if (!kind || kind->kind == ModelKind::encrypted) throw_no_model(label, cipher);
-    return kind->open({owner->span(), owner, label}, opened(options));
+    return {{owner->span(), owner, label}, true};
 }
 
-FileCipher container_of(const OpenOptions& options) { return {container_cipher, options.key}; }
+Unsealed unseal(const ModelBytes& file, const OpenOptions& options) {
+    auto decrypt = [&](const std::string& cipher) {
+        return from_envelope(decrypt_to_memory(file.bytes, file.label, {cipher, options.key}), file.label,
+                             cipher);
+    };
+    if (names_cipher(options)) return decrypt(options.cipher);
+    auto* kind = find_kind(file.bytes);
+    if (!kind)
+        throw ModelError(
+            text("'", file.label, "' is not a model this program knows: it has ", file.bytes.size(),
+                 " bytes and starts with ", first_bytes(file.bytes),
+                 "- neither a .mge file nor one of MegEngine; if it is encrypted in one of MegEngine's "
+                 "formats, name its cipher"));
+    if (kind->kind == ModelKind::encrypted) return decrypt(container_cipher);
+    // The parts of a packed one have ciphers of their own.
+    if (kind->kind != ModelKind::packed) refuse_plain(file, options);
+    return {file};
+}
 
-Model open_encrypted(const ModelBytes& file, const OpenOptions& options) {
-    return open_decrypted(decrypt_to_memory(file.bytes, file.label, container_of(options)), file.label,
-                          container_cipher, options);
+Unsealed unseal(const std::string& path, const OpenOptions& options) {
+    // An encrypted file is read piece by piece into memory of our own, never mapped: what is checked is what
+    // is used.
+    std::string cipher = options.cipher;
+    if (!names_cipher(options)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
+    if (cipher != no_cipher)
+        return from_envelope(decrypt_to_memory(path, {cipher, options.key}), path, cipher);
+    auto file = MappedFile::open(path);
+    return unseal(ModelBytes{file->bytes(), file, path}, options);
+}
+
+Model open_unsealed(const Unsealed& model, OpenOptions options) {
+    // The key of what came out of an envelope was asked for already.
+    options.allow_plain |= model.was_sealed;
+    return find_kind(model.file.bytes)->open(model.file, options);
 }
 
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
     ModelBytes here = aligned(file);
     PackedModel packed = open_packed(here.bytes, here.owner, here.label, options.key);
-    const std::string& cipher = packed.parts.model_cipher;
-    bool is_plain = cipher.empty() || cipher == no_cipher;
-    if (is_plain) refuse_plain(file, options);
-    auto* kind = find_kind(packed.model);
-    // Only models proper: a packed model in a packed model in … would be a way to exhaust the stack.
-    if (!kind || (kind->kind != ModelKind::mge && kind->kind != ModelKind::megengine)) {
-        if (!is_plain) throw_no_model(file.label, cipher);
-        throw ModelError(text("'", file.label, "': what is packed in it is not a model"));
-    }
-    if (packed.info.has_compression)
-        throw ModelError(
-            text("'", file.label, "': its weights are compressed (has_compression), which is not supported"));
-    Model model = kind->open({packed.model, packed.owner, file.label}, opened(options));
-    model.format = "packed " + model.format;
+    OpenOptions inner = options;
+    inner.has_compressed_weights |= packed.info.has_compression;
+    Model model = open_part({packed.parts, {}, {}, packed.model, packed.owner}, file.label, inner);
     if (!packed.info.json.empty()) model.metadata["lite_info"] = packed.info.json;
     return model;
 }
@@ -127,30 +147,36 @@ std::optional<ModelKind> recognise_model(std::span<const std::byte> bytes) {
     return kind ? std::optional(kind->kind) : std::nullopt;
 }
 
+ModelBytes decrypt_model(const ModelBytes& file, const OpenOptions& options) {
+    return unseal(file, options).file;
+}
+
+ModelBytes decrypt_model(const std::string& path, const OpenOptions& options) {
+    return unseal(path, options).file;
+}
+
+Model open_part(const UnsealedParts& packed, const std::string& label, const OpenOptions& options) {
+    const std::string& cipher = packed.parts.model_cipher;
+    bool is_plain = cipher.empty() || cipher == no_cipher;
+    ModelBytes file{packed.model, packed.owner, label};
+    if (is_plain) refuse_plain(file, options);
+    auto* kind = find_kind(packed.model);
+    // Only models proper: a packed model in a packed model in … would be a way to exhaust the stack.
+    if (!kind || (kind->kind != ModelKind::mge && kind->kind != ModelKind::megengine)) {
+        if (!is_plain) throw_no_model(label, cipher);
+        throw ModelError(text("'", label, "': what is packed in it is not a model"));
+    }
+    Model model = kind->open(file, options);
+    model.format = "packed " + model.format;
+    return model;
+}
+
 Model open_model(const ModelBytes& file, const OpenOptions& options) {
-    if (names_cipher(options))
-        return open_decrypted(decrypt_to_memory(file.bytes, file.label, {options.cipher, options.key}),
-                              file.label, options.cipher, options);
-    auto* kind = find_kind(file.bytes);
-    if (!kind)
-        throw ModelError(
-            text("'", file.label, "' is not a model this program knows: it has ", file.bytes.size(),
-                 " bytes and starts with ", first_bytes(file.bytes),
-                 "- neither a .mge file nor one of MegEngine; if it is encrypted in one of MegEngine's "
-                 "formats, name its cipher"));
-    if (kind->kind == ModelKind::mge || kind->kind == ModelKind::megengine) refuse_plain(file, options);
-    return kind->open(file, options);
+    return open_unsealed(unseal(file, options), options);
 }
 
 Model open_model(const std::string& path, const OpenOptions& options) {
-    // An encrypted file is read piece by piece into memory of our own, never mapped: what is checked is what
-    // is used.
-    std::string cipher = options.cipher;
-    if (!names_cipher(options)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
-    if (cipher != no_cipher)
-        return open_decrypted(decrypt_to_memory(path, {cipher, options.key}), path, cipher, options);
-    auto file = MappedFile::open(path);
-    return open_model({file->bytes(), file, path}, options);
+    return open_unsealed(unseal(path, options), options);
 }
 
 }  // namespace mge

@@ -34,6 +34,10 @@ struct OpenOptions {
     // all.
     std::string cipher;
     bool allow_plain = false;
+    // The weights of a file of MegEngine's are stored in the form of Lite's has_compression, some in 8 or 16
+    // bits. Such files are recognised anyway by how many bytes their weights have, unless all have three
+    // elements.
+    bool has_compressed_weights = false;
 };
 
 // What the first bytes say; nullopt when they say nothing, as those of an encrypted file.
@@ -45,5 +49,14 @@ MGE_API std::optional<ModelKind> recognise_model(std::span<const std::byte> byte
 // when the file cannot be read at all.
 MGE_API Model open_model(const std::string& path, const OpenOptions& options = {});
 MGE_API Model open_model(const ModelBytes& file, const OpenOptions& options = {});
+
+// The plain or packed model that the file is or holds encrypted, not yet read. Throws as open_model does for
+// what is no model.
+MGE_API ModelBytes decrypt_model(const std::string& path, const OpenOptions& options = {});
+MGE_API ModelBytes decrypt_model(const ModelBytes& file, const OpenOptions& options = {});
+
+struct UnsealedParts;
+// The model of a packed file whose parts were decrypted.
+MGE_API Model open_part(const UnsealedParts& packed, const std::string& label, const OpenOptions& options);
 
 }  // namespace mge

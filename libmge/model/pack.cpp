@@ -17,7 +17,6 @@ namespace mge {
 namespace {
 
 constexpr std::string_view packed_mark = "packed_model";
-constexpr const char *info_parser = "LITE_default", *cache_parser = "LITE_parse_cache";
 // What flatbuffers' verifier may spend: a file of one model has five tables.
 constexpr size_t max_depth = 16, max_tables = 1000;
 // Offsets in a flatbuffer have 31 bits; the rest is for the table itself.
@@ -77,12 +76,14 @@ std::vector<uint8_t> build_table(const PackedParts& parts) {
                    : builder.CreateVector(reinterpret_cast<const uint8_t*>(part.data()), part.size());
     };
     auto data = packed_file::CreateData(builder, octets(parts.model));
-    auto info = packed_file::CreateInfo(builder, octets(parts.info), octets(parts.cache));
-    auto header = packed_file::CreateHeader(
-        builder, builder.CreateString(parts.name), builder.CreateString(parts.info_cipher),
-        builder.CreateString(info_parser), builder.CreateString(parts.model_cipher),
-        parts.cache.empty() ? flatbuffers::Offset<flatbuffers::String>() : builder.CreateString(cache_parser),
-        !parts.cache.empty());
+    auto info =
+        packed_file::CreateInfo(builder, octets(parts.info), octets(parts.cache), octets(parts.binary_cache));
+    auto string = [&](const std::string& s) { return builder.CreateString(s); };
+    auto cache_parser =
+        parts.cache_parser.empty() ? flatbuffers::Offset<flatbuffers::String>() : string(parts.cache_parser);
+    auto header = packed_file::CreateHeader(builder, string(parts.name), string(parts.info_cipher),
+                                            string(parts.info_parser), string(parts.model_cipher),
+                                            cache_parser, parts.is_fast_run_cache);
     auto model = packed_file::CreateModel(builder, header, info, data);
     builder.Finish(packed_file::CreateFile(builder, builder.CreateVector(&model, 1)));
     return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
@@ -129,24 +130,44 @@ PackedParts read_packed_parts(std::span<const std::byte> file, const std::string
     return parts;
 }
 
-PackedModel open_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
-                        const std::string& label, const KeyProvider& key) {
-    PackedModel result;
+UnsealedParts unseal_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                            const std::string& label, const KeyProvider& key, bool with_info) {
+    UnsealedParts result;
     result.parts = read_packed_parts(file, label);
     undo_swapped_names(result.parts, label);
     auto& parts = result.parts;
-    if (!parts.info.empty() && parts.info_parser != info_parser)
-        throw ModelError(text("'", label, "': its info is for the parser '", parts.info_parser,
-                              "'; this program has ", info_parser));
-    auto info = open_part(parts.info, parts.info_cipher, owner, label + " (info)", key);
-    result.info = parse_packed_info(text_of(info.bytes), label);
-    if (result.info.valid && result.info.name != parts.name)
-        throw ModelError(text("'", label, "': its info is for the model '", result.info.name,
-                              "', its header says '", parts.name, "'"));
+    if (with_info) {
+        auto info = open_part(parts.info, parts.info_cipher, owner, label + " (info)", key);
+        result.info = info.bytes;
+        result.info_owner = info.owner;
+    }
     auto model = open_part(parts.model, parts.model_cipher, owner, label, key);
     result.model = model.bytes;
     result.owner = model.owner;
     return result;
+}
+
+PackedModel open_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                        const std::string& label, const KeyProvider& key) {
+    UnsealedParts unsealed = unseal_packed(file, std::move(owner), label, key);
+    PackedModel result{unsealed.parts, {}, unsealed.model, unsealed.owner};
+    auto& parts = result.parts;
+    if (!parts.info.empty() && parts.info_parser != default_info_parser)
+        throw ModelError(text("'", label, "': its info is for the parser '", parts.info_parser,
+                              "'; this program has ", default_info_parser));
+    result.info = parse_packed_info(text_of(unsealed.info), label, parts.name);
+    return result;
+}
+
+void write_packed(const std::string& out, const PackedParts& parts) {
+    if (parts.model.size() + parts.info.size() + parts.cache.size() + parts.binary_cache.size() >
+        largest_content)
+        throw UserError(text("'", out, "' would be too large: the format of packed models ends at 2 GiB"));
+    auto table = build_table(parts);
+    write_file_atomically(out, [&](std::ostream& stream) {
+        stream << packed_mark;
+        stream.write(reinterpret_cast<const char*>(table.data()), std::streamsize(table.size()));
+    });
 }
 
 void pack_model(const std::string& model, const std::string& out, const PackOptions& options) {
@@ -166,19 +187,18 @@ void pack_model(const std::string& model, const std::string& out, const PackOpti
         complete_packed_info(options.info, options.name, std::filesystem::path(model).stem().string());
     SecretBytes sealed_model = seal_part(file->bytes(), options.model_cipher, out, options.key);
     SecretBytes sealed_info = seal_part(bytes_of(info.json), options.info_cipher, out, options.key);
-    PackedParts parts{info.name, options.info_cipher, options.model_cipher};
+    PackedParts parts{info.name, options.info_cipher, options.model_cipher, default_info_parser};
     parts.model = sealed_model;
     parts.info = sealed_info;
-    if (cache) parts.cache = cache->bytes();
-    if (cache && !is_megengine_cache(parts.cache))
-        log_warning(text("'", options.cache, "' is a cache of MGE; MegEngine Lite's runtime cannot read it"));
-    if (parts.model.size() + parts.info.size() + parts.cache.size() > largest_content)
-        throw UserError(text("'", model, "' is too large to be packed: the format ends at 2 GiB"));
-    auto table = build_table(parts);
-    write_file_atomically(out, [&](std::ostream& stream) {
-        stream << packed_mark;
-        stream.write(reinterpret_cast<const char*>(table.data()), std::streamsize(table.size()));
-    });
+    if (cache) {
+        parts.cache = cache->bytes();
+        parts.cache_parser = default_cache_parser;
+        parts.is_fast_run_cache = true;
+        if (!is_megengine_cache(parts.cache))
+            log_warning(
+                text("'", options.cache, "' is a cache of MGE; MegEngine Lite's runtime cannot read it"));
+    }
+    write_packed(out, parts);
 }
 
 UnpackPaths unpack_model(const std::string& packed, const UnpackPaths& paths, const KeyProvider& key) {

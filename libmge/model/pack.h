@@ -14,13 +14,14 @@
 namespace mge {
 
 inline constexpr const char* no_cipher = "NONE";
+inline constexpr const char *default_info_parser = "LITE_default", *default_cache_parser = "LITE_parse_cache";
 
 // The parts as they lie in the file. The spans point into it.
 struct PackedParts {
     std::string name;
     std::string info_cipher = no_cipher, model_cipher = no_cipher;
     std::string info_parser, cache_parser;
-    bool is_fast_run_cache = false;
+    bool is_fast_run_cache = false;  // `cache` holds measured times; else `binary_cache` is all there is
     std::span<const std::byte> info, model, cache, binary_cache;
 };
 
@@ -41,6 +42,15 @@ struct PackedModel {
     std::shared_ptr<const void> owner;  // keeps `model` alive
 };
 
+// The parts decrypted, and what keeps them alive.
+struct UnsealedParts {
+    PackedParts parts;  // as they lie in the file; names of ciphers that stand in each other's place are not
+    std::span<const std::byte> info;
+    std::shared_ptr<const void> info_owner;
+    std::span<const std::byte> model;
+    std::shared_ptr<const void> owner;  // keeps `model` alive
+};
+
 // True when the bytes start like a packed model.
 MGE_API bool is_packed(std::span<const std::byte> bytes);
 
@@ -48,11 +58,18 @@ MGE_API bool is_packed(std::span<const std::byte> bytes);
 // aligned.
 MGE_API PackedParts read_packed_parts(std::span<const std::byte> file, const std::string& label);
 
-// Opens the parts with the ciphers that the file names, and checks its info. `owner` keeps `file` alive.
-// CryptoError when a part cannot be decrypted, ModelError when the file is damaged or the info does not
-// belong to the model.
+// Decrypts the parts with the ciphers that the file names, the info only if `with_info`. `owner` keeps `file`
+// alive. CryptoError when a part cannot be decrypted, ModelError when the file is damaged.
+MGE_API UnsealedParts unseal_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                                    const std::string& label, const KeyProvider& key, bool with_info = true);
+
+// The same, and checks the info of the built-in parser, LITE_default: ModelError when it does not belong to
+// the model.
 MGE_API PackedModel open_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
                                 const std::string& label, const KeyProvider& key);
+
+// Writes a file of these parts, which are stored as they are, whole or not at all.
+MGE_API void write_packed(const std::string& out, const PackedParts& parts);
 
 // What goes into a packed model. Names of ciphers: NONE or a registered one; the parts given are plain.
 struct PackOptions {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/error.h"
+#include "libmge/base/file_limit.h"
 #include "libmge/base/version.h"
 
 namespace mge {
@@ -58,15 +59,19 @@ PackedInfo read_fields(const Json& json, const std::function<void(const std::str
 
 }  // namespace
 
-PackedInfo parse_packed_info(std::string_view data, const std::string& label) {
+PackedInfo parse_packed_info(std::string_view data, const std::string& label, const std::string& model_name) {
     auto fail = [&](const std::string& what) {
         throw ModelError(text("'", label, "': the info of the packed model is damaged: ", what));
     };
     if (data.empty()) return {};
     std::string_view text = json_text(data);
+    FileBudget(label, text.size()).take(text.size(), memory_per_byte_of_text);
     Json json = parse(text);
     if (!json.is_object()) fail("it is not a JSON object");
     PackedInfo info = read_fields(json, fail);
+    if (info.valid && info.name != model_name)
+        throw ModelError(mge::text("'", label, "': its info is for the model '", info.name,
+                                   "', its header says '", model_name, "'"));
     info.json = text;
     return info;
 }

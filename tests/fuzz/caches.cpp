@@ -2,11 +2,11 @@
 // Fast-run caches: the database, its rows, what compiling takes from them; and the caches of MegEngine.
 #include <cmath>
 
-#include "apps/fastrun_cache/megengine_cache.h"
 #include "libmge/base/error.h"
 #include "libmge/compile/program.h"
 #include "libmge/kernel/explain_miss.h"
 #include "libmge/kernel/fastrun_cache.h"
+#include "libmge/model/import/megengine/fastrun_cache.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/models.h"
 #include "tests/fuzz/mutate_bytes.h"
@@ -99,7 +99,7 @@ void use_database(Bytes input) {
 
 void try_input(Bytes input) {
     if (is_database(input)) return use_database(input);
-    FastrunCache::in_memory()->merge(fastrun_cache::parse_megengine_cache(input, "input"));
+    FastrunCache::in_memory()->merge(megengine::parse_fastrun_cache(input, "input"));
 }
 
 std::vector<std::string> seeds() {

@@ -69,6 +69,9 @@ std::string read_model() {
     return "unknown CPU";
 }
 
+// All but the first.
+std::array<std::atomic<Device*>, 256> other_cpus{};
+
 }  // namespace
 
 // Never destroyed, as their allocators.
@@ -76,13 +79,18 @@ Device& open_cpu(int index) {
     static Device& first = *std::make_unique<CpuDevice>(0).release();
     if (index == 0) [[likely]]
         return first;
-    static std::array<std::atomic<Device*>, 256> others{};
-    auto& slot = others.at(size_t(index));
+    auto& slot = other_cpus.at(size_t(index));
     Device* found = slot.load(std::memory_order_acquire);
     if (found) return *found;
     auto made = std::make_unique<CpuDevice>(index);
     if (slot.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) return *made.release();
     return *found;
+}
+
+void release_cached_by_cpus() {
+    open_cpu(0).release_cached();
+    for (auto& slot : other_cpus)
+        if (auto* device = slot.load(std::memory_order_acquire)) device->release_cached();
 }
 
 std::string cpu_model() {

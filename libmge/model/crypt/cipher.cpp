@@ -84,7 +84,7 @@ void update_cipher(const std::string& name, CipherFunction decrypt, std::span<co
     if (name == container_cipher) throw UserError(text("the cipher '", name, "' cannot be replaced"));
     std::lock_guard lock(registry().mutex);
     Cipher cipher = *find_locked(registry(), name);
-    if (decrypt) cipher.decrypt = std::move(decrypt);
+    if (decrypt) cipher = {cipher.name, std::move(decrypt), {}, {}, cipher.default_key, cipher.weakness};
     if (!key.empty()) {
         check_key(cipher, key);
         cipher.default_key = shared(SecretBytes(key));

@@ -34,9 +34,9 @@ struct Cipher {
 // Adds a cipher of the program's own. UserError when the name is taken or empty, or decrypt is missing.
 MGE_API void register_cipher(Cipher cipher);
 
-// Replaces the function (unless empty) and the default key (unless empty) of a registered cipher. UserError
-// when there is none of that name or it is `container_cipher`, CryptoError when the key's length is not one
-// of the cipher's.
+// Replaces the function (unless empty) and the default key (unless empty) of a registered cipher. With a new
+// function it takes keys of any length and only decrypts. UserError when there is none of that name or it is
+// `container_cipher`, CryptoError when the key's length is not one of the cipher's.
 MGE_API void update_cipher(const std::string& name, CipherFunction decrypt, std::span<const std::byte> key);
 
 // UserError that lists the registered names when there is none of this name.

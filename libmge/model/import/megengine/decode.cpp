@@ -109,13 +109,6 @@ std::vector<uint32_t> Decoding::numbers(const flatbuffers::Vector<uint32_t>* lis
     return result;
 }
 
-void Decoding::check_value(const TensorRecord& tensor, const std::string& where) const {
-    if (!tensor.has_data || tensor.dtype.dtype == DType::none || !tensor.is_plain) return;
-    TensorSpec spec{tensor.dtype.dtype, tensor.shape, {}};
-    if (tensor.data.size() != spec.bytes())
-        fail(where, ": ", tensor.data.size(), " bytes for ", spec, ", which has ", spec.bytes());
-}
-
 std::map<std::string, std::string> Decoding::metadata(uint32_t version, bool is_valid, bool is_modified,
                                                       uint64_t optimize_options,
                                                       std::string_view user_info) const {

@@ -39,8 +39,6 @@ public:
     }
     Shape shape(const flatbuffers::Vector<uint32_t>* dims, const std::string& where) const;
     std::vector<uint32_t> numbers(const flatbuffers::Vector<uint32_t>* list);
-    // Checks the size of a tensor's value.
-    void check_value(const TensorRecord& tensor, const std::string& where) const;
     // The version that wrote the file, "1.13.0", and what the writer noted about itself.
     std::map<std::string, std::string> metadata(uint32_t version, bool is_valid, bool is_modified,
                                                 uint64_t optimize_options, std::string_view user_info) const;

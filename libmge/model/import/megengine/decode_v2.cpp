@@ -66,7 +66,6 @@ private:
             record.has_data = true;
             record.data = std::as_bytes(std::span(data->data(), data->size()));
         }
-        check_value(record, where);
         return record;
     }
 

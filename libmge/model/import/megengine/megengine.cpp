@@ -9,6 +9,7 @@
 #include "libmge/model/import/megengine/build_graph.h"
 #include "libmge/model/import/megengine/decode.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/weights.h"
 
 namespace mge::megengine {
 namespace {
@@ -25,10 +26,14 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
     throw ModelError(text("'", label, "' is not a valid MegEngine model: ", what));
 }
 
-ModelRecord decode(std::span<const std::byte> bytes, const std::string& label) {
-    if (is_v1(bytes)) return decode_v1(bytes, label);
-    if (is_v2(bytes)) return decode_v2(bytes, label);
-    fail(label, text("what should be a model has neither version's signature (", bytes.size(), " bytes)"));
+ModelRecord decode(std::span<const std::byte> bytes, const std::string& label,
+                   bool has_compressed_weights = false) {
+    if (!is_v1(bytes) && !is_v2(bytes))
+        fail(label,
+             text("what should be a model has neither version's signature (", bytes.size(), " bytes)"));
+    ModelRecord record = is_v1(bytes) ? decode_v1(bytes, label) : decode_v2(bytes, label);
+    check_weights(record, has_compressed_weights, label);
+    return record;
 }
 
 // The values of a test case: the outputs of a model that consists of constants.
@@ -100,13 +105,13 @@ Model to_model(ModelRecord record, BuiltGraph built) {
 }
 
 // "mgbtest0", the number of test cases, the model, then one model of constants per test case.
-Model read_container(const ModelBytes& file) {
+Model read_container(const ModelBytes& file, bool has_compressed_weights) {
     constexpr size_t header = container_magic.size() + sizeof(uint32_t);
     if (file.bytes.size() < header) fail(file.label, "it ends within its header");
     uint32_t tests = 0;
     std::memcpy(&tests, file.bytes.data() + container_magic.size(), sizeof tests);
     auto rest = file.bytes.subspan(header);
-    ModelRecord record = decode(rest, file.label);
+    ModelRecord record = decode(rest, file.label, has_compressed_weights);
     rest = rest.subspan(record.bytes);
     BuiltGraph built = build_graph(record, file.label);
     std::vector<TestCase> test_cases;
@@ -129,14 +134,14 @@ bool is_model(std::span<const std::byte> bytes) {
            std::ranges::any_of(lost_magics, [&](auto magic) { return starts_with(bytes, magic); });
 }
 
-Model read_model(const ModelBytes& file) {
+Model read_model(const ModelBytes& file, bool has_compressed_weights) {
     for (auto magic : lost_magics)
         if (starts_with(file.bytes, magic))
             fail(file.label, text("its format '", magic,
                                   "' is older than MegEngine itself; write it again "
                                   "with MegEngine 0.5 or later"));
-    if (starts_with(file.bytes, container_magic)) return read_container(file);
-    ModelRecord record = decode(file.bytes, file.label);
+    if (starts_with(file.bytes, container_magic)) return read_container(file, has_compressed_weights);
+    ModelRecord record = decode(file.bytes, file.label, has_compressed_weights);
     BuiltGraph built = build_graph(record, file.label);
     return to_model(std::move(record), std::move(built));
 }

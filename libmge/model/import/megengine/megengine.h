@@ -14,7 +14,7 @@ namespace mge::megengine {
 bool is_model(std::span<const std::byte> bytes);
 
 // Verifies everything before it believes anything. ModelError names the file, the place and the reason, and
-// lists every operator that has no counterpart here.
-Model read_model(const ModelBytes& file);
+// lists every operator that has no counterpart here. `has_compressed_weights` as in OpenOptions.
+Model read_model(const ModelBytes& file, bool has_compressed_weights);
 
 }  // namespace mge::megengine

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/fastrun_cache/megengine_cache.h"
+#include "libmge/model/import/megengine/fastrun_cache.h"
 
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
+#include "libmge/base/file_limit.h"
 #include "libmge/model/crypt/hex.h"
 
-namespace mge::fastrun_cache {
+namespace mge::megengine {
 namespace {
 
 class Reader {
@@ -79,10 +80,11 @@ std::string algorithm_name(std::string_view blob, const std::string& label) {
     return std::string(reader.take(name, "the name of an algorithm"));
 }
 
-void read_results(std::string_view value, CacheRow row, const std::string& label,
+void read_results(std::string_view value, CacheRow row, const std::string& label, FileBudget& budget,
                   std::vector<CacheRow>& rows) {
     Reader reader(value, label);
     for (uint32_t left = reader.number(); left > 0; --left) {
+        budget.take(sizeof row + row.problem.size() + row.machine.size());  // a key may stand for many rows
         row.measured = {};
         row.measured.name = algorithm_name(reader.block("an algorithm"), label);
         read_figures(reader, row.measured);
@@ -93,19 +95,20 @@ void read_results(std::string_view value, CacheRow row, const std::string& label
 
 }  // namespace
 
-std::vector<CacheRow> parse_megengine_cache(std::span<const std::byte> bytes, const std::string& label) {
+std::vector<CacheRow> parse_fastrun_cache(std::span<const std::byte> bytes, const std::string& label) {
     Reader reader({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, label);
+    FileBudget budget(label, bytes.size());
     std::vector<CacheRow> rows;
     for (uint32_t categories = reader.number(); categories > 0; --categories) {
         auto [platform, op] = split_category(reader.block("the name of a category"));
         for (uint32_t entries = reader.number(); entries > 0; --entries) {
             CacheRow row{text("MegEngine | ", platform), {}, {}, 0};
             row.problem = problem_of(op, reader.block("a key"));
-            read_results(reader.block("a value"), row, label, rows);
+            read_results(reader.block("a value"), row, label, budget, rows);
         }
     }
     if (!reader.is_at_end()) reader.fail("there are bytes left behind the last category");
     return rows;
 }
 
-}  // namespace mge::fastrun_cache
+}  // namespace mge::megengine

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a network would have as inputs and outputs, without one.
+
+#include <algorithm>
+
+#include "libmge/lite/as_lite_error.h"
+#include "libmge/lite/layout.h"
+#include "libmge/lite/model_file.h"
+#include "libmge/lite/network_ports.h"
+#include "libmge/lite/shared_model.h"
+
+namespace lite {
+namespace {
+
+// Where no run is needed to know them; unknown shapes otherwise.
+mge::TensorSpecs output_specs(const SharedModel& model, const std::vector<Input>& inputs) {
+    mge::TensorSpecs specs;
+    if (std::ranges::all_of(inputs, &Input::has_layout)) {
+        for (auto& input : inputs) specs.push_back(input.spec());
+        return model.output_specs(specs);
+    }
+    for (auto id : model.graph().outputs())
+        specs.push_back({model.graph().value(id).spec.dtype, mge::Shape::unknown(), {}});
+    return specs;
+}
+
+NetworkIO io_of(ModelFile file) {
+    SharedModel model(std::move(file.model), "a model");
+    auto& wanted = file.configuration.io;
+    auto inputs = make_inputs(model.graph(), wanted, {});
+    auto outputs = make_outputs(model.graph(), wanted, {});
+    NetworkIO result;
+    for (auto& input : inputs) {
+        result.inputs.push_back(input.io);
+        result.inputs.back().config_layout = input.tensor->get_layout();
+    }
+    auto specs = output_specs(model, inputs);
+    for (auto& output : outputs) {
+        result.outputs.push_back(output.io);
+        result.outputs.back().config_layout = layout_of(specs[output.index]);
+    }
+    return result;
+}
+
+}  // namespace
+
+NetworkIO Runtime::get_model_io_info(const std::string& model_path, const Config& config) {
+    return as_lite_error([&] { return io_of(read_model_file(model_path, {.config = config})); });
+}
+
+NetworkIO Runtime::get_model_io_info(const void* model_mem, size_t size, const Config& config) {
+    return as_lite_error([&] { return io_of(read_model_file(model_mem, size, {.config = config})); });
+}
+
+}  // namespace lite

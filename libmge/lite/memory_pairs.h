@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "lite/common_enum_c.h"
+
+namespace lite {
+
+// Which physical address a piece of virtual memory has on a device. Pieces of one device do not overlap.
+class MemoryPairs {
+public:
+    // Error for a null address, no bytes, or bytes that are registered already.
+    void add(const void* virtual_address, void* physical_address, size_t bytes, LiteDeviceType device);
+    // Error unless that pair was added.
+    void remove(const void* virtual_address, const void* physical_address, LiteDeviceType device);
+    // Of an address inside of a piece; Error when there is none.
+    void* physical(const void* virtual_address, LiteDeviceType device) const;
+
+private:
+    struct Piece {
+        void* physical;
+        size_t bytes;
+    };
+    // By device and the virtual address of the first byte.
+    using Key = std::pair<LiteDeviceType, uintptr_t>;
+    using Pieces = std::map<Key, Piece>;
+    // The last piece that begins at or before the address; end() when it is another device's, or none.
+    Pieces::const_iterator before(uintptr_t address, LiteDeviceType device) const;
+
+    mutable std::mutex mutex_;
+    Pieces pieces_;
+};
+
+}  // namespace lite
