@@ -88,6 +88,8 @@ void look_at_outputs(void* network) {
 void try_input(Bytes input) {
     uint64_t choice = checksum(input.data(), input.size());
     std::string model = text_of(input);
+    LiteNetworkIO ios{};
+    expect(LITE_get_model_io_info_by_memory(model.data(), model.size(), *default_config(), &ios));
     if (!is_quick(input)) throw ModelError("too large to be run here");
     Network network = load(model, choice);
     clear_inputs(network.get());

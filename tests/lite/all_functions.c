@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program in C11 that calls the functions of Lite's C interface and looks at what they did. */
+/* A program in C11 that calls every function of Lite's C interface and looks at what it did.
+ *
+ *   mge_lite_all_functions LIBRARY_OF_OPERATORS */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,12 @@ static uint8_t* read_file(const char* path, size_t* size) {
     check(file && bytes && fread(bytes, 1, *size, file) == *size, path);
     fclose(file);
     return bytes;
+}
+
+static void write_file(const char* path, const uint8_t* bytes, size_t size) {
+    FILE* file = fopen(path, "wb");
+    check(file && fwrite(bytes, 1, size, file) == size, path);
+    fclose(file);
 }
 
 static float* floats_of(LiteTensor tensor) {
@@ -134,6 +142,47 @@ static void read_errors(void) {
     fails(LITE_make_tensor(default_desc, NULL), "LITE_make_tensor: the argument 'tensor' is null");
     LITE_clear_last_error();
     check(LITE_get_last_error_code() == OK && *LITE_get_last_error() == '\0', "LITE_clear_last_error");
+}
+
+static void ask_about_the_process(void) {
+    int major = -1, minor = -1, patch = -1;
+    works(LITE_get_version(&major, &minor, &patch), "LITE_get_version");
+    check(major >= 0 && minor >= 0 && patch >= 0, "the version");
+    size_t count = 0;
+    works(LITE_get_device_count(LITE_CPU, &count), "LITE_get_device_count");
+    check(count >= 1, "a CPU");
+    works(LITE_get_device_count(LITE_ATLAS, &count), "LITE_get_device_count");
+    check(count == 0, "no ATLAS");
+    works(LITE_try_coalesce_all_free_memory(), "LITE_try_coalesce_all_free_memory");
+    LiteLogLevel level = INFO;
+    works(LITE_set_log_level(WARN), "LITE_set_log_level");
+    works(LITE_get_log_level(&level), "LITE_get_log_level");
+    check(level == WARN, "the level that was set");
+    fails(LITE_set_tensor_rt_cache("cache"), "TensorRT");
+    fails(LITE_dump_tensor_rt_cache(), "TensorRT");
+}
+
+static void keep_addresses(void) {
+    char memory[64], physical[64];
+    void* found = NULL;
+    works(LITE_register_memory_pair(memory, physical, 64, LITE_CPU, LITE_DEFAULT),
+          "LITE_register_memory_pair");
+    works(LITE_lookup_physic_ptr(memory + 5, &found, LITE_CPU, LITE_DEFAULT), "LITE_lookup_physic_ptr");
+    check(found == physical + 5, "the physical address");
+    works(LITE_clear_memory_pair(memory, physical, LITE_CPU, LITE_DEFAULT), "LITE_clear_memory_pair");
+    check(LITE_lookup_physic_ptr(memory, &found, LITE_CPU, LITE_DEFAULT) == -1, "no physical address");
+}
+
+static void keep_measured_times(void) {
+    const char *cache = in_folder("cache"), *dumped = in_folder("dumped");
+    works(LITE_set_persistent_cache(cache, 1), "LITE_set_persistent_cache");
+    works(LITE_dump_persistent_cache(dumped), "LITE_dump_persistent_cache");
+    check(size_of_file(dumped) >= 0, "a dumped cache");
+}
+
+static void load_operators(const char* library) {
+    fails(LITE_set_loader_lib_path(in_folder("no_library.so")), "no_library.so");
+    works(LITE_set_loader_lib_path(library), "LITE_set_loader_lib_path");
 }
 
 /* --- networks --- */
@@ -429,6 +478,108 @@ static void write_reports(const char* path) {
     works(LITE_destroy_network(network), "LITE_destroy_network");
 }
 
+static void ask_about_models(const char* path) {
+    LiteNetworkIO ios = *default_network_io();
+    works(LITE_get_model_io_info_by_path(path, *default_config(), &ios), "LITE_get_model_io_info_by_path");
+    check(ios.input_size == 1 && strcmp(ios.inputs[0].name, "data") == 0, "the input of a file");
+    check(ios.output_size == 2 && strcmp(ios.outputs[1].name, "pooled") == 0, "the outputs of a file");
+    check(ios.outputs[0].config_layout.shapes[1] == 10, "the shape of an output");
+    size_t size = 0;
+    uint8_t* bytes = read_file(path, &size);
+    LiteNetworkIO again = *default_network_io();
+    works(LITE_get_model_io_info_by_memory(bytes, size, *default_config(), &again),
+          "LITE_get_model_io_info_by_memory");
+    check(again.inputs != ios.inputs && again.inputs[0].config_layout.shapes[3] == 16,
+          "the same from memory");
+    free(bytes);
+}
+
+static size_t exclusive_or(const void* input, size_t size, const uint8_t* key, size_t key_size,
+                           uint8_t* output) {
+    for (size_t i = 0; output && i < size; ++i)
+        output[i] = (uint8_t)(((const uint8_t*)input)[i] ^ key[i % key_size]);
+    return size;
+}
+static size_t too_much(const void* input, size_t size, const uint8_t* key, size_t key_size, uint8_t* output) {
+    (void)input, (void)key, (void)key_size;
+    return output ? size + 1 : size;
+}
+
+static void decrypt(const char* path) {
+    uint8_t key[] = {0x5a, 0x01, 0xff}, wrong[] = {1, 2, 3};
+    size_t size = 0;
+    uint8_t* bytes = read_file(path, &size);
+    exclusive_or(bytes, size, key, sizeof key, bytes);
+    write_file(in_folder("hidden.mge"), bytes, size);
+    free(bytes);
+    works(LITE_register_decryption_and_key("xor", exclusive_or, wrong, sizeof wrong),
+          "LITE_register_decryption_and_key");
+    fails(LITE_register_decryption_and_key("xor", exclusive_or, wrong, sizeof wrong), "xor");
+    LiteConfig config = *default_config();
+    config.bare_model_cryption_name = "xor";
+    LiteNetwork network = NULL;
+    works(LITE_make_network_config(&network, config), "LITE_make_network_config");
+    check(LITE_load_model_from_path(network, in_folder("hidden.mge")) == -1, "a wrong key");
+    works(LITE_update_decryption_or_key("xor", NULL, key, sizeof key), "LITE_update_decryption_or_key");
+    works(LITE_load_model_from_path(network, in_folder("hidden.mge")), "the right key");
+    expect_scores(network, "the scores of an encrypted model");
+    works(LITE_update_decryption_or_key("xor", too_much, NULL, 0), "LITE_update_decryption_or_key");
+    fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "asking for room for");
+    works(LITE_destroy_network(network), "LITE_destroy_network");
+}
+
+static int infos = 0;
+static int parse_info(const void* info_data, size_t length, const char* model_name, LiteConfig* config,
+                      LiteNetworkIO* network_io, int* device_id, size_t* nr_threads, int* is_inplace_mode,
+                      int* use_tensorrt) {
+    static LiteIO output;
+    ++infos;
+    check(*use_tensorrt == 0 && strcmp(model_name, "net") == 0, "what a parser is given");
+    if (length != 4 || memcmp(info_data, "good", 4) != 0) return 1;
+    output = default_io;
+    output.name = "pooled";
+    network_io->outputs = &output;
+    network_io->output_size = 1;
+    config->options.graph_opt_level = 1;
+    *device_id = 3;
+    *nr_threads = 2;
+    *is_inplace_mode = 1;
+    return 0;
+}
+
+static void read_packed_models(const char* path) {
+    works(LITE_register_parse_info_func("by_hand", parse_info), "LITE_register_parse_info_func");
+    fails(LITE_register_parse_info_func("by_hand", parse_info), "by_hand");
+    works(write_packed(in_folder("good.lite"), path, "by_hand", "good"), "write_packed");
+    works(write_packed(in_folder("bad.lite"), path, "by_hand", "evil"), "write_packed");
+    LiteNetwork network = load(in_folder("good.lite"));
+    int device = 0, is_in_place = 0;
+    size_t threads = 0;
+    works(LITE_get_device_id(network, &device), "LITE_get_device_id");
+    works(LITE_get_cpu_threads_number(network, &threads), "LITE_get_cpu_threads_number");
+    works(LITE_is_cpu_inplace_mode(network, &is_in_place), "LITE_is_cpu_inplace_mode");
+    check(infos == 1 && device == 3 && threads == 2 && is_in_place == 1, "what the parser said");
+    expect_scores(network, "the scores of a packed model");
+    works(LITE_destroy_network(network), "LITE_destroy_network");
+    works(LITE_make_default_network(&network), "LITE_make_default_network");
+    fails(LITE_load_model_from_path(network, in_folder("bad.lite")), "returned 1");
+    LiteExtraConfig without = {1};
+    works(LITE_extra_configure(network, without), "LITE_extra_configure");
+    works(LITE_load_model_from_path(network, in_folder("bad.lite")), "a model without its information");
+    check(infos == 2, "an information that was left alone");
+    works(LITE_destroy_network(network), "LITE_destroy_network");
+    works(write_packed(
+              in_folder("extra.lite"), path, "LITE_default",
+              "{\"valid\": true, \"name\": \"net\", \"version\": \"1.0.0\", \"extra_info\": {\"a\": 1}}"),
+          "write_packed");
+    network = load(in_folder("extra.lite"));
+    const char* info = NULL;
+    int size = 0;
+    works(LITE_get_model_extra_info(network, &info, &size), "LITE_get_model_extra_info");
+    check(size == (int)strlen(info) && strcmp(info, "{\"a\":1}") == 0, "the extra information");
+    works(LITE_destroy_network(network), "LITE_destroy_network");
+}
+
 static void give_images_apart(void) {
     works(write_classifier(in_folder("batch.mge"), 2), "write_classifier");
     LiteConfig config = *default_config();
@@ -452,7 +603,8 @@ static void give_images_apart(void) {
     works(LITE_destroy_network(network), "LITE_destroy_network");
 }
 
-int main(void) {
+int main(int count, char** arguments) {
+    check(count == 2, "one argument, a library of operators");
     works(make_folder(folder, sizeof folder), "a folder");
     const char *classifier = in_folder("classifier.mge"), *two_inputs = in_folder("two_inputs.mge");
     char paths[2][400];
@@ -463,6 +615,10 @@ int main(void) {
     read_errors();
     describe_tensors();
     change_tensors();
+    ask_about_the_process();
+    keep_addresses();
+    keep_measured_times();
+    load_operators(arguments[1]);
     load_and_run(classifier);
     configure(classifier);
     name_inputs_and_outputs(two_inputs);
@@ -473,6 +629,9 @@ int main(void) {
     call_back(classifier);
     run_asynchronously(classifier);
     write_reports(classifier);
+    ask_about_models(classifier);
+    decrypt(classifier);
+    read_packed_models(classifier);
     give_images_apart();
     remove_folder(folder);
     return 0;

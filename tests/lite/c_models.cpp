@@ -3,10 +3,13 @@
 
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "libmge/device/device.h"
 #include "libmge/graph/builder.h"
 #include "libmge/model/model.h"
+#include "libmge/model/pack.h"
 #include "libmge/ops/all.h"
 #include "tests/new_folder.h"
 
@@ -49,6 +52,11 @@ void write(const char* path, mge::GraphBuilder& builder,
     mge::write_model(path, model);
 }
 
+std::string content_of(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace
 
 int make_folder(char* path, size_t size) {
@@ -73,6 +81,19 @@ int write_classifier(const char* path, int batch) {
         Tensor pooled = ops::mean(x, {.axes = {2, 3}, .keepdims = false});
         Tensor score = ops::softmax(ops::matmul(pooled, weights({8, 10})), {.axis = 1});
         write(path, builder, {{"score", score}, {"pooled", pooled}});
+    });
+}
+
+int write_packed(const char* path, const char* model_path, const char* info_parser, const char* info) {
+    return attempt([&] {
+        std::string model = content_of(model_path), text = info;
+        mge::PackedParts parts;
+        parts.name = "net";
+        parts.info_parser = info_parser;
+        parts.cache_parser = mge::default_cache_parser;
+        parts.info = std::as_bytes(std::span(text));
+        parts.model = std::as_bytes(std::span(model));
+        mge::write_packed(path, parts);
     });
 }
 

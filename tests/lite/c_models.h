@@ -15,6 +15,8 @@ void remove_folder(const char* path);
 /* "data" float32 {batch, 3, 16, 16} to "score" {batch, 10} and "pooled" {batch, 8}; the batch may be changed.
  */
 int write_classifier(const char* path, int batch);
+/* A packed model: the model file, and what the parser of that name is to read. */
+int write_packed(const char* path, const char* model_path, const char* info_parser, const char* info);
 /* "a" and "b" float32 {4} to "sum" and "difference". */
 int write_sum_and_difference(const char* path);
 
