@@ -3,7 +3,7 @@
 # libmge/own_operators.h reach, and the files by which CMake (find_package) and pkg-config find them. Tools and Python package install themselves where they are built.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS mge EXPORT mge_targets
+install(TARGETS mge mge_lite mge_lite_headers EXPORT mge_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
 install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mge COMPONENT development)
@@ -17,6 +17,9 @@ install(CODE "
   COMPONENT development)
 
 # Lite's interface, under the names that programs include.
+install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+
+# Lite's stand in a folder of their own.
 install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 configure_package_config_file(cmake/mgeConfig.cmake.in generated/mgeConfig.cmake

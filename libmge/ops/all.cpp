@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/all.h"
+#include "libmge/ops/built.h"
 
 namespace mge {
 namespace {
@@ -8,7 +8,7 @@ template <class... O>
 constexpr auto infos(TypeList<O...>) {
     return std::array<const OpInfo*, sizeof...(O)>{&O::info...};
 }
-constexpr auto table = infos(AllOps{});
+constexpr auto table = infos(BuiltOps{});
 
 }  // namespace
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/all.h"
+#include "libmge/ops/built.h"
 
 namespace mge {
 
 std::span<const KernelEntry> cpu_kernel_table() {
-    static constexpr auto table = kernel_table<Cpu>(AllOps{});
+    static constexpr auto table = kernel_table<Cpu>(BuiltOps{});
     return table;
 }
 
