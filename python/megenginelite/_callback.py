@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of Python that the library calls, and what they raise.
+
+C knows no exceptions: one that a callback raises is kept here until the function of the library, of
+which the callback was a part, has failed.
+"""
+
+from __future__ import annotations
+
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_thread = threading.local()
+
+
+def keep(error: BaseException) -> None:
+    """Let it come out of the call of this thread that the callback is a part of."""
+    _thread.error = error
+
+
+def call(function: Any, *arguments: Any) -> None:
+    """Call a function of the library that calls back.
+
+    Raises:
+        BaseException: what a callback raised and made the function fail with.
+        RuntimeError: another failure.
+    """
+    _thread.error = None
+    try:
+        function(*arguments)
+    except RuntimeError:
+        error, _thread.error = _thread.error, None
+        if error is None:
+            raise
+    else:
+        return
+    raise error
+
+
+def log(what: str, error: BaseException) -> None:
+    """Write down what a callback raised on a thread where nobody would see it."""
+    import logging
+
+    logging.getLogger("megenginelite").error("%s raised %r", what, error, exc_info=error)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes and types of elements, as C programs lay them out."""
+
+from __future__ import annotations
+
+from ctypes import Structure, c_int, c_size_t
+from math import prod
+
+from .struct import LiteDataType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import numpy as np
+
+MAX_DIM = 7
+
+# By LiteDataType; NumPy's names.
+_NAMES = (
+    "float32",
+    "float16",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "uint32",
+    "uint16",
+    "int64",
+)
+_BYTES = (4, 2, 4, 2, 1, 1, 4, 2, 8)
+
+
+def data_type_of(dtype: Any) -> LiteDataType:
+    """The element type that something stands for.
+
+    Args:
+        dtype: a LiteDataType, a name like ``"int8"``, a NumPy dtype or scalar type; None: float32.
+    Raises:
+        RuntimeError: Lite has no such type.
+    """
+    if dtype is None:
+        return LiteDataType.LITE_FLOAT
+    name: Any = dtype
+    try:
+        if isinstance(dtype, int) and not isinstance(dtype, bool):
+            return LiteDataType(dtype)
+        if dtype not in _NAMES:
+            import numpy as np
+
+            name = np.dtype(dtype).name
+        return LiteDataType(_NAMES.index(name))
+    except (TypeError, ValueError):
+        raise RuntimeError(
+            f"[LiteLayout] dtype is one of {', '.join(_NAMES)}, as text, NumPy dtype or "
+            f"LiteDataType; got {dtype!r}"
+        ) from None
+
+
+def lite_dtype_2_numpy(dtype: LiteDataType) -> type[np.generic]:
+    """The scalar type of NumPy for a type of elements.
+
+    Args:
+        dtype: one of LiteDataType.
+    Raises:
+        AssertionError: it is something else.
+    Example:
+        >>> lite_dtype_2_numpy(LiteDataType.LITE_INT8)
+        <class 'numpy.int8'>
+    """
+    import numpy as np
+
+    if not isinstance(dtype, LiteDataType):
+        raise AssertionError(f"[lite_dtype_2_numpy] dtype is a LiteDataType, got {dtype!r}")
+    return np.dtype(_NAMES[dtype]).type
+
+
+class LiteLayout(Structure):
+    """The shape of a tensor and the type of its elements; two of equal contents are equal.
+
+    Args:
+        shape: up to 7 numbers; None or empty: of no tensor yet.
+        dtype: ``"int8"`` and the like, a LiteDataType, a NumPy dtype or scalar type; None: float32.
+    Attributes:
+        ndim: how many dimensions there are.
+        data_type: number of the LiteDataType.
+    Raises:
+        AssertionError: the shape has more than 7 numbers, or one that is negative.
+        RuntimeError: there is no such type.
+    Example:
+        >>> layout = LiteLayout([1, 3, 224, 224], "uint8")
+        >>> layout.shapes, layout.ndim, layout.dtype
+        ([1, 3, 224, 224], 4, <class 'numpy.uint8'>)
+    """
+
+    _fields_ = [("_shapes", c_size_t * MAX_DIM), ("ndim", c_size_t), ("data_type", c_int)]
+
+    ndim: int
+    data_type: int
+
+    def __init__(self, shape: Sequence[int] | None = None, dtype: Any = None) -> None:
+        super().__init__(data_type=data_type_of(dtype))
+        if shape is not None:
+            self.shapes = shape
+
+    @property
+    def shapes(self) -> list[int]:
+        """The sizes of the dimensions."""
+        return self._shapes[: self.ndim]
+
+    @shapes.setter
+    def shapes(self, shape: Sequence[int]) -> None:
+        sizes = [int(size) for size in shape]
+        if len(sizes) > MAX_DIM or any(size < 0 for size in sizes):
+            raise AssertionError(
+                f"[LiteLayout] a shape has up to {MAX_DIM} sizes, none negative; got {sizes}"
+            )
+        self._shapes[: len(sizes)] = sizes
+        self.ndim = len(sizes)
+
+    @property
+    def dtype(self) -> type[np.generic]:
+        """The scalar type of NumPy for the elements."""
+        return lite_dtype_2_numpy(LiteDataType(self.data_type))
+
+    @property
+    def _nbytes(self) -> int:
+        """Of a tensor without gaps."""
+        return prod(self.shapes) * _BYTES[self.data_type] if self.ndim else 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LiteLayout):
+            return NotImplemented
+        return self.data_type == other.data_type and self.shapes == other.shapes
+
+    # It may change.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        fields = {"shapes": self.shapes, "ndim": self.ndim, "data_type": self.dtype}
+        return repr(fields)

@@ -1,0 +1,581 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model that runs: load, fill the inputs, forward, wait, read the outputs."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, cast
+
+from . import _callback
+from ._config import (
+    LiteConfig,
+    LiteExtraConfig,
+    LiteIO,
+    LiteNetworkIO,
+    LiteOptions,
+    _bytes_of,
+    _LiteNetworkIO,
+)
+from ._library import LiteAsyncCallback, LiteFinishCallback, LiteStartCallback, library
+from .struct import LiteAlgoSelectStrategy, LiteIOType, LiteTensorPhase
+from .tensor import LiteTensor, _Taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO, Any
+
+    ModelFile = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
+
+__all__ = [
+    "LiteAsyncCallback",
+    "LiteConfig",
+    "LiteExtraConfig",
+    "LiteFinishCallback",
+    "LiteIO",
+    "LiteNetwork",
+    "LiteNetworkIO",
+    "LiteOptions",
+    "LiteStartCallback",
+    "get_model_io_info",
+]
+
+# The library's answers live until it is asked about the same memory again.
+_info_lock = threading.Lock()
+
+
+class _Model:
+    """A model file: a path, or contents in memory.
+
+    Args:
+        file: what ModelFile says.
+    Attributes:
+        path: None: the model is in memory.
+        address, size: of the memory, which lives as long as this object.
+    Raises:
+        OSError: there is no such file.
+        AssertionError: it is something else.
+    """
+
+    def __init__(self, file: ModelFile) -> None:
+        self.path: bytes | None = None
+        self._memory: Any = None
+        if isinstance(file, str | os.PathLike):
+            self.path = _local(os.fspath(file))
+            return
+        if isinstance(file, bytes | bytearray | memoryview):
+            contents: Any = file
+        elif hasattr(file, "read"):
+            contents = file.read()
+        else:
+            contents = None
+        if not isinstance(contents, bytes | bytearray | memoryview):
+            raise AssertionError(
+                "[LiteNetwork] a model is a path, bytes, or a file that was opened to read bytes; "
+                f"got {type(file).__name__}"
+            )
+        # Bytes are used where they are; they do not change.
+        self._memory = contents if isinstance(contents, bytes) else bytes(contents)
+        self.size = len(self._memory)
+        self.address = cast(c_char_p(self._memory), c_void_p).value
+
+
+def _local(path: str | bytes) -> bytes:
+    """The path of a file on this machine, which is there."""
+    text = os.fsdecode(path)
+    scheme, separator, _ = text.partition("://")
+    if separator and scheme.isalnum() and not os.path.exists(text):
+        raise ValueError(
+            f"[LiteNetwork] {text} is not on this machine; read it by what knows {scheme}, "
+            "and load the bytes"
+        )
+    os.stat(path)
+    return os.fsencode(path)
+
+
+def _path(path: str | os.PathLike[str]) -> bytes:
+    return os.fsencode(path)
+
+
+def _natural(name: str, number: int) -> int:
+    """The number, which C takes as an unsigned one."""
+    if number < 0:
+        raise RuntimeError(f"[LiteNetwork] {name} is not negative, got {number}")
+    return number
+
+
+def _copy_of(io: LiteIO) -> LiteIO:
+    return LiteIO(io._name, io.is_host, LiteIOType(io.io_type), io.config_layout)
+
+
+class LiteNetwork:
+    """A model that runs on one device; one thread at a time may use it, several may run at once.
+
+    Args:
+        config: a LiteConfig; None: the defaults.
+        io: a LiteNetworkIO; None: inputs and outputs are as the model says, on the host.
+    Attributes:
+        config: what was given, or the defaults.
+        network_io: likewise.
+    Raises:
+        RuntimeError: there is no such backend, or two inputs or outputs have one name.
+    Example:
+        >>> network = LiteNetwork()
+        >>> network.load(model_path)
+        >>> image = network.get_io_tensor(network.get_input_name(0))
+        >>> image.set_data_by_copy(np.ones(image.layout.shapes, "float32"))
+        >>> network.forward()
+        >>> network.wait()
+        >>> network.get_io_tensor(network.get_output_name(0)).to_numpy().shape
+        (1, 1000)
+    """
+
+    def __init__(self, config: LiteConfig | None = None, io: LiteNetworkIO | None = None) -> None:
+        self.config = config or LiteConfig()
+        self.network_io = io or LiteNetworkIO()
+        made = c_void_p()
+        library.LITE_make_network(byref(made), self.config, self.network_io._create_network_io())
+        self._network = made.value
+        self._model: Any = None  # what the network's weights may lie in
+        self._shares: list[LiteNetwork] = []  # networks whose memory it uses
+        # By handle, for as long as the network reads and writes there.
+        self._taken: dict[int | None, _Taken] = {}
+        # What C calls; without these references Python would free them.
+        self._thunks: dict[str, Any] = {}
+        self._raised: list[BaseException] = []
+        self._has_start_callback = False
+        # Also when the interpreter ends, before callbacks have no Python to run in.
+        self._end = weakref.finalize(self, library.LITE_destroy_network, self._network)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a LiteNetwork can be neither copied nor pickled; load the model again")
+
+    def __repr__(self) -> str:
+        return repr({"config": self.config, "IOs": self.network_io})
+
+    def load(self, file: ModelFile) -> None:
+        """Load a model of any kind, told by its contents, and compile it.
+
+        Args:
+            file: a path; or the contents, as bytes or a file opened for reading bytes.
+        Raises:
+            OSError: the file cannot be found.
+            RuntimeError: it is no model, is damaged or encrypted otherwise, or does not go with the
+                configuration. Another model may be loaded then.
+            ValueError: it is somewhere else (``s3://…``).
+        """
+        model = _Model(file)
+        if model.path is not None:
+            _callback.call(library.LITE_load_model_from_path, self._network, model.path)
+        else:
+            _callback.call(
+                library.LITE_load_model_from_mem, self._network, model.address, model.size
+            )
+        self._model = model
+
+    def forward(self) -> None:
+        """Start a run with what the inputs hold; an earlier run is waited for.
+
+        Raises:
+            RuntimeError: no model is loaded, or the run cannot start.
+            BaseException: what the start callback raised.
+        """
+        if self._has_start_callback:
+            _callback.call(library.LITE_forward, self._network)
+        else:
+            library.LITE_forward(self._network)
+
+    def wait(self) -> None:
+        """Wait until the run is over and the outputs are there.
+
+        Raises:
+            RuntimeError: no model is loaded, or the run failed.
+            BaseException: what the asynchronous or the finish callback raised.
+        """
+        try:
+            library.LITE_wait(self._network)
+        finally:
+            if self._raised:
+                self._raise()
+
+    def _raise(self) -> None:
+        raised, self._raised = self._raised, []
+        raise raised[0]
+
+    def is_cpu_inplace_mode(self) -> bool:
+        """Whether forward() computes on the caller's thread."""
+        return bool(self._get(library.LITE_is_cpu_inplace_mode))
+
+    def enable_cpu_inplace_mode(self) -> None:
+        """Let forward() compute on the caller's thread.
+
+        Raises:
+            RuntimeError: a model is loaded, or the network does not run on a CPU.
+        """
+        library.LITE_set_cpu_inplace_mode(self._network)
+
+    def use_tensorrt(self) -> None:
+        """Ask for TensorRT.
+
+        Raises:
+            RuntimeError: this build has none.
+        """
+        library.LITE_use_tensorrt(self._network)
+
+    @property
+    def device_id(self) -> int:
+        """Number of the device; set before loading."""
+        return self._get(library.LITE_get_device_id)
+
+    @device_id.setter
+    def device_id(self, device_id: int) -> None:
+        library.LITE_set_device_id(self._network, device_id)
+
+    @property
+    def stream_id(self) -> int:
+        """Number of the device's queue; set before loading."""
+        return self._get(library.LITE_get_stream_id)
+
+    @stream_id.setter
+    def stream_id(self, stream_id: int) -> None:
+        library.LITE_set_stream_id(self._network, stream_id)
+
+    @property
+    def threads_number(self) -> int:
+        """How many threads of a CPU compute; set before loading."""
+        return self._get(library.LITE_get_cpu_threads_number, c_size_t)
+
+    @threads_number.setter
+    def threads_number(self, nr_threads: int) -> None:
+        library.LITE_set_cpu_threads_number(self._network, _natural("threads_number", nr_threads))
+
+    def get_io_tensor(
+        self, name: str, phase: LiteTensorPhase = LiteTensorPhase.LITE_IO
+    ) -> LiteTensor:
+        """Return an input or output: the network's own, so that forward() reads what is written.
+
+        Args:
+            name: of the input or output.
+            phase: whether it is an input or output, where both have the name.
+        Raises:
+            RuntimeError: no model is loaded, or it has no such input or output.
+        """
+        tensor = c_void_p()
+        library.LITE_get_io_tensor(self._network, _bytes_of(name), phase, byref(tensor))
+        return self._tensor(tensor.value)
+
+    def get_discrete_tensor(
+        self, name: str, n_idx: int, phase: LiteTensorPhase = LiteTensorPhase.LITE_INPUT
+    ) -> LiteTensor:
+        """Return one image of the input that the configuration calls discrete_input_name.
+
+        Args:
+            name: of the input.
+            n_idx: which image of the batch.
+            phase: ``LITE_INPUT``.
+        Raises:
+            RuntimeError: it is not that input, or the batch has no such image.
+        """
+        tensor = c_void_p()
+        library.LITE_get_discrete_tensor(
+            self._network, _bytes_of(name), _natural("index", n_idx), phase, byref(tensor)
+        )
+        return self._tensor(tensor.value)
+
+    def get_input_name(self, index: int) -> str:
+        """Return the name of an input.
+
+        Args:
+            index: in the order of the model.
+        Raises:
+            RuntimeError: no model is loaded, or it has no such input.
+        """
+        return self._name(library.LITE_get_input_name, index)
+
+    def get_output_name(self, index: int) -> str:
+        """Return the name of an output.
+
+        Args:
+            index: in the order of the model.
+        Raises:
+            RuntimeError: no model is loaded, or it has no such output.
+        """
+        return self._name(library.LITE_get_output_name, index)
+
+    def get_all_input_name(self) -> list[str]:
+        """Return the names of all inputs, in the order of the model.
+
+        Raises:
+            RuntimeError: no model is loaded.
+        """
+        return self._names(library.LITE_get_all_input_name)
+
+    def get_all_output_name(self) -> list[str]:
+        """Return the names of all outputs, in the order of the model.
+
+        Raises:
+            RuntimeError: no model is loaded.
+        """
+        return self._names(library.LITE_get_all_output_name)
+
+    def extra_configure(self, extra_config: LiteExtraConfig) -> None:
+        """Set what else the network is told before loading.
+
+        Args:
+            extra_config: a LiteExtraConfig.
+        """
+        library.LITE_extra_configure(self._network, extra_config)
+
+    def share_weights_with(self, src_network: LiteNetwork) -> None:
+        """Load the model of another network, with the same weights in memory; both may run at once.
+
+        Args:
+            src_network: has a model, and may go afterwards.
+        Raises:
+            RuntimeError: one of the two has no model, the other one does.
+        """
+        _callback.call(library.LITE_shared_weight_with_network, self._network, src_network._network)
+        self._model = src_network._model
+
+    def share_runtime_memory(self, src_network: LiteNetwork) -> None:
+        """Use another network's memory for what lies between inputs and outputs.
+
+        The two do not run at once. MegEngine's name for it is ``share_runtime_memroy``.
+
+        Args:
+            src_network: the other one; this one is not loaded yet.
+        Raises:
+            RuntimeError: this network is loaded.
+        """
+        library.LITE_share_runtime_memory(self._network, src_network._network)
+        self._shares.append(src_network)
+
+    share_runtime_memroy = share_runtime_memory
+
+    def async_with_callback(self, async_callback: Callable[[], Any]) -> None:
+        """Have a function called when all outputs are there; nobody needs to wait then.
+
+        Args:
+            async_callback: is called on a thread of the library. What it raises is logged, and
+                raised by the next wait().
+        Raises:
+            RuntimeError: the network computes in forward(), or outputs lie in the user's memory.
+        """
+        network = weakref.ref(self)
+
+        def call_back() -> int:
+            try:
+                async_callback()
+            except BaseException as error:  # noqa: BLE001
+                _callback.log("the asynchronous callback", error)
+                _keep(network, error)
+            return 0
+
+        self._set("async", library.LITE_set_async_callback, LiteAsyncCallback(call_back))
+
+    def set_start_callback(self, start_callback: Callable[[dict[LiteIO, LiteTensor]], Any]) -> None:
+        """Have a function called by forward(), before the first operator.
+
+        Args:
+            start_callback: gets the inputs. What it raises ends the run and comes out of forward().
+        """
+
+        def call_back(inputs: Any, tensors: Any, size: int) -> int:
+            try:
+                call(inputs, tensors, size)
+            except BaseException as error:  # noqa: BLE001
+                _callback.keep(error)
+                return 1
+            return 0
+
+        call = self._with_tensors(start_callback)
+        self._set("start", library.LITE_set_start_callback, LiteStartCallback(call_back))
+        self._has_start_callback = True
+
+    def set_finish_callback(
+        self, finish_callback: Callable[[dict[LiteIO, LiteTensor]], Any]
+    ) -> None:
+        """Have a function called when all outputs are there: by wait(), or after the asynchronous
+        callback.
+
+        Args:
+            finish_callback: gets the outputs. What it raises comes out of wait().
+        """
+        network = weakref.ref(self)
+
+        def call_back(outputs: Any, tensors: Any, size: int) -> int:
+            try:
+                call(outputs, tensors, size)
+            except BaseException as error:  # noqa: BLE001
+                if "async" in thunks:
+                    _callback.log("the finish callback", error)
+                _keep(network, error)
+            return 0
+
+        call, thunks = self._with_tensors(finish_callback), self._thunks
+        self._set("finish", library.LITE_set_finish_callback, LiteFinishCallback(call_back))
+
+    def enable_profile_performance(self, profile_file: str | os.PathLike[str]) -> None:
+        """Write the times of each run's operators, as JSON that ``mge-profile`` reads.
+
+        Args:
+            profile_file: is written anew after each run.
+        """
+        library.LITE_enable_profile_performance(self._network, _path(profile_file))
+
+    def set_network_algo_workspace_limit(self, size_limit: int) -> None:
+        """Take only algorithms that need little scratch memory.
+
+        Args:
+            size_limit: bytes.
+        Raises:
+            RuntimeError: no model is loaded, or the limit is negative.
+        """
+        limit = _natural("size_limit", size_limit)
+        library.LITE_set_network_algo_workspace_limit(self._network, limit)
+
+    def set_network_algo_policy(
+        self,
+        policy: LiteAlgoSelectStrategy | int,
+        shared_batch_size: int = 0,
+        binary_equal_between_batch: bool = False,
+    ) -> None:
+        """Set how the algorithms of operators are chosen.
+
+        Args:
+            policy: ``LITE_ALGO_HEURISTIC`` or ``LITE_ALGO_PROFILE``, with the others.
+            shared_batch_size: algorithms are measured for this batch and taken for all; 0: each
+                batch has its own.
+            binary_equal_between_batch: equal images of a batch have results of equal bits.
+        Raises:
+            RuntimeError: the policy says neither.
+        """
+        batch = _natural("shared_batch_size", shared_batch_size)
+        library.LITE_set_network_algo_policy(self._network, policy)
+        # The policy sets these to 0.
+        library.LITE_set_network_algo_fastrun_config(
+            self._network, batch, int(binary_equal_between_batch)
+        )
+
+    def io_txt_dump(self, txt_file: str | os.PathLike[str]) -> None:
+        """Write every value of each run to a text file.
+
+        Args:
+            txt_file: path of the file.
+        """
+        library.LITE_enable_io_txt_dump(self._network, _path(txt_file))
+
+    def io_bin_dump(self, bin_dir: str | os.PathLike[str]) -> None:
+        """Write every value of each run to a file of its own.
+
+        Args:
+            bin_dir: the folder, which is made if it is not there.
+        """
+        library.LITE_enable_io_bin_dump(self._network, _path(bin_dir))
+
+    def get_static_memory_alloc_info(self, log_dir: str | os.PathLike[str] = "logs/test") -> None:
+        """Write where values lie in memory, as JSON.
+
+        Args:
+            log_dir: the folder, which is made if it is not there.
+        Raises:
+            RuntimeError: no model is loaded, or the folder cannot be made.
+        """
+        library.LITE_get_static_memory_alloc_info(self._network, _path(log_dir))
+
+    def enable_global_layout_transform(self) -> None:
+        """Choose the layouts of images by measured times when loading.
+
+        Raises:
+            RuntimeError: a model is loaded.
+        """
+        library.LITE_enable_global_layout_transform(self._network)
+
+    def dump_layout_transform_model(self, model_file: str | os.PathLike[str]) -> None:
+        """Write the model with the layouts that were chosen.
+
+        Args:
+            model_file: path of the file.
+        Raises:
+            RuntimeError: enable_global_layout_transform() was not called, or no model is loaded.
+        """
+        library.LITE_dump_layout_transform_model(self._network, _path(model_file))
+
+    def _get(self, function: Any, kind: Any = c_int) -> int:
+        value = kind()
+        function(self._network, byref(value))
+        return value.value
+
+    def _name(self, function: Any, index: int) -> str:
+        name = c_char_p()
+        function(self._network, _natural("index", index), byref(name))
+        return (name.value or b"").decode()
+
+    def _names(self, function: Any) -> list[str]:
+        count = c_size_t()
+        function(self._network, byref(count), None)
+        names = (c_char_p * count.value)()
+        if count.value:
+            function(self._network, None, names)
+        return [(name or b"").decode() for name in names]
+
+    def _tensor(self, handle: int | None) -> LiteTensor:
+        return LiteTensor._of(handle, self, self._taken.setdefault(handle, _Taken()))
+
+    def _with_tensors(
+        self, callback: Callable[[dict[LiteIO, LiteTensor]], Any]
+    ) -> Callable[[Any, Any, int], None]:
+        """What calls a callback with a dictionary made of C's arguments; it holds no network."""
+        network = weakref.ref(self)
+
+        def call_back(ios: Any, tensors: Any, size: int) -> None:
+            here = network()
+            if here is not None:  # else it is being destroyed
+                callback({_copy_of(ios[i]): here._tensor(tensors[i]) for i in range(size)})
+
+        return call_back
+
+    def _set(self, name: str, function: Any, thunk: Any) -> None:
+        """Give C a callback; the one before is kept until C has the new one."""
+        function(self._network, thunk)
+        self._thunks[name] = thunk
+
+
+def _keep(network: weakref.ref[LiteNetwork], error: BaseException) -> None:
+    """Let an exception come out of the network's next wait()."""
+    here = network()
+    if here is not None:
+        here._raised.append(error)
+
+
+def get_model_io_info(model_path: ModelFile, config: LiteConfig | None = None) -> LiteNetworkIO:
+    """Return the inputs and outputs of a model without loading it.
+
+    Args:
+        model_path: as LiteNetwork.load() takes it.
+        config: how the model is encrypted, and the like; None: the defaults.
+    Returns:
+        LiteNetworkIO whose LiteIOs have layouts; one without dimensions is known only to a run.
+    Raises:
+        OSError: the file cannot be found.
+        RuntimeError: it is no model, or is damaged.
+    Example:
+        >>> get_model_io_info(model_path).outputs[0].config_layout.shapes
+        [1, 1000]
+    """
+    model = _Model(model_path)
+    config = config or LiteConfig()
+    found = _LiteNetworkIO()
+    with _info_lock:
+        if model.path is not None:
+            function: Any = library.LITE_get_model_io_info_by_path
+            _callback.call(function, model.path, config, byref(found))
+        else:
+            function = library.LITE_get_model_io_info_by_memory
+            _callback.call(function, model.address, model.size, config, byref(found))
+        return LiteNetworkIO(
+            [_copy_of(found.inputs[i]) for i in range(found.input_size)],
+            [_copy_of(found.outputs[i]) for i in range(found.output_size)],
+        )

@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory with a shape and a type of elements, on the host or on a device."""
+
+from __future__ import annotations
+
+from ctypes import ArgumentError, byref, c_int, c_size_t, c_void_p, cast
+from math import prod
+
+from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy
+from ._library import _LiteTensorDesc, library
+from .struct import LiteDeviceType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    import numpy as np
+
+__all__ = ["MAX_DIM", "LiteLayout", "LiteTensor", "LiteTensorConcat", "lite_dtype_2_numpy"]
+
+
+def _require(holds: Any, message: str) -> None:
+    if not holds:
+        raise AssertionError(f"[LiteTensor] {message}")
+
+
+def _sizes(numbers: Iterable[int]) -> Any:
+    values = [int(number) for number in numbers]
+    _require(min(values, default=0) >= 0, f"start, end and step are not negative, got {values}")
+    return (c_size_t * len(values))(*values)
+
+
+def _address_of(data: Any) -> int:
+    """Of the memory that an int, a pointer or an array of ctypes stands for."""
+    try:
+        address = data if isinstance(data, int) else cast(data, c_void_p).value
+    except (TypeError, ArgumentError):
+        raise TypeError(
+            f"[LiteTensor] data is an array of NumPy, a pointer of ctypes or an address; "
+            f"got {type(data).__name__}"
+        ) from None
+    _require(address, "data is a null pointer")
+    return address
+
+
+def _array_of(data: Any) -> np.ndarray | None:
+    """What can be seen as an array of NumPy without a copy."""
+    if not hasattr(data, "__array_interface__"):
+        return None
+    import numpy as np
+
+    array = np.asarray(data)
+    _require(
+        array.flags.c_contiguous,
+        "the array is not contiguous; numpy.ascontiguousarray(array) makes one that is",
+    )
+    return array
+
+
+def _converted(numbers: Sequence[Any], dtype: np.dtype) -> np.ndarray:
+    """Numbers of a list as elements of a type, which has to hold them."""
+    import numpy as np
+
+    values = np.array(numbers).ravel()
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"[LiteTensor] data is a list of numbers, got {numbers!r}")
+    finite = values[np.isfinite(values)]
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
+    is_exact = dtype.kind == "f" or finite.size == values.size
+    if not is_exact or np.any(finite < limits.min) or np.any(finite > limits.max):
+        raise RuntimeError(f"[LiteTensor] a number in data is out of the range of {dtype}")
+    return values.astype(dtype)
+
+
+class _Taken:
+    """Memory of others that a tensor was told to lie in."""
+
+    __slots__ = ("memory", "read_only")
+
+    def __init__(self, memory: Any = None, read_only: range = range(0)) -> None:
+        self.memory = memory  # what keeps it
+        self.read_only = read_only  # addresses that nobody may write to
+
+
+class _View:
+    """What an array over a tensor's memory holds: the memory stays as long as the array."""
+
+    def __init__(self, interface: dict[str, Any], *keeps: Any) -> None:
+        self.__array_interface__ = interface
+        self._keeps = keeps
+
+
+class LiteTensor:
+    """A tensor, or a view of one; its memory is allocated when it is first needed.
+
+    Args:
+        layout: its shape and type of elements; None: of ``shapes`` and ``dtype``.
+        device_type: a LiteDeviceType.
+        device_id: number of the device.
+        is_pinned_host: memory of the host that copies to and from the device do best with.
+        shapes: sizes of its dimensions.
+        dtype: of its elements, as LiteLayout takes it.
+        physic_construct: False: there is no tensor behind it yet.
+    Raises:
+        RuntimeError: there is no such device, or nobody computes with that type.
+    Example:
+        >>> tensor = LiteTensor(shapes=[2, 3], dtype="int8")
+        >>> tensor.set_data_by_copy([1, 2, 3, 4, 5, 6])
+        >>> tensor.to_numpy()
+        array([[1, 2, 3],
+               [4, 5, 6]], dtype=int8)
+    """
+
+    _destroy = library.LITE_destroy_tensor  # still there when the interpreter ends
+
+    def __init__(
+        self,
+        layout: LiteLayout | None = None,
+        device_type: LiteDeviceType = LiteDeviceType.LITE_CPU,
+        device_id: int = 0,
+        is_pinned_host: bool = False,
+        shapes: Sequence[int] | None = None,
+        dtype: Any = None,
+        physic_construct: bool = True,
+    ) -> None:
+        self._tensor: int | None = None
+        self._network: Any = None  # that the tensor is a part of; None: it is this object's
+        self._taken = _Taken()
+        if not physic_construct:
+            return
+        if layout is None:
+            layout = LiteLayout(shapes, dtype)
+        made = c_void_p()
+        description = _LiteTensorDesc(int(is_pinned_host), layout, device_type, device_id)
+        library.LITE_make_tensor(description, byref(made))
+        self._tensor = made.value
+
+    @classmethod
+    def _of(cls, handle: int | None, network: Any, taken: _Taken) -> LiteTensor:
+        tensor = cls(physic_construct=False)
+        tensor._tensor, tensor._network, tensor._taken = handle, network, taken
+        return tensor
+
+    def __del__(self) -> None:
+        if getattr(self, "_tensor", None) and self._network is None:
+            self._destroy(self._tensor)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a LiteTensor can be neither copied nor pickled; its to_numpy() can")
+
+    def _get(self, function: Any) -> int:
+        """A number that the library tells."""
+        value = c_int()
+        function(self._tensor, byref(value))
+        return value.value
+
+    @property
+    def layout(self) -> LiteLayout:
+        """Shape and type of elements; set from a LiteLayout, or from a shape.
+
+        The memory stays when it is large enough.
+        """
+        layout = LiteLayout()
+        library.LITE_get_tensor_layout(self._tensor, byref(layout))
+        return layout
+
+    @layout.setter
+    def layout(self, layout: LiteLayout | Sequence[int]) -> None:
+        if not isinstance(layout, LiteLayout):
+            layout = LiteLayout(layout, self.layout.data_type)
+        library.LITE_set_tensor_layout(self._tensor, layout)
+
+    @property
+    def is_pinned_host(self) -> bool:
+        """Whether it is memory of the host that copies to and from a device do best with."""
+        return bool(self._get(library.LITE_is_pinned_host))
+
+    @property
+    def device_type(self) -> LiteDeviceType:
+        """Where it lies."""
+        return LiteDeviceType(self._get(library.LITE_get_tensor_device_type))
+
+    @property
+    def device_id(self) -> int:
+        """Number of the device where it lies."""
+        return self._get(library.LITE_get_tensor_device_id)
+
+    @property
+    def is_continue(self) -> bool:
+        """Whether its elements lie without gaps; those of a slice may have some."""
+        return bool(self._get(library.LITE_is_memory_continue))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements; 0 without a layout."""
+        size = c_size_t()
+        library.LITE_get_tensor_total_size_in_byte(self._tensor, byref(size))
+        return size.value
+
+    def update(self) -> None:
+        """Read what the properties tell from the library; they do so each time anyway."""
+
+    def fill_zero(self) -> None:
+        """Make all its elements 0.
+
+        Raises:
+            RuntimeError: it has no layout, or is the memory of a read-only array.
+        """
+        self._require_writable()
+        library.LITE_tensor_fill_zero(self._tensor)
+
+    def share_memory_with(self, src_tensor: LiteTensor) -> None:
+        """Be another tensor: take its layout, its device and its memory, which stays.
+
+        Args:
+            src_tensor: on the host if this one is, on a device if this one is.
+        Raises:
+            RuntimeError: it has no layout, or one of the two lies on the host and one does not.
+        """
+        library.LITE_tensor_share_memory_with(self._tensor, src_tensor._tensor)
+        lent = src_tensor._lent()
+        self._take(lent.memory, lent.read_only)
+
+    def copy_from(self, src_tensor: LiteTensor) -> None:
+        """Copy another tensor's elements, wherever it lies.
+
+        Args:
+            src_tensor: gives this one its layout, too; a slice with gaps keeps its own.
+        Raises:
+            RuntimeError: it has no layout, or not that of this slice; or this tensor lies in a
+                read-only array.
+        """
+        self._require_writable()
+        library.LITE_tensor_copy(self._tensor, src_tensor._tensor)
+
+    def reshape(self, shape: Sequence[int]) -> None:
+        """Give the same memory another shape.
+
+        Args:
+            shape: equally many elements; one number may be -1, which means the rest.
+        Raises:
+            RuntimeError: there are more or fewer elements, or this is a slice with gaps.
+        """
+        sizes = [int(size) for size in shape]
+        library.LITE_tensor_reshape(self._tensor, (c_int * len(sizes))(*sizes), len(sizes))
+
+    def slice(
+        self, start: Sequence[int], end: Sequence[int], step: Sequence[int] | None = None
+    ) -> LiteTensor:
+        """Return a part of the tensor, in the same memory.
+
+        Args:
+            start: where the part begins in the first dimensions; the others are whole.
+            end: where it ends, as many numbers.
+            step: as many numbers, which are 1 otherwise.
+        Raises:
+            AssertionError: the numbers are not equally many.
+            RuntimeError: they are not within the tensor.
+        Example:
+            >>> tensor = LiteTensor(shapes=[4, 8], dtype="int32")
+            >>> tensor.set_data_by_copy(list(range(32)))
+            >>> tensor.slice([1, 4], [3, 8]).to_numpy()
+            array([[12, 13, 14, 15],
+                   [20, 21, 22, 23]], dtype=int32)
+        """
+        starts, ends, steps = (_sizes(s) if s is not None else None for s in (start, end, step))
+        lengths = [len(sizes) for sizes in (starts, ends, steps) if sizes is not None]
+        _require(len(set(lengths)) == 1, f"start, end and step are equally long, got {lengths}")
+        part = c_void_p()
+        library.LITE_tensor_slice(self._tensor, starts, ends, steps, lengths[0], byref(part))
+        return LiteTensor._of(part.value, None, self._lent())
+
+    def get_ctypes_memory(self) -> c_void_p:
+        """Return where its first element lies, on its device.
+
+        Raises:
+            RuntimeError: it has no layout.
+        """
+        address = c_void_p()
+        library.LITE_get_tensor_memory(self._tensor, byref(address))
+        return address
+
+    def set_data_by_share(
+        self, data: Any, length: int = 0, layout: LiteLayout | None = None
+    ) -> None:
+        """Take memory that is there: nothing is copied.
+
+        Args:
+            data: an array, which is kept and gives the tensor its shape and type; or a pointer of
+                ctypes or an address, whose memory the caller keeps.
+            length: bytes at a pointer; 0: those of the tensor.
+            layout: which the tensor gets first; of as many bytes.
+        Raises:
+            AssertionError: the array or the tensor has gaps, the tensor lies on a device, or the
+                length is another than the tensor's.
+            RuntimeError: there is no type of elements like the array's.
+        Example:
+            >>> import numpy as np
+            >>> image = np.zeros([2, 2], "float32")
+            >>> tensor = LiteTensor()
+            >>> tensor.set_data_by_share(image)
+            >>> image[0, 1] = 7
+            >>> tensor.to_numpy()
+            array([[0., 7.],
+                   [0., 0.]], dtype=float32)
+        """
+        array = _array_of(data)
+        if array is not None:
+            self._require_on_host("set_data_by_share of an array")
+            data, address = array, array.ctypes.data
+            layout = self._checked(
+                layout or LiteLayout(array.shape or [1], array.dtype), array.nbytes
+            )
+        else:
+            address = _address_of(data)
+            layout = self._checked(layout or self.layout, length)
+        _require(self.is_continue, "the tensor is a slice with gaps, which has its memory")
+        library.LITE_reset_tensor(self._tensor, layout, address)
+        is_writable = array is None or array.flags.writeable
+        self._take(data, range(0) if is_writable else range(address, address + layout._nbytes))
+
+    def set_data_by_copy(
+        self, data: Any, data_length: int = 0, layout: LiteLayout | None = None
+    ) -> None:
+        """Copy elements into the tensor.
+
+        Args:
+            data: an array, which gives the tensor its shape and type; a list, which is converted to
+                the tensor's type and fills its first elements; or a pointer of ctypes or an
+                address.
+            data_length: bytes at a pointer; those of the tensor.
+            layout: which the tensor gets first; of as many bytes.
+        Raises:
+            AssertionError: the array has gaps, the list is longer than the tensor, or the length is
+                another than the tensor's.
+            RuntimeError: there is no type of elements like the array's, an element of the list is
+                beyond the range of the tensor's type, or the tensor is a slice of another shape.
+        """
+        if isinstance(data, list | tuple):
+            if layout is not None:
+                self.layout = layout
+            data, layout = self._with_first(data), None
+        elif not hasattr(data, "__array_interface__"):
+            _require(layout or data_length, "data is a pointer; give data_length or layout")
+            layout = layout or self.layout
+        source = LiteTensor()
+        source.set_data_by_share(data, data_length, layout)
+        self.copy_from(source)
+
+    def get_data_by_share(self) -> np.ndarray:
+        """Return the tensor's memory as an array, which is alive for as long as it is used.
+
+        What is written into the tensor is seen in the array: so is the next run of its network.
+
+        Raises:
+            AssertionError: it lies on a device.
+            RuntimeError: it has no layout.
+        """
+        self._require_on_host("get_data_by_share")
+        # The tensor may get other memory while the array is there.
+        self.get_ctypes_memory()
+        holder = LiteTensor()
+        holder.share_memory_with(self)
+        return self._array(holder)
+
+    def to_numpy(self) -> np.ndarray:
+        """Return a copy of its elements, wherever it lies; without a layout an empty array."""
+        import numpy as np
+
+        layout = self.layout
+        if layout.ndim == 0:
+            return np.empty(0, layout.dtype)
+        if self._is_on_host():
+            return self._array(self).copy()
+        on_host = LiteTensor(layout, self.device_type, self.device_id, is_pinned_host=True)
+        on_host.copy_from(self)
+        return on_host._array(on_host).copy()
+
+    def __repr__(self) -> str:
+        fields = {
+            "layout": self.layout,
+            "device_type": self.device_type,
+            "device_id": self.device_id,
+            "is_pinned_host": self.is_pinned_host,
+        }
+        return repr(fields)
+
+    def _lent(self) -> _Taken:
+        """This tensor's memory as that of another one."""
+        return _Taken((self._taken.memory, self._network), self._taken.read_only)
+
+    def _take(self, memory: Any, read_only: range) -> None:
+        """Lie in the memory of others from now on; what kept the memory so far goes."""
+        self._taken.memory, self._taken.read_only = memory, read_only
+
+    def _is_read_only(self) -> bool:
+        return (
+            bool(self._taken.read_only) and self.get_ctypes_memory().value in self._taken.read_only
+        )
+
+    def _is_on_host(self) -> bool:
+        return self.device_type == LiteDeviceType.LITE_CPU or self.is_pinned_host
+
+    def _require_on_host(self, what: str) -> None:
+        _require(self._is_on_host(), f"{what} needs a tensor on the CPU or in pinned memory")
+
+    def _require_writable(self) -> None:
+        if self._is_read_only():
+            raise RuntimeError("[LiteTensor] the tensor lies in the memory of a read-only array")
+
+    def _checked(self, layout: LiteLayout, length: int) -> LiteLayout:
+        """The layout, which has to have so many bytes; 0: any."""
+        _require(
+            length in (0, layout._nbytes),
+            f"data has {length} bytes, but {layout} {layout._nbytes}",
+        )
+        return layout
+
+    def _with_first(self, numbers: Sequence[Any]) -> np.ndarray:
+        """The tensor's elements, the first of which are those of a list."""
+        import numpy as np
+
+        layout = self.layout
+        values = _converted(numbers, np.dtype(layout.dtype))
+        total = prod(layout.shapes) if layout.ndim else 0
+        _require(values.size <= total, f"data has {values.size} numbers, the tensor {total}")
+        if values.size == total:
+            return values.reshape(layout.shapes)
+        whole = self.to_numpy()
+        whole.flat[: values.size] = values
+        return whole
+
+    def _strides(self, layout: LiteLayout, first: int) -> tuple[int, ...]:
+        """Bytes from an element to the next one, in each dimension."""
+
+        def address(dimension: int) -> int:
+            index = [0] * dimension + [min(1, layout.shapes[dimension] - 1)]
+            found = c_void_p()
+            library.LITE_get_tensor_memory_with_index(
+                self._tensor, _sizes(index), len(index), byref(found)
+            )
+            return found.value or 0
+
+        return tuple(address(dimension) - first for dimension in range(layout.ndim))
+
+    def _array(self, holder: LiteTensor) -> np.ndarray:
+        """An array over the memory, which the holder keeps."""
+        import numpy as np
+
+        layout = self.layout
+        dtype = np.dtype(layout.dtype)
+        first = self.get_ctypes_memory().value
+        if not prod(layout.shapes) or first is None:
+            return np.empty(layout.shapes, dtype)
+        interface = {
+            "version": 3,
+            "shape": tuple(layout.shapes),
+            "typestr": dtype.str,
+            "data": (first, self._is_read_only()),
+            "strides": None if self.is_continue else self._strides(layout, first),
+        }
+        return np.asarray(_View(interface, holder, self))
+
+
+def LiteTensorConcat(
+    tensors: Sequence[LiteTensor],
+    dim: int,
+    device_type: LiteDeviceType = LiteDeviceType.LITE_DEVICE_DEFAULT,
+    device_id: int = -1,
+) -> LiteTensor:
+    """Put tensors behind each other along a dimension, as a new one.
+
+    Args:
+        tensors: of equal type and, but for that dimension, shape.
+        dim: the dimension; negative ones count from the end.
+        device_type: where the result lies; ``LITE_DEVICE_DEFAULT``: where the first tensor does.
+        device_id: number of the device; -1: the first tensor's.
+    Raises:
+        RuntimeError: the tensors do not fit, or there is no such dimension.
+    Example:
+        >>> ones = LiteTensor(shapes=[1, 2], dtype="int8")
+        >>> ones.set_data_by_copy([1, 1])
+        >>> LiteTensorConcat([ones, ones], 0).to_numpy()
+        array([[1, 1],
+               [1, 1]], dtype=int8)
+    """
+    handles = [tensor._tensor for tensor in tensors]
+    result = c_void_p()
+    library.LITE_tensor_concat(
+        (c_void_p * len(handles))(*handles),
+        len(handles),
+        dim,
+        device_type,
+        device_id,
+        byref(result),
+    )
+    return LiteTensor._of(result.value, None, _Taken())
