@@ -123,7 +123,7 @@ def test_arguments_of_callbacks(name):
 def test_numbers_of_enums():
     text = text_of("lite/common_enum_c.h")
     found = {}
-    for body, name in re.findall(r"typedef enum {(.*?)}\s*(\w+);", text, re.DOTALL):
+    for body, name in re.findall(r"typedef enum(?: \w+)? {(.*?)}\s*(\w+);", text, re.DOTALL):
         entries = re.findall(r"(\w+) = ([^,]+),", body)
         found[name] = {entry: eval(number) for entry, number in entries}
     assert set(found) == ENUMS | {"ErrorCode", "LiteOpenCLCacheCompatLevel"}
