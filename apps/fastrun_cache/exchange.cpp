@@ -104,7 +104,7 @@ std::vector<CacheRow> read_foreign(const std::string& path) {
     auto bytes = file->bytes();
     std::string_view characters(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return characters.starts_with('{') ? parse_export(characters, path)
-                                      : megengine::parse_fastrun_cache(bytes, path);
+                                       : megengine::parse_fastrun_cache(bytes, path);
 }
 
 int import_rows(const cli::Invocation& invocation, const ImportJob& job) {
