@@ -6,6 +6,7 @@
 #include "libmge/base/file.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/decryption.h"
+#include "libmge/lite/persistent_cache.h"
 #include "libmge/model/crypt/cipher.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
@@ -35,9 +36,10 @@ struct ModelPacker::Parts {
     std::string default_name, out;
     mge::PackedParts header;
 
-    // The name that an information gives the model, which readers compare with the file's.
-    std::string name() const {
-        if (info.empty()) return default_name;
+    Parts() { header.is_fast_run_cache = true; }
+
+    // What is said about the model, with what the format requires, as text.
+    mge::PackedInfo complete_info() const {
         std::string text(info.begin(), info.end());
         if (!is_plain(header.info_cipher)) {
             auto plain =
@@ -46,13 +48,16 @@ struct ModelPacker::Parts {
         }
         // What some ciphers leave behind the text is no part of it.
         if (auto end = text.rfind('}'); end != std::string::npos) text.resize(end + 1);
-        return mge::complete_packed_info(text, {}, default_name).name;
+        return mge::complete_packed_info(text, {}, default_name);
     }
 
     void require_model() const {
         if (model.empty()) throw Error(mge::text("there is no model to pack into '", out, "'"));
-        bool is_recognised = mge::recognise_model(bytes_of(model)).has_value();
-        if (is_plain(header.model_cipher) && !is_recognised)
+        auto kind = mge::recognise_model(bytes_of(model));
+        if (kind == mge::ModelKind::packed)
+            throw Error(
+                "the model to pack is packed already; `mge-dump unpack` gives the model that is in it");
+        if (is_plain(header.model_cipher) && !kind)
             throw Error(
                 "the model to pack is none that is known; set_header() names its cipher if it has one");
     }
@@ -102,13 +107,18 @@ void ModelPacker::pack_model() {
     as_lite_error([&] {
         parts_->require_model();
         auto parts = parts_->header;
-        parts.name = parts_->name();
+        mge::PackedInfo complete{.name = parts_->default_name};
+        if (!parts_->info.empty()) complete = parts_->complete_info();
+        parts.name = complete.name;
         parts.info_parser = mge::default_info_parser;
         parts.model = bytes_of(parts_->model);
-        parts.info = bytes_of(parts_->info);
+        bool is_text = !parts_->info.empty() && is_plain(parts.info_cipher);
+        parts.info = is_text ? std::as_bytes(std::span(complete.json)) : bytes_of(parts_->info);
         parts.cache = bytes_of(parts_->cache);
         parts.binary_cache = bytes_of(parts_->binary_cache);
         if (!parts.cache.empty()) parts.cache_parser = mge::default_cache_parser;
+        if (parts.is_fast_run_cache && !parts.cache.empty())
+            parse_cache(parts.cache, "the measured times to pack");
         mge::write_packed(parts_->out, parts);
     });
 }

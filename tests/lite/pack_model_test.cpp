@@ -63,6 +63,13 @@ TEST_F(PackedModels, OfBytesAndWithoutInformation) {
     EXPECT_EQ(extra_, "");
 }
 
+TEST_F(PackedModels, InformationGetsWhatTheFormatRequires) {
+    ModelPacker packer(mlp, packed(),
+                       text_file("info.json", R"({"device": {"type": "CPU", "number_threads": 2}})"));
+    packer.pack_model();
+    EXPECT_EQ(threads_of_packed(), 2u);
+}
+
 TEST_F(PackedModels, EncryptedPartsStayAsTheyWereGiven) {
     auto info = mge::encrypt_in_memory(std::as_bytes(std::span(std::string_view(info_text))), "info",
                                        {"RC4_default", {}});
@@ -96,6 +103,10 @@ TEST_F(PackedModels, WhatCannotBePackedIsTold) {
     EXPECT_THAT(error_of([&] { none.pack_model(); }), HasSubstr("no model"));
     ModelPacker other(std::vector<uint8_t>{1, 2, 3}, packed());
     EXPECT_THAT(error_of([&] { other.pack_model(); }), HasSubstr("none that is known"));
+    ModelPacker twice(MGE_TEST_DATA "/packed/mlp.packed.lite", packed());
+    EXPECT_THAT(error_of([&] { twice.pack_model(); }), HasSubstr("packed already"));
+    ModelPacker times(mlp, packed(), "", text_file("cache", "no cache"));
+    EXPECT_THAT(error_of([&] { times.pack_model(); }), HasSubstr("measured times"));
     ModelPacker model(mlp, packed(), text_file("info.json", "no json"));
     EXPECT_NE(error_of([&] { model.pack_model(); }), "");
     EXPECT_THAT(error_of([&] { model.set_header("no cipher"); }), HasSubstr("no cipher"));

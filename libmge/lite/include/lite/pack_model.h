@@ -25,8 +25,8 @@ public:
                 std::vector<uint8_t> info_binary_cache_data = {});
     ~ModelPacker();
 
-    // By which decryption the model and the information are read; "NONE": they are plain. They are stored as
-    // they were given.
+    // By which decryption the model and the information are read; "NONE": they are plain. Encrypted ones are
+    // stored as they were given, a plain information gets what the format requires and it lacks.
     void set_header(std::string model_decryption_method = "NONE", std::string info_decryption_method = "NONE",
                     bool is_fast_run_cache = true);
     // Writes the file, whole or not at all.

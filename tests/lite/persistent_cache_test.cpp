@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/lite/persistent_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "lite/global.h"
+#include "tests/lite/lite_error.h"
+#include "tests/model/crypt/crypt_samples.h"
+
+namespace lite {
+namespace {
+
+using test::error_of;
+using testing::HasSubstr;
+
+mge::CacheRow row_of(const std::string& problem) {
+    mge::CacheRow row;
+    row.machine = "a machine";
+    row.problem = problem;
+    row.measured.name = "an algorithm";
+    row.measured.milliseconds = 1;
+    return row;
+}
+
+bool knows(mge::FastrunCache& cache, const std::string& problem) {
+    auto rows = cache.rows();
+    return std::ranges::any_of(rows, [&](auto& row) { return row.problem == problem; });
+}
+
+class PersistentCaches : public mge::test::InFolder {
+protected:
+    std::string file(const std::string& name, const std::string& content) {
+        std::ofstream(path(name), std::ios::binary) << content;
+        return path(name);
+    }
+    static bool file_knows(const std::string& path, const std::string& problem) {
+        return knows(*mge::FastrunCache::open_read_only(path), problem);
+    }
+};
+
+TEST_F(PersistentCaches, AreInMemoryUntilAFileIsNamed) {
+    persistent_cache()->merge(std::vector{row_of("before")});
+    set_persistent_cache(path("cache"));
+    // What was known is added to the file, and so is what comes.
+    persistent_cache()->merge(std::vector{row_of("after")});
+    dump_persistent_cache(path("cache"));
+    EXPECT_TRUE(file_knows(path("cache"), "before"));
+    EXPECT_TRUE(file_knows(path("cache"), "after"));
+    dump_persistent_cache(path("copy"));
+    EXPECT_TRUE(file_knows(path("copy"), "after"));
+}
+
+TEST_F(PersistentCaches, OfTwoFilesTheSecondHasBoth) {
+    set_persistent_cache(path("first"));
+    persistent_cache()->merge(std::vector{row_of("of the first")});
+    set_persistent_cache(path("second"));
+    EXPECT_TRUE(knows(*persistent_cache(), "of the first"));
+    dump_persistent_cache(path("second"));
+    EXPECT_TRUE(file_knows(path("second"), "of the first"));
+}
+
+TEST_F(PersistentCaches, DumpedFilesKeepTheirRows) {
+    mge::FastrunCache::open(path("cache"), mge::Durability::process)->merge(std::vector{row_of("theirs")});
+    persistent_cache()->merge(std::vector{row_of("ours")});
+    dump_persistent_cache(path("cache"));
+    EXPECT_TRUE(file_knows(path("cache"), "theirs"));
+    EXPECT_TRUE(file_knows(path("cache"), "ours"));
+}
+
+TEST_F(PersistentCaches, AlwaysInSyncTheyOutliveTheirProcess) {
+    pid_t child = ::fork();
+    if (child == 0) {
+        set_persistent_cache(path("cache"), true);
+        persistent_cache()->merge(std::vector{row_of("just measured")});
+        ::kill(::getpid(), SIGKILL);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_TRUE(file_knows(path("cache"), "just measured"));
+}
+
+TEST_F(PersistentCaches, ThatCannotBeWrittenAreReadAndToldOf) {
+    mge::FastrunCache::open(path("cache"), mge::Durability::process)->merge(std::vector{row_of("kept")});
+    testing::internal::CaptureStderr();
+    set_log_level(LiteLogLevel::WARN);
+    set_persistent_cache(path("no folder/cache"));
+    set_log_level(LiteLogLevel::ERROR);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("not kept"));
+    persistent_cache()->merge(std::vector{row_of("in memory")});
+    EXPECT_TRUE(knows(*persistent_cache(), "in memory"));
+}
+
+TEST_F(PersistentCaches, WhatIsNoneIsAnError) {
+    EXPECT_THAT(error_of([&] { set_persistent_cache(file("text", "no cache")); }), HasSubstr("text"));
+    EXPECT_THAT(error_of([&] { set_persistent_cache(""); }), HasSubstr("empty"));
+    EXPECT_NE(error_of([&] { dump_persistent_cache(path("no folder/cache")); }), "");
+    EXPECT_THAT(error_of([&] { add_to_persistent_cache({}, "a packed model"); }),
+                HasSubstr("a packed model"));
+}
+
+}  // namespace
+}  // namespace lite
