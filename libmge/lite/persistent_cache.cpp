@@ -87,6 +87,16 @@ void merge_tolerantly(FastrunCache& cache, std::span<const CacheRow> rows) {
     }
 }
 
+// Its file may have gone.
+std::vector<CacheRow> rows_tolerantly(FastrunCache& cache) {
+    try {
+        return cache.rows();
+    } catch (const mge::Error& e) {
+        mge::log_warning(text(e.what(), "; going on without what was known before"));
+        return {};
+    }
+}
+
 bool is_same_file(const std::string& a, const std::string& b) {
     std::error_code unknown;
     return !a.empty() && fs::equivalent(a, b, unknown) && !unknown;
@@ -126,7 +136,7 @@ void set_persistent_cache_file(const std::string& path, bool always_sync) {
         auto durability = always_sync ? Durability::power_cut : Durability::process;
         auto cache = is_kept ? open_file(path, kind, durability) : FastrunCache::in_memory();
         merge_tolerantly(*cache, rows);
-        merge_tolerantly(*cache, now.cache->rows());
+        merge_tolerantly(*cache, rows_tolerantly(*now.cache));
         now.file = cache->path() == in_memory ? "" : path;
         now.cache = std::move(cache);
     });

@@ -66,6 +66,16 @@ TEST_F(PersistentCaches, OfTwoFilesTheSecondHasBoth) {
     EXPECT_TRUE(file_knows(path("second"), "of the first"));
 }
 
+TEST_F(PersistentCaches, WhoseFileIsGoneMayBeFollowedByAnother) {
+    set_persistent_cache(path("first"));
+    persistent_cache()->merge(std::vector{row_of("lost")});
+    std::filesystem::remove(path("first"));
+    set_persistent_cache(path("second"));
+    persistent_cache()->merge(std::vector{row_of("kept")});
+    dump_persistent_cache(path("second"));
+    EXPECT_TRUE(file_knows(path("second"), "kept"));
+}
+
 TEST_F(PersistentCaches, DumpedFilesKeepTheirRows) {
     mge::FastrunCache::open(path("cache"), mge::Durability::process)->merge(std::vector{row_of("theirs")});
     persistent_cache()->merge(std::vector{row_of("ours")});
@@ -87,11 +97,11 @@ TEST_F(PersistentCaches, AlwaysInSyncTheyOutliveTheirProcess) {
     EXPECT_TRUE(file_knows(path("cache"), "just measured"));
 }
 
-TEST_F(PersistentCaches, ThatCannotBeWrittenAreReadAndToldOf) {
-    mge::FastrunCache::open(path("cache"), mge::Durability::process)->merge(std::vector{row_of("kept")});
+TEST_F(PersistentCaches, ThatCannotBeMadeAreToldOf) {
+    file("cache", "no folder");
     testing::internal::CaptureStderr();
     set_log_level(LiteLogLevel::WARN);
-    set_persistent_cache(path("no folder/cache"));
+    set_persistent_cache(path("cache/inside of a file"));
     set_log_level(LiteLogLevel::ERROR);
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("not kept"));
     persistent_cache()->merge(std::vector{row_of("in memory")});
@@ -101,7 +111,7 @@ TEST_F(PersistentCaches, ThatCannotBeWrittenAreReadAndToldOf) {
 TEST_F(PersistentCaches, WhatIsNoneIsAnError) {
     EXPECT_THAT(error_of([&] { set_persistent_cache(file("text", "no cache")); }), HasSubstr("text"));
     EXPECT_THAT(error_of([&] { set_persistent_cache(""); }), HasSubstr("empty"));
-    EXPECT_NE(error_of([&] { dump_persistent_cache(path("no folder/cache")); }), "");
+    EXPECT_NE(error_of([&] { dump_persistent_cache(file("file", "") + "/inside"); }), "");
     EXPECT_THAT(error_of([&] { add_to_persistent_cache({}, "a packed model"); }),
                 HasSubstr("a packed model"));
 }
