@@ -1,0 +1,484 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LiteNetwork: loading, running, and everything that is set before or after."""
+
+import gc
+import io
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from megenginelite import (
+    LiteAlgoSelectStrategy,
+    LiteConfig,
+    LiteExtraConfig,
+    LiteIO,
+    LiteIOType,
+    LiteLayout,
+    LiteNetwork,
+    LiteNetworkIO,
+    LiteOptions,
+    LiteTensor,
+    LiteTensorPhase,
+    get_model_io_info,
+)
+
+from .conftest import run, scores_of
+
+
+@pytest.fixture
+def network(models):
+    network = LiteNetwork()
+    network.load(models / "net.mge")
+    return network
+
+
+# Loading
+
+
+@pytest.mark.parametrize(
+    "open_file",
+    [
+        lambda path: path,
+        str,
+        lambda path: path.read_bytes(),
+        lambda path: bytearray(path.read_bytes()),
+        lambda path: io.BytesIO(path.read_bytes()),
+        lambda path: path.open("rb"),
+    ],
+    ids=["Path", "str", "bytes", "bytearray", "BytesIO", "file"],
+)
+def test_files_and_bytes_are_loaded(models, image, expected, open_file):
+    scores = scores_of(LiteNetwork(), open_file(models / "net.mge"), image)
+    np.testing.assert_array_equal(scores, expected)
+
+
+@pytest.mark.parametrize("cipher", ["AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"])
+def test_encrypted_models_need_the_name_of_their_cipher(models, image, expected, cipher):
+    config = LiteConfig()
+    config.bare_model_cryption_name = cipher
+    np.testing.assert_array_equal(scores_of(LiteNetwork(config), models / cipher, image), expected)
+    network = LiteNetwork()
+    with pytest.raises(RuntimeError):
+        network.load(models / cipher)
+    # The object may load another model.
+    np.testing.assert_array_equal(scores_of(network, models / "net.mge", image), expected)
+
+
+def test_what_a_packed_model_says_is_applied_unless_disabled(models, image, expected):
+    network = LiteNetwork()
+    np.testing.assert_allclose(scores_of(network, models / "packed", image), expected, atol=1e-6)
+    assert network.threads_number == 2
+    network = LiteNetwork()
+    network.extra_configure(LiteExtraConfig(True))
+    scores_of(network, models / "packed", image)
+    assert network.threads_number == 1
+
+
+def test_wrong_files_are_told(models, tmp_path):
+    network = LiteNetwork()
+    with pytest.raises(FileNotFoundError):
+        network.load(tmp_path / "none")
+    with pytest.raises(ValueError, match="s3"):
+        network.load("s3://bucket/net.mge")
+    with pytest.raises(AssertionError, match="path, bytes"):
+        network.load(5)
+    (tmp_path / "text").write_text("no model")
+    with pytest.raises(RuntimeError, match="text"):
+        network.load(tmp_path / "text")
+    content = (models / "net.mge").read_bytes()
+    with pytest.raises(RuntimeError):
+        network.load(content[: len(content) // 2])
+    for use in (network.forward, network.wait, network.get_all_input_name):
+        with pytest.raises(RuntimeError, match="no model is loaded"):
+            use()
+
+
+# Running
+
+
+def test_forwards_with_other_inputs(network, image, expected):
+    for _ in range(3):
+        np.testing.assert_array_equal(run(network, image), expected)
+        other = run(network, image * 2)
+        assert np.abs(other - expected).max() > 1e-6 and abs(other.sum() - 1) < 1e-5
+
+
+def test_names_and_shapes(models, network):
+    assert network.get_all_input_name() == ["data"] and network.get_input_name(0) == "data"
+    assert network.get_all_output_name() == ["score"] and network.get_output_name(0) == "score"
+    assert network.get_io_tensor("score").layout.shapes == [1, 1000]
+    for ask in (network.get_input_name, network.get_output_name):
+        for index in (1, -1):
+            with pytest.raises(RuntimeError):
+                ask(index)
+    with pytest.raises(RuntimeError, match="data"):
+        network.get_io_tensor("nothing")
+    two = LiteNetwork()
+    two.load(models / "two.mge")
+    assert two.get_all_input_name() == ["a", "b"]
+    assert two.get_all_output_name() == ["sum", "difference"]
+    with pytest.raises(RuntimeError):
+        two.get_io_tensor("a", LiteTensorPhase.LITE_OUTPUT)
+
+
+def test_other_shapes_and_back(network, image, expected):
+    np.testing.assert_array_equal(run(network, image), expected)
+    batch = np.random.RandomState(2).rand(2, 3, 200, 200).astype(np.float32)
+    scores = run(network, batch)
+    assert scores.shape == (2, 1000)
+    for i in range(2):
+        np.testing.assert_allclose(run(network, batch[i : i + 1])[0], scores[i], atol=1e-6)
+    np.testing.assert_array_equal(run(network, image), expected)
+
+
+def test_shared_arrays_are_read_where_they_are(network, image, expected):
+    own = image.copy()
+    data, score = network.get_io_tensor("data"), network.get_io_tensor("score")
+    data.set_data_by_share(own)
+    network.forward()
+    network.wait()
+    view = score.get_data_by_share()
+    np.testing.assert_array_equal(view, expected)
+    own *= 2
+    network.forward()
+    network.wait()
+    assert np.abs(view - expected).max() > 1e-6
+    del network, data
+    gc.collect()
+    assert abs(view.sum() - 1) < 1e-5
+
+
+def test_tensors_may_be_shared_and_given_memory(network, image, expected):
+    tensor = LiteTensor()
+    tensor.set_data_by_copy(image)
+    network.get_io_tensor("data").share_memory_with(tensor)
+    memory = np.zeros((1, 1000), np.float32)
+    network.get_io_tensor("score").set_data_by_share(memory)
+    network.forward()
+    network.wait()
+    np.testing.assert_array_equal(network.get_io_tensor("score").to_numpy(), expected)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_outputs_in_the_users_memory(models, image, expected, level):
+    options = LiteOptions()
+    options.force_output_use_user_specified_memory = 1
+    options.comp_node_seq_record_level = level
+    network = LiteNetwork(LiteConfig(option=options))
+    network.load(models / "net.mge")
+    network.get_io_tensor("data").set_data_by_copy(image)
+    for _ in range(3):
+        memory = np.zeros((1, 1000), np.float32)
+        network.get_io_tensor("score").set_data_by_share(memory)
+        network.forward()
+        network.wait()
+        np.testing.assert_allclose(memory, expected, atol=1e-6)
+
+
+def test_forward_leaves_the_work_to_another_thread(network, image):
+    run(network, image)
+    start = time.perf_counter()
+    network.forward()
+    started = time.perf_counter() - start
+    network.wait()
+    assert not network.is_cpu_inplace_mode() and started < time.perf_counter() - start
+
+
+def test_in_place(models, image, expected):
+    network = LiteNetwork()
+    network.enable_cpu_inplace_mode()
+    network.load(models / "net.mge")
+    assert network.is_cpu_inplace_mode()
+    np.testing.assert_array_equal(run(network, image), expected)
+    with pytest.raises(RuntimeError, match="in place"):
+        network.async_with_callback(lambda: None)
+    with pytest.raises(RuntimeError):
+        network.enable_cpu_inplace_mode()
+
+
+# Settings
+
+
+def test_what_is_set_before_loading(models, image, expected):
+    network = LiteNetwork()
+    network.device_id, network.stream_id, network.threads_number = 4, 1, 2
+    np.testing.assert_allclose(scores_of(network, models / "net.mge", image), expected, atol=1e-6)
+    assert (network.device_id, network.stream_id, network.threads_number) == (4, 1, 2)
+    assert network.get_io_tensor("data").device_id == 4
+    for name in ("device_id", "stream_id", "threads_number"):
+        with pytest.raises(RuntimeError):
+            setattr(network, name, 1)
+    with pytest.raises(RuntimeError, match="negative"):
+        LiteNetwork().threads_number = -1
+    with pytest.raises(RuntimeError, match="TensorRT"):
+        LiteNetwork().use_tensorrt()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "weight_preprocess",
+        "fuse_preprocess",
+        "const_shape",
+        "force_dynamic_alloc",
+        "force_output_dynamic_alloc",
+        "no_profiling_on_shape_change",
+        "comp_node_seq_record_level",
+        "enable_nchw88",
+        "enable_nchw44",
+    ],
+)
+def test_options_change_no_result(models, image, expected, option):
+    options = LiteOptions()
+    setattr(options, option, 1)
+    scores = scores_of(LiteNetwork(LiteConfig(option=options)), models / "net.mge", image)
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+
+
+def test_wrong_configurations_are_told(models):
+    options = LiteOptions()
+    options.enable_nchw44 = options.enable_nchw88 = 1
+    with pytest.raises(RuntimeError, match="NCHW"):
+        LiteNetwork(LiteConfig(option=options)).load(models / "net.mge")
+    config = LiteConfig()
+    config.bare_model_cryption_name = "no such cipher"
+    with pytest.raises(RuntimeError, match="AES_default"):
+        LiteNetwork(config).load(models / "net.mge")
+    twice = LiteNetworkIO([LiteIO("data"), LiteIO("data")])
+    with pytest.raises(RuntimeError, match="twice"):
+        LiteNetwork(io=twice).load(models / "net.mge")
+
+
+def test_inputs_and_outputs_as_they_are_wanted(models, image):
+    io = LiteNetworkIO()
+    io.add_input(LiteIO("data", layout=LiteLayout([2, 3, 224, 224], "float32")))
+    io.add_input("nothing of that name")
+    io.add_output("score", io_type=LiteIOType.LITE_IO_SHAPE)
+    network = LiteNetwork(io=io)
+    network.load(models / "net.mge")
+    assert network.get_io_tensor("data").layout.shapes == [2, 3, 224, 224]
+    assert network.get_io_tensor("score").layout.shapes == [2, 1000]
+    network.get_io_tensor("data").fill_zero()
+    network.forward()
+    network.wait()
+
+
+def test_an_input_image_by_image(models, image):
+    config = LiteConfig()
+    config.discrete_input_name = b"data"
+    io = LiteNetworkIO([LiteIO("data", layout=LiteLayout([3, 3, 224, 224], "float32"))])
+    network = LiteNetwork(config, io)
+    network.load(models / "net.mge")
+    batch = np.concatenate([image, image * 2, image * 3])
+    for i in range(3):
+        network.get_discrete_tensor("data", i).set_data_by_copy(batch[i : i + 1])
+    network.forward()
+    network.wait()
+    whole = LiteNetwork()
+    np.testing.assert_array_equal(
+        network.get_io_tensor("score").to_numpy(), scores_of(whole, models / "net.mge", batch)
+    )
+    with pytest.raises(RuntimeError):
+        network.get_discrete_tensor("data", 3)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        LiteAlgoSelectStrategy.LITE_ALGO_HEURISTIC,
+        LiteAlgoSelectStrategy.LITE_ALGO_PROFILE | LiteAlgoSelectStrategy.LITE_ALGO_REPRODUCIBLE,
+        LiteAlgoSelectStrategy.LITE_ALGO_PROFILE | LiteAlgoSelectStrategy.LITE_ALGO_OPTIMIZED,
+    ],
+)
+def test_algorithms_are_chosen_otherwise(network, image, expected, policy):
+    network.set_network_algo_policy(policy, shared_batch_size=1, binary_equal_between_batch=True)
+    np.testing.assert_allclose(run(network, image), expected, atol=1e-5)
+    network.set_network_algo_workspace_limit(1000)
+    np.testing.assert_allclose(run(network, image), expected, atol=1e-5)
+
+
+def test_wrong_policies(network):
+    with pytest.raises(RuntimeError, match="neither"):
+        network.set_network_algo_policy(LiteAlgoSelectStrategy.LITE_ALGO_REPRODUCIBLE)
+    with pytest.raises(RuntimeError, match="negative"):
+        network.set_network_algo_workspace_limit(-1)
+
+
+# Networks that share
+
+
+def test_shared_weights(models, image, expected):
+    source, other = LiteNetwork(), LiteNetwork()
+    source.load((models / "net.mge").read_bytes())
+    other.enable_cpu_inplace_mode()
+    other.share_weights_with(source)
+    np.testing.assert_array_equal(run(source, image), expected)
+    np.testing.assert_array_equal(run(other, image), expected)
+    del source
+    gc.collect()
+    np.testing.assert_array_equal(run(other, image), expected)
+    with pytest.raises(RuntimeError, match="no model is loaded"):
+        LiteNetwork().share_weights_with(LiteNetwork())
+
+
+def test_shared_weights_in_two_threads(models, image, expected):
+    networks = [LiteNetwork() for _ in range(2)]
+    networks[0].load(models / "net.mge")
+    networks[1].share_weights_with(networks[0])
+    results = {}
+
+    def work(i):
+        for _ in range(5):
+            results[i] = run(networks[i], image * (i + 1))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(results[0], expected)
+    np.testing.assert_array_equal(results[1], run(networks[0], image * 2))
+
+
+@pytest.mark.parametrize("name", ["share_runtime_memory", "share_runtime_memroy"])
+def test_shared_memory(models, image, expected, name):
+    source, other = LiteNetwork(), LiteNetwork()
+    source.load(models / "net.mge")
+    getattr(other, name)(source)
+    other.load(models / "net.mge")
+    for network in (source, other, source):
+        np.testing.assert_array_equal(run(network, image), expected)
+    with pytest.raises(RuntimeError):
+        getattr(other, name)(source)
+
+
+# Callbacks
+
+
+def test_start_and_finish_callbacks_of_two_networks(models, image, expected):
+    networks, seen = [LiteNetwork(), LiteNetwork()], []
+    for i, network in enumerate(networks):
+        network.load(models / "net.mge")
+
+        def start(ios, i=i):
+            (io, tensor), *_ = ios.items()
+            seen.append(("start", i, io.name, tensor.to_numpy()[0, 0, 0, 0]))
+
+        def finish(ios, i=i):
+            (io, tensor), *_ = ios.items()
+            seen.append(("finish", i, io.name, tensor.to_numpy().copy()))
+
+        network.set_start_callback(start)
+        network.set_finish_callback(finish)
+    for i, network in enumerate(networks):
+        seen.clear()
+        run(network, image)
+        (what, where, name, value), (what2, where2, name2, scores) = seen
+        assert (what, where, name, what2, where2, name2) == (
+            "start",
+            i,
+            "data",
+            "finish",
+            i,
+            "score",
+        )
+        assert value == image[0, 0, 0, 0]
+        np.testing.assert_array_equal(scores, expected)
+
+
+def test_what_callbacks_raise_comes_out(network, image, expected):
+    class Own(Exception):
+        pass
+
+    def fail(_):
+        raise Own
+
+    network.set_start_callback(fail)
+    network.get_io_tensor("data").set_data_by_copy(image)
+    with pytest.raises(Own):
+        network.forward()
+    network.set_start_callback(lambda ios: None)
+    network.set_finish_callback(fail)
+    network.forward()
+    with pytest.raises(Own):
+        network.wait()
+    network.set_finish_callback(lambda ios: None)
+    np.testing.assert_array_equal(run(network, image), expected)
+
+
+def test_asynchronous_callback(network, image, expected):
+    done = threading.Event()
+    network.async_with_callback(done.set)
+    network.get_io_tensor("data").set_data_by_copy(image)
+    network.forward()
+    assert done.wait(30)
+    np.testing.assert_array_equal(network.get_io_tensor("score").to_numpy(), expected)
+    network.wait()
+
+    def fail():
+        raise KeyError("own")
+
+    network.async_with_callback(fail)
+    network.forward()
+    with pytest.raises(KeyError, match="own"):
+        network.wait()
+    options = LiteOptions()
+    options.force_output_use_user_specified_memory = 1
+    with pytest.raises(RuntimeError):
+        LiteNetwork(LiteConfig(option=options)).async_with_callback(done.set)
+
+
+# What is written
+
+
+def test_profile(network, image, tmp_path):
+    network.enable_profile_performance(tmp_path / "profile.json")
+    run(network, image)
+    first = json.loads((tmp_path / "profile.json").read_text())
+    run(network, image)
+    assert first.keys() == json.loads((tmp_path / "profile.json").read_text()).keys()
+    assert "graph_exec" in first and "profiler" in first
+
+
+def test_values_are_dumped(models, image, tmp_path):
+    network = LiteNetwork()
+    network.io_txt_dump(tmp_path / "values.txt")
+    scores_of(network, models / "net.mge", image)
+    assert "score" in (tmp_path / "values.txt").read_text()
+    network = LiteNetwork()
+    network.io_bin_dump(tmp_path / "made" / "values")
+    scores_of(network, models / "net.mge", image)
+    assert len(list((tmp_path / "made" / "values").iterdir())) > 3
+
+
+def test_static_memory(network, tmp_path):
+    for name in ("first/deep", "second"):
+        network.get_static_memory_alloc_info(tmp_path / name)
+        assert list((tmp_path / name).iterdir())
+
+
+def test_layouts_are_chosen_and_the_model_written(models, image, expected, tmp_path):
+    network = LiteNetwork()
+    network.enable_global_layout_transform()
+    np.testing.assert_allclose(scores_of(network, models / "net.mge", image), expected, atol=1e-5)
+    network.dump_layout_transform_model(tmp_path / "new.mge")
+    scores = scores_of(LiteNetwork(), tmp_path / "new.mge", image)
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    plain = LiteNetwork()
+    plain.load(models / "net.mge")
+    with pytest.raises(RuntimeError, match="enable_global_layout_transform"):
+        plain.dump_layout_transform_model(tmp_path / "other.mge")
+
+
+def test_inputs_and_outputs_ahead(models):
+    for file in (models / "net.mge", (models / "net.mge").read_bytes(), models / "packed"):
+        info = get_model_io_info(file)
+        assert [io.name for io in info.inputs] == ["data"]
+        assert info.inputs[0].config_layout.shapes == [1, 3, 224, 224]
+        assert [io.name for io in info.outputs] == ["score"]
+        assert info.outputs[0].config_layout.shapes == [1, 1000]
+    with pytest.raises(RuntimeError):
+        get_model_io_info(b"no model")
