@@ -317,7 +317,9 @@ TEST_F(ReadOnlyFolder, WhateverTheNameIs) {
 
 TEST_F(CacheFile, APipeIsRefusedAtOnce) {
     ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-    for (auto open : {&FastrunCache::open, &FastrunCache::open_read_only}) {
+    auto write = +[](const std::string& path) { return FastrunCache::open(path); };
+    auto read = +[](const std::string& path) { return FastrunCache::open_read_only(path); };
+    for (auto open : {write, read}) {
         try {
             open(path_);
             FAIL();
