@@ -19,9 +19,6 @@ install(CODE "
 # Lite's interface, under the names that programs include.
 install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
-# Lite's stand in a folder of their own.
-install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-
 configure_package_config_file(cmake/mgeConfig.cmake.in generated/mgeConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mge)
 write_basic_package_version_file(generated/mgeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
