@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The library for deployment (-DMGE_LITE_ONLY=ON): Lite in C++ and C and what it reaches, in one file that needs oneDNN and
-# the C library besides. What nothing reaches from there (training, tapes, the kernels of gradients) the linker leaves out.
+# The library for deployment (-DMGE_LITE_ONLY=ON): Lite in C++ and C and what it reaches, in one file that needs oneDNN, Highway,
+# xxHash and the C library besides. What nothing reaches from there (training, tapes, the kernels of gradients) the linker leaves out.
 include(CMakePackageConfigHelpers)
 
 target_compile_definitions(mge_flags INTERFACE MGE_LITE_ONLY)
