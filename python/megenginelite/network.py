@@ -120,7 +120,7 @@ class LiteNetwork:
         config: what was given, or the defaults.
         network_io: likewise.
     Raises:
-        RuntimeError: there is no such backend, or two inputs or outputs have one name.
+        RuntimeError: there is no such backend.
     Example:
         >>> network = LiteNetwork()
         >>> network.load(model_path)
@@ -163,7 +163,8 @@ class LiteNetwork:
         Raises:
             OSError: the file cannot be found.
             RuntimeError: it is no model, is damaged or encrypted otherwise, or does not go with the
-                configuration. Another model may be loaded then.
+                configuration; or the LiteNetworkIO has a name twice. Another model may be loaded
+                then.
             ValueError: it is somewhere else (``s3://…``).
         """
         model = _Model(file)
