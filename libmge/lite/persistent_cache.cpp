@@ -9,6 +9,7 @@
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/model/crypt/container.h"
 #include "libmge/model/import/megengine/fastrun_cache.h"
+#include "libmge/model/pack.h"
 
 namespace lite {
 namespace {
@@ -33,11 +34,6 @@ Current& current() {
     return instance;
 }
 
-bool is_ours(std::span<const std::byte> cache) {
-    constexpr std::string_view mark = "SQLite format 3";
-    return std::string_view(reinterpret_cast<const char*>(cache.data()), cache.size()).starts_with(mark);
-}
-
 enum class FileKind { none, ours, megengine };
 
 // `rows` are those of a file of MegEngine's.
@@ -47,7 +43,7 @@ FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
         (fs::is_regular_file(path, unknown) && fs::file_size(path, unknown) == 0))
         return FileKind::none;
     auto file = mge::MappedFile::open(path);
-    if (is_ours(file->bytes())) return FileKind::ours;
+    if (mge::is_own_cache(file->bytes())) return FileKind::ours;
     if (mge::is_encrypted(file->bytes()))
         throw Error(text("fast-run cache '", path,
                          "' is encrypted, which Lite does not open; decrypt it "
@@ -110,8 +106,8 @@ void require_path(const std::string& path) {
 
 std::vector<CacheRow> parse_cache(std::span<const std::byte> cache, const std::string& label) {
     return as_lite_error([&] {
-        return is_ours(cache) ? FastrunCache::from_bytes(cache, label)->rows()
-                              : mge::megengine::parse_fastrun_cache(cache, label);
+        return mge::is_own_cache(cache) ? FastrunCache::from_bytes(cache, label)->rows()
+                                        : mge::megengine::parse_fastrun_cache(cache, label);
     });
 }
 

@@ -64,10 +64,6 @@ SecretBytes seal_part(std::span<const std::byte> part, const std::string& name, 
     return is_plain(name) ? SecretBytes(part) : encrypt_in_memory(part, label, {name, key});
 }
 
-bool is_megengine_cache(std::span<const std::byte> cache) {
-    return !text_of(cache).starts_with("SQLite format 3");
-}
-
 std::vector<uint8_t> build_table(const PackedParts& parts) {
     flatbuffers::FlatBufferBuilder builder(1024);
     auto octets = [&](std::span<const std::byte> part) {
@@ -101,6 +97,8 @@ void write_bytes(const std::string& path, std::span<const std::byte> content, bo
 }  // namespace
 
 bool is_packed(std::span<const std::byte> bytes) { return text_of(bytes).starts_with(packed_mark); }
+
+bool is_own_cache(std::span<const std::byte> bytes) { return text_of(bytes).starts_with("SQLite format 3"); }
 
 PackedParts read_packed_parts(std::span<const std::byte> file, const std::string& label) {
     auto fail = [&](const char* what) {
@@ -194,7 +192,7 @@ void pack_model(const std::string& model, const std::string& out, const PackOpti
         parts.cache = cache->bytes();
         parts.cache_parser = default_cache_parser;
         parts.is_fast_run_cache = true;
-        if (!is_megengine_cache(parts.cache))
+        if (is_own_cache(parts.cache))
             log_warning(
                 text("'", options.cache, "' is a cache of MGE; MegEngine Lite's runtime cannot read it"));
     }

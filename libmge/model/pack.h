@@ -53,6 +53,8 @@ struct UnsealedParts {
 
 // True when the bytes start like a packed model.
 MGE_API bool is_packed(std::span<const std::byte> bytes);
+// True when the bytes start like a fast-run cache of MGE's own; those of MegEngine do not.
+bool is_own_cache(std::span<const std::byte> bytes);
 
 // ModelError names `label`, the place and the reason. `file` stays as it is while the result is used; 4-byte
 // aligned.
