@@ -56,6 +56,17 @@ class VisionTransform(Transform):
         return input[self.order.index("image")] if isinstance(input, tuple) else input
 
 
+class PixelTransform(VisionTransform):
+    """Base of the transforms of pixels, which leave masks and places alone."""
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        return coords
+
+    _apply_boxes = _apply_coords
+    _apply_mask = _apply_coords
+    _apply_keypoints = _apply_coords
+
+
 class Compose(VisionTransform):
     """Transforms one after the other.
 

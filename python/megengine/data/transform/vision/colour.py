@@ -6,16 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import functional as F
-from .base import Compose, VisionTransform
-
-
-class _Colours(VisionTransform):
-    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
-        return coords
-
-    _apply_boxes = _apply_coords
-    _apply_mask = _apply_coords
-    _apply_keypoints = _apply_coords
+from .base import Compose, PixelTransform
 
 
 def _within_bytes(image: np.ndarray, dtype) -> np.ndarray:
@@ -23,7 +14,7 @@ def _within_bytes(image: np.ndarray, dtype) -> np.ndarray:
     return image.clip(0, 255).astype(dtype)
 
 
-class _RandomFactor(_Colours):
+class _RandomFactor(PixelTransform):
     """A factor between 1 - value and 1 + value, by chance, and never below 0."""
 
     name = ""  # of the value, for errors
@@ -94,7 +85,7 @@ class SaturationTransform(_RandomFactor):
         return image * factor + F.to_gray(image) * (1 - factor)
 
 
-class HueTransform(_Colours):
+class HueTransform(PixelTransform):
     """Images whose hue is turned by up to a part of the circle. They become 8-bit on the way.
 
     Args:
@@ -125,7 +116,7 @@ class HueTransform(_Colours):
         return turned.astype(dtype)
 
 
-class ColorJitter(_Colours):
+class ColorJitter(PixelTransform):
     """Brightness, contrast, saturation and hue changed by chance, in an order by chance.
 
     Args:
@@ -160,7 +151,7 @@ class ColorJitter(_Colours):
         return self.transforms.apply(input)
 
 
-class Lighting(_Colours):
+class Lighting(PixelTransform):
     """Light of another colour and strength, as it varies between photographs (AlexNet, 2012).
 
     Args:

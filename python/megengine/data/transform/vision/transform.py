@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .base import Compose, VisionTransform
+from .base import Compose, PixelTransform, VisionTransform
 from .colour import (
     BrightnessTransform,
     ColorJitter,
@@ -107,7 +107,7 @@ class ToMode(VisionTransform):
         return np.ascontiguousarray(np.rollaxis(mask, 2))
 
 
-class Normalize(VisionTransform):
+class Normalize(PixelTransform):
     """(image - mean) / std, as float32.
 
     Args:
@@ -139,12 +139,6 @@ class Normalize(VisionTransform):
             both = (np.broadcast_to(v, (channels,)) for v in (self.mean, self.std))
             self._rows = (shape[1:], *(np.tile(v, width) for v in both))
         return self._rows[1:]
-
-    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
-        return coords
-
-    _apply_boxes = _apply_coords
-    _apply_mask = _apply_coords
 
 
 class Pad(VisionTransform):
@@ -363,7 +357,7 @@ class RandomVerticalFlip(_RandomFlip):
     axis = 0
 
 
-class GaussianNoise(VisionTransform):
+class GaussianNoise(PixelTransform):
     """Images with normal noise; 8-bit images stay so.
 
     Args:
@@ -383,9 +377,3 @@ class GaussianNoise(VisionTransform):
         if image.dtype == np.uint8:
             return np.clip(noisy, 0, 255).astype(np.uint8)
         return noisy.astype(image.dtype)
-
-    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
-        return coords
-
-    _apply_boxes = _apply_coords
-    _apply_mask = _apply_coords
