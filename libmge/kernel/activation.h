@@ -8,7 +8,8 @@
 
 namespace mge {
 
-// What matmul and conv2d apply to their result before storing it.
+// What matmul and conv2d apply to their result before storing it: the operators of the same names. Of NaN some
+// kernels of libraries make something else.
 enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
 
 template <>
@@ -20,9 +21,9 @@ struct EnumNames<Activation> {
 inline float apply_activation(Activation activation, float x) {
     switch (activation) {
         case Activation::relu:
-            return x < 0 ? 0 : x;
+            return x > 0 ? x : 0;
         case Activation::relu6:
-            return x < 0 ? 0 : x > 6 ? 6 : x;
+            return x < 6 ? std::max(0.f, x) : 6;
         case Activation::hswish:
             return x * std::clamp(x + 3, 0.f, 6.f) / 6;
         case Activation::silu:

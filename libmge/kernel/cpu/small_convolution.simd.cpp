@@ -34,7 +34,7 @@ HWY_INLINE void store_valid(const SmallConvolution& s, const SmallConvolutionDat
         if (d.residual)
             for (int64_t j = 0; j < n; ++j) {
                 float value = sums[i - at + j] + d.residual[target + j];
-                d.y[target + j] = d.relu && value < 0 ? 0 : value;
+                d.y[target + j] = d.relu ? (value > 0 ? value : 0) : value;
             }
         i = next;
     }
@@ -63,8 +63,8 @@ HWY_INLINE void compute(const SmallConvolution& s, const SmallConvolutionData& d
     HWY_ALIGN float sums[max_span];
     for (int c = 0; c < C; ++c) {
         if (d.relu && !d.residual) {
-            sum0[c] = hn::IfThenZeroElse(hn::Lt(sum0[c], hn::Zero(f)), sum0[c]);  // keeps NaN
-            sum1[c] = hn::IfThenZeroElse(hn::Lt(sum1[c], hn::Zero(f)), sum1[c]);
+            sum0[c] = hn::IfThenElseZero(hn::Gt(sum0[c], hn::Zero(f)), sum0[c]);  // 0 for NaN
+            sum1[c] = hn::IfThenElseZero(hn::Gt(sum1[c], hn::Zero(f)), sum1[c]);
         }
         hn::StoreU(sum0[c], f, sums);
         hn::StoreU(sum1[c], f, sums + lanes);

@@ -47,7 +47,7 @@ void activate(Activation activation, float* y, const cpu::SmallMatmul& s, int64_
     for (int64_t row = 0; row < s.m; ++row) {
         float* begin = y + row * s.n;
         if (activation == Activation::relu)
-            for (int64_t i = first; i < last; ++i) begin[i] = begin[i] < 0 ? 0 : begin[i];
+            for (int64_t i = first; i < last; ++i) begin[i] = begin[i] > 0 ? begin[i] : 0;
         else
             for (int64_t i = first; i < last; ++i) begin[i] = apply_activation(activation, begin[i]);
     }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 
@@ -77,6 +79,27 @@ TEST(Matmul, AddsBiasAndResidualAndActivates) {
             check_op<ops::Matmul>({.activation = activation},
                                   {{.shape = a}, {.shape = {19, 18}}, {.absent = true}, {.shape = y}},
                                   {.dtypes = float_types, .reduction = 19, .gradient = false});
+        }
+}
+
+// relu of NaN is 0, as the operator's is; most activations hand NaN on.
+TEST(Matmul, ActivatesNanAsTheOperatorsDo) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    for (auto [activation, of_nan] : {std::pair{Activation::relu, 0.0}, {Activation::silu, nan}})
+        for (Shape a : {Shape{1, 19}, Shape{3, 19}, Shape{40, 190}}) {
+            int64_t k = a[1];
+            auto expected = [&](std::span<const Tensor>) {
+                Shape shape{a[0], 18};
+                return Tensors{
+                    make_tensor(DType::f32, shape, std::vector<double>(size_t(shape.numel()), of_nan))};
+            };
+            check_op<ops::Matmul>({.transpose_b = true, .activation = activation},
+                                  {{.shape = a, .values = {nan}}, {.shape = {18, k}}, {.shape = {18}}},
+                                  {.gradient = false, .reference = expected});
+            check_op<ops::Matmul>(
+                {.activation = activation},
+                {{.shape = a}, {.shape = {k, 18}}, {.absent = true}, {.shape = {a[0], 18}, .values = {nan}}},
+                {.gradient = false, .reference = expected});
         }
 }
 
