@@ -13,6 +13,7 @@
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/launch.h"
+#include "libmge/op/nothing_to_do.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
@@ -151,8 +152,12 @@ Tensors LayerWalk::compute(size_t step, const Tensors& inputs) {
                         .choose(how);
     algorithm_ = choice.candidate.name;
     Tensors outputs;
-    for (ValueId id : node.outputs)
-        outputs.push_back(empty_tensor(graph_.value(id).spec, graph_.value(id).device));
+    TensorSpecs specs;
+    for (ValueId id : node.outputs) {
+        specs.push_back(graph_.value(id).spec);
+        outputs.push_back(empty_tensor(specs.back(), graph_.value(id).device));
+    }
+    if (has_nothing_to_do(*node.op, specs)) return outputs;
     launch(*choice.algorithm, choice.prepared, {queue_of(running_place(graph_, node)), options_.threads},
            inputs, outputs);
     return outputs;

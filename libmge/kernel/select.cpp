@@ -84,6 +84,13 @@ bool is_measurable(const std::vector<NamedCandidate>& candidates) {
     return std::ranges::none_of(candidates, [](auto& c) { return c.candidate.attributes.unmeasured; });
 }
 
+// What writes no element takes no time worth comparing, and loops over rows of nothing may be long.
+bool writes_nothing(const Problem& problem) {
+    return !problem.outputs.empty() && std::ranges::all_of(problem.outputs, [](auto& spec) {
+        return spec.shape.is_known() && spec.numel() == 0;
+    });
+}
+
 bool has_only_naive(const std::vector<NamedCandidate>& candidates) {
     return std::ranges::all_of(candidates, [](auto& c) { return c.candidate.attributes.naive; });
 }
@@ -235,7 +242,7 @@ Choice choose(KernelList list, const Problem& problem, std::span<const void* con
     // "Optimized" is a preference: an operator that has nothing but its reference still runs.
     options.optimized &= !has_only_naive(candidates);
     std::optional<Choice> choice;
-    if (options.profile && is_measurable(candidates))
+    if (options.profile && is_measurable(candidates) && !writes_nothing(problem))
         choice = choose_profiled(asked, problem, constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
     if (!choice && options.optimized) {  // nor does one whose other algorithms need too much memory fail

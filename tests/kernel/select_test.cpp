@@ -101,6 +101,13 @@ TEST(Select, CacheOrHeuristicNeverMeasures) {
     EXPECT_EQ(costs.asked, 0);
 }
 
+TEST(Select, NothingIsMeasuredForNoElements) {
+    Costs costs;
+    SelectOptions options{.heuristic = false, .profile = true, .measure = costs.source()};
+    EXPECT_EQ(select(algorithms, Sample(0).problem, {}, options).source, ChoiceSource::heuristic);
+    EXPECT_EQ(costs.asked, 0);
+}
+
 TEST(Select, CachedNameThatIsGoneIsAMiss) {
     auto cache = FastrunCache::in_memory();
     Sample sample(3);
