@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS mge mge_lite mge_lite_headers EXPORT mge_targets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
 install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mge COMPONENT development)
 
@@ -12,7 +12,7 @@ install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake
 install(CODE "
   set(MGE_SOURCE_ROOT \"${PROJECT_SOURCE_DIR}\")
   set(MGE_GENERATED_ROOT \"${PROJECT_BINARY_DIR}/generated\")
-  set(MGE_HEADER_DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
+  set(MGE_HEADER_DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")"
   COMPONENT development)
 

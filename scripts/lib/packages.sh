@@ -26,6 +26,7 @@ build_packages=(
 
 test_packages=(
     chromium-headless-shell
+    dpkg-dev
     graphviz
     libbenchmark-dev
     libgmock-dev

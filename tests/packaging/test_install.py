@@ -100,6 +100,13 @@ def test_promised_services_link_and_work(prefix, run, tmp_path):
     assert "all services work" in run(build / "consumer", tmp_path)
 
 
+def test_destdir_is_put_before_everything(build_dir, run, tmp_path):
+    staging = {**os.environ, "DESTDIR": str(tmp_path)}
+    run("cmake", "--install", build_dir, "--prefix", "/opt/mge", env=staging)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["opt"]
+    assert (tmp_path / "opt/mge/include/libmge/mge.h").is_file()
+
+
 def test_only_public_headers_are_installed(prefix):
     headers = {file.name for file in (prefix / "include").rglob("*.h")}
     assert {"mge.h", "tensor.h", "version.h"} <= headers

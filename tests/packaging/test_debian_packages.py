@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`cpack -G DEB` makes packages that lie below /usr, name what they need, and work where they are unpacked."""
+
+import os
+import subprocess
+
+import pytest
+
+EXPECTED = "0.0900306 0.244728 0.665241 by mge "
+
+
+@pytest.fixture(scope="module")
+def packages(build_dir, run, tmp_path_factory):
+    """The packages' files by their names."""
+    folder = tmp_path_factory.mktemp("packages")
+    run("cpack", "-G", "DEB", "-B", folder, cwd=build_dir)
+    return {file.name.partition("_")[0]: file for file in folder.glob("*.deb")}
+
+
+@pytest.fixture(scope="module")
+def root(packages, run, tmp_path_factory):
+    """A folder into which all of them are unpacked."""
+    folder = tmp_path_factory.mktemp("root")
+    for file in packages.values():
+        run("dpkg-deb", "--extract", file, folder)
+    return folder
+
+
+def field(package, name):
+    return subprocess.check_output(["dpkg-deb", "--field", package, name], text=True).strip()
+
+
+def test_names_and_dependencies(packages):
+    assert {"libmge0", "libmge-dev", "mge-tools"} <= packages.keys()
+    needs = field(packages["libmge0"], "Depends")
+    assert all(f"{library} (" in needs for library in ("libc6", "libdnnl2", "libsqlite3-0"))
+    version = field(packages["libmge0"], "Version")
+    for other in packages.keys() - {"libmge0"}:
+        assert f"libmge0 (= {version})" in field(packages[other], "Depends")
+
+
+def test_all_lies_below_usr(root):
+    assert [entry.name for entry in root.iterdir()] == ["usr"]
+
+
+def test_tools_work_with_their_pages(root, run):
+    programs = sorted(file.name for file in (root / "usr/bin").iterdir())
+    assert programs == ["load_and_run", "mge-crypt", "mge-dump", "mge-fastrun-cache", "mge-profile"]
+    for program in programs:
+        assert "--help" in run(root / "usr/bin" / program, "--help")
+        assert (root / f"usr/share/man/man1/{program}.1").is_file()
+
+
+def test_programs_are_built_against_them(root, readme_example, run, tmp_path):
+    source, binary = tmp_path / "main.cpp", tmp_path / "main"
+    source.write_text(readme_example("cpp"))
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(root / "usr/lib/pkgconfig")}
+    flags = run("pkg-config", "--cflags", "--libs", "mge", env=environment).split()
+    run("c++", "-std=c++20", source, *flags, "-o", binary)
+    library_path = {**os.environ, "LD_LIBRARY_PATH": str(root / "usr/lib")}
+    assert EXPECTED in run(binary, env=library_path)
