@@ -45,6 +45,7 @@
 #include "libmge/ops/optimize/adagrad_step.h"
 #include "libmge/ops/optimize/adam_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
+#include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/random/distribution.h"
 #include "libmge/ops/random/dropout.h"
 #include "libmge/ops/random/permutation.h"
@@ -116,6 +117,7 @@ using AllOps = TypeList<
     ops::CtcLoss,
     ops::CtcLossBackward,
     ops::Cumsum,
+    ops::Dequantize,
     ops::Div,
     ops::Dropout,
     ops::Embedding,
@@ -185,6 +187,7 @@ using AllOps = TypeList<
     ops::Prelu,
     ops::Preprocess,
     ops::Prod,
+    ops::Quantize,
     ops::Reciprocal,
     ops::ReduceToShape,
     ops::Relu,

@@ -12,7 +12,9 @@ namespace {
 // off this list.
 // clang-format off
 using NotOnGpus = TypeList<
+    ops::Dequantize,
     ops::FusedRegion,
+    ops::Quantize,
     ops::Svd>;
 // clang-format on
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Quantised values. One is an integer, a step, that stands for the real number (step - zero point) * scale.
+// Tensors hold steps as plain u8, i8 or i32; scales (f32) and zero points (i32) are inputs of the operators:
+// one number each, or one per channel. All arithmetic between real numbers and steps is done in f32, in
+// MegEngine's order, so that results have its bits.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "libmge/tensor/spec.h"
+
+namespace mge::ops {
+
+// Of an operator's parameters: the steps that it may give.
+struct StepRange {
+    int64_t lower, upper;
+};
+inline bool holds_steps(DType dtype) {
+    return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i32;
+}
+StepRange full_range(DType dtype);
+// UserError of `who` when the bounds leave the range of the dtype, or there are no steps of it. Equal bounds
+// of 0 stand for the whole range.
+StepRange step_range(std::string_view who, DType dtype, int64_t lower, int64_t upper);
+
+// The nearest step, halves away from zero; NaN becomes the lowest.
+inline int32_t to_step(float x, float inverse_scale, float zero, StepRange range) {
+    float step = std::round(x * inverse_scale) + zero;
+    if (!(step > float(range.lower))) return int32_t(range.lower);
+    return step < float(range.upper) ? int32_t(step) : int32_t(range.upper);
+}
+inline float to_real(int32_t step, float zero, float scale) { return (float(step) - zero) * scale; }
+
+// A tensor as outer × channels × inner, each channel with a scale of its own; one channel for all.
+struct Channels {
+    int64_t outer = 1, count = 1, inner = 1;
+};
+Channels channels_of(const Shape& x, const Shape& scale);
+
+// UserError of `who` unless the scale (f32) is one number or broadcasts along all axes of x but one, and the
+// zero point (of the given dtype; absent: 0) has as many elements.
+void check_scale(std::string_view who, const Shape& x, const TensorSpec& scale, const TensorSpec& zero_point,
+                 DType zero_dtype = DType::i32);
+
+}  // namespace mge::ops

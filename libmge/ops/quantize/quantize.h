@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// From real numbers to steps and back (quantisation.h).
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Quantize {
+    static constexpr auto name = "quantize";
+    static constexpr auto doc =
+        "The nearest steps of real numbers: x / scale rounded, halves away from zero, plus the zero point, "
+        "within bounds. NaN becomes the lowest step. Scale and zero point are one number, or one for each "
+        "element of one axis, in a shape that broadcasts.";
+    static constexpr auto inputs = names("x", "scale", optional("zero_point"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        DType dtype = DType::i8;
+        int64_t lower = 0;
+        int64_t upper = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::dtype>("dtype", "Of the steps: uint8, int8 or int32."),
+        field<&Params::lower>("lower", "Lowest step; when both bounds are 0, that of the dtype."),
+        field<&Params::upper>("upper", "Highest step; when both bounds are 0, that of the dtype."));
+    // Product, sum, rounding and two comparisons.
+    static constexpr PerInputElement operations{5};
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Quantize);
+inline constexpr OpFunction<Quantize> quantize{};
+
+struct Dequantize {
+    static constexpr auto name = "dequantize";
+    static constexpr auto doc =
+        "The real numbers that steps stand for: (x - zero_point) * scale, in float32.";
+    static constexpr auto inputs = names("x", "scale", optional("zero_point"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    // Difference and product.
+    static constexpr PerInputElement operations{2};
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Dequantize);
+inline constexpr OpFunction<Dequantize> dequantize{};
+
+}  // namespace mge::ops
