@@ -236,8 +236,13 @@ def usable_cpus() -> int:
 class Tensor:
     """A value on a device; megengine.Tensor adds the rest."""
     def __init__(self, data, dtype=None, device=None, is_const=False, no_cache=False, name=None, format='default'): ...
+    def _as_steps_of(dtype):
+        """This plain Tensor as the steps of a quantised dtype."""
+    _quantised: Any  # The dtype when it is a quantised one, else None.
     def _reset(other):
         """Gives this object the value of another one."""
+    def _steps():
+        """The integers of a quantised Tensor as a plain one."""
     _tuple_shape: Any  # Extents as a tuple.
     def detach():
         """The same value, cut from the tapes."""
@@ -720,6 +725,13 @@ class ops:
 
         Args:
             axis: Axis to sum along; negative counts from the end.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def dequantize(x: Operand, scale: Operand, zero_point: Operand | None = None) -> Tensor:
+        """The real numbers that steps stand for: (x - zero_point) * scale, in float32.
         Returns:
             y
         """
@@ -1336,6 +1348,18 @@ class ops:
         Args:
             axes: Axes to reduce; negative ones count from the end; none: all.
             keepdims: Leave the reduced axes with extent 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, *, dtype: Any = 'int8', lower: int = 0, upper: int = 0) -> Tensor:
+        """The nearest steps of real numbers: x / scale rounded, halves away from zero, plus the zero point, within bounds. NaN becomes the lowest step. Scale and zero point are one number, or one for each element of one axis, in a shape that broadcasts.
+
+        Args:
+            dtype: Of the steps: uint8, int8 or int32.
+            lower: Lowest step; when both bounds are 0, that of the dtype.
+            upper: Highest step; when both bounds are 0, that of the dtype.
         Returns:
             y
         """

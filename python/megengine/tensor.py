@@ -10,9 +10,10 @@ import warnings
 import numpy as np
 
 from . import _mge
+from .core import quantised
 from .core.printing import printing
 from .core.tensor import indexing
-from .core.tensor.dtype import checked_dtype, is_bfloat16
+from .core.tensor.dtype import checked_dtype, is_bfloat16, is_quantize
 from .core.tensor.shape_arguments import shape_of_arguments
 from .core.tracing_state import state
 
@@ -137,7 +138,8 @@ class Tensor(_mge.Tensor):
         Args:
             dtype: the dtype wanted.
         Returns:
-            Tensor of that dtype. Floats lose their fraction on the way to integers.
+            Tensor of that dtype. Floats lose their fraction on the way to integers, and become
+            the nearest steps of a quantised dtype (halves away from zero).
         Raises:
             TypeError: there is no such dtype.
             RuntimeError: Tensors cannot have it.
@@ -145,6 +147,8 @@ class Tensor(_mge.Tensor):
             >>> Tensor([1.5, 2.0]).astype("int32")
             Tensor([1 2], dtype=int32, device=xpux:0)
         """
+        if self._quantised is not None or is_quantize(dtype):
+            return quantised.converted(self, dtype)
         return _mge.ops.convert(self, dtype=checked_dtype(dtype))
 
     def to(self, device, *, _borrow: bool = False) -> "Tensor":

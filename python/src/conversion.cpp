@@ -14,6 +14,7 @@
 #include "libmge/tensor/dtype_dispatch.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
+#include "python/src/quantised.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
@@ -276,6 +277,9 @@ DType parse_dtype(PyObject* object) {
     return dtype;
 }
 
+bool is_array(PyObject* object) { return PyArray_Check(object); }
+bool is_numpy_dtype(PyObject* object) { return PyArray_DescrCheck(object); }
+
 PyObject* numpy_dtype(DType dtype) { return numpy_dtypes[size_t(dtype)]; }
 
 DeviceId parse_device_argument(PyObject* object) {
@@ -340,11 +344,11 @@ Tensor operand_from_python(PyObject* data, DType other, DeviceId device) {
     return tensor_from_array(array, operand_dtype(descr, other), device);
 }
 
-PyObject* numpy_from_tensor(const Tensor& tensor) {
+PyObject* numpy_from_tensor(const Tensor& tensor, PyObject* dtype) {
     std::array<npy_intp, max_rank> dims;
     int rank = tensor.shape().rank();
     for (int i = 0; i < rank; ++i) dims[size_t(i)] = tensor.shape()[i];
-    auto* descr = reinterpret_cast<PyArray_Descr*>(Py_NewRef(numpy_dtype(tensor.dtype())));
+    auto* descr = reinterpret_cast<PyArray_Descr*>(Py_NewRef(dtype ? dtype : numpy_dtype(tensor.dtype())));
     bool is_host = tensor.device().is_host();
     Reference array(PyArray_NewFromDescr(&PyArray_Type, descr, rank, dims.data(), nullptr,
                                          is_host ? tensor.address() : nullptr, 0, nullptr));
@@ -434,6 +438,8 @@ std::optional<ParamValue> param_from_python(PyObject* object) {
         if (PyErr_Occurred()) throw PythonError{};
         return ParamValue(value);
     }
+    if (PyArray_DescrCheck(object) && quantised_dtype(object, nullptr))
+        throw UserError("[dtype] Tensors of quantised dtypes are made by Tensor() and astype");
     if (PyArray_DescrCheck(object) || PyType_Check(object))
         return ParamValue(std::string(name_of(parse_dtype(object))));
     if (is_tensor(object)) {

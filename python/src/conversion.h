@@ -17,6 +17,8 @@ void import_numpy();
 // The dtype named by a string, a NumPy dtype, or a type such as numpy.float32 or bool. RuntimeError for
 // dtypes that tensors cannot have, TypeError for what is no dtype.
 DType parse_dtype(PyObject* object);
+bool is_array(PyObject* object);
+bool is_numpy_dtype(PyObject* object);
 // A borrowed numpy.dtype; for bfloat16 the uint16 dtype that carries the name as metadata.
 PyObject* numpy_dtype(DType dtype);
 
@@ -31,8 +33,8 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device);
 // tensors among the operands): numbers and lists are weak, arrays count like tensors within their category.
 Tensor operand_from_python(PyObject* data, DType other, DeviceId device);
 
-// A read-only array on the tensor's memory.
-PyObject* numpy_from_tensor(const Tensor& tensor);
+// A read-only array on the tensor's memory, of its dtype or of another one of that size.
+PyObject* numpy_from_tensor(const Tensor& tensor, PyObject* dtype = nullptr);
 // A Python bool, int or float from a tensor of one element.
 PyObject* scalar_from_tensor(const Tensor& tensor);
 

@@ -7,6 +7,7 @@
 #include "python/src/call_op.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/quantised.h"
 #include "python/src/reference.h"
 #include "python/src/tensor_object.h"
 
@@ -60,6 +61,8 @@ const OpInfo& op_of(Slot slot) {
 
 PyObject* apply_slot(Slot slot, std::span<PyObject* const> operands) {
     const OpInfo& op = op_of(slot);
+    if (any_quantised(operands.data(), Py_ssize_t(operands.size()))) [[unlikely]]
+        return call_quantised(op, operands.data(), Py_ssize_t(operands.size()), nullptr);
     Inputs inputs(operands.size());
     convert_inputs(op, operands, inputs);
     return call_op(op, slot_params[slot].get(), inputs);
@@ -81,7 +84,8 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     if (!is_tensor(a)) return binary<slot>(a, b);
     return guarded([&] {
         Reference result(apply_slot(slot, std::array{a, b}));
-        give_value(a, value_of(result.get()));
+        if (!result) return static_cast<PyObject*>(nullptr);
+        take_over(a, result.get());
         return Py_NewRef(a);
     });
 }
@@ -108,7 +112,7 @@ template <Slot slot>
 PyObject* in_place_logical(PyObject* a, PyObject* b) {
     Reference result(logical<slot>(a, b));
     if (!result || !is_tensor(a)) return result.release();
-    give_value(a, value_of(result.get()));
+    take_over(a, result.get());
     return Py_NewRef(a);
 }
 
@@ -129,7 +133,7 @@ PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
 }
 
 PyObject* positive(PyObject* a) {
-    return guarded([&] { return wrap_tensor(value_of(a)); });
+    return guarded([&] { return wrap_like(value_of(a), a); });
 }
 
 PyObject* number_of(PyObject* self) {

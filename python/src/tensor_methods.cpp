@@ -6,6 +6,7 @@
 #include "python/src/conversion.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
+#include "python/src/quantised.h"
 #include "python/src/reference.h"
 #include "python/src/tensor_object.h"
 
@@ -39,7 +40,14 @@ PyObject* get_ndim(PyObject* self, void*) {
 PyObject* get_size(PyObject* self, void*) {
     return guarded([&] { return PyLong_FromLongLong(known_shape(self).numel()); });
 }
-PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(numpy_dtype(value_of(self).dtype())); }
+PyObject* get_dtype(PyObject* self, void*) {
+    PyObject* quantised = as_tensor(self)->quantised;
+    return Py_NewRef(quantised ? quantised : numpy_dtype(value_of(self).dtype()));
+}
+PyObject* get_quantised(PyObject* self, void*) {
+    PyObject* quantised = as_tensor(self)->quantised;
+    return Py_NewRef(quantised ? quantised : Py_None);
+}
 PyObject* get_device(PyObject* self, void*) {
     return guarded([&] { return device_object(value_of(self).device()); });
 }
@@ -72,7 +80,7 @@ PyObject* get_format(PyObject* self, void*) {
 }
 
 PyObject* to_numpy(PyObject* self, PyObject*) {
-    return guarded([&] { return numpy_from_tensor(concrete_value(self)); });
+    return guarded([&] { return numpy_from_tensor(concrete_value(self), as_tensor(self)->quantised); });
 }
 
 PyObject* item(PyObject* self, PyObject* args) {
@@ -95,21 +103,41 @@ PyObject* to_list(PyObject* self, PyObject*) {
 PyObject* reset(PyObject* self, PyObject* other) {
     return guarded([&] {
         const Tensor& value = value_of(self);
-        give_value(self, is_tensor(other) ? value_of(other)
-                                          : tensor_from_python(other, value.dtype(), value.device()));
+        if (is_tensor(other))
+            take_over(self, other);
+        else
+            give_value(self, tensor_from_python(other, value.dtype(), value.device()));
         return Py_NewRef(Py_None);
     });
 }
 
 // The same memory, unknown to all tapes.
 PyObject* detach(PyObject* self, PyObject*) {
-    return guarded([&] { return wrap_tensor(current_interpreter().alias(value_of(self))); });
+    return guarded([&] { return wrap_like(current_interpreter().alias(value_of(self)), self); });
+}
+
+PyObject* steps(PyObject* self, PyObject*) {
+    return guarded([&] { return wrap_tensor(value_of(self)); });
+}
+
+PyObject* as_steps_of(PyObject* self, PyObject* dtype) {
+    return guarded([&] {
+        Reference quantised = quantised_dtype(dtype, self);
+        if (!quantised || parse_dtype(dtype) != value_of(self).dtype())
+            throw UserError(text("[Tensor] a tensor of ", value_of(self).dtype(), " holds no steps of it"),
+                            ErrorClass::type);
+        PyObject* made = wrap_tensor(value_of(self));
+        give_dtype(made, quantised.get());
+        return made;
+    });
 }
 
 PyObject* pickled_arguments(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
-        Reference array(numpy_from_tensor(concrete_value(self)));
-        return Py_BuildValue("(OOs)", array.get(), numpy_dtype(value_of(self).dtype()),
+        PyObject* quantised = as_tensor(self)->quantised;
+        Reference array(numpy_from_tensor(concrete_value(self), quantised));
+        return Py_BuildValue("(OOs)", array.get(),
+                             quantised ? quantised : numpy_dtype(value_of(self).dtype()),
                              logical_name(value_of(self).device()).c_str());
     });
 }
@@ -122,6 +150,9 @@ PyMethodDef tensor_methods[] = {
     {"tolist", to_list, METH_NOARGS, "tolist()\n--\n\nNested lists of Python numbers."},
     {"_reset", reset, METH_O, "_reset(other)\n--\n\nGives this object the value of another one."},
     {"detach", detach, METH_NOARGS, "detach()\n--\n\nThe same value, cut from the tapes."},
+    {"_steps", steps, METH_NOARGS, "_steps()\n--\n\nThe integers of a quantised Tensor as a plain one."},
+    {"_as_steps_of", as_steps_of, METH_O,
+     "_as_steps_of(dtype)\n--\n\nThis plain Tensor as the steps of a quantised dtype."},
     {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&round_tensor)), METH_FASTCALL,
      nullptr},
     {"__floor__", floor_tensor, METH_NOARGS, nullptr},
@@ -136,6 +167,7 @@ PyGetSetDef tensor_properties[] = {
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"dtype", get_dtype, nullptr, "The NumPy dtype.", nullptr},
+    {"_quantised", get_quantised, nullptr, "The dtype when it is a quantised one, else None.", nullptr},
     {"device", get_device, nullptr, "Where the value lies.", nullptr},
     {"name", get_name, set_name, "Name shown in dumped graphs.", nullptr},
     {"grad", get_grad, set_grad, "What backward left here, or None.", nullptr},

@@ -8,6 +8,7 @@
 #include "libmge/eager/trace.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/quantised.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 
@@ -41,12 +42,16 @@ uint8_t parse_format(PyObject* format) {
 // Tensor(other) shares the value; a dtype or device asked for has to be the one it has.
 void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject* device) {
     const Tensor& value = value_of(data);
-    if (dtype != Py_None && parse_dtype(dtype) != value.dtype())
-        throw UserError(
-            text("[Tensor] the data is a tensor of ", value.dtype(), "; use astype to change its dtype"));
+    PyObject* quantised = as_tensor(data)->quantised;
+    bool is_other = dtype != Py_None && (parse_dtype(dtype) != value.dtype() ||
+                                         !have_same_dtype(quantised, quantised_dtype(dtype, data).get()));
+    if (is_other)
+        throw UserError(text("[Tensor] the data is a tensor of ", quantised ? "steps of " : "", value.dtype(),
+                             "; use astype to change its dtype"));
     if (device != Py_None && !(parse_device_argument(device) == value.device()))
         throw UserError("[Tensor] the data is a tensor on another device; use to() to move it");
     self->value = value;
+    give_dtype(reinterpret_cast<PyObject*>(self), quantised);
 }
 
 // In a function that is recorded as a graph: a constant of it.
@@ -68,10 +73,12 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
                                              &data, &dtype, &device, &is_const, &no_cache, &name, &format))
                 throw PythonError{};
             PyTensor* self = as_tensor(object);
-            if (is_tensor(data))
+            if (is_tensor(data)) {
                 init_from_tensor(self, data, dtype, device);
-            else
+            } else {
                 self->value = made_of(data, dtype, device);
+                give_dtype(object, quantised_dtype(dtype, data).get());
+            }
             if (name != Py_None) {
                 if (!PyUnicode_Check(name))
                     throw UserError("[Tensor] name has to be a string", ErrorClass::type);
@@ -97,6 +104,7 @@ void delete_tensor(PyObject* self) {
     PyObject_GC_UnTrack(self);
     Py_CLEAR(as_tensor(self)->grad);
     Py_CLEAR(as_tensor(self)->name);
+    Py_CLEAR(as_tensor(self)->quantised);
     std::destroy_at(&value_of(self));
     Py_TYPE(self)->tp_free(self);
 }

@@ -12,11 +12,12 @@ namespace mge::python {
 
 struct PyTensor {
     PyObject_HEAD;
-    Tensor value;    // never null
-    PyObject* name;  // str or null
-    PyObject* grad;  // any object or null
-    uint8_t format;  // index into the format names: a tag only
-    uint32_t born;   // in which recording of a graph (subgraph_binding.h); 0: in none
+    Tensor value;         // never null
+    PyObject* name;       // str or null
+    PyObject* grad;       // any object or null
+    PyObject* quantised;  // the NumPy dtype when it is a quantised one (quantised.h), else null
+    uint8_t format;       // index into the format names: a tag only
+    uint32_t born;        // in which recording of a graph (subgraph_binding.h); 0: in none
 };
 
 extern PyTypeObject tensor_type;

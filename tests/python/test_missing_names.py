@@ -38,7 +38,7 @@ NAMES = (
     (mge.optimizer, "LAMB"),
     (mge.random, "gamma"),
     (mge.random.RNG, "gamma"),
-    (mge.core.tensor.dtype, "quint8"),
+    (mge.core.tensor.dtype, "intb4"),
 )
 
 

@@ -24,6 +24,7 @@ from .logic import (
     not_equal,
     right_shift,
 )
+from .quantised_elemwise import _elemwise_multi_type  # noqa: F401
 from .trigonometry import (
     acos,
     acosh,

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import at_least
+from ..core.quantised import on_steps
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 from .color import cvt_color  # noqa: F401
@@ -94,12 +95,20 @@ def interpolate(
         f"[interpolate] mode {mode!r} wants rank {_RANKS[mode]}, got {inp.ndim}"
     )
     sizes = _result_sizes(inp._tuple_shape[2:], size, scale_factor)
+    if inp._quantised is not None:
+        return _interpolated_steps(inp, sizes, mode, align_corners)
     at_least("interpolate", 1, size=sizes, **{"each axis of the input": inp._tuple_shape[2:]})
     result = inp.astype("float32") if inp.dtype == np.float16 else inp
     for axis, wanted in enumerate(sizes, 2):
         have = inp._tuple_shape[axis]
         result = _resample(result, axis, *_taps(have, wanted, mode, bool(align_corners)))
     return _as_bytes(result, inp.dtype) if inp.dtype in (np.uint8, np.int8) else result
+
+
+def _interpolated_steps(inp: Tensor, sizes: list[int], mode: str, align_corners) -> Tensor:
+    if inp.dtype.itemsize != 1:
+        raise RuntimeError("[interpolate] has no meaning for Tensors of qint32; convert them")
+    return on_steps(interpolate, inp, sizes, None, mode, align_corners)
 
 
 def _as_bytes(x: Tensor, dtype) -> Tensor:

@@ -119,6 +119,7 @@ class trace:
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
         self._result_keys: list[str] | None = None  # set when the results are a dict
         self._has_result = False
+        self._quantised: list = []  # the quantised dtypes among those of the results
         self._model = None
         self._profiling = profiling
         self._profile: _mge.CallProfiler | None = None  # of the last call that ran a program
@@ -156,6 +157,7 @@ class trace:
             finally:
                 state.tracing, state.symbolic_shape = before
             self._has_result = bool(flat)
+            self._quantised = [tensor._quantised for tensor in flat]
             self._trace.end(flat)
             return result
         finally:
@@ -211,8 +213,15 @@ class trace:
         if self._model is None:
             self._model = self.to_model(self._arguments, [])
         if profiler is None:
-            return self._rebuild(self._model.run(inputs))
-        return self._rebuild(self._model.run_profiled(inputs, profiler))
+            outputs = self._model.run(inputs)
+        else:
+            outputs = self._model.run_profiled(inputs, profiler)
+        return self._rebuild(
+            [
+                output if dtype is None else output._as_steps_of(dtype)
+                for output, dtype in zip(outputs, self._quantised, strict=True)
+            ]
+        )
 
     def to_model(self, input_names, output_names, metadata=None, options=None, training=False):
         """The recording as a ``_mge.Model``; no output names: those of the operators."""

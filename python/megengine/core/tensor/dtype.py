@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dtypes of Tensors, among them those that NumPy does not have."""
+"""The dtypes of Tensors, among them those that NumPy does not have.
+
+bfloat16 and the quantised ones are NumPy dtypes with metadata ``mgb_dtype``. A quantised dtype is
+an integer dtype whose values, the steps, stand for ``(step - zero_point) * scale``.
+"""
+
+import re
+from typing import NamedTuple
 
 import numpy as np
 
 from ... import _mge
 
 bfloat16 = _mge.bfloat16
-
-_BITS = {"bfloat16": 16}
-
 
 _NAMES = ("bool", "uint8", "int8", "uint16", "int16", "int32", "float16", "float32")
 
@@ -29,6 +33,8 @@ def checked_dtype(dtype):
     """
     if is_bfloat16(dtype):
         return "bfloat16"
+    if is_quantize(dtype):
+        raise RuntimeError("[dtype] Tensors of quantised dtypes are made by Tensor() and astype")
     name = np.dtype(dtype).name
     if name not in _NAMES:
         raise RuntimeError(f"[dtype] Tensors cannot have {name}; allowed are {_NAMES} and bfloat16")
@@ -43,12 +49,14 @@ def get_dtype_bit(dtype_name: str) -> int:
     Returns:
         Number of bits.
     Raises:
-        TypeError: there is no such dtype.
+        AssertionError: the name has no number in it, or several.
     Example:
-        >>> get_dtype_bit("float32")
-        32
+        >>> get_dtype_bit("float32"), get_dtype_bit("qint4")
+        (32, 4)
     """
-    return _BITS.get(dtype_name) or np.dtype(dtype_name).itemsize * 8
+    numbers = re.findall(r"\d+", dtype_name)
+    assert len(numbers) == 1, f"[get_dtype_bit] {dtype_name!r} does not tell its bits by one number"
+    return int(numbers[0])
 
 
 def is_bfloat16(dtype) -> bool:
@@ -85,12 +93,326 @@ def is_differentible_dtype(dtype) -> bool:
 
 
 def is_dtype_equal(dtype1, dtype2) -> bool:
-    """Whether two dtypes are the same.
+    """Whether two dtypes are the same, scales and zero points included.
 
     Example:
         >>> is_dtype_equal("float32", np.float32)
         True
+        >>> is_dtype_equal(qint8(0.5), qint8(0.25))
+        False
     """
-    return is_bfloat16(dtype1) == is_bfloat16(dtype2) and (
-        is_bfloat16(dtype1) or np.dtype(dtype1) == np.dtype(dtype2)
+    if is_bfloat16(dtype1) or is_bfloat16(dtype2):
+        return is_bfloat16(dtype1) and is_bfloat16(dtype2)
+    return np.dtype(dtype1) == np.dtype(dtype2) and _about(dtype1) == _about(dtype2)
+
+
+def is_lowbit(dtype) -> bool:
+    """Whether a dtype is one of intb1, intb2 and intb4, which this version does not have.
+
+    Example:
+        >>> is_lowbit("float32")
+        False
+    """
+    return not is_bfloat16(dtype) and np.dtype(dtype).name in ("pyintb1", "pyintb2", "pyintb4")
+
+
+class QuantDtypeMeta(NamedTuple):
+    """What all quantised dtypes of a kind have in common.
+
+    Args:
+        name: for example ``"qint8"``.
+        cname: its name in the metadata of dtypes; None: Tensors cannot have it.
+        np_dtype_str: the NumPy dtype of the steps.
+        qmin: smallest step.
+        qmax: largest step.
+        is_unsigned: whether it has a zero point; None: when its steps are unsigned.
+    """
+
+    name: str
+    cname: str | None
+    np_dtype_str: str
+    qmin: int
+    qmax: int
+    is_unsigned: bool | None = None
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return _meta_of, tuple(self)
+
+
+def _meta(name: str, cname: str | None, np_dtype_str: str, qmin: int, qmax: int) -> QuantDtypeMeta:
+    return QuantDtypeMeta(name, cname, np_dtype_str, qmin, qmax, np_dtype_str[0] == "u")
+
+
+def _meta_of(*fields) -> QuantDtypeMeta:
+    """The built-in one where there is an equal one, so that ``is`` survives a pickle."""
+    meta = QuantDtypeMeta(*fields)
+    known = _builtin_quant_dtypes.get(meta.name)
+    return known if known == meta else meta
+
+
+_builtin_quant_dtypes = {
+    meta.name: meta
+    for meta in (
+        _meta("quint8", "Quantized8Asymm", "uint8", 0, 255),
+        _meta("qint8", "QuantizedS8", "int8", -128, 127),
+        _meta("qint8_narrow", "QuantizedS8", "int8", -127, 127),
+        _meta("quint4", "Quantized4Asymm", "uint8", 0, 15),
+        _meta("qint4", "QuantizedS4", "int8", -8, 7),
+        _meta("qint1", "QuantizedS1", "int8", 0, 1),
+        _meta("qint32", "QuantizedS32", "int32", -(2**31), 2**31 - 1),
+        _meta("quint2", None, "uint8", 0, 3),
+        _meta("qint2", None, "int8", -2, 1),
     )
+}
+
+# By the name in the metadata; of two the one with the full range.
+_METAS = {meta.cname: meta for meta in reversed(_builtin_quant_dtypes.values()) if meta.cname}
+
+
+def _about(dtype) -> dict | None:
+    """What the metadata of a quantised dtype says; None for other dtypes."""
+    metadata = getattr(dtype, "metadata", None)
+    about = metadata.get("mgb_dtype") if metadata else None
+    return about if about and about["name"] in _METAS else None
+
+
+def quantised_meta(dtype) -> QuantDtypeMeta | None:
+    """The kind of a quantised dtype; None for other dtypes.
+
+    Example:
+        >>> quantised_meta(qint8(0.5)).qmax
+        127
+    """
+    about = _about(dtype)
+    return _METAS[about["name"]] if about else None
+
+
+def is_quantize(dtype) -> bool:
+    """Whether a dtype is a quantised one.
+
+    Example:
+        >>> is_quantize(qint8(0.5)), is_quantize("int8")
+        (True, False)
+    """
+    return _about(dtype) is not None
+
+
+def get_scale(dtype) -> float:
+    """The real number that one step of a quantised dtype is.
+
+    Raises:
+        RuntimeError: ``dtype`` is not quantised.
+    Example:
+        >>> get_scale(qint8(0.5))
+        0.5
+    """
+    about = _about(dtype)
+    if about is None:
+        raise RuntimeError(f"[get_scale] expected a quantised dtype, got {dtype}")
+    return about["scale"]
+
+
+def get_zero_point(dtype) -> int:
+    """The step of a quantised dtype that stands for 0.
+
+    Raises:
+        RuntimeError: ``dtype`` is not quantised, or symmetric: its zero point is always 0.
+    Example:
+        >>> get_zero_point(quint8(0.5, 128))
+        128
+    """
+    about = _about(dtype)
+    if about is None or "zero_point" not in about:
+        name = about["name"] if about else dtype
+        raise RuntimeError(
+            f"[get_zero_point] expected Quantized8Asymm or Quantized4Asymm, got {name}"
+        )
+    return about["zero_point"]
+
+
+def _checked_zero_point(zero_point, meta: QuantDtypeMeta) -> int:
+    is_number = hasattr(zero_point, "__int__") and not isinstance(zero_point, str)
+    if not is_number or int(zero_point) != zero_point:
+        raise ValueError(f"zero_point should be an integer, got {zero_point!r}")
+    if not meta.qmin <= zero_point <= meta.qmax:
+        raise ValueError(
+            f"zero_point should be within [{meta.qmin}, {meta.qmax}] for {meta.name},"
+            f" got {zero_point}"
+        )
+    return int(zero_point)
+
+
+def create_quantized_dtype(dtype_meta: QuantDtypeMeta, scale, zp=None) -> np.dtype:
+    """A quantised dtype.
+
+    Args:
+        dtype_meta: its kind.
+        scale: the real number that one step is: a number or a Tensor of one.
+        zp: the step that stands for 0; None for the symmetric kinds.
+    Returns:
+        NumPy dtype of the steps, with the metadata ``mgb_dtype``.
+    Raises:
+        ValueError: ``zp`` is missing, no integer, out of range, or given to a symmetric kind; or
+            no Tensor has this kind.
+    Example:
+        >>> create_quantized_dtype(_builtin_quant_dtypes["qint8"], 0.5).metadata["mgb_dtype"]
+        {'name': 'QuantizedS8', 'scale': 0.5}
+    """
+    if dtype_meta.cname is None:
+        raise ValueError(f"[create_quantized_dtype] no Tensor can have the dtype {dtype_meta.name}")
+    about = {"name": dtype_meta.cname, "scale": float(scale)}
+    if dtype_meta.is_unsigned:
+        about["zero_point"] = _checked_zero_point(zp, dtype_meta)
+    elif zp is not None:
+        raise ValueError(
+            f"{dtype_meta.name!r} only supports symmetric quantization, zero_point should be None,"
+            f" but actually got {zp!r}"
+        )
+    return np.dtype(dtype_meta.np_dtype_str, metadata={"mgb_dtype": about})
+
+
+def quint8(scale, zero_point) -> np.dtype:
+    """Steps of 0 to 255; see ``create_quantized_dtype``."""
+    return create_quantized_dtype(_builtin_quant_dtypes["quint8"], scale, zero_point)
+
+
+def qint8(scale) -> np.dtype:
+    """Steps of -128 to 127; see ``create_quantized_dtype``."""
+    return create_quantized_dtype(_builtin_quant_dtypes["qint8"], scale)
+
+
+def qint32(scale) -> np.dtype:
+    """Steps of 32 bits: sums of products, biases; see ``create_quantized_dtype``."""
+    return create_quantized_dtype(_builtin_quant_dtypes["qint32"], scale)
+
+
+def quint4(scale, zero_point) -> np.dtype:
+    """Steps of 0 to 15, a byte each; see ``create_quantized_dtype``."""
+    return create_quantized_dtype(_builtin_quant_dtypes["quint4"], scale, zero_point)
+
+
+def qint4(scale) -> np.dtype:
+    """Steps of -8 to 7, a byte each; see ``create_quantized_dtype``."""
+    return create_quantized_dtype(_builtin_quant_dtypes["qint4"], scale)
+
+
+def qint1(scale) -> np.dtype:
+    """Steps of 0 and 1, a byte each; see ``create_quantized_dtype``."""
+    return create_quantized_dtype(_builtin_quant_dtypes["qint1"], scale)
+
+
+def _check_kind(dtype, name: str, what: str) -> None:
+    meta = _builtin_quant_dtypes[name]
+    about = _about(dtype)
+    if about is None or about["name"] != meta.cname:
+        raise ValueError(f"{what} should be a {meta} dtype, got {dtype}")
+
+
+def _convert_to(arr, q, name: str) -> np.ndarray:
+    """Real numbers as steps; ties go to the even one, as ``numpy.round`` has it."""
+    if not isinstance(arr, np.ndarray):
+        raise ValueError("arr parameter should be instance of np.ndarray")
+    _check_kind(q, name, "dtype parameter")
+    meta = _builtin_quant_dtypes[name]
+    steps = np.round(arr / q.metadata["mgb_dtype"]["scale"])
+    steps = np.clip(steps + q.metadata["mgb_dtype"].get("zero_point", 0), meta.qmin, meta.qmax)
+    return np.where(np.isnan(steps), meta.qmin, steps).astype(q)
+
+
+def _convert_from(arr, name: str) -> np.ndarray:
+    """The float32 numbers that steps stand for."""
+    if not isinstance(arr, np.ndarray):
+        raise ValueError("arr parameter should be instance of np.ndarray")
+    _check_kind(arr.dtype, name, "arr's dtype")
+    about = arr.dtype.metadata["mgb_dtype"]
+    steps = arr.astype(np.float32) - about.get("zero_point", 0)
+    return (steps * about["scale"]).astype(np.float32)
+
+
+def convert_to_quint8(arr: np.ndarray, q: np.dtype) -> np.ndarray:
+    """Real numbers as steps of a quint8 dtype; see ``convert_to_qint8``."""
+    return _convert_to(arr, q, "quint8")
+
+
+def convert_from_quint8(arr: np.ndarray) -> np.ndarray:
+    """The real numbers of a quint8 array; see ``convert_from_qint8``."""
+    return _convert_from(arr, "quint8")
+
+
+def convert_to_qint8(arr: np.ndarray, q: np.dtype) -> np.ndarray:
+    """Real numbers as steps of a qint8 dtype.
+
+    Args:
+        arr: numbers.
+        q: the dtype.
+    Returns:
+        Array of that dtype; ties go to the even step, what is out of range to the nearest one.
+    Raises:
+        ValueError: ``arr`` is no array, or ``q`` another dtype.
+    Example:
+        >>> convert_to_qint8(np.array([1.0, 1.25, 999.0]), qint8(0.5))
+        array([  2,   2, 127], dtype=int8)
+    """
+    return _convert_to(arr, q, "qint8")
+
+
+def convert_from_qint8(arr: np.ndarray) -> np.ndarray:
+    """The real numbers of a qint8 array.
+
+    Args:
+        arr: steps.
+    Returns:
+        float32 array.
+    Raises:
+        ValueError: ``arr`` is no array, or of another dtype.
+    Example:
+        >>> convert_from_qint8(np.array([1, -2], dtype=qint8(0.5)))
+        array([ 0.5, -1. ], dtype=float32)
+    """
+    return _convert_from(arr, "qint8")
+
+
+def convert_to_qint32(arr: np.ndarray, q: np.dtype) -> np.ndarray:
+    """Real numbers as steps of a qint32 dtype; see ``convert_to_qint8``."""
+    return _convert_to(arr, q, "qint32")
+
+
+def convert_from_qint32(arr: np.ndarray) -> np.ndarray:
+    """The real numbers of a qint32 array; see ``convert_from_qint8``."""
+    return _convert_from(arr, "qint32")
+
+
+def convert_to_quint4(arr: np.ndarray, q: np.dtype) -> np.ndarray:
+    """Real numbers as steps of a quint4 dtype; see ``convert_to_qint8``."""
+    return _convert_to(arr, q, "quint4")
+
+
+def convert_from_quint4(arr: np.ndarray) -> np.ndarray:
+    """The real numbers of a quint4 array; see ``convert_from_qint8``."""
+    return _convert_from(arr, "quint4")
+
+
+def convert_to_qint4(arr: np.ndarray, q: np.dtype) -> np.ndarray:
+    """Real numbers as steps of a qint4 dtype; see ``convert_to_qint8``."""
+    return _convert_to(arr, q, "qint4")
+
+
+def convert_from_qint4(arr: np.ndarray) -> np.ndarray:
+    """The real numbers of a qint4 array; see ``convert_from_qint8``."""
+    return _convert_from(arr, "qint4")
+
+
+def convert_to_qint1(arr: np.ndarray, q: np.dtype) -> np.ndarray:
+    """Real numbers as steps of a qint1 dtype; see ``convert_to_qint8``."""
+    return _convert_to(arr, q, "qint1")
+
+
+def convert_from_qint1(arr: np.ndarray) -> np.ndarray:
+    """The real numbers of a qint1 array; see ``convert_from_qint8``."""
+    return _convert_from(arr, "qint1")

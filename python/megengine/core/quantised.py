@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators do with Tensors of quantised dtypes.
+
+The library computes with steps, plain integers. A Tensor of a quantised dtype is such integers and
+the dtype that says what they mean; an operator that has one among its operands comes here, and its
+rule says what it does: work on the steps, or on the real numbers, or nothing. Plain values beside
+quantised ones are real numbers.
+"""
+
+import numpy as np
+
+from .. import _mge
+from .tensor.dtype import (
+    checked_dtype,
+    get_scale,
+    is_dtype_equal,
+    is_quantize,
+    qint32,
+    quantised_meta,
+)
+
+
+def tensor_dtype(dtype):
+    """A quantised dtype as Tensors have it, whose scale is a float32; None for other dtypes."""
+    meta = quantised_meta(dtype)
+    if meta is None:
+        return None
+    about = dict(dtype.metadata["mgb_dtype"])
+    about["scale"] = float(np.float32(about["scale"]))
+    return np.dtype(meta.np_dtype_str, metadata={"mgb_dtype": about})
+
+
+def call(op: str, /, *args, **kwargs):
+    """The result of an operator that has Tensors of quantised dtypes among its operands.
+
+    Raises:
+        RuntimeError: it has no meaning for them, or their dtypes do not go together.
+    """
+    rule = _RULES.get(op)
+    if rule is None:
+        raise RuntimeError(
+            f"[{op}] has no meaning for Tensors of quantised dtypes; convert them with"
+            " astype('float32')"
+        )
+    return rule(op, args, kwargs)
+
+
+def zero_point(dtype) -> int:
+    """The step that stands for 0, of any quantised dtype."""
+    return dtype.metadata["mgb_dtype"].get("zero_point", 0)
+
+
+def scale_tensor(dtype, device):
+    """The scale of a quantised dtype as operators take it."""
+    return _mge.Tensor(np.float32(get_scale(dtype)), device=device)
+
+
+def zero_tensor(dtype, device):
+    """The zero point as operators take it; None when it is 0."""
+    zero = zero_point(dtype)
+    return _mge.Tensor(np.int32(zero), device=device) if zero else None
+
+
+def to_real(x):
+    """The float32 numbers that a Tensor of a quantised dtype stands for."""
+    dtype, device = x._quantised, x.device
+    return _mge.ops.dequantize(x._steps(), scale_tensor(dtype, device), zero_tensor(dtype, device))
+
+
+def to_steps(x, dtype):
+    """The nearest steps of a quantised dtype to real numbers, a Tensor of that dtype."""
+    meta, device = quantised_meta(dtype), x.device
+    steps = _mge.ops.quantize(
+        _mge.ops.convert(x, dtype="float32"),
+        scale_tensor(dtype, device),
+        zero_tensor(dtype, device),
+        dtype=meta.np_dtype_str,
+        lower=meta.qmin,
+        upper=meta.qmax,
+    )
+    return steps._as_steps_of(dtype)
+
+
+def converted(x, dtype):
+    """``x.astype(dtype)`` where one of the two dtypes is quantised.
+
+    Raises:
+        RuntimeError: bool to a quantised dtype, or a dtype that Tensors cannot have.
+    """
+    if not is_quantize(dtype):
+        return _mge.ops.convert(to_real(x), dtype=checked_dtype(dtype))
+    if x._quantised is not None:
+        same = is_dtype_equal(x._quantised, tensor_dtype(dtype))
+        return x if same else to_steps(to_real(x), dtype)
+    if x.dtype == np.bool_:
+        raise RuntimeError("[astype] a bool Tensor cannot become one of a quantised dtype")
+    return to_steps(x, dtype)
+
+
+def on_steps(function, x, *args, **kwargs):
+    """What a function makes of the steps of a quantised Tensor, in its dtype."""
+    return function(x._steps(), *args, **kwargs)._as_steps_of(x._quantised)
+
+
+def _flat(args, kwargs):
+    yield from args
+    yield from kwargs.values()
+
+
+def _is_quantised(value) -> bool:
+    return isinstance(value, _mge.Tensor) and value._quantised is not None
+
+
+def _common_dtype(op: str, args, kwargs):
+    """The one dtype of all quantised operands.
+
+    Raises:
+        RuntimeError: there are several.
+    """
+    dtypes = [value._quantised for value in _flat(args, kwargs) if _is_quantised(value)]
+    for other in dtypes[1:]:
+        if not _go_together(dtypes[0], other):
+            raise RuntimeError(
+                f"[{op}] takes Tensors of one quantised dtype, got"
+                f" {_shown(dtypes[0])} and {_shown(other)}; convert one with astype"
+            )
+    return dtypes[0]
+
+
+def _go_together(a, b) -> bool:
+    return (
+        quantised_meta(a) is quantised_meta(b)
+        and zero_point(a) == zero_point(b)
+        and abs(get_scale(a) - get_scale(b)) < 1e-6
+    )
+
+
+def _shown(dtype) -> str:
+    about = dict(dtype.metadata["mgb_dtype"])
+    return f"{about.pop('name')}({', '.join(str(value) for value in about.values())})"
+
+
+def _is_real(value) -> bool:
+    """Whether a plain operand is real numbers, and no index, mask or extent."""
+    return hasattr(value, "dtype") and np.issubdtype(value.dtype, np.floating)
+
+
+def _steps_of(value, dtype):
+    if _is_quantised(value):
+        return value._steps()
+    return to_steps(_mge.Tensor(value), dtype)._steps() if _is_real(value) else value
+
+
+def _apply(op: str, args, kwargs, plain):
+    kwargs = {name: plain(value) for name, value in kwargs.items()}
+    return getattr(_mge.ops, op)(*(plain(value) for value in args), **kwargs)
+
+
+def _carrying(result, dtype):
+    if isinstance(result, tuple):
+        return tuple(_carrying(tensor, dtype) for tensor in result)
+    return result._as_steps_of(dtype)
+
+
+def _moved(op, args, kwargs):
+    """Steps that are chosen, moved or compared, not computed with."""
+    dtype = _common_dtype(op, args, kwargs)
+    return _carrying(_apply(op, args, kwargs, lambda value: _steps_of(value, dtype)), dtype)
+
+
+def _with_places(op, args, kwargs):
+    """Steps and the places that they come from, which are plain."""
+    steps, places = getattr(_mge.ops, op)(args[0]._steps(), *args[1:], **kwargs)
+    return steps._as_steps_of(args[0]._quantised), places
+
+
+def _looked_at(op, args, kwargs):
+    """Results that are no values of the operand: shapes and places."""
+    return getattr(_mge.ops, op)(args[0]._steps(), *args[1:], **kwargs)
+
+
+def _symmetric_dtype(op, args, kwargs):
+    dtype = _common_dtype(op, args, kwargs)
+    if quantised_meta(dtype).is_unsigned:
+        raise RuntimeError(f"[{op}] has no meaning for Tensors of {_shown(dtype)}; convert them")
+    return dtype
+
+
+def _operand_steps(value, dtype, device):
+    """Steps of an operand of elementwise arithmetic: plain ones are real numbers."""
+    if _is_quantised(value):
+        return value._steps()
+    plain = value if isinstance(value, _mge.Tensor) else _mge.Tensor(value, device=device)
+    return to_steps(plain, dtype)._steps()
+
+
+def _arithmetic(op, args, kwargs):
+    """Sums and differences of steps, which stay in the range of the dtype."""
+    dtype = _symmetric_dtype(op, args, kwargs)
+    meta = quantised_meta(dtype)
+    device = next(value.device for value in _flat(args, kwargs) if _is_quantised(value))
+    steps = [_operand_steps(value, dtype, device) for value in _flat(args, kwargs)]
+    if meta.np_dtype_str != "int32":
+        steps = [_mge.ops.convert(value, dtype="int32") for value in steps]
+    result = getattr(_mge.ops, op)(*steps)
+    if meta.np_dtype_str != "int32":
+        result = _in_range(result, meta)
+    return result._as_steps_of(dtype)
+
+
+def _in_range(steps, meta):
+    clipped = _mge.ops.clip(steps, lower=float(meta.qmin), upper=float(meta.qmax))
+    return _mge.ops.convert(clipped, dtype=meta.np_dtype_str)
+
+
+def _summed(op, args, kwargs):
+    dtype = args[0]._quantised
+    steps, zero = _mge.ops.convert(args[0]._steps(), dtype="int32"), zero_point(dtype)
+    result = _mge.ops.sum(steps - zero, *args[1:], **kwargs) + zero
+    return _in_range(result, quantised_meta(dtype))._as_steps_of(dtype)
+
+
+def _multiplied(op, args, kwargs):
+    """Of the steps themselves, and of 32 bits only: what the reference makes of them."""
+    if quantised_meta(args[0]._quantised).np_dtype_str != "int32":
+        raise RuntimeError(f"[{op}] has no meaning for Tensors of {_shown(args[0]._quantised)}")
+    return _moved(op, args, kwargs)
+
+
+def _of_reals(op, args, kwargs):
+    return getattr(_mge.ops, op)(to_real(args[0]), *args[1:], **kwargs)
+
+
+def _largest(op, args, kwargs):
+    """Largest steps of windows."""
+    dtype = args[0]._quantised
+    steps = getattr(_mge.ops, op)(_mge.ops.convert(args[0]._steps(), dtype="float32"), **kwargs)
+    return _in_range(steps, quantised_meta(dtype))._as_steps_of(dtype)
+
+
+def _pooled(op, args, kwargs):
+    """Means of windows, rounded to steps; halves go away from 0, those of unsigned steps up."""
+    dtype = args[0]._quantised
+    zero = zero_point(dtype)
+    steps = _mge.ops.convert(args[0]._steps(), dtype="float32") - float(zero)
+    means = getattr(_mge.ops, op)(steps, **kwargs) + float(zero)
+    return _in_range(_mge.ops.round(means), quantised_meta(dtype))._as_steps_of(dtype)
+
+
+def _filled(op, args, kwargs):
+    dtype = args[0]._quantised
+    return to_steps(
+        _mge.ops.full_like(
+            _mge.ops.convert(args[0]._steps(), dtype="float32"), *args[1:], **kwargs
+        ),
+        dtype,
+    )
+
+
+def _product(op, args, kwargs):
+    """Exact sums of products, qint32 with the product of the scales."""
+    a, b = args[0], args[1]
+    if not _is_quantised(a) or not _is_quantised(b):
+        raise RuntimeError(f"[{op}] takes two Tensors of quantised dtypes, or none")
+    kinds = {quantised_meta(x._quantised).name for x in (a, b)}
+    if kinds not in ({"qint8"}, {"quint8"}):
+        raise RuntimeError(
+            f"[{op}] takes two Tensors of qint8 or two of quint8, got {_shown(a._quantised)} and"
+            f" {_shown(b._quantised)}"
+        )
+    centred = [
+        _mge.ops.convert(x._steps(), dtype="float32") - float(zero_point(x._quantised))
+        for x in (a, b)
+    ]
+    bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
+    steps = _mge.ops.convert(_mge.ops.matmul(*centred, **kwargs), dtype="int32")
+    product = steps._as_steps_of(product_dtype(a._quantised, b._quantised))
+    return product if bias is None else product + bias
+
+
+def product_dtype(a, b):
+    """The qint32 dtype of products of values of two quantised dtypes."""
+    return qint32(np.float32(get_scale(a)) * np.float32(get_scale(b)))
+
+
+def _converted(op, args, kwargs):
+    return converted(args[0], kwargs.get("dtype", "float32"))
+
+
+_MOVING = (
+    "add_axis broadcast_like broadcast_to concat copy flatten flip gather"
+    " indexing_one_hot indexing_set_one_hot max min pad remove_axis reshape reshape_like"
+    " scatter set_slice set_take slice split take to_device transpose wait_for where"
+).split()
+
+_RULES = {
+    **dict.fromkeys(_MOVING, _moved),
+    **dict.fromkeys(("add", "maximum", "minimum", "neg", "relu", "sub"), _arithmetic),
+    **dict.fromkeys(("argmax", "argmin", "shape_of"), _looked_at),
+    **dict.fromkeys(("adaptive_avg_pool2d", "avg_pool2d"), _pooled),
+    **dict.fromkeys(("adaptive_max_pool2d", "max_pool2d"), _largest),
+    **dict.fromkeys(("cond_take", "sort", "topk"), _with_places),
+    "convert": _converted,
+    "full_like": _filled,
+    "matmul": _product,
+    "mean": _of_reals,
+    "prod": _multiplied,
+    "sum": _summed,
+}
