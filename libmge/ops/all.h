@@ -48,7 +48,10 @@
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/random/distribution.h"
 #include "libmge/ops/random/dropout.h"
+#include "libmge/ops/random/gamma.h"
+#include "libmge/ops/random/multinomial.h"
 #include "libmge/ops/random/permutation.h"
+#include "libmge/ops/random/poisson.h"
 #include "libmge/ops/reduce/arg_extreme.h"
 #include "libmge/ops/reduce/cumsum.h"
 #include "libmge/ops/reduce/reduce.h"
@@ -100,6 +103,7 @@ using AllOps = TypeList<
     ops::AvgPool2dBackward,
     ops::BatchNorm,
     ops::BatchNormBackward,
+    ops::Beta,
     ops::BroadcastLike,
     ops::BroadcastTo,
     ops::Ceil,
@@ -135,6 +139,7 @@ using AllOps = TypeList<
     ops::FullLike,
     ops::FusedElementwise,
     ops::FusedRegion,
+    ops::Gamma,
     ops::Gather,
     ops::Gelu,
     ops::GeluSlope,
@@ -175,6 +180,7 @@ using AllOps = TypeList<
     ops::Minimum,
     ops::Mod,
     ops::Mul,
+    ops::Multinomial,
     ops::Neg,
     ops::Nms,
     ops::Normal,
@@ -183,6 +189,7 @@ using AllOps = TypeList<
     ops::Pad,
     ops::PadBackward,
     ops::Permutation,
+    ops::Poisson,
     ops::Pow,
     ops::Prelu,
     ops::Preprocess,

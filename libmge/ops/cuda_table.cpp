@@ -12,8 +12,12 @@ namespace {
 // off this list.
 // clang-format off
 using NotOnGpus = TypeList<
+    ops::Beta,
     ops::Dequantize,
     ops::FusedRegion,
+    ops::Gamma,
+    ops::Multinomial,
+    ops::Poisson,
     ops::Quantize,
     ops::Svd>;
 // clang-format on

@@ -564,6 +564,13 @@ class ops:
         """
 
     @staticmethod
+    def beta(state: Operand, alpha: Operand, beta: Operand) -> Tensor:
+        """Independent f32 numbers with beta distributions, one for each element of `alpha` and `beta`, whose extents agree. Where a parameter is not positive the number is 0.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def broadcast_like(x: Operand, like: Operand) -> Tensor:
         """Repeats x until it has the shape of `like`, whose values are not read.
         Returns:
@@ -891,6 +898,13 @@ class ops:
         """
 
     @staticmethod
+    def gamma(state: Operand, shape: Operand, scale: Operand) -> Tensor:
+        """Independent f32 numbers with gamma distributions, one for each element of `shape` and `scale`, whose extents agree. Where a parameter is not positive the number is 0.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def gather(x: Operand, index: Operand, *, axis: int = 0) -> Tensor:
         """y[i, j, k] = x[i, index[i, j, k], k], for axis 1 of rank 3.
 
@@ -997,6 +1011,7 @@ class ops:
             y
         """
 
+    @staticmethod
     @staticmethod
     def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
         """Subtracts the mean of the trailing axes and divides by their standard deviation; then scales by weight and adds bias, which have the shape of those axes.
@@ -1234,6 +1249,17 @@ class ops:
         """
 
     @staticmethod
+    def multinomial(state: Operand, weights: Operand, *, num_samples: int = 1, replacement: bool = False) -> Tensor:
+        """Draws categories by their weights: positions in (n,) or in each row of (m, n), i32, in the order in which they were drawn.
+
+        Args:
+            num_samples: Draws from each row; more than 0.
+            replacement: A category may be drawn again.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def neg(x: Operand) -> Tensor:
         """The negative.
         Returns:
@@ -1313,6 +1339,13 @@ class ops:
         Args:
             n: How many numbers; 0 or more.
             dtype: Dtype of the result; it has to hold n - 1 exactly.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def poisson(state: Operand, lam: Operand) -> Tensor:
+        """Independent counts, as f32, with Poisson distributions, one for each element of `lam`, the mean. Where that is not positive the count is 0.
         Returns:
             y
         """
@@ -1976,6 +2009,7 @@ class updates:
     def isnan(*inputs: Operand, **params: Any) -> None:
         """As ops.isnan; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
+    @staticmethod
     @staticmethod
     def leaky_relu(*inputs: Operand, **params: Any) -> None:
         """As ops.leaky_relu; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""

@@ -36,8 +36,6 @@ NAMES = (
     (mge.device, "get_cuda_version"),
     (mge.jit, "partial_trace"),
     (mge.optimizer, "LAMB"),
-    (mge.random, "gamma"),
-    (mge.random.RNG, "gamma"),
     (mge.core.tensor.dtype, "intb4"),
 )
 

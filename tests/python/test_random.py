@@ -69,10 +69,115 @@ def test_permutation_and_shuffle():
     assert rows is kept and sorted(rows.numpy()[:, 0]) == list(range(0, 20, 2))
 
 
+def distance_from(values, distribution):
+    """Of Kolmogorov and Smirnov, times the root of the count: above 1.95 once in 1000 times."""
+    values = np.sort(values.reshape(-1).astype(np.float64))
+    at = distribution(values)
+    steps = np.arange(len(values) + 1) / len(values)
+    return max((at - steps[:-1]).max(), (steps[1:] - at).max()) * np.sqrt(len(values))
+
+
+def test_exponential_gamma_and_beta_have_their_distributions():
+    mge.random.seed(21)
+    size = (50_000,)
+    x = mge.random.exponential(mge.Tensor([0.5, 4.0]), size).numpy()
+    assert distance_from(x[:, 0], lambda v: 1 - np.exp(-v / 2)) < 1.95
+    assert distance_from(x[:, 1], lambda v: 1 - np.exp(-v * 4)) < 1.95
+    x = mge.random.gamma(2.0, mge.Tensor([[1.0], [3.0]]), size).numpy()
+    assert x.shape == (50_000, 2, 1)
+    for column, scale in ((x[:, 0], 1), (x[:, 1], 3)):
+        assert distance_from(column / scale, lambda v: 1 - np.exp(-v) * (1 + v)) < 1.95
+    x = mge.random.beta(mge.Tensor([2.0, 1.0]), mge.Tensor([1.0, 3.0]), size).numpy()
+    assert distance_from(x[:, 0], lambda v: v**2) < 1.95
+    assert distance_from(x[:, 1], lambda v: 1 - (1 - v) ** 3) < 1.95
+
+
+def test_poisson_numbers_are_counts():
+    mge.random.seed(22)
+    x = mge.random.poisson(mge.Tensor([0.5, 40.0]), size=(50_000,)).numpy()
+    assert (x == np.round(x)).all() and x.dtype == np.float32
+    assert abs((x[:, 0] == 0).mean() - np.exp(-0.5)) < 0.01
+    np.testing.assert_allclose(x.mean(axis=0), [0.5, 40], rtol=0.02)
+    np.testing.assert_allclose(x.var(axis=0), [0.5, 40], rtol=0.03)
+
+
+def test_multinomial_draws_by_weights():
+    mge.random.seed(23)
+    weights = mge.Tensor([[0.0, 1.0, 3.0], [2.0, 0.0, 0.0]])
+    x = mge.random.multinomial(weights, 20_000, replacement=True)
+    assert x.shape == (2, 20_000) and x.dtype == np.int32
+    shares = np.bincount(x.numpy()[0], minlength=3) / 20_000
+    np.testing.assert_allclose(shares, [0, 0.25, 0.75], atol=0.01)
+    assert (x.numpy()[1] == 0).all()
+    assert sorted(mge.random.multinomial(mge.Tensor([0.1, 5.0]), 2).numpy()) == [0, 1]
+
+
+def test_parameters_broadcast_behind_the_size():
+    two, column = mge.Tensor([1.0, 2.0]), mge.Tensor([[1], [2], [3]])
+    assert mge.random.gamma(two, column, size=(5,)).shape == (5, 3, 2)
+    assert mge.random.beta(two, 3, size=4).shape == (4, 2)
+    assert mge.random.poisson(column).shape == (3, 1)
+    assert mge.random.gamma(2.0).shape == () == mge.random.exponential(2.0).shape
+    assert mge.random.poisson(2.0, size=mge.Tensor([2, 3])).shape == (2, 3)
+
+
+def test_a_traced_function_draws_shapes_that_follow_its_input():
+    draws = {
+        "uniform": lambda size: mge.random.uniform(size=size),
+        "normal": lambda size: mge.random.normal(size=size),
+        "gamma": lambda size: mge.random.gamma(mge.Tensor([1.0, 2.0]), size=size),
+        "poisson": lambda size: mge.random.poisson(2.0, size=size),
+    }
+    for name, draw in draws.items():
+        traced = mge.jit.trace(draw, symbolic=True)
+        for shape in ([2, 3], [2, 3], [4, 1]):
+            got = traced(mge.Tensor(shape, dtype="int32"))
+            assert got.numpy().shape == (*shape, *((2,) if name == "gamma" else ()))
+
+
+def test_a_stream_takes_parameters_on_its_device_only():
+    stream = RNG(seed=1, device="cpu1")
+    assert stream.gamma(2.0, size=(3,)).device == "cpu1"
+    assert stream.poisson(mge.Tensor([1.0], device="cpu1")).device == "cpu1"
+    elsewhere = mge.Tensor([1.0], device="cpu2")
+    for draw in (stream.gamma, stream.poisson, stream.exponential):
+        with pytest.raises(AssertionError, match="cpu2:0, not on cpu1:0"):
+            draw(elsewhere)
+    with pytest.raises(AssertionError, match="cpu2:0, not on cpu1:0"):
+        stream.multinomial(elsewhere, 1)
+
+
+def test_what_is_drawn_has_no_gradient_and_order_has():
+    x = mge.Tensor([1.0, 2.0, 3.0])
+    with mge.autodiff.GradManager().attach(x) as gm:
+        gm.backward((mge.random.gamma(x, x) + mge.random.poisson(x) + x).sum())
+    np.testing.assert_array_equal(x.grad.numpy(), [1, 1, 1])
+    x.grad = None
+    with mge.autodiff.GradManager().attach(x) as gm:
+        y = mge.random.permutation(x)
+        gm.backward((y * mge.Tensor([1.0, 10.0, 100.0])).sum())
+    np.testing.assert_array_equal(x.grad.numpy()[y.numpy().astype(int) - 1], [1, 10, 100])
+
+
 def test_wrong_arguments():
     with pytest.raises(AssertionError, match="low must be below high"):
         mge.random.uniform(1, 0)
     with pytest.raises(AssertionError, match="number"):
         mge.random.uniform(mge.Tensor([0.0, 5.0]), 1)
-    with pytest.raises(AssertionError, match="rate"):
-        mge.random.exponential(-1.0)
+    for draw, name in (
+        (lambda: mge.random.exponential(-1.0), "rate"),
+        (lambda: mge.random.gamma(0), "shape"),
+        (lambda: mge.random.gamma(1, -1), "scale"),
+        (lambda: mge.random.beta(1, 0), "beta"),
+        (lambda: mge.random.poisson(0), "lam"),
+    ):
+        with pytest.raises(AssertionError, match=f"{name} must be positive"):
+            draw()
+    with pytest.raises(AssertionError, match="without replacement there are 2"):
+        mge.random.multinomial(mge.Tensor([1.0, 2.0]), 3)
+    with pytest.raises(AssertionError, match="floats of rank 1 or 2"):
+        mge.random.multinomial(mge.Tensor([1, 2]), 1)
+    with pytest.raises(AssertionError, match="must be a Tensor"):
+        mge.random.multinomial([1.0, 2.0], 1)
+    with pytest.raises(RuntimeError, match="weight 0 of row 0 is -1"):
+        mge.random.multinomial(mge.Tensor([-1.0, 2.0]), 1)

@@ -11,4 +11,9 @@ void check_random_state(std::string_view who, const TensorSpec& state) {
                    ErrorClass::type);
 }
 
+void check_distribution_parameter(std::string_view who, const TensorSpec& parameter) {
+    if (parameter.dtype != DType::f32)
+        throw_user(who, text("the parameters have to be float32, got ", parameter), ErrorClass::type);
+}
+
 }  // namespace mge::ops

@@ -11,9 +11,20 @@
 
 namespace mge::ops {
 
-enum class RandomStream : uint32_t { uniform, normal, permutation, dropout };
+enum class RandomStream : uint32_t {
+    uniform,
+    normal,
+    permutation,
+    dropout,
+    gamma,
+    beta,
+    poisson,
+    multinomial
+};
 
 // UserError unless the state is int32 of shape (2,).
 void check_random_state(std::string_view who, const TensorSpec& state);
+// UserError unless it is f32.
+void check_distribution_parameter(std::string_view who, const TensorSpec& parameter);
 
 }  // namespace mge::ops

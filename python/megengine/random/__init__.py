@@ -3,10 +3,26 @@
 
 from .rng import RNG, default_rng, seed
 
-__all__ = ["RNG", "normal", "permutation", "seed", "shuffle", "uniform", "exponential"]
+__all__ = [
+    "RNG",
+    "beta",
+    "exponential",
+    "gamma",
+    "multinomial",
+    "normal",
+    "permutation",
+    "poisson",
+    "seed",
+    "shuffle",
+    "uniform",
+]
 
 uniform = default_rng.uniform
 normal = default_rng.normal
 permutation = default_rng.permutation
 shuffle = default_rng.shuffle
 exponential = default_rng.exponential
+gamma = default_rng.gamma
+beta = default_rng.beta
+poisson = default_rng.poisson
+multinomial = default_rng.multinomial

@@ -25,6 +25,10 @@ class _Stream:
         _mge.outlive_recordings(self._state)
         self._step = Tensor(np.array([0, 1], np.int32), device=device)
 
+    @property
+    def device(self):
+        return self._state.device
+
     def draw(self) -> Tensor:
         """The state for one operator; the next one gets another."""
         state = Tensor(self._state)
@@ -72,7 +76,7 @@ class RNG:
             )
         assert low < high, f"[uniform] low must be below high, got {low} and {high}"
         shape = _shape(size, "uniform")
-        return _mge.ops.uniform(self._next_state(), shape=shape, low=float(low), high=float(high))
+        return _mge.ops.uniform(self._next_state(), **shape, low=float(low), high=float(high))
 
     def normal(self, mean: float = 0, std: float = 1, size=None) -> Tensor:
         """Draw from a normal distribution.
@@ -95,7 +99,7 @@ class RNG:
                 f"[normal] {name} must be a number, got {type(value).__name__}"
             )
         shape = _shape(size, "normal")
-        return _mge.ops.normal(self._next_state(), shape=shape, mean=float(mean), std=float(std))
+        return _mge.ops.normal(self._next_state(), **shape, mean=float(mean), std=float(std))
 
     def permutation(self, n: int | Tensor, *, dtype="int32") -> Tensor:
         """The numbers below ``n``, or the rows of a Tensor, in random order.
@@ -138,28 +142,131 @@ class RNG:
         Returns:
             float32 Tensor.
         Raises:
-            AssertionError: ``rate`` is not positive.
+            AssertionError: ``rate`` is not positive, or lies on another device than the stream.
         Example:
             >>> default_rng.exponential(2.0, size=(4,)).shape
             (4,)
         """
-        if not isinstance(rate, Tensor):
-            assert rate > 0, f"[exponential] rate must be positive, got {rate}"
-            rate = Tensor(float(rate))
-        front = [] if size is None else _shape(size, "exponential")
-        drawn = _mge.ops.uniform(
-            self._next_state(), shape=[*front, *rate._tuple_shape], low=0.0, high=1.0
-        )
+        (rate,) = self._spread("exponential", size, rate=rate)
+        drawn = _mge.ops.uniform(self._next_state(), _mge.ops.shape_of(rate), low=0.0, high=1.0)
         # The numbers are in [0, 1): one minus them is never zero.
         return _mge.ops.div(_mge.ops.neg(_mge.ops.log(_mge.ops.sub(1.0, drawn))), rate)
 
+    def gamma(self, shape: float | Tensor, scale: float | Tensor = 1, size=None) -> Tensor:
+        """Draw from gamma distributions.
 
-def _shape(size, who: str) -> list[int]:
-    if size is None:
-        return [1]
+        Args:
+            shape: the shape, positive; a number or a Tensor. Their mean is ``shape * scale``.
+            scale: the scale, positive; a number or a Tensor that broadcasts with ``shape``.
+            size: shape put before that of the parameters; None for nothing.
+        Returns:
+            float32 Tensor. Where an element of a Tensor is not positive, it is 0.
+        Raises:
+            AssertionError: a number is not positive, or a Tensor lies on another device than the
+                stream.
+        Example:
+            >>> default_rng.gamma(Tensor([1.0, 2.0]), Tensor([[1.0], [3.0]]), size=(4,)).shape
+            (4, 2, 2)
+        """
+        shape, scale = self._spread("gamma", size, shape=shape, scale=scale)
+        return _mge.ops.gamma(self._next_state(), shape, scale)
+
+    def beta(self, alpha: float | Tensor, beta: float | Tensor, size=None) -> Tensor:
+        """Draw from beta distributions.
+
+        Args:
+            alpha: positive; a number or a Tensor. Their mean is ``alpha / (alpha + beta)``.
+            beta: positive; a number or a Tensor that broadcasts with ``alpha``.
+            size: shape put before that of the parameters; None for nothing.
+        Returns:
+            float32 Tensor. Where an element of a Tensor is not positive, it is 0.
+        Raises:
+            AssertionError: a number is not positive, or a Tensor lies on another device than the
+                stream.
+        Example:
+            >>> default_rng.beta(2.0, Tensor([1.0, 3.0])).shape
+            (2,)
+        """
+        alpha, beta = self._spread("beta", size, alpha=alpha, beta=beta)
+        return _mge.ops.beta(self._next_state(), alpha, beta)
+
+    def poisson(self, lam: float | Tensor, size=None) -> Tensor:
+        """Draw from Poisson distributions.
+
+        Args:
+            lam: the mean, positive; a number or a Tensor.
+            size: shape put before that of ``lam``; None for nothing.
+        Returns:
+            float32 Tensor of whole numbers. Where an element of a Tensor is not positive, it is 0.
+        Raises:
+            AssertionError: a number is not positive, or a Tensor lies on another device than the
+                stream.
+        Example:
+            >>> default_rng.poisson(4.0, size=(2, 3)).shape
+            (2, 3)
+        """
+        (lam,) = self._spread("poisson", size, lam=lam)
+        return _mge.ops.poisson(self._next_state(), lam)
+
+    def multinomial(self, input: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
+        """Draw categories by their weights.
+
+        Args:
+            input: weights, not negative; float32 or float16 of shape (n,), or (m, n) for m
+                distributions. They need not sum to 1.
+            num_samples: draws from each distribution.
+            replacement: a category may be drawn again.
+        Returns:
+            int32 Tensor of positions, (num_samples,) or (m, num_samples), in the order in which
+            they were drawn.
+        Raises:
+            AssertionError: the weights are of another shape or dtype, ``num_samples`` is not
+                positive, or more than n without replacement.
+            RuntimeError: a weight is negative or no number, or too few are above 0.
+        Example:
+            >>> default_rng.multinomial(Tensor([0.0, 2.0]), 3, replacement=True)
+            Tensor([1 1 1], dtype=int32, device=xpux:0)
+        """
+        assert isinstance(input, Tensor), (
+            f"[multinomial] the weights must be a Tensor, got {type(input).__name__}"
+        )
+        self._check_device("multinomial", "input", input)
+        count = as_int(num_samples, "multinomial", "num_samples")
+        return _mge.ops.multinomial(
+            self._next_state(), input, num_samples=count, replacement=bool(replacement)
+        )
+
+    def _check_device(self, who: str, name: str, value: Tensor) -> None:
+        if self._stream is not None:
+            there = self._stream.device
+            assert value.device == there, f"[{who}] {name} is on {value.device}, not on {there}"
+
+    def _spread(self, who: str, size, **parameters: float | Tensor) -> list[Tensor]:
+        """Parameters as float32 Tensors of one shape: ``size``, then what they broadcast to."""
+        values = []
+        for name, value in parameters.items():
+            if isinstance(value, Tensor):
+                self._check_device(who, name, value)
+            else:
+                assert value > 0, f"[{who}] {name} must be positive, got {value}"
+                value = Tensor(float(value), device=self._stream.device if self._stream else None)
+            values.append(_mge.ops.convert(value, dtype="float32"))
+        together = np.broadcast_shapes(*(value._tuple_shape for value in values))
+        front, target = known_or_symbolic(() if size is None else size, who)
+        if target is not None:
+            ends = Tensor(np.array(together, np.int32))
+            target = _mge.ops.concat(target, ends, axis=0) if together else target
+            return [_mge.ops.broadcast_to(value, target) for value in values]
+        shape = [*front, *together]
+        return [_mge.ops.broadcast_to(value, shape=shape) for value in values]
+
+
+def _shape(size, who: str) -> dict:
+    """The argument of an operator that says the shape; None is (1,)."""
     if who == "normal" and isinstance(size, int):
         raise TypeError("[normal] size must be a tuple of ints, got int")
-    return known_or_symbolic(size, who)[0]
+    shape, target = known_or_symbolic((1,) if size is None else size, who)
+    return {"shape": shape} if target is None else {"target": target}
 
 
 _streams: dict[str, _Stream] = {}

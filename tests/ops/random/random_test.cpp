@@ -87,7 +87,15 @@ TEST(Random, RunsInEveryMode) {
         check_op<ops::Uniform>({.shape = extents}, {seed});
         check_op<ops::Normal>({.shape = extents}, {seed});
         check_op<ops::Dropout>({.probability = 0.3}, {{.shape = shape}, seed}, {.dtypes = float_types});
+        InputSpec positive{.shape = shape, .low = 0.1, .high = 20};
+        check_op<ops::Gamma>({}, {seed, positive, positive});
+        check_op<ops::Beta>({}, {seed, positive, positive});
+        check_op<ops::Poisson>({}, {seed, positive});
     }
+    for (bool replacement : {false, true})
+        for (Shape shape : {Shape{5}, Shape{0, 5}, Shape{300, 40}})
+            check_op<ops::Multinomial>({.num_samples = 5, .replacement = replacement},
+                                       {seed, {.shape = shape, .low = 0.1}}, {.dtypes = float_types});
     InputSpec target{.shape = {2}, .dtype = DType::i32, .values = {3, 5}};
     check_op<ops::Uniform>({}, {seed, target});
     check_op<ops::Permutation>({.n = 100}, {seed});
@@ -114,6 +122,126 @@ TEST(Permutation, EveryOrderIsEquallyLikely) {
     for (int count : counts) EXPECT_NEAR(count, rounds / 6, 120);
 }
 
+// The largest distance between the distribution of values and the given one (Kolmogorov and Smirnov), times
+// the root of their number: above 1.95 once in a thousand times.
+double distance_from(std::vector<double> values, double (*distribution)(double)) {
+    std::sort(values.begin(), values.end());
+    auto n = double(values.size());
+    double most = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+        double at = distribution(values[i]);
+        most = std::max({most, at - double(i) / n, double(i + 1) / n - at});
+    }
+    return most * std::sqrt(n);
+}
+
+Tensor many(double value) { return ops::full({.shape = {200001}, .value = value}); }
+
+TEST(Gamma, HasTheDistribution) {
+    auto draw = [](double shape, double scale) {
+        return values_of(ops::gamma(state(5), many(shape), many(scale)));
+    };
+    // Shapes of half and whole numbers have short formulas.
+    EXPECT_LT(distance_from(draw(1, 2), [](double x) { return 1 - std::exp(-x / 2); }), 1.95);
+    EXPECT_LT(distance_from(draw(3, 1), [](double x) { return 1 - std::exp(-x) * (1 + x + x * x / 2); }),
+              1.95);
+    EXPECT_LT(distance_from(draw(0.5, 1), [](double x) { return std::erf(std::sqrt(x)); }), 1.95);
+    for (double shape : {0.1, 1.5, 30.0, 1e6}) {
+        Moments m = moments_of(draw(shape, 0.5));
+        EXPECT_NEAR(m.mean / (shape / 2), 1, 0.015 / std::sqrt(shape));
+        EXPECT_NEAR(m.deviation / (std::sqrt(shape) / 2), 1, 0.03) << shape;
+    }
+}
+
+TEST(Beta, HasTheDistribution) {
+    auto draw = [](double alpha, double beta) {
+        return values_of(ops::beta(state(6), many(alpha), many(beta)));
+    };
+    EXPECT_LT(distance_from(draw(1, 1), [](double x) { return x; }), 1.95);
+    EXPECT_LT(distance_from(draw(3, 1), [](double x) { return x * x * x; }), 1.95);
+    EXPECT_LT(distance_from(draw(0.5, 0.5), [](double x) { return std::asin(std::sqrt(x)) / std::acos(0.); }),
+              1.95);
+    // So small that both gamma numbers behind it are below the smallest float.
+    Moments m = moments_of(draw(1e-3, 3e-3));
+    EXPECT_NEAR(m.mean, 0.25, 0.005);
+}
+
+TEST(Poisson, HasTheProbabilities) {
+    for (double mean : {0.3, 4.0, 9.9, 10.0, 55.5, 1000.0}) {
+        auto values = values_of(ops::poisson(state(7), many(mean)));
+        std::vector<double> counts(size_t(2 * mean + 20));
+        for (double v : values)
+            if (size_t(v) < counts.size()) ++counts[size_t(v)];
+        double cumulated = 0, expected = 0, most = 0;
+        for (size_t k = 0; k < counts.size(); ++k) {
+            cumulated += counts[k] / double(values.size());
+            expected += std::exp(double(k) * std::log(mean) - mean - std::lgamma(double(k) + 1));
+            most = std::max(most, std::abs(cumulated - expected));
+        }
+        EXPECT_LT(most * std::sqrt(double(values.size())), 1.95) << mean;
+        EXPECT_NEAR(moments_of(values).deviation / std::sqrt(mean), 1, 0.01) << mean;
+    }
+}
+
+TEST(Multinomial, DrawsByWeights) {
+    constexpr int draws = 60000;
+    Tensor weights = make_tensor(DType::f32, {2, 4}, {1, 0, 2, 3, 0, 4, 0, 0});
+    auto y = values_of(ops::multinomial(state(8), weights, {.num_samples = draws, .replacement = true}));
+    std::vector<double> counts(4);
+    for (int i = 0; i < draws; ++i) counts[size_t(y[size_t(i)])] += 1. / draws;
+    EXPECT_NEAR(counts[0], 1. / 6, 0.01);
+    EXPECT_EQ(counts[1], 0);
+    EXPECT_NEAR(counts[2], 2. / 6, 0.01);
+    EXPECT_NEAR(counts[3], 3. / 6, 0.01);
+    EXPECT_THAT(std::vector<double>(y.begin() + draws, y.end()), testing::Each(1));
+}
+
+TEST(Multinomial, WithoutReplacementTheRestIsDrawnByItsWeights) {
+    constexpr int rows = 60000;
+    Tensor row = make_tensor(DType::f16, {1, 3}, {1, 2, 3});
+    Tensor weights = ops::broadcast_to(row, {.shape = {rows, 3}});
+    auto y = values_of(ops::multinomial(state(9), weights, {.num_samples = 3}));
+    double first_is_2 = 0, then_0 = 0;
+    for (int i = 0; i < rows; ++i) {
+        std::vector<double> order(y.begin() + 3 * i, y.begin() + 3 * i + 3);
+        ASSERT_THAT(order, testing::UnorderedElementsAre(0, 1, 2));
+        first_is_2 += order[0] == 2;
+        then_0 += order[0] == 2 && order[1] == 0;
+    }
+    EXPECT_NEAR(first_is_2 / rows, 0.5, 0.01);
+    EXPECT_NEAR(then_0 / first_is_2, 1. / 3, 0.01);
+}
+
+TEST(Random, NumbersByTrialDependOnTheStateAlone) {
+    Tensor two = many(2);
+    auto draw = [&](int counter) {
+        Tensor s = state(1, counter);
+        std::vector<double> all;
+        for (Tensor y : {ops::gamma(s, two, two), ops::beta(s, two, two), ops::poisson(s, two),
+                         ops::multinomial(s, two, {.num_samples = 9})})
+            for (double v : values_of(y)) all.push_back(v);
+        return all;
+    };
+    int threads = default_threads();
+    set_default_threads(1);
+    auto expected = draw(0);
+    set_default_threads(3);
+    EXPECT_EQ(draw(0), expected);
+    set_default_threads(threads);
+    EXPECT_NE(draw(1), expected);
+}
+
+TEST(Random, StrangeParametersGiveWhatTheyShould) {
+    double nan = std::nan(""), inf = INFINITY;
+    Tensor a = make_tensor(DType::f32, {5}, {0, -1, nan, inf, 1e-30}),
+           one = ops::full({.shape = {5}, .value = 1});
+    using testing::ElementsAre, testing::IsNan;
+    EXPECT_THAT(values_of(ops::gamma(state(1), a, one)), ElementsAre(0, 0, IsNan(), inf, 0));
+    EXPECT_THAT(values_of(ops::beta(state(1), a, one)), ElementsAre(0, 0, IsNan(), 1, 0));
+    EXPECT_THAT(values_of(ops::poisson(state(1), a)), ElementsAre(0, 0, IsNan(), inf, 0));
+    EXPECT_EQ(ops::poisson(state(1), ops::full({.shape = {0, 3}})).shape(), (Shape{0, 3}));
+}
+
 TEST(Dropout, KeepsTheMean) {
     Tensor x = ops::full({.shape = {100000}, .value = 2});
     auto outputs = ops::dropout(x, state(4), {.probability = 0.25});
@@ -135,6 +263,27 @@ TEST(Random, SaysWhatDoesNotFit) {
                       [] { ops::normal(state(1), {.std = -1}); });
     expect_user_error(ErrorClass::value, "[permutation] n is 300; uint8 allows 0 … 256",
                       [] { ops::permutation(state(1), {.n = 300, .dtype = DType::u8}); });
+    expect_user_error(ErrorClass::type, "[poisson] the parameters have to be float32, got int32(2,)",
+                      [] { ops::poisson(state(1), state(1)); });
+    expect_user_error(ErrorClass::value,
+                      "[gamma] the parameters have to have the same shape, got float32(2,) and float32(3,)",
+                      [&] { ops::gamma(state(1), x, ops::full({.shape = IntList{3}})); });
+    expect_user_error(ErrorClass::assertion,
+                      "[multinomial] num_samples is 3; without replacement there are 2",
+                      [&] { ops::multinomial(state(1), ops::add(x, x), {.num_samples = 3}); });
+    expect_user_error(ErrorClass::assertion, "[multinomial] num_samples is 0, expected more than 0",
+                      [&] { ops::multinomial(state(1), x, {.num_samples = 0}); });
+    expect_user_error(ErrorClass::assertion,
+                      "[multinomial] the weights have to be floats of rank 1 or 2, got int32(2,)",
+                      [] { ops::multinomial(state(1), state(1)); });
+    expect_user_error(ErrorClass::runtime,
+                      "[multinomial] weight 1 of row 0 is -1, expected a number that is not negative", [] {
+                          ops::multinomial(state(1), make_tensor(DType::f32, {2}, {1, -1}));
+                      });
+    expect_user_error(
+        ErrorClass::runtime, "[multinomial] row 1 has 1 weights above 0, too few for 2 draws", [] {
+            ops::multinomial(state(1), make_tensor(DType::f32, {2, 2}, {1, 1, 0, 1}), {.num_samples = 2});
+        });
     expect_user_error(ErrorClass::assertion, "[dropout] probability 1 is not in [0, 1)",
                       [&] { ops::dropout(x, state(1), {.probability = 1}); });
     expect_user_error(ErrorClass::type, "[dropout] x has to be float, got int32",

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/random/gamma.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/random/random_state.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Gamma::info = define<Gamma>();
+constinit const OpInfo Beta::info = define<Beta>();
+
+namespace {
+
+TensorSpecs one_for_each_pair(std::string_view who, std::span<const TensorSpec> in) {
+    check_random_state(who, in[0]);
+    for (auto& parameter : in.subspan(1)) check_distribution_parameter(who, parameter);
+    if (!(in[1].shape == in[2].shape))
+        throw_user(who, text("the parameters have to have the same shape, got ", in[1], " and ", in[2]),
+                   ErrorClass::value);
+    return {in[1]};
+}
+
+}  // namespace
+
+TensorSpecs Gamma::infer(const Params&, std::span<const TensorSpec> in) {
+    return one_for_each_pair(name, in);
+}
+TensorSpecs Beta::infer(const Params&, std::span<const TensorSpec> in) { return one_for_each_pair(name, in); }
+
+}  // namespace mge::ops

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Gamma {
+    static constexpr auto name = "gamma";
+    static constexpr auto doc =
+        "Independent f32 numbers with gamma distributions, one for each element of `shape` and `scale`, "
+        "whose "
+        "extents agree. Where a parameter is not positive the number is 0.";
+    static constexpr auto inputs = names("state", "shape", "scale");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.once = true};
+    static constexpr bool stops_gradient = true;
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static constexpr NobodyCanTell operations{};
+    static constexpr auto autocast = Autocast::wide;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Gamma);
+inline constexpr OpFunction<Gamma> gamma{};
+
+struct Beta {
+    static constexpr auto name = "beta";
+    static constexpr auto doc =
+        "Independent f32 numbers with beta distributions, one for each element of `alpha` and `beta`, whose "
+        "extents agree. Where a parameter is not positive the number is 0.";
+    static constexpr auto inputs = names("state", "alpha", "beta");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.once = true};
+    static constexpr bool stops_gradient = true;
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static constexpr NobodyCanTell operations{};
+    static constexpr auto autocast = Autocast::wide;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Beta);
+inline constexpr OpFunction<Beta> beta{};
+
+}  // namespace mge::ops

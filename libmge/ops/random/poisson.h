@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct Poisson {
+    static constexpr auto name = "poisson";
+    static constexpr auto doc =
+        "Independent counts, as f32, with Poisson distributions, one for each element of `lam`, the mean. "
+        "Where "
+        "that is not positive the count is 0.";
+    static constexpr auto inputs = names("state", "lam");
+    static constexpr auto outputs = output_names("y");
+    static constexpr OpTraits traits{.once = true};
+    static constexpr bool stops_gradient = true;
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static constexpr NobodyCanTell operations{};
+    static constexpr auto autocast = Autocast::wide;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Poisson);
+inline constexpr OpFunction<Poisson> poisson{};
+
+}  // namespace mge::ops
