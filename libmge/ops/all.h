@@ -44,6 +44,7 @@
 #include "libmge/ops/optimize/adadelta_step.h"
 #include "libmge/ops/optimize/adagrad_step.h"
 #include "libmge/ops/optimize/adam_step.h"
+#include "libmge/ops/optimize/lamb_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/random/distribution.h"
@@ -153,6 +154,7 @@ using AllOps = TypeList<
     ops::IndexingSetOneHot,
     ops::IsInf,
     ops::IsNan,
+    ops::LambStep,
     ops::LayerNorm,
     ops::LayerNormBackward,
     ops::LeakyRelu,

@@ -25,6 +25,7 @@ using TrainingOps = TypeList<
     ops::EmbeddingBackward,
     ops::GeluSlope,
     ops::GroupNormBackward,
+    ops::LambStep,
     ops::LayerNormBackward,
     ops::MaxPool2dBackward,
     ops::MaxPool2dSelect,

@@ -16,6 +16,7 @@ using NotOnGpus = TypeList<
     ops::Dequantize,
     ops::FusedRegion,
     ops::Gamma,
+    ops::LambStep,
     ops::Multinomial,
     ops::Poisson,
     ops::Quantize,

@@ -1012,6 +1012,20 @@ class ops:
         """
 
     @staticmethod
+    def lamb_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, bias_correction: bool = True, always_adapt: bool = False) -> tuple[Tensor, ...]:
+        """One step of LAMB (You et al., 2020): a step of Adam, made as long as the parameter, times lr.
+
+        Args:
+            beta1: Part of the mean of gradients that stays.
+            beta2: Part of the mean of squared gradients that stays.
+            epsilon: Added to the root of the mean square.
+            weight_decay: Factor of the parameter that is added to the step.
+            bias_correction: Make up for means that begin at 0.
+            always_adapt: Fit the length of the step without a weight decay too.
+        Returns:
+            param, exp_avg, exp_avg_sq, step
+        """
+
     @staticmethod
     def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
         """Subtracts the mean of the trailing axes and divides by their standard deviation; then scales by weight and adds bias, which have the shape of those axes.
@@ -2010,6 +2024,9 @@ class updates:
         """As ops.isnan; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
     @staticmethod
+    def lamb_step(*inputs: Operand, **params: Any) -> None:
+        """As ops.lamb_step; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
     @staticmethod
     def leaky_relu(*inputs: Operand, **params: Any) -> None:
         """As ops.leaky_relu; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""

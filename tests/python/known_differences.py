@@ -116,7 +116,8 @@ MODULES = {
 
 # With a negative epsilon Adam divides by differences of nearly equal numbers.
 OPTIMIZER_TOLERANCE = {"optimizer/014": 5}
-OPTIMIZERS_NOT_AVAILABLE = ["LAMB", "LAMBFp16"]
+# The recorded LAMB cannot be made, for it gives a function an argument too many: test_lamb.py.
+OPTIMIZERS_BROKEN_IN_RECORDING = ["LAMB", "LAMBFp16"]
 # What the recorded version did not have: test_random.py.
 RANDOM_NOT_RECORDED = ["exponential", "multinomial"]
 

@@ -35,7 +35,6 @@ NAMES = (
     (mge, "quantization"),
     (mge.device, "get_cuda_version"),
     (mge.jit, "partial_trace"),
-    (mge.optimizer, "LAMB"),
     (mge.core.tensor.dtype, "intb4"),
 )
 

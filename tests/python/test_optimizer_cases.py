@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from known_differences import (
     OPTIMIZER_TOLERANCE,
-    OPTIMIZERS_NOT_AVAILABLE,
+    OPTIMIZERS_BROKEN_IN_RECORDING,
     RANDOM_NOT_RECORDED,
 )
 from oracle import Reader, difference, error_difference
@@ -15,7 +15,6 @@ from oracle import Reader, difference, error_difference
 import megengine as mge
 import megengine.module.init as init
 import megengine.optimizer as O
-from megengine import NotAvailableError
 
 READER = Reader("modules")
 
@@ -45,9 +44,8 @@ def test_optimizer_steps_as_recorded(row):
     name = row["optimizer"].split("(")[0]
     parameters = [mge.Parameter(READER.array(ref)) for ref in row["start"]]
     scope = {"O": O, "p0": parameters[0], "p1": parameters[1]}
-    if name in OPTIMIZERS_NOT_AVAILABLE:
-        with pytest.raises(NotAvailableError):
-            eval(f"O.{row['optimizer']}", scope)
+    if name in OPTIMIZERS_BROKEN_IN_RECORDING:
+        assert "error" in row and eval(f"O.{row['optimizer']}", scope).step()
         return
     try:
         optimizer = eval(f"O.{row['optimizer']}", scope)

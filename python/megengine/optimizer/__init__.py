@@ -6,6 +6,7 @@ from .adagrad import Adagrad
 from .adam import Adam
 from .adamw import AdamW
 from .clip_grad import clip_grad_norm, clip_grad_value
+from .lamb import LAMB, LAMBFp16
 from .lr_scheduler import LRScheduler
 from .multi_step_lr import MultiStepLR
 from .optimizer import Optimizer
@@ -16,6 +17,8 @@ __all__ = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "LAMB",
+    "LAMBFp16",
     "LRScheduler",
     "MultiStepLR",
     "Optimizer",

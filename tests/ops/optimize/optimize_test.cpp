@@ -49,6 +49,29 @@ Reference adam_reference(ops::AdamStep::Params p) {
     };
 }
 
+Reference lamb_reference(ops::LambStep::Params p) {
+    return [p](std::span<const Tensor> in) {
+        auto param = values_of(in[0]), grad = values_of(in[1]), mean = values_of(in[2]),
+             square = values_of(in[3]), step = param;
+        double count = values_of(in[4])[0] + 1, lr = values_of(in[5])[0], of_param = 0, of_step = 0;
+        for (size_t i = 0; i < param.size(); ++i) {
+            mean[i] = p.beta1 * mean[i] + (1 - p.beta1) * grad[i];
+            square[i] = p.beta2 * square[i] + (1 - p.beta2) * grad[i] * grad[i];
+            double m = p.bias_correction ? mean[i] / (1 - std::pow(p.beta1, count)) : mean[i];
+            double s = p.bias_correction ? square[i] / (1 - std::pow(p.beta2, count)) : square[i];
+            step[i] = m / (std::sqrt(s) + p.epsilon) + p.weight_decay * param[i];
+            of_param += param[i] * param[i];
+            of_step += step[i] * step[i];
+        }
+        bool adapts = (p.weight_decay != 0 || p.always_adapt) && of_param > 0 && of_step > 0;
+        double trust = adapts ? std::sqrt(of_param / of_step) : 1;
+        for (size_t i = 0; i < param.size(); ++i) param[i] -= lr * trust * step[i];
+        return Tensors{
+            make_tensor(DType::f32, in[0].shape(), param), make_tensor(DType::f32, in[0].shape(), mean),
+            make_tensor(DType::f32, in[0].shape(), square), make_tensor(DType::f32, in[4].shape(), {count})};
+    };
+}
+
 Reference adagrad_reference(ops::AdagradStep::Params p) {
     return [p](std::span<const Tensor> in) {
         auto param = values_of(in[0]), grad = values_of(in[1]), sum = values_of(in[2]);
@@ -116,6 +139,35 @@ TEST(AdamStep, FollowsItsFormula) {
                                         {.looser = 20, .reference = adam_reference(p)});
 }
 
+TEST(LambStep, FollowsItsFormula) {
+    InputSpec lr{.shape = {1}, .values = {0.01}};
+    for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}})
+        for (double step : shape.numel() > 100 ? std::vector{1000.0} : std::vector{0.0, 1000.0})
+            for (ops::LambStep::Params p :
+                 {ops::LambStep::Params{}, ops::LambStep::Params{.weight_decay = 0.1},
+                  ops::LambStep::Params{.bias_correction = false, .always_adapt = true},
+                  ops::LambStep::Params{.beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3, .always_adapt = true}})
+                // As for Adam.
+                check_op<ops::LambStep>(p,
+                                        {{.shape = shape},
+                                         {.shape = shape},
+                                         {.shape = shape},
+                                         {.shape = shape, .low = 0.1, .high = 1},
+                                         {.shape = {}, .values = {step}},
+                                         lr},
+                                        {.looser = 20, .reference = lamb_reference(p)});
+}
+
+TEST(LambStep, TakesAPlainStepWhereALengthIsZero) {
+    Tensor zero = make_tensor(DType::f32, {2}, {0, 0}), one = make_tensor(DType::f32, {2}, {1, 1});
+    auto from = [&](const Tensor& param, const Tensor& grad) {
+        return values_of(ops::lamb_step(TensorList({param, grad, zero, zero, number(0), number(0.1)}),
+                                        {.always_adapt = true})[0]);
+    };
+    EXPECT_THAT(from(zero, one), testing::Each(testing::DoubleNear(-0.1, 1e-6)));
+    EXPECT_THAT(from(one, zero), testing::Each(1));
+}
+
 TEST(AdagradStep, FollowsItsFormula) {
     InputSpec lr{.shape = {1}, .values = {0.01}}, step{.shape = {}, .values = {7}};
     for (Shape shape : {Shape{}, Shape{0}, Shape{7}, Shape{100, 200}})
@@ -171,6 +223,10 @@ TEST(Optimize, SaysWhatDoesNotFit) {
                       "[adam_step] exp_avg_sq is float32(3,), expected that of the parameter, float32(2,)",
                       [&] {
                           ops::adam_step(TensorList({p, p, p, q, number(1), number(1)}));
+                      });
+    expect_user_error(ErrorClass::runtime,
+                      "[lamb_step] grad is float32(3,), expected that of the parameter, float32(2,)", [&] {
+                          ops::lamb_step(TensorList({p, q, p, p, number(1), number(1)}));
                       });
     expect_user_error(ErrorClass::runtime,
                       "[adagrad_step] square_sum is float32(3,), expected that of the parameter, float32(2,)",

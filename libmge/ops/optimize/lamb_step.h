@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct LambStep {
+    static constexpr auto name = "lamb_step";
+    static constexpr auto doc =
+        "One step of LAMB (You et al., 2020): a step of Adam, made as long as the parameter, times lr.";
+    static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
+    static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
+    static constexpr OpTraits traits{.once = true};
+    static constexpr auto in_place =
+        in_place_list(InPlace{0, 0}, InPlace{1, 2}, InPlace{2, 3}, InPlace{3, 4});
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+        bool bias_correction = true, always_adapt = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::beta1>("beta1", "Part of the mean of gradients that stays."),
+        field<&Params::beta2>("beta2", "Part of the mean of squared gradients that stays."),
+        field<&Params::epsilon>("epsilon", "Added to the root of the mean square."),
+        field<&Params::weight_decay>("weight_decay", "Factor of the parameter that is added to the step."),
+        field<&Params::bias_correction>("bias_correction", "Make up for means that begin at 0."),
+        field<&Params::always_adapt>("always_adapt",
+                                     "Fit the length of the step without a weight decay too."));
+    // As of Adam, once for the lengths and once for the step, and two squares.
+    static constexpr PerInputElement operations{22};
+    static constexpr auto autocast = Autocast::wide;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, LambStep);
+inline constexpr OpFunction<LambStep, false> lamb_step{};
+
+}  // namespace mge::ops
