@@ -28,6 +28,7 @@
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/model/open.h"
 #include "libmge/op/apply.h"
+#include "libmge/op/autocast.h"
 #include "libmge/op/operator_library.h"
 #include "libmge/ops/all.h"
 #include "libmge/passes/pass.h"

@@ -13,6 +13,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/eager/gradient_reads.h"
 #include "libmge/eager/tape_nodes.h"
+#include "libmge/op/autocast.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 
@@ -434,6 +435,7 @@ Tensors Tape::backward(std::span<const Tensor> ys, std::span<const Tensor> dys) 
     Tensors grads;
     {
         OlderTapesOnly scope(*recorder_, age_);
+        MixedPrecisionPaused as_recorded;  // gradients have the dtypes of the values they belong to
         BackwardPass pass(*recorder_, bit_, first_node_);
         for (size_t i = 0; i < ys.size(); ++i) pass.seed(ys[i], dys.empty() ? Tensor() : dys[i]);
         grads = pass.run(leaves_);

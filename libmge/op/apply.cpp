@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
+#include "libmge/op/autocast.h"
 
 namespace mge {
 namespace {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Interpreter* innermost = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local MixedPrecision mixed;
 
 [[noreturn]] void throw_no_common(const OpInfo& op, DType a, DType b) {
     throw_user(op.name,
@@ -19,7 +21,12 @@ bool takes_part(const OpInfo& op, size_t i, const Tensor& input) {
     return input && input_info(op, i).promoted;
 }
 
-DType promoted_dtype(const OpInfo& op, std::span<const Tensor> inputs) {
+DType cast_dtype(CastTo to, DType dtype) {
+    if (to == CastTo::as_given || !is_float(dtype)) return dtype;
+    return to == CastTo::low ? mixed.low : mixed.high;
+}
+
+DType promoted_dtype(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     DType result = DType::none;
     for (size_t i = 0; i < inputs.size(); ++i) {
         if (!takes_part(op, i, inputs[i])) continue;
@@ -34,12 +41,13 @@ DType promoted_dtype(const OpInfo& op, std::span<const Tensor> inputs) {
         result = *common;
     }
     if (op.traits.promotion == Promotion::floating && is_int(result)) result = DType::f32;
-    return result;
+    return mixed.enabled ? cast_dtype(cast_of(op, params), result) : result;
 }
 
 // True when promotion would change nothing, which is nearly always.
-bool is_promoted(const OpInfo& op, std::span<const Tensor> inputs) {
+bool is_promoted(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     if (op.traits.promotion == Promotion::none) return true;
+    if (mixed.enabled && cast_of(op, params) != CastTo::as_given) return false;
     DType first = DType::none;
     for (size_t i = 0; i < inputs.size(); ++i) {
         if (!takes_part(op, i, inputs[i])) continue;
@@ -49,9 +57,9 @@ bool is_promoted(const OpInfo& op, std::span<const Tensor> inputs) {
     return op.traits.promotion != Promotion::floating || !is_int(first);
 }
 
-Tensors promote(const OpInfo& op, std::span<const Tensor> inputs) {
+Tensors promote(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     Tensors result(inputs.begin(), inputs.end());
-    DType dtype = promoted_dtype(op, inputs);
+    DType dtype = promoted_dtype(op, params, inputs);
     for (size_t i = 0; i < result.size(); ++i)
         if (takes_part(op, i, result[i]) && result[i].dtype() != dtype)
             result[i] = convert_dtype(result[i], dtype);
@@ -85,6 +93,7 @@ void check_places(const OpInfo& op, const void* params, std::span<const Tensor> 
 
 // True for nearly all calls: every input is there, all have one dtype and device, nothing is to be promoted.
 bool is_plain_call(const OpInfo& op, std::span<const Tensor> inputs) {
+    if (mixed.enabled) return false;
     if (inputs.empty() || inputs.size() != op.inputs.size() || op.inputs.back().variadic_host) return false;
     if (!inputs[0]) return false;
     const TensorImpl& first = *inputs[0].impl();
@@ -104,6 +113,17 @@ InterpreterScope::~InterpreterScope() { innermost = outer_; }
 
 Interpreter* exchange_interpreter(Interpreter* interpreter) { return std::exchange(innermost, interpreter); }
 
+MixedPrecision mixed_precision() { return mixed; }
+
+void set_mixed_precision(const MixedPrecision& settings) {
+    for (DType dtype : {settings.low, settings.high})
+        if (!is_float(dtype)) throw_user("autocast", text("casts between floating dtypes, got ", dtype));
+    mixed = settings;
+}
+
+MixedPrecisionPaused::MixedPrecisionPaused() : was_enabled_(std::exchange(mixed.enabled, false)) {}
+MixedPrecisionPaused::~MixedPrecisionPaused() { mixed.enabled = was_enabled_; }
+
 Interpreter& current_interpreter() { return innermost ? *innermost : eager_interpreter(); }
 
 Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
@@ -111,8 +131,8 @@ Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inpu
         return current_interpreter().apply(op, params, inputs);
     check_inputs(op, inputs);
     check_places(op, params, inputs);
-    if (is_promoted(op, inputs)) return current_interpreter().apply(op, params, inputs);
-    return current_interpreter().apply(op, params, promote(op, inputs));
+    if (is_promoted(op, params, inputs)) return current_interpreter().apply(op, params, inputs);
+    return current_interpreter().apply(op, params, promote(op, params, inputs));
 }
 
 Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
@@ -120,8 +140,8 @@ Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> i
         return current_interpreter().apply_one(op, params, inputs);
     check_inputs(op, inputs);
     check_places(op, params, inputs);
-    if (is_promoted(op, inputs)) return current_interpreter().apply_one(op, params, inputs);
-    return current_interpreter().apply_one(op, params, promote(op, inputs));
+    if (is_promoted(op, params, inputs)) return current_interpreter().apply_one(op, params, inputs);
+    return current_interpreter().apply_one(op, params, promote(op, params, inputs));
 }
 
 }  // namespace mge

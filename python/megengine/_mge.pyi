@@ -188,6 +188,9 @@ def memory_stats(device: Any | None = None) -> dict:
 def memory_status(device: Any | None = None) -> tuple:
     """Bytes of a device's memory that this process may use, and how many of them are free."""
 
+def mixed_precision() -> tuple:
+    """Whether this thread casts automatically, and between which dtypes: (enabled, low, high)."""
+
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""
 
@@ -220,6 +223,9 @@ def set_kernel_choice(benchmark: bool, deterministic: bool) -> None:
 
 def set_memory_limit(bytes: int, device: Any | None = None) -> None:
     ...
+
+def set_mixed_precision(enabled: bool, low: Any, high: Any) -> None:
+    """What operators of this thread take their floating inputs in."""
 
 def set_tensor_class(arg: Any, /) -> None:
     """Results of operators are made as this subclass of _mge.Tensor."""

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "libmge/base/version.h"
+#include "python/src/autocast_binding.h"
 #include "python/src/call_op.h"
 #include "python/src/conversion.h"
 #include "python/src/device_object.h"
@@ -32,6 +33,7 @@ void define_module(nb::module_& module) {
     add_tensor_type(module.ptr());
     add_ops_module(module.ptr());
     add_device_functions(module.ptr());
+    add_autocast(module.ptr());
     add_tape(module.ptr());
     add_files(module.ptr());
     add_trace(module.ptr());

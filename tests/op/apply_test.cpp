@@ -36,6 +36,40 @@ TEST(Apply, PromotesToTheCommonDtype) {
     EXPECT_THAT(values_of(joined), testing::ElementsAre(1, 2));
 }
 
+// Settings of this thread for the life of the scope.
+class Autocast {
+public:
+    explicit Autocast(DType low) { set_mixed_precision({true, low, DType::f32}); }
+    ~Autocast() { set_mixed_precision({}); }
+};
+
+TEST(Apply, CastsToThePrecisionThatAnOperatorBelongsIn) {
+    Tensor x = ops::reshape(vector_of({1, 2, 3, 4}), {.shape = {2, 2}});
+    Tensor half = convert_dtype(x, DType::f16);
+    for (DType low : {DType::f16, DType::bf16}) {
+        Autocast scope(low);
+        EXPECT_EQ(ops::matmul(x, half).dtype(), low);
+        EXPECT_EQ(ops::log(half).dtype(), DType::f32);
+        EXPECT_EQ(ops::tanh(half).dtype(), DType::f16);
+        EXPECT_EQ(ops::softmax(half).dtype(), DType::f16);
+        EXPECT_EQ(ops::softmax(half, {.log = true}).dtype(), DType::f32);
+        EXPECT_EQ(ops::add(half, half).dtype(), DType::f16);
+    }
+    EXPECT_EQ(ops::matmul(x, x).dtype(), DType::f32);
+}
+
+TEST(Apply, CastsNoIntegersToLowPrecision) {
+    Autocast scope(DType::f16);
+    int32_t values[] = {1, 2};
+    Tensor x = tensor_from_host({DType::i32, {1, 2}, {}}, values);
+    EXPECT_EQ(ops::matmul(x, x, {.transpose_b = true}).dtype(), DType::i32);
+    EXPECT_EQ(ops::sqrt(x).dtype(), DType::f32);
+}
+
+TEST(Apply, RefusesToCastToIntegers) {
+    EXPECT_THROW(set_mixed_precision({true, DType::i8, DType::f32}), UserError);
+}
+
 TEST(Apply, NamesOperatorAndAxisInErrors) {
     try {
         ops::concat({vector_of({1})}, {.axis = 7});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/op/autocast.h"
 #include "libmge/ops/elementwise/elementwise.h"
 
 namespace mge::ops {
@@ -7,6 +8,7 @@ namespace mge::ops {
 struct Gelu : Unary<Gelu, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "gelu";
     static constexpr auto doc = "x times the normal distribution function of x (exact, by erf).";
+    static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -15,6 +17,7 @@ inline constexpr OpFunction<Gelu> gelu{};
 struct GeluSlope : Unary<GeluSlope, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "gelu_slope";
     static constexpr auto doc = "Derivative of gelu.";
+    static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -31,6 +34,7 @@ inline constexpr OpFunction<Hsigmoid> hsigmoid{};
 struct Hswish : Unary<Hswish, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "hswish";
     static constexpr auto doc = "x times relu6(x + 3) / 6.";
+    static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -39,6 +43,7 @@ inline constexpr OpFunction<Hswish> hswish{};
 struct LeakyRelu {
     static constexpr auto name = "leaky_relu";
     static constexpr auto doc = "x where it is not negative, else slope times x.";
+    static constexpr CastAlways cast_to{CastTo::as_given};
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr OpTraits traits{.promotion = Promotion::floating, .elementwise = true};
@@ -91,6 +96,7 @@ inline constexpr OpFunction<Relu6> relu6{};
 struct Sigmoid : Unary<Sigmoid, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "sigmoid";
     static constexpr auto doc = "1 / (1 + e^-x).";
+    static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
@@ -99,6 +105,7 @@ inline constexpr OpFunction<Sigmoid> sigmoid{};
 struct Silu : Unary<Silu, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "silu";
     static constexpr auto doc = "x times sigmoid(x).";
+    static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/op/autocast.h"
 #include "libmge/ops/elementwise/elementwise.h"
 
 namespace mge::ops {
@@ -104,6 +105,7 @@ inline constexpr OpFunction<Tan> tan{};
 struct Tanh : Unary<Tanh, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "tanh";
     static constexpr auto doc = "Hyperbolic tangent.";
+    static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "libmge/op/apply.h"
+#include "libmge/op/autocast.h"
 #include "libmge/op/backend.h"
 
 namespace mge::ops {
@@ -30,6 +31,8 @@ struct BatchNorm {
         field<&Params::epsilon>("epsilon", "Added to the variance."));
     // Mean, variance, difference, scale, weight and bias: as MegEngine's module statistics count them.
     static constexpr PerInputElement operations{7};
+    // Images only: the statistics are f32 in any case.
+    static constexpr CastAlways cast_to{CastTo::low};
     // The statistics stay plain, whatever their shape.
     static constexpr ImageLayouts layouts{.inputs = 0b1, .outputs = 0b1};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "libmge/op/apply.h"
+#include "libmge/op/autocast.h"
 #include "libmge/op/backend.h"
 
 namespace mge::ops {
@@ -22,6 +23,8 @@ struct Softmax {
                    field<&Params::log>("log", "Return the logarithm instead."));
     // Largest, difference, exponential, sum, quotient.
     static constexpr PerInputElement operations{5};
+    // Losses are made of the logarithm.
+    static constexpr CastTo cast_to(const Params& p) { return p.log ? CastTo::high : CastTo::as_given; }
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
