@@ -61,6 +61,19 @@ TensorOperands look_at_tensors(const OpInfo& op, std::span<PyObject* const> obje
     return found;
 }
 
+// Whether results are images as the inputs are.
+bool keeps_format(const OpInfo& op) { return op.traits.elementwise || op.layouts || op.physical_form; }
+
+void set_formats(PyObject* result, uint8_t format) {
+    if (!is_tensor(result)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i)
+            set_formats(PyTuple_GET_ITEM(result, i), format);
+        return;
+    }
+    int rank = value_of(result).shape().rank();
+    if (rank == 4 || rank == 5) as_tensor(result)->format = format;
+}
+
 // Index and mask inputs take what the constructor makes of a list, host inputs integers.
 Tensor convert_plain(const InputInfo& info, PyObject* object, DeviceId device) {
     return tensor_from_python(object, info.kind == InputKind::host ? DType::i32 : DType::none, device);
@@ -103,10 +116,12 @@ void Inputs::own_all() {
 void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs& inputs) {
     bool all_tensors = true;
     for (size_t i = 0; i < objects.size(); ++i) {
-        if (objects[i] && is_tensor(objects[i]))
+        if (objects[i] && is_tensor(objects[i])) {
             inputs.lend(i, value_of(objects[i]));
-        else if (objects[i])
+            inputs.note_format(as_tensor(objects[i])->format);
+        } else if (objects[i]) {
             all_tensors = false;
+        }
     }
     if (all_tensors) return;
     TensorOperands tensors = look_at_tensors(op, objects);
@@ -124,6 +139,7 @@ void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs
 
 PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
     bool one_output = op.outputs.size() == 1 && !op.traits.variadic_outputs;
+    PyObject* result;
     if (is_large(inputs.span())) {
         inputs.own_all();
         Tensors outputs;
@@ -131,10 +147,14 @@ PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
             GilReleased released;
             outputs = apply(op, params, inputs.span());
         }
-        return one_output ? wrap_tensor(std::move(outputs.at(0))) : wrap_tensors(std::move(outputs));
+        result = one_output ? wrap_tensor(std::move(outputs.at(0))) : wrap_tensors(std::move(outputs));
+    } else {
+        result = one_output ? wrap_tensor(apply_one(op, params, inputs.span()))
+                            : wrap_tensors(apply(op, params, inputs.span()));
     }
-    return one_output ? wrap_tensor(apply_one(op, params, inputs.span()))
-                      : wrap_tensors(apply(op, params, inputs.span()));
+    if (inputs.format() && keeps_format(op)) [[unlikely]]
+        set_formats(result, inputs.format());
+    return result;
 }
 
 }  // namespace mge::python

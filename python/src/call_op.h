@@ -4,6 +4,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -25,6 +26,9 @@ public:
     void lend(size_t i, const Tensor& tensor);
     void own(size_t i, Tensor tensor);
     void own_all();
+    // The format of an input that has one; results of operators on images have it too.
+    void note_format(uint8_t format) { format_ = std::max(format_, format); }
+    uint8_t format() const { return format_; }
     std::span<const Tensor> span() const { return {data_, count_}; }
 
 private:
@@ -38,6 +42,7 @@ private:
     std::vector<char> many_owned_;
     Tensor* data_;
     size_t count_;
+    uint8_t format_ = 0;
 
     bool is_owned(size_t i) const { return many_.empty() ? few_owned_[i] : many_owned_[i] != 0; }
     void set_owned(size_t i) {

@@ -54,6 +54,7 @@ void take_over(PyObject* object, PyObject* other) {
 PyObject* wrap_like(Tensor value, PyObject* other) {
     PyObject* made = wrap_tensor(std::move(value));
     give_dtype(made, as_tensor(other)->quantised);
+    as_tensor(made)->format = as_tensor(other)->format;
     return made;
 }
 

@@ -75,8 +75,16 @@ int set_grad(PyObject* self, PyObject* grad, void*) {
 }
 
 PyObject* get_format(PyObject* self, void*) {
-    static const char* const names[] = {"default", "nchw", "nhwc"};
-    return PyUnicode_FromString(names[as_tensor(self)->format]);
+    return PyUnicode_FromString(format_names[as_tensor(self)->format]);
+}
+int set_format(PyObject* self, PyObject* name, void*) {
+    return guarded(
+        [&] {
+            if (!name) throw UserError("[Tensor] a format cannot be deleted", ErrorClass::type);
+            as_tensor(self)->format = parse_format(name);
+            return 0;
+        },
+        -1);
 }
 
 PyObject* to_numpy(PyObject* self, PyObject*) {
@@ -171,7 +179,7 @@ PyGetSetDef tensor_properties[] = {
     {"device", get_device, nullptr, "Where the value lies.", nullptr},
     {"name", get_name, set_name, "Name shown in dumped graphs.", nullptr},
     {"grad", get_grad, set_grad, "What backward left here, or None.", nullptr},
-    {"format", get_format, nullptr, "'default', 'nchw' or 'nhwc': a tag.", nullptr},
+    {"format", get_format, set_format, "'default', 'nchw' or 'nhwc': a tag.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace mge::python

@@ -17,8 +17,6 @@ namespace {
 
 PyTypeObject* result_class = &tensor_type;
 
-const char* const format_names[] = {"default", "nchw", "nhwc"};
-
 // What a Tensor is before __init__ ran: no tensor object is ever without a value.
 const Tensor& empty_value() {
     static const Tensor value = empty_tensor({DType::f32, {0}, {}});
@@ -30,13 +28,6 @@ PyObject* new_tensor(PyTypeObject* type, PyObject*, PyObject*) {
     if (self) ::new (&value_of(self)) Tensor(empty_value());
     if (self && running_captures) as_tensor(self)->born = innermost_capture();
     return self;
-}
-
-uint8_t parse_format(PyObject* format) {
-    const char* name = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
-    for (uint8_t i = 0; name && i < 3; ++i)
-        if (std::string_view(format_names[i]) == name) return i;
-    throw UserError("[Tensor] format has to be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
 }
 
 // Tensor(other) shares the value; a dtype or device asked for has to be the one it has.
@@ -52,6 +43,7 @@ void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject*
         throw UserError("[Tensor] the data is a tensor on another device; use to() to move it");
     self->value = value;
     give_dtype(reinterpret_cast<PyObject*>(self), quantised);
+    self->format = as_tensor(data)->format;
 }
 
 // In a function that is recorded as a graph: a constant of it.
@@ -131,6 +123,15 @@ PyTypeObject tensor_type = {
     .tp_init = init_tensor,
     .tp_new = new_tensor,
 };
+
+const char* const format_names[] = {"default", "nchw", "nhwc"};
+
+uint8_t parse_format(PyObject* format) {
+    const char* name = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
+    for (uint8_t i = 0; name && i < 3; ++i)
+        if (std::string_view(format_names[i]) == name) return i;
+    throw UserError("[Tensor] format has to be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
+}
 
 void make_concrete(const Tensor& tensor) {
     if (tensor.is_symbolic()) [[unlikely]]

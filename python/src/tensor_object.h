@@ -16,11 +16,14 @@ struct PyTensor {
     PyObject* name;       // str or null
     PyObject* grad;       // any object or null
     PyObject* quantised;  // the NumPy dtype when it is a quantised one (quantised.h), else null
-    uint8_t format;       // index into the format names: a tag only
+    uint8_t format;       // index into format_names: a tag only
     uint32_t born;        // in which recording of a graph (subgraph_binding.h); 0: in none
 };
 
 extern PyTypeObject tensor_type;
+
+extern const char* const format_names[];
+uint8_t parse_format(PyObject* name);
 
 inline bool is_tensor(PyObject* object) {
     return Py_TYPE(object) == &tensor_type || PyType_IsSubtype(Py_TYPE(object), &tensor_type);

@@ -156,6 +156,8 @@ class GradManager:
         for tensor, grad in found:
             if hasattr(grad, "get") and not isinstance(grad, Tensor):
                 grad = grad.get()
+            if tensor.format != "default" and isinstance(grad, Tensor):
+                grad.format = tensor.format
             old = getattr(tensor, "grad", None)
             tensor.grad = grad if old is None or grad is None else old + grad
 
