@@ -13,8 +13,6 @@ import megengine.functional as F
 from megengine.core.interface import INTERFACE
 
 MODULES = (
-    "amp",
-    "amp.autocast",
     "cgtools",
     "distributed",
     "hub",

@@ -8,7 +8,7 @@ AssertionError for a duplicate, for one in a sequence that is out of range, or f
 """
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -77,6 +77,31 @@ def isinf(inp: Operand) -> Tensor:
         Tensor([False  True], dtype=bool, device=xpux:0)
     """
     return _mge.ops.isinf(inp)
+
+
+def _check_non_finite(inps: Iterable[Tensor], scale: float = 1.0) -> Tensor:
+    """Scale Tensors in place, and tell whether an element of one is infinite or NaN.
+
+    Args:
+        inps: at least one floating Tensor.
+        scale: what each is multiplied by.
+    Returns:
+        int32 Tensor, 1 when something is not finite.
+    Example:
+        >>> x = Tensor([1.0, 2.0])
+        >>> _check_non_finite([x], 3.0), x
+        (Tensor(0, dtype=int32, device=xpux:0), Tensor([3. 6.], device=xpux:0))
+    """
+    largest = []
+    for inp in inps:
+        inp._reset(inp * scale)
+        if inp.size:
+            largest.append(max(_mge.ops.abs(inp)).astype("float32"))
+    if not largest:
+        return Tensor(0, dtype="int32")
+    # A NaN is the largest of all.
+    peak = max(_mge.ops.concat(*(each.to(largest[0].device).reshape(1) for each in largest)))
+    return _mge.ops.logical_or(isnan(peak), isinf(peak)).astype("int32")
 
 
 def sign(x: Operand) -> Tensor:
