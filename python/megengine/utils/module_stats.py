@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters, operations and activations of a Module, counted by running it once.
+
+Operations are multiply-adds, as the table of ``register_flops`` counts them.
+"""
+
+import contextlib
+import math
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from .. import module as M
+from ..core.tensor.dtype import get_dtype_bit
+from ..logger import get_logger
+from ..module.batch_matmul_activation import BatchMatMulActivation
+from ..module.batchnorm import _BatchNorm
+from ..module.conv_base import _ConvNd
+from ..tensor import Tensor
+from .module_utils import set_module_mode_safe
+from .stat_tables import (
+    dict2table,
+    print_activations_stats,
+    print_op_stats,
+    print_param_stats,
+    print_summary,
+    sizeof_fmt,
+    sum_activations_stats,
+    sum_op_stats,
+    sum_param_stats,
+)
+
+__all__ = [
+    "dict2table",
+    "disable_receptive_field",
+    "enable_receptive_field",
+    "get_activation_stats",
+    "get_op_stats",
+    "get_param_stats",
+    "hook_modules",
+    "module_stats",
+    "preprocess_receptive_field",
+    "print_activations_stats",
+    "print_op_stats",
+    "print_param_stats",
+    "print_summary",
+    "register_flops",
+    "register_hook_module",
+    "register_receptive_field",
+    "sizeof_fmt",
+    "sum_activations_stats",
+    "sum_op_stats",
+    "sum_param_stats",
+]
+
+_logger = get_logger(__name__)
+_norms = (_BatchNorm, M.LayerNorm, M.GroupNorm, M.InstanceNorm)
+_pools = (M.AvgPool2d, M.MaxPool2d)
+_adaptive_pools = (M.AdaptiveAvgPool2d, M.AdaptiveMaxPool2d)
+_transposed = (M.ConvTranspose2d, M.ConvTranspose3d)
+
+hook_modules = [_ConvNd, M.Linear, BatchMatMulActivation, *_norms, *_pools, *_adaptive_pools]
+
+_flops: dict[type, Callable] = {}
+_fields: dict[type, Callable] = {}
+_field_wanted = False
+
+total_stats = namedtuple(
+    "total_stats", ["param_size", "param_dims", "flops", "act_size", "act_dims"]
+)
+stats_details = namedtuple("module_stats", ["params", "flops", "activations"])
+
+
+def _registering(table: dict, modules: tuple) -> Callable:
+    def register(rule: Callable) -> Callable:
+        table.update(dict.fromkeys(modules, rule))
+        return rule
+
+    return register
+
+
+def register_flops(*modules: type) -> Callable:
+    """A decorator: how many operations a class of Modules does.
+
+    Args:
+        modules: the classes; later ones are asked first, and only those of ``hook_modules`` (see
+            ``register_hook_module``) are looked at.
+    Returns:
+        The decorator of ``rule(module, inputs, outputs)``, which gives a number.
+    Example:
+        >>> @register_flops(M.Dropout)
+        ... def one_per_element(module, inputs, outputs):
+        ...     return outputs[0].size
+    """
+    return _registering(_flops, modules)
+
+
+def register_receptive_field(*modules: type) -> Callable:
+    """A decorator: how far the outputs of a class of nodes see.
+
+    Args:
+        modules: the classes.
+    Returns:
+        The decorator of ``rule(module, inputs, outputs)``, which gives two pairs: the receptive
+        field and the stride.
+    """
+    return _registering(_fields, modules)
+
+
+def register_hook_module(module: type | Iterable[type]) -> None:
+    """Count a class of Modules, too.
+
+    Args:
+        module: the class, or several.
+    """
+    hook_modules.extend([module] if isinstance(module, type) else module)
+
+
+def enable_receptive_field() -> None:
+    """Tell receptive fields with operations: of the nodes of a graph, which know their inputs."""
+    global _field_wanted
+    _field_wanted = True
+
+
+def disable_receptive_field() -> None:
+    """Tell no receptive fields."""
+    global _field_wanted
+    _field_wanted = False
+
+
+def _elements(shape: Iterable[int]) -> int:
+    return math.prod(tuple(shape))
+
+
+def _shape_of(value) -> tuple:
+    return tuple(value._tuple_shape if isinstance(value, Tensor) else value.shape)
+
+
+def _spread(size, count: int) -> int:
+    """Elements of a window given as one size or as one for each axis."""
+    return size**count if isinstance(size, int) else _elements(size)
+
+
+# conv: each output is a sum over the window and the channels of its group.
+@register_flops(_ConvNd)
+def _conv_flops(module, inputs, outputs):
+    shape = _shape_of(outputs[0])
+    window = _spread(module.kernel_size, len(shape) - 2)
+    channels = module.in_channels // module.groups
+    return _elements(shape) * (channels * window + (module.bias is not None))
+
+
+# Transposed: each input is spread over the window and the channels of its group.
+@register_flops(*_transposed)
+def _transposed_flops(module, inputs, outputs):
+    shape = _shape_of(inputs[0])
+    window = _spread(module.kernel_size, len(shape) - 2)
+    channels = module.out_channels // module.groups
+    bias = _elements(_shape_of(outputs[0])) * (module.bias is not None)
+    return _elements(shape) * channels * window + bias
+
+
+@register_flops(M.Linear)
+def _linear_flops(module, inputs, outputs):
+    bias = module.out_features * (module.bias is not None)
+    return _elements(_shape_of(outputs[0])) * module.in_features + bias
+
+
+@register_flops(BatchMatMulActivation)
+def _batch_matmul_flops(module, inputs, outputs):
+    return _elements(_shape_of(outputs[0])) * (module.in_features + (module.bias is not None))
+
+
+# Mean, variance, difference, quotient, weight, bias, and the root.
+@register_flops(*_norms)
+def _norm_flops(module, inputs, outputs):
+    return 7 * _elements(_shape_of(inputs[0]))
+
+
+@register_flops(*_pools)
+def _pool_flops(module, inputs, outputs):
+    shape = _shape_of(outputs[0])
+    return _elements(shape) * _spread(module.kernel_size, len(shape) - 2)
+
+
+# One per result, as MegEngine counts them: windows differ in size.
+@register_flops(*_adaptive_pools)
+def _adaptive_pool_flops(module, inputs, outputs):
+    return _elements(_shape_of(outputs[0]))
+
+
+def _field_of(value) -> tuple:
+    """Receptive field and stride of what a node gives."""
+    owner = value.owner
+    return getattr(owner, "_rf", (1, 1)), getattr(owner, "_stride", (1, 1))
+
+
+def preprocess_receptive_field(module, inputs, outputs) -> tuple:
+    """What the inputs of a node see, noted for its outputs too.
+
+    Args:
+        module: the node.
+        inputs: variables of a graph.
+        outputs: variables of a graph.
+    Returns:
+        Receptive field and stride, pairs of (height, width).
+    Raises:
+        AttributeError: the inputs are Tensors, which do not know where they come from.
+    """
+    known = [_field_of(value) for value in inputs]
+    field, stride = (
+        tuple(max((each[i][axis] for each in known), default=1) for axis in (0, 1)) for i in (0, 1)
+    )
+    for value in outputs:
+        value.owner._rf, value.owner._stride = field, stride
+    return field, stride
+
+
+def _rule_of(table: dict[type, Callable], module) -> Callable | None:
+    return next((rule for cls, rule in reversed(table.items()) if isinstance(module, cls)), None)
+
+
+def get_op_stats(module, inputs, outputs) -> dict | None:
+    """Shapes and operations of one call.
+
+    Args:
+        module: the Module.
+        inputs: the Tensors it was given.
+        outputs: the Tensors it gave.
+    Returns:
+        dict with ``input_shapes``, ``output_shapes``, ``flops_num``; None where nobody has said
+        how many operations that class does.
+    Example:
+        >>> fc, x = M.Linear(2, 3), F.ones((1, 2))
+        >>> get_op_stats(fc, [x], [fc(x)])["flops_num"]
+        9
+    """
+    rule = _rule_of(_flops, module)
+    if rule is None:
+        return None
+    stats = {
+        "input_shapes": [_shape_of(value) for value in inputs],
+        "output_shapes": [_shape_of(value) for value in outputs],
+        "flops_num": rule(module, inputs, outputs),
+    }
+    if _field_wanted and all(hasattr(value, "owner") for value in (*inputs, *outputs)):
+        field = _rule_of(_fields, module) or preprocess_receptive_field
+        stats["receptive_field"], stats["stride"] = field(module, inputs, outputs)
+    return stats
+
+
+def _moments(values: np.ndarray) -> dict[str, str]:
+    return {"mean": f"{values.mean():.3g}", "std": f"{values.std():.3g}"}
+
+
+def _size_stats(tensor: Tensor, dimension: str) -> dict:
+    bits = get_dtype_bit(np.dtype(tensor.dtype).name)
+    elements = _elements(_shape_of(tensor))
+    return {dimension: elements, "nbits": bits, "size": elements * bits // 8}
+
+
+def get_param_stats(param: Tensor) -> dict:
+    """What a parameter is.
+
+    Args:
+        param: any Tensor.
+    Returns:
+        dict with ``dtype``, ``shape``, ``mean``, ``std``, ``param_dim``, ``nbits``, ``size``.
+    Example:
+        >>> get_param_stats(Tensor([1.0, 2.0]))["mean"]
+        '1.5'
+    """
+    values = param.numpy()
+    head = {"dtype": values.dtype, "shape": _shape_of(param)}
+    return {**head, **_moments(values), **_size_stats(param, "param_dim")}
+
+
+def get_activation_stats(output: Tensor, has_input: bool = False) -> dict:
+    """What a result is.
+
+    Args:
+        output: any Tensor.
+        has_input: with ``mean`` and ``std``, which mean something for real inputs only.
+    Returns:
+        dict with ``dtype``, ``shape``, ``act_dim``, ``nbits``, ``size``.
+    Example:
+        >>> get_activation_stats(Tensor([1.0, 2.0]))["size"]
+        8
+    """
+    stats = {"dtype": output.dtype, "shape": _shape_of(output), **_size_stats(output, "act_dim")}
+    return {**stats, **_moments(output.numpy())} if has_input else stats
+
+
+class _Watch:
+    """Counts what the Modules of a model do, and which of their parameters are read."""
+
+    def __init__(self, model: M.Module, has_input: bool):
+        self._has_input = has_input
+        self._names: dict[M.Module, str] = {}
+        self._seen: set[int] = set()
+        self.params: list[dict] = []
+        self.flops: list[dict] = []
+        self.activations: list[dict] = []
+        for name, module in model.named_modules():
+            if isinstance(module, tuple(hook_modules)):
+                self._names.setdefault(module, name)
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        classes = {module: type(module) for module in self._names}
+        hooks = [module.register_forward_hook(self._note_call) for module in classes]
+        try:
+            for module, cls in classes.items():
+                module.__class__ = self._watched(cls)
+            yield
+        finally:
+            for module, cls in classes.items():
+                module.__class__ = cls
+            for hook in hooks:
+                hook.remove()
+
+    def _watched(self, cls: type) -> type:
+        """The class with properties in the place of parameters: functions may read them too."""
+
+        def reading(name: str) -> property:
+            return property(lambda module: self._note_read(module, name))
+
+        return type(cls.__name__, (cls,), {name: reading(name) for name in ("weight", "bias")})
+
+    def _note_read(self, module: M.Module, name: str):
+        try:
+            value = vars(module)[name]
+        except KeyError:
+            raise AttributeError(
+                f"{type(module).__name__!r} object has no attribute {name!r}"
+            ) from None
+        if isinstance(value, Tensor) and id(value) not in self._seen:
+            self._seen.add(id(value))
+            stats = get_param_stats(value)
+            self.params.append({**stats, "name": f"{self._names[module]}-{name[0]}"})
+        return value
+
+    def _note_call(self, module: M.Module, inputs, outputs) -> None:
+        results = outputs if isinstance(outputs, (list, tuple)) else (outputs,)
+        name = {"name": self._names[module], "class_name": type(module).__name__}
+        stats = get_op_stats(module, inputs, results)
+        if stats is not None:
+            self.flops.append({**stats, **name})
+        for result in results:
+            if isinstance(result, Tensor):
+                self.activations.append({**get_activation_stats(result, self._has_input), **name})
+
+
+def _is_shape(value) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(size, int) for size in value)
+
+
+def _map(value, is_leaf: Callable, make: Callable):
+    """A nested structure with other leaves."""
+    if is_leaf(value):
+        return make(value)
+    if isinstance(value, dict):
+        return {key: _map(part, is_leaf, make) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_map(part, is_leaf, make) for part in value]
+    return value
+
+
+def _arguments(inputs, input_shapes) -> list:
+    if inputs is not None:
+        inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+        return _map(list(inputs), lambda value: isinstance(value, np.ndarray), Tensor)
+    shapes = [input_shapes] if _is_shape(input_shapes) else list(input_shapes)
+    return _map(shapes, _is_shape, lambda shape: Tensor(np.zeros(shape, np.float32)))
+
+
+def _summary(totals: total_stats, count: int, wanted: dict[str, bool]) -> dict:
+    summary = {"#params": count}
+    if wanted["params"]:
+        summary["total_param_dims"] = sizeof_fmt(totals.param_dims, "")
+        summary["total_param_size"] = sizeof_fmt(totals.param_size)
+    if wanted["flops"]:
+        summary["total_flops"] = sizeof_fmt(totals.flops, "OPs")
+    if wanted["activations"]:
+        summary["total_act_dims"] = sizeof_fmt(totals.act_dims, "")
+        summary["total_act_size"] = sizeof_fmt(totals.act_size)
+    if wanted["params"] and wanted["flops"] and totals.param_size:
+        summary["flops/param_size"] = f"{totals.flops / totals.param_size:.3f}"
+    return {name: str(value).rstrip() for name, value in summary.items()}
+
+
+def module_stats(
+    model: M.Module,
+    inputs: Iterable[np.ndarray] | None = None,
+    input_shapes: list | None = None,
+    cal_params: bool = True,
+    cal_flops: bool = True,
+    cal_activations: bool = True,
+    logging_to_stdout: bool = True,
+    bar_length_max: int = 20,
+) -> tuple | None:
+    """Run a Module once in evaluation mode, and count what its parts have and do.
+
+    Parameters are the weights and biases that were read, each once; a Module that is called twice
+    counts twice. The model is left as it was.
+
+    Args:
+        model: what is counted are its parts of the classes in ``hook_modules``.
+        inputs: arrays or Tensors, or nested lists and dicts of them, one for each argument.
+        input_shapes: instead of ``inputs`` their shapes: of zeros, float32.
+        cal_params: count parameters.
+        cal_flops: count operations.
+        cal_activations: count results.
+        logging_to_stdout: log the tables, not the summary alone.
+        bar_length_max: length of the longest bars in them.
+    Returns:
+        Two named tuples: ``total_stats`` with ``param_size``, ``param_dims``, ``flops``,
+        ``act_size``, ``act_dims`` (sizes in bytes; 0 for what was not wanted), and the rows of
+        the tables, ``params``, ``flops``, ``activations``. None with an error in the log when
+        there are neither inputs nor shapes.
+    Example:
+        >>> totals, details = module_stats(M.Linear(4, 2), input_shapes=(1, 4))
+        >>> totals.param_dims, totals.flops, details.params[0]["name"]
+        (10, 10, '-w')
+    """
+    if inputs is None and input_shapes is None:
+        _logger.error("Inputs or input_shapes is required for running model and calculating stats.")
+        return None
+    watch = _Watch(model, inputs is not None)
+    with set_module_mode_safe(model, training=False), watch.watching():
+        model(*_arguments(inputs, input_shapes))
+    wanted = {"params": cal_params, "flops": cal_flops, "activations": cal_activations}
+    param_dims = param_size = flops = act_dims = act_size = 0
+    count = len(watch.params)
+    if cal_params:
+        param_dims, param_size, _ = sum_param_stats(watch.params, bar_length_max)
+    if cal_flops:
+        flops, _ = sum_op_stats(watch.flops, bar_length_max)
+    if cal_activations:
+        act_dims, act_size, _ = sum_activations_stats(watch.activations, bar_length_max)
+    if logging_to_stdout:
+        _print_tables(watch, wanted, inputs is not None)
+    totals = total_stats(param_size, param_dims, flops, act_size, act_dims)
+    print_summary(**_summary(totals, count, wanted))
+    return totals, stats_details(watch.params, watch.flops, watch.activations)
+
+
+def _print_tables(watch: _Watch, wanted: dict[str, bool], has_input: bool) -> None:
+    if wanted["params"]:
+        print_param_stats(watch.params)
+    if wanted["flops"]:
+        print_op_stats(watch.flops)
+    if wanted["activations"]:
+        print_activations_stats(watch.activations, has_input)
