@@ -15,7 +15,6 @@ from megengine.core.interface import INTERFACE
 MODULES = (
     "cgtools",
     "distributed",
-    "hub",
     "lite",
     "module.qat",
     "quantization",

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules and weights that others publish: in git repositories with a ``hubconf.py``.
+
+Its functions are the repository's entry points. They are code of others, which runs here as soon
+as one asks for them: name only repositories that you trust, and their commit if you can.
+"""
+
+from .hub import (
+    help,
+    import_module,
+    list,
+    load,
+    load_serialized_obj_from_url,
+    pretrained,
+)
+
+__all__ = [
+    "help",
+    "import_module",
+    "list",
+    "load",
+    "load_serialized_obj_from_url",
+    "pretrained",
+]

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Repositories cloned by git, into folders that are whole or not there."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from ..version import __version__
+from .const import DEFAULT_BRANCH_NAME
+from .exceptions import (
+    GitCheckoutError,
+    GitPullError,
+    InvalidGitHost,
+    InvalidRepo,
+)
+
+# Neither may begin with a dash, which git would take for an option.
+_NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*"
+_REPO = re.compile(rf"({_NAME})/({_NAME})(?::({_NAME}(?:/{_NAME})*))?")
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
+_COMMIT = re.compile(r"[0-9a-f]{4,64}")
+
+
+def _git(*arguments: str, folder: str | None = None, silent: bool) -> str | None:
+    """What git prints; None when it failed, which it has said on the terminal unless silent."""
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    result = subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if silent else None,
+        text=True,
+    )
+    return result.stdout.strip() if result.returncode == 0 else None
+
+
+class RepoFetcherBase:
+    """Fetches repositories into the working directory; how it reaches them, derived classes say."""
+
+    _url: str  # with {host}, {owner} and {name}
+
+    @classmethod
+    def fetch(
+        cls,
+        git_host: str,
+        repo_info: str,
+        use_cache: bool = False,
+        commit: str | None = None,
+        silent: bool = True,
+    ) -> str:
+        """Fetch a repository.
+
+        Args:
+            git_host: for example ``"github.com"``.
+            repo_info: ``"owner/name"`` or ``"owner/name:branch"``, a tag being as good; without
+                one ``master``.
+            use_cache: take what was fetched before.
+            commit: the beginning of its hash, four digits at least; the branch does not matter
+                then.
+            silent: show nothing of what git says.
+        Returns:
+            Path of the folder; each repository, branch and commit has its own.
+        Raises:
+            InvalidGitHost, InvalidRepo, GitCheckoutError: the host, repository or commit is not
+                written as above.
+            GitPullError: the repository or branch does not exist, or git is not installed.
+            GitCheckoutError: the repository does not have the commit.
+        """
+        if not _HOST.fullmatch(git_host):
+            raise InvalidGitHost(f"git_host: {git_host!r} is malformed.")
+        found = _REPO.fullmatch(repo_info)
+        if not found:
+            raise InvalidRepo(f"repo_info: {repo_info!r} is invalid.")
+        if commit is not None and not _COMMIT.fullmatch(commit):
+            raise GitCheckoutError(f"commit: {commit!r} is no hash, nor the beginning of one.")
+        owner, name, branch = found.groups()
+        branch = branch or DEFAULT_BRANCH_NAME
+        folder = os.path.abspath(cls._folder(git_host, owner, name, branch, commit))
+        if not (use_cache and os.path.isdir(folder)):
+            url = cls._url.format(host=git_host, owner=owner, name=name)
+            cls._clone_to(folder, url, branch, commit, silent)
+        return folder
+
+    @staticmethod
+    def _folder(*origin: str | None) -> str:
+        digest = hashlib.sha256("\0".join(map(str, origin)).encode()).hexdigest()
+        return f"{__version__.replace('.', '_')}_{digest[:16]}"
+
+    @classmethod
+    def _clone_to(cls, folder: str, url: str, branch: str, commit: str | None, silent: bool):
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=os.path.dirname(folder)) as parent:
+            new = os.path.join(parent, "repository")
+            which = ["--depth=1", "--branch", branch] if commit is None else ["--no-checkout"]
+            if shutil.which("git") is None:
+                raise GitPullError("git is not installed; repositories are fetched by it.")
+            if _git("clone", *which, "--", url, new, silent=silent) is None:
+                raise GitPullError(f"{url} cannot be cloned: check its name and branch {branch!r}.")
+            if commit is not None:
+                _checkout(new, url, commit, silent)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.rename(new, folder)
+
+
+def _checkout(folder: str, url: str, commit: str, silent: bool) -> None:
+    # ^{commit}: neither a branch nor a tag of that name will do.
+    full = _git("rev-parse", "--verify", f"{commit}^{{commit}}", folder=folder, silent=silent)
+    if (
+        full is None
+        or not full.startswith(commit)
+        or _git("checkout", "--detach", full, folder=folder, silent=silent) is None
+    ):
+        raise GitCheckoutError(f"{url} has no commit {commit}, or several that begin so.")
+
+
+class GitSSHFetcher(RepoFetcherBase):
+    """Fetches by SSH, with the keys of the user.
+
+    Example:
+        >>> GitSSHFetcher.fetch("github.com", "no such repository")
+        Traceback (most recent call last):
+        megengine.hub.exceptions.InvalidRepo: repo_info: 'no such repository' is invalid.
+    """
+
+    _url = "git@{host}:{owner}/{name}.git"
+
+
+class GitHTTPSFetcher(RepoFetcherBase):
+    """Fetches by HTTPS.
+
+    Example:
+        >>> GitHTTPSFetcher.fetch("nowhere", "owner/name")
+        Traceback (most recent call last):
+        megengine.hub.exceptions.InvalidGitHost: git_host: 'nowhere' is malformed.
+    """
+
+    _url = "https://{host}/{owner}/{name}.git"
