@@ -5,6 +5,7 @@ A Tensor never shares its value with another one: in-place operators and item as
 object a new value. The arithmetic lives in the C++ base class; here is what is made of operators.
 """
 
+import copy
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from .core import quantised
 from .core.printing import printing
 from .core.tensor import indexing
 from .core.tensor.dtype import checked_dtype, is_bfloat16, is_quantize
+from .core.tensor.qparams import QParams, create_qparams
 from .core.tensor.shape_arguments import shape_of_arguments
 from .core.tracing_state import state
 
@@ -37,6 +39,7 @@ class Tensor(_mge.Tensor):
         Tensor([2. 3.], device=xpux:0)
     """
 
+    _qparams: QParams | None = None
     dmap_callback = None  # set by megengine.load while it restores Tensors
     __array_priority__ = 1000  # NumPy leaves ``ndarray + Tensor`` to Tensor
 
@@ -56,6 +59,18 @@ class Tensor(_mge.Tensor):
             (3, 1)
         """
         return self.transpose()
+
+    @property
+    def qparams(self) -> QParams:
+        """How the values are to be quantised; modules of ``module.qat`` hand this on.
+
+        Example:
+            >>> Tensor([1.0]).qparams.scale is None
+            True
+        """
+        if self._qparams is None:
+            self._qparams = create_qparams()
+        return self._qparams
 
     @property
     def requires_grad(self):
@@ -193,10 +208,12 @@ class Tensor(_mge.Tensor):
         return (self.numpy(), self.dtype, str(self.device))
 
     def __getstate__(self):
-        return {}
+        return {} if self._qparams is None else {"qparams": self._qparams}
 
     def __setstate__(self, state) -> None:
-        """Accepts what this version writes (nothing) and what older ones wrote."""
+        """Accepts what this version writes and what older ones wrote."""
+        if isinstance(state, dict) and "qparams" in state:
+            self._qparams = state["qparams"]
         if isinstance(state, dict) and "data" in state:
             self._reset(Tensor(state["data"], dtype=state.get("dtype"), device=_mapped(state)))
 
@@ -204,11 +221,14 @@ class Tensor(_mge.Tensor):
         return _restored, (type(self), *self.__getnewargs__()), self.__getstate__() or None
 
     def __copy__(self):
-        return type(self)(self, name=self.name)
+        made = type(self)(self, name=self.name)
+        made._qparams = self._qparams
+        return made
 
     def __deepcopy__(self, memo):
         made = type(self)(self.numpy(), dtype=self.dtype, device=self.device, no_cache=True)
         memo[id(self)] = made
+        made._qparams = copy.deepcopy(self._qparams, memo)
         return made
 
 

@@ -16,9 +16,7 @@ MODULES = (
     "cgtools",
     "distributed",
     "lite",
-    "module.qat",
-    "quantization",
-    "quantization.qconfig",
+    "module.quantized",
     "traced_module.fake_quant",
     "utils.network",
     "utils.profiler",
@@ -29,7 +27,7 @@ NAMES = (
     (F.tensor, "complex"),
     (F.nn, "conv_bias_activation"),
     (F.vision, "nvof"),
-    (mge, "quantization"),
+    (mge, "distributed"),
     (mge.device, "get_cuda_version"),
     (mge.jit, "partial_trace"),
     (mge.core.tensor.dtype, "intb4"),
@@ -61,7 +59,7 @@ def test_missing_names(owner, name):
 
 
 def test_whether_a_module_exists_can_be_asked():
-    assert importlib.util.find_spec("megengine.quantization") is None
+    assert importlib.util.find_spec("megengine.distributed") is None
     assert importlib.util.find_spec("megengine.functional") is not None
 
 
@@ -114,13 +112,13 @@ for ask in (lambda: naming.added, lambda: naming.AutoNaming.added):
 def test_a_guarded_import_takes_the_other_way():
     code = """
 try:
-    import megengine.quantization as Q
+    import megengine.lite as lite
 except ImportError:
-    Q = None
+    lite = None
 try:
     from megengine.distributed import launcher
 except ModuleNotFoundError:
     launcher = None
-assert Q is None and launcher is None
+assert lite is None and launcher is None
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -206,7 +206,7 @@ def test_names_that_are_not_there_yet():
     import megengine.functional as F
 
     for owner, name in (
-        (mge, "quantization"),
+        (mge, "distributed"),
         (F.nn, "conv_bias_activation"),
         (F.vision, "nvof"),
         (mge.random, "beta"),

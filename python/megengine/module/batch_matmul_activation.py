@@ -58,11 +58,15 @@ class BatchMatMulActivation(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        out = F.matmul(self.weight, x)
-        if self.bias is not None:
-            out = out + F.expand_dims(self.bias, 1)
+    def calc_bmm(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The product with another weight and bias, and the activation."""
+        out = F.matmul(weight, x)
+        if bias is not None:
+            out = out + F.expand_dims(bias, 1)
         return F.relu(out) if self.nonlinear_mode == "relu" else out
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.calc_bmm(x, self.weight, self.bias)
 
     def _module_info_string(self) -> str:
         return (

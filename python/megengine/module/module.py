@@ -241,8 +241,10 @@ class Module:
             mode: False for evaluation.
             recursive: sub-modules too.
         """
-        for module in list(self.modules()) if recursive else [self]:
-            module.training = mode
+        self.training = mode
+        if recursive:
+            for module in list(self.modules())[1:]:
+                module.train(mode, recursive=False)
 
     def eval(self) -> None:
         """Switch to evaluation mode, sub-modules too."""

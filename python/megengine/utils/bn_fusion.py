@@ -51,6 +51,20 @@ _LINEAR = ("in_features", "out_features", "compute_mode")
 _NORM = ("eps", "momentum", "affine", "track_running_stats")
 
 
+def fold_factor(gamma: Tensor | None, bn_var: Tensor, eps: float = 1e-5) -> Tensor:
+    """What a normalisation by running statistics multiplies each channel with.
+
+    Args:
+        gamma: its factors; None: 1.
+        bn_var: its running variances.
+        eps: is added to the variances.
+    Returns:
+        Tensor of the shape of ``bn_var``.
+    """
+    scale = (bn_var + eps) ** -0.5
+    return scale if gamma is None else scale * gamma
+
+
 def fold_weight_bias(
     weight: Tensor,
     bias: Tensor | None,
@@ -76,9 +90,7 @@ def fold_weight_bias(
     Returns:
         Weight and bias, the bias in the shape of ``bn_mean``.
     """
-    scale = (bn_var + eps) ** -0.5
-    if gamma is not None:
-        scale = scale * gamma
+    scale = fold_factor(gamma, bn_var, eps)
     folded = -bn_mean * scale if bias is None else (bias.reshape(bn_mean.shape) - bn_mean) * scale
     if beta is not None:
         folded = folded + beta

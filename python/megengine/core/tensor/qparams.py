@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known about how a tensor is, or is to be, quantised: scale, zero point and dtype."""
+
+from enum import Enum
+
+from .dtype import QuantDtypeMeta, _builtin_quant_dtypes
+
+
+class QuantMode(Enum):
+    """Whether zero lies at the integer 0, or at a zero point (spelled as MegEngine spells it)."""
+
+    SYMMERTIC = 1
+    ASYMMERTIC = 2
+
+
+class QParams:
+    """How real values become integers: ``round(x / scale) + zero_point``. See ``create_qparams``.
+
+    Args:
+        mode: with a zero point, or without.
+        dtype_meta: which integers there are.
+        scale: Tensor, the step between two neighbouring integers.
+        zero_point: Tensor, the integer of 0.0; None in symmetric mode.
+    """
+
+    __slots__ = ("mode", "dtype_meta", "scale", "zero_point")
+    __hash__ = None
+
+    def __init__(self, mode: QuantMode, dtype_meta: QuantDtypeMeta | None, scale, zero_point):
+        self.mode = mode
+        self.dtype_meta = dtype_meta
+        self.scale = scale
+        self.zero_point = zero_point
+
+    def update(self, qparams: "QParams") -> None:
+        """Take over the four fields of another one.
+
+        Example:
+            >>> known = create_qparams()
+            >>> known.update(create_qparams(dtype_meta="qint8", scale=Tensor(0.5)))
+            >>> known.scale
+            Tensor(0.5, device=xpux:0)
+        """
+        for field in QParams.__slots__:
+            setattr(self, field, getattr(qparams, field))
+
+    def _fields(self) -> dict:
+        return {field: getattr(self, field) for field in QParams.__slots__}
+
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, QParams):
+            return NotImplemented
+        mine, theirs = self._fields(), other._fields()
+        return mine.keys() == theirs.keys() and all(mine[k] == theirs[k] for k in mine)
+
+    def __repr__(self) -> str:
+        return f"QParams({', '.join(f'{k}={v}' for k, v in self._fields().items())})"
+
+
+class LSQParams(QParams):
+    """``QParams`` with the factor that the gradient of a learned scale takes.
+
+    Args:
+        mode, dtype_meta, scale, zero_point: as of ``QParams``.
+        grad_scale: Tensor, the factor.
+    """
+
+    __slots__ = ("grad_scale",)
+
+    def __init__(self, mode, dtype_meta, scale, zero_point, grad_scale):
+        super().__init__(mode, dtype_meta, scale, zero_point)
+        self.grad_scale = grad_scale
+
+    def update(self, qparams: QParams) -> None:
+        """Take over the fields of another one; the factor of one that has it."""
+        super().update(qparams)
+        self.grad_scale = getattr(qparams, "grad_scale", self.grad_scale)
+
+    def _fields(self) -> dict:
+        return super()._fields() | {"grad_scale": self.grad_scale}
+
+
+def quant_dtype_meta(dtype: str | QuantDtypeMeta) -> QuantDtypeMeta:
+    """The description of a quantised dtype.
+
+    Args:
+        dtype: its name, or the description itself.
+    Returns:
+        The description.
+    Raises:
+        ValueError: there is no dtype of that name.
+    Example:
+        >>> quant_dtype_meta("qint8").qmin
+        -128
+    """
+    if isinstance(dtype, QuantDtypeMeta):
+        return dtype
+    if dtype not in _builtin_quant_dtypes:
+        raise ValueError(f"unknown dtype: {dtype}, only support {[*_builtin_quant_dtypes]}")
+    return _builtin_quant_dtypes[dtype]
+
+
+def create_qparams(
+    mode: QuantMode = QuantMode.SYMMERTIC,
+    dtype_meta: str | QuantDtypeMeta | None = None,
+    scale=None,
+    zero_point=None,
+) -> QParams:
+    """``QParams`` of a dtype that may be given by its name.
+
+    Args:
+        mode: with a zero point, or without.
+        dtype_meta: for example ``"qint8"``.
+        scale: Tensor.
+        zero_point: Tensor; None in symmetric mode.
+    Returns:
+        The ``QParams``.
+    Raises:
+        KeyError: there is no dtype of that name.
+        AssertionError: the mode is no ``QuantMode``.
+    Example:
+        >>> create_qparams(dtype_meta="qint8", scale=Tensor(0.5)).dtype_meta.qmax
+        127
+    """
+    assert isinstance(mode, QuantMode), f"[create_qparams] mode is a QuantMode, got {mode!r}"
+    if isinstance(dtype_meta, str):
+        dtype_meta = _builtin_quant_dtypes[dtype_meta]
+    return QParams(mode, dtype_meta, scale, zero_point)

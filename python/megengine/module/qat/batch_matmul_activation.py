@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batched matrix products in quantisation-aware training."""
+
+from ...tensor import Tensor
+from .. import batch_matmul_activation as Float
+from .module import QATModule
+
+
+class BatchMatMulActivation(Float.BatchMatMulActivation, QATModule):
+    """``module.BatchMatMulActivation`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        weight = self.apply_quant_weight(self.weight)
+        bias = self.apply_quant_bias(self.bias, inp, weight)
+        return self.apply_quant_activation(self.calc_bmm(inp, weight, bias))

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joining in quantisation-aware training."""
+
+from collections.abc import Sequence
+
+from ...tensor import Tensor
+from .. import concat as Float
+from .module import QATModule
+
+
+class Concat(Float.Concat, QATModule):
+    """``module.Concat`` with its result quantised in floats."""
+
+    def forward(self, inps: Sequence[Tensor], axis: int = 0) -> Tensor:
+        return self.apply_quant_activation(super().forward(inps, axis))

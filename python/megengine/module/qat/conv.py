@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions in quantisation-aware training."""
+
+from ... import functional as F
+from ...tensor import Tensor
+from .. import conv as Float
+from .module import QATModule
+
+
+class Conv2d(Float.Conv2d, QATModule):
+    """``module.Conv2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> QAT.Conv2d.from_float_module(M.Conv2d(3, 4, 1))
+        QAT.Conv2d(3, 4, kernel_size=(1, 1))
+    """
+
+    def calc_conv_qat(self, inp: Tensor) -> Tensor:
+        """The convolution with weight and bias on their steps."""
+        weight = self.apply_quant_weight(self.weight)
+        return self.calc_conv(inp, weight, self.apply_quant_bias(self.bias, inp, weight))
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(self.calc_conv_qat(inp))
+
+
+class ConvRelu2d(Conv2d):
+    """``module.ConvRelu2d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(F.relu(self.calc_conv_qat(inp)))
+
+
+class ConvTranspose2d(Float.ConvTranspose2d, QATModule):
+    """``module.ConvTranspose2d`` with weight, bias and result quantised in floats."""
+
+    def calc_conv_transpose2d_qat(self, inp: Tensor) -> Tensor:
+        """The transposed convolution with weight and bias on their steps."""
+        weight = self.apply_quant_weight(self.weight)
+        bias = self.apply_quant_bias(self.bias, inp, weight)
+        return self.calc_conv_transpose2d(inp, weight, bias)
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(self.calc_conv_transpose2d_qat(inp))
+
+
+class ConvTransposeRelu2d(ConvTranspose2d):
+    """``module.ConvTransposeRelu2d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(F.relu(self.calc_conv_transpose2d_qat(inp)))

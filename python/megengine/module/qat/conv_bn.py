@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A convolution and batch normalisation in quantisation-aware training."""
+
+from ... import functional as F
+from ...tensor import Tensor
+from .. import conv_bn as Float
+from .folding import folded_qat
+from .module import QATModule
+
+
+class _ConvBnActivation2d(Float._ConvBnActivation2d, QATModule):
+    def calc_conv_bn_qat(self, inp: Tensor) -> Tensor:
+        """The two with weight and bias on their steps."""
+        return folded_qat(self, self.conv, self.bn, inp, self.conv.calc_conv)
+
+
+class ConvBn2d(_ConvBnActivation2d):
+    """``module.ConvBn2d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(self.calc_conv_bn_qat(inp))
+
+
+class ConvBnRelu2d(_ConvBnActivation2d):
+    """``module.ConvBnRelu2d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(F.relu(self.calc_conv_bn_qat(inp)))

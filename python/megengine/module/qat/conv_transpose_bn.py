@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A transposed convolution and batch normalisation in quantisation-aware training."""
+
+from ... import functional as F
+from ...tensor import Tensor
+from .. import conv_transpose_bn as Float
+from .folding import folded_qat
+from .module import QATModule
+
+
+class _ConvTransposeBnActivation2d(Float._ConvTransposeBnActivation2d, QATModule):
+    def calc_conv_transpose2d_bn_qat(self, inp: Tensor) -> Tensor:
+        """The two with weight and bias on their steps."""
+        part = self.conv_transpose2d
+        return folded_qat(self, part, self.bn, inp, part.calc_conv_transpose2d, transpose=True)
+
+
+class ConvTransposeBn2d(_ConvTransposeBnActivation2d):
+    """``module.ConvTransposeBn2d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(self.calc_conv_transpose2d_bn_qat(inp))
+
+
+class ConvTransposeBnRelu2d(_ConvTransposeBnActivation2d):
+    """``module.ConvTransposeBnRelu2d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(F.relu(self.calc_conv_transpose2d_bn_qat(inp)))

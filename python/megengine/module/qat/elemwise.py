@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elementwise functions in quantisation-aware training."""
+
+from ...tensor import Tensor
+from .. import elemwise as Float
+from .module import QATModule
+
+
+class Elemwise(Float.Elemwise, QATModule):
+    """``module.Elemwise`` with its result quantised in floats."""
+
+    with_weight = False
+
+    def forward(self, *inps: Tensor) -> Tensor:
+        return self.apply_quant_activation(super().forward(*inps))

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A linear map and batch normalisation in quantisation-aware training."""
+
+from ... import functional as F
+from ...tensor import Tensor
+from .. import linear_bn as Float
+from .folding import folded_qat
+from .module import QATModule
+
+
+class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
+    def calc_linear_bn_qat(self, inp: Tensor) -> Tensor:
+        """The two with weight and bias on their steps."""
+        return folded_qat(self, self.linear, self.bn, inp, self.linear.calc_linear)
+
+
+class LinearBn1d(_LinearBnActivation1d):
+    """``module.LinearBn1d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(self.calc_linear_bn_qat(inp))
+
+
+class LinearBnRelu1d(_LinearBnActivation1d):
+    """``module.LinearBnRelu1d`` with weight, bias and result quantised in floats."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.apply_quant_activation(F.relu(self.calc_linear_bn_qat(inp)))

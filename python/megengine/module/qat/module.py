@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What modules of quantisation-aware training have in common."""
+
+from collections import OrderedDict
+
+from ...core.tensor.qparams import QParams
+from ...functional.fake_quantization import fake_quant_bias
+from ...tensor import Tensor
+from ..module import Module
+
+
+class QATModule(Module):
+    """A module that computes in floats what its quantised form will compute in integers.
+
+    Derive from the float module and from this class, and quantise in ``forward`` with
+    ``apply_quant_weight`` and the like. Observers and fake quantisers come from ``set_qconfig``.
+
+    Attributes:
+        with_weight: whether there is a weight to be quantised.
+        with_act: whether the result is to be quantised.
+    """
+
+    with_weight = True
+    with_act = True
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self._without_qconfig()
+
+    def _without_qconfig(self) -> None:
+        self.weight_observer = None
+        self.act_observer = None
+        self.weight_fake_quant = None
+        self.act_fake_quant = None
+
+    def __repr__(self) -> str:
+        return "QAT." + super().__repr__()
+
+    def set_qconfig(self, qconfig) -> None:
+        """Take new observers and fake quantisers.
+
+        Args:
+            qconfig: a ``quantization.QConfig``.
+        """
+        if self.with_act:
+            self._make("act_observer", qconfig.act_observer)
+            self._make("act_fake_quant", qconfig.act_fake_quant)
+        if self.with_weight:
+            self._make("weight_observer", qconfig.weight_observer)
+            self._make("weight_fake_quant", qconfig.weight_fake_quant)
+
+    def _make(self, name: str, make) -> None:
+        if name in self._modules:
+            self._modules.remove(name)
+        setattr(self, name, make and make())
+
+    def _switch(self, name: str, enable: bool) -> None:
+        for part in (getattr(self, f"act_{name}"), getattr(self, f"weight_{name}")):
+            if part is not None:
+                part.enable() if enable else part.disable()
+
+    def set_fake_quant(self, enable: bool) -> None:
+        """Switch the fake quantisers on or off."""
+        self._switch("fake_quant", enable)
+
+    def set_observer(self, enable: bool) -> None:
+        """Switch the observers on or off."""
+        self._switch("observer", enable)
+
+    def _quantised(self, target: Tensor, observer, fake_quant) -> Tensor:
+        knows = _who_knows(fake_quant, observer)
+        if knows is None:
+            return target
+        if observer is not None:
+            target = observer(target)
+        qparams = knows.get_qparams()
+        if fake_quant is not None:
+            target = fake_quant(target, qparams)
+        target.qparams.update(qparams)
+        return target
+
+    def apply_quant_weight(self, target: Tensor) -> Tensor:
+        """A weight as observer and fake quantiser of weights leave it, with ``qparams``."""
+        return self._quantised(target, self.weight_observer, self.weight_fake_quant)
+
+    def apply_quant_activation(self, target: Tensor) -> Tensor:
+        """A result as observer and fake quantiser of results leave it, with ``qparams``."""
+        return self._quantised(target, self.act_observer, self.act_fake_quant)
+
+    def apply_quant_bias(self, target: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor | None:
+        """A bias on its steps, while the weight is on its; see ``quantization.fake_quant_bias``.
+
+        Args:
+            target: the bias, or None.
+            inp: what the module was given.
+            w_qat: what ``apply_quant_weight`` gave.
+        """
+        quantises = self.weight_fake_quant is not None and self.weight_fake_quant.enabled
+        return fake_quant_bias(target, inp, w_qat) if quantises else target
+
+    def get_weight_dtype(self):
+        """The dtype of the weight to be, None without observer and fake quantiser."""
+        knows = _who_knows(self.weight_fake_quant, self.weight_observer)
+        return knows and knows.get_quantized_dtype()
+
+    def get_activation_dtype(self):
+        """The dtype of the result to be, None without observer and fake quantiser."""
+        knows = _who_knows(self.act_fake_quant, self.act_observer)
+        return knows and knows.get_quantized_dtype()
+
+    def get_weight_qparams(self) -> QParams | None:
+        """How the weight is quantised, None without observer and fake quantiser."""
+        knows = _who_knows(self.weight_fake_quant, self.weight_observer)
+        return knows and knows.get_qparams()
+
+    def get_activation_qparams(self) -> QParams | None:
+        """How the result is quantised, None without observer and fake quantiser."""
+        knows = _who_knows(self.act_fake_quant, self.act_observer)
+        return knows and knows.get_qparams()
+
+    @classmethod
+    def from_float_module(cls, float_module: Module) -> "QATModule":
+        """The module of this class that does the work of a float one, with the same parameters.
+
+        Args:
+            float_module: of the class that this one is derived from.
+        Returns:
+            A module without observers and fake quantisers.
+        Raises:
+            TypeError: it is of another class.
+        """
+        origin = next(base for base in cls.__mro__ if not issubclass(base, QATModule))
+        if not isinstance(float_module, origin):
+            raise TypeError(
+                f"[{cls.__name__}] is made from {origin.__module__}.{origin.__name__},"
+                f" got {type(float_module).__name__}"
+            )
+        made = cls.__new__(cls)
+        vars(made).update(vars(float_module))
+        made._modules = list(float_module._modules)
+        made._forward_pre_hooks = OrderedDict(float_module._forward_pre_hooks)
+        made._forward_hooks = OrderedDict(float_module._forward_hooks)
+        made._without_qconfig()
+        return made
+
+
+def _who_knows(fake_quant: Module | None, observer: Module | None) -> Module | None:
+    """Who tells scale and zero point: a fake quantiser that learns them, else the observer."""
+    return fake_quant if hasattr(fake_quant, "get_qparams") else observer

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""EasyQuant: scales that make a quantised net's values point the way of the float net's."""
+
+import numpy as np
+
+from ..module import Module
+from ..tensor import Tensor
+from .observer import PassiveObserver
+from .quantize import disable_fake_quant, enable_fake_quant, hook_qat_module
+
+
+def _cosine(x: np.ndarray, y: np.ndarray) -> float:
+    """Mean over the items of a batch of the cosine between two arrays."""
+    x, y = (a.reshape(len(a), -1).astype(np.float64) for a in (x, y))
+    lengths = np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1)
+    return float(((x * y).sum(1) / np.maximum(lengths, 1e-30)).mean())
+
+
+def apply_easy_quant(
+    module: Module, data: Tensor, start: float = 0.8, stop: float = 1.2, num: int = 40
+) -> Module:
+    """Search better scales for a calibrated net, module by module, each behind those before it.
+
+    Args:
+        module: the net, with ``passive_qconfig`` and scales: after ``reset_qconfig``.
+        data: its input.
+        start: least factor of a scale that is tried.
+        stop: largest factor.
+        num: how many are tried.
+    Returns:
+        The net, whose observers hold the new scales.
+    Raises:
+        TypeError: ``module`` is no Module, or a part of it has an observer without a scale to set.
+    """
+    was_training = module.training
+    module.eval()
+    wanted: dict[int, list[np.ndarray]] = {}
+
+    def remember(part, inputs, output):
+        wanted.setdefault(id(part), []).append(output.numpy())
+
+    def search(part, inputs, output):
+        target = wanted[id(part)].pop(0)
+        for name in ("act_observer", "weight_observer"):
+            observer = getattr(part, name)
+            if observer is not None:
+                _set_best_scale(observer, part, inputs, target, np.linspace(start, stop, num))
+        return part.forward(*inputs)
+
+    disable_fake_quant(module)
+    _run_hooked(module, data, remember)
+    enable_fake_quant(module)
+    _run_hooked(module, data, search)
+    module.train(was_training)
+    return module
+
+
+def _run_hooked(module: Module, data: Tensor, hook) -> None:
+    handles = hook_qat_module(module, hook)
+    try:
+        module(data)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _set_best_scale(observer, part: Module, inputs: tuple, target: np.ndarray, factors) -> None:
+    if not isinstance(observer, PassiveObserver):
+        raise TypeError(
+            f"[apply_easy_quant] {type(part).__name__} has a {type(observer).__name__}; use"
+            " reset_qconfig(net, passive_qconfig) first"
+        )
+    scales = observer.orig_scale * factors
+    found = []
+    for scale in scales:
+        observer.scale = np.float32(scale)
+        found.append(_cosine(part.forward(*inputs).numpy(), target))
+    observer.scale = np.float32(scales[int(np.argmax(found))])

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that look at what passes through them, to know how it may be quantised."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from .. import functional as F
+from ..core.tensor.dtype import QuantDtypeMeta
+from ..jit import exclude_from_trace
+from ..module import Module
+from ..tensor import Tensor
+from .histogram import Range, best_range, count, resampled, widened
+from .utils import QParams, QParamsModuleMixin, QuantMode, create_qparams, quant_dtype_meta
+
+
+class Observer(Module, QParamsModuleMixin):
+    """Returns what it is given and remembers what it needs. In evaluation mode it is disabled.
+
+    Args:
+        dtype: the quantised dtype to be, or its name.
+    Raises:
+        ValueError: there is no dtype of that name.
+    """
+
+    def __init__(self, dtype: str | QuantDtypeMeta, **kwargs):
+        super().__init__(**kwargs)
+        self.dtype = quant_dtype_meta(dtype)
+        self.qmin = self.dtype.qmin
+        self.qmax = self.dtype.qmax
+        self.enabled = True
+
+    def enable(self) -> None:
+        """Look at what comes."""
+        self.enabled = True
+
+    def disable(self) -> None:
+        """Let everything pass without a look."""
+        self.enabled = False
+
+    def train(self, mode: bool = True, recursive: bool = True) -> None:
+        """Switch to training mode, enabled, or to evaluation mode, disabled."""
+        super().train(mode, recursive)
+        if mode:
+            self.enable()
+        else:
+            self.disable()
+
+    @abstractmethod
+    def forward(self, x: Tensor) -> Tensor:
+        """Look at a Tensor and return it."""
+
+
+class MinMaxObserver(Observer):
+    """Remembers the least and the largest value.
+
+    Args:
+        mode: quantise with a zero point, or without.
+        eps: least scale.
+        dtype: the quantised dtype to be, or its name.
+    Raises:
+        ValueError: there is no dtype of that name.
+    Example:
+        >>> from megengine.quantization import MinMaxObserver
+        >>> observer = MinMaxObserver()
+        >>> _ = observer(Tensor([-127.5, 3.0]))
+        >>> observer.get_qparams().scale
+        Tensor(1.0, device=xpux:0)
+    """
+
+    def __init__(
+        self,
+        mode: QuantMode = QuantMode.SYMMERTIC,
+        eps: float = 1e-5,
+        dtype: str | QuantDtypeMeta = "qint8",
+        **kwargs,
+    ):
+        super().__init__(dtype, **kwargs)
+        self.mode = mode
+        self.min_val = Tensor(np.finfo(np.float32).max, dtype=np.float32)
+        self.max_val = Tensor(np.finfo(np.float32).min, dtype=np.float32)
+        self.scale_limit = eps
+
+    def _qparams_of(self, low: Tensor, high: Tensor) -> QParams:
+        # Zero is among the values: padding and ReLU need it exactly.
+        low, high = F.minimum(low, 0.0), F.maximum(high, 0.0)
+        steps = self.qmax - self.qmin
+        if self.mode is QuantMode.SYMMERTIC:
+            scale = F.maximum(F.maximum(-low, high) / (steps / 2), self.scale_limit)
+            return create_qparams(self.mode, self.dtype, scale)
+        scale = F.maximum((high - low) / steps, self.scale_limit)
+        return create_qparams(self.mode, self.dtype, scale, self.qmin - F.round(low / scale))
+
+    def get_qparams(self) -> QParams:
+        """How values between the least and the largest are quantised."""
+        return self._qparams_of(self.min_val, self.max_val)
+
+    def forward(self, x_orig: Tensor) -> Tensor:
+        if self.enabled:
+            x = x_orig.detach()
+            self.min_val[...] = F.minimum(self.min_val, x.min())
+            self.max_val[...] = F.maximum(self.max_val, x.max())
+        return x_orig
+
+
+class SyncMinMaxObserver(MinMaxObserver):
+    """``MinMaxObserver`` over all processes of a group; there is one process in this version."""
+
+
+class ExponentialMovingAverageObserver(MinMaxObserver):
+    """Remembers moving averages of the least and the largest value of each Tensor.
+
+    Args:
+        momentum: weight of what is remembered; the first Tensor sets both values.
+        mode: quantise with a zero point, or without.
+        eps: least scale.
+        dtype: the quantised dtype to be, or its name.
+    Raises:
+        ValueError: there is no dtype of that name.
+    Example:
+        >>> from megengine.quantization import ExponentialMovingAverageObserver
+        >>> observer = ExponentialMovingAverageObserver(momentum=0.5)
+        >>> _ = observer(Tensor([-2.0, 2.0])), observer(Tensor([-1.0, 4.0]))
+        >>> observer.min_val, observer.max_val
+        (Tensor(-1.5, device=xpux:0), Tensor(3.0, device=xpux:0))
+    """
+
+    def __init__(
+        self,
+        momentum: float = 0.9,
+        mode: QuantMode = QuantMode.SYMMERTIC,
+        eps: float = 1e-5,
+        dtype: str | QuantDtypeMeta = "qint8",
+        **kwargs,
+    ):
+        super().__init__(mode, eps, dtype, **kwargs)
+        self.momentum = Tensor(momentum, dtype=np.float32)
+        # The weight of what was there before the first Tensor is 0.
+        self.runtime_momentum = Tensor(0.0, dtype=np.float32)
+
+    def set_momentum(self, momentum: float) -> None:
+        """Change the weight of what is remembered."""
+        self.momentum = Tensor(momentum, dtype=np.float32)
+
+    def forward(self, x_orig: Tensor) -> Tensor:
+        if self.enabled:
+            x, old = x_orig.detach(), self.runtime_momentum
+            self.min_val[...] = self.min_val * old + (1 - old) * x.min()
+            self.max_val[...] = self.max_val * old + (1 - old) * x.max()
+            self.runtime_momentum[...] = self.momentum
+        return x_orig
+
+
+class SyncExponentialMovingAverageObserver(ExponentialMovingAverageObserver):
+    """The same over all processes of a group; there is one process in this version."""
+
+
+class HistogramObserver(MinMaxObserver):
+    """Counts values and finds the range whose quantisation has the least squared error.
+
+    It looks at everything, in evaluation mode too: that is how nets are calibrated.
+
+    Args:
+        bins: number of bins.
+        upsample_rate: parts of a bin when the range grows.
+        mode: quantise with a zero point, or without.
+        eps: least scale.
+        dtype: the quantised dtype to be, or its name.
+    Raises:
+        ValueError: there is no dtype of that name.
+    Example:
+        >>> from megengine.quantization import HistogramObserver
+        >>> observer = HistogramObserver(bins=64)
+        >>> _ = observer(F.linspace(-1, 1, 100))
+        >>> observer.histogram.sum()
+        Tensor(100.0, device=xpux:0)
+    """
+
+    def __init__(
+        self,
+        bins: int = 2048,
+        upsample_rate: int = 128,
+        mode: QuantMode = QuantMode.SYMMERTIC,
+        eps: float = 1e-5,
+        dtype: str | QuantDtypeMeta = "qint8",
+        **kwargs,
+    ):
+        super().__init__(mode, eps, dtype, **kwargs)
+        self.bins = bins
+        self.upsample_rate = upsample_rate
+        self.dst_nbins = self.qmax - self.qmin + 1
+        # Until there are values the first count is -1.
+        self.histogram = Tensor(np.r_[-1.0, np.zeros(bins - 1)], dtype=np.float32)
+
+    def _range(self) -> Range:
+        return Range(self.min_val.item(), self.max_val.item())
+
+    def get_qparams(self) -> QParams:
+        """How the range with the least error is quantised.
+
+        Raises:
+            ValueError: there were no values yet.
+        """
+        counts = self.histogram.numpy()
+        if counts[0] == -1:
+            raise ValueError("[HistogramObserver] it has not seen values to quantise yet")
+        low, high = best_range(counts, self._range(), self.dst_nbins)
+        return self._qparams_of(Tensor(low, dtype=np.float32), Tensor(high, dtype=np.float32))
+
+    def sideeffect_forward(self, x_orig: Tensor) -> None:
+        """Count the values of a Tensor; in every call of a traced function, too."""
+        with exclude_from_trace():
+            values = x_orig.detach().numpy()
+            found = Range(float(values.min()), float(values.max()))
+            old, counts = self._range(), self.histogram.numpy()
+            if counts[0] == -1:
+                within, counts = found, 0
+            elif old.low == old.high:
+                within = Range(min(old.low, found.low), max(old.high, found.high))
+                counts = count(np.full(int(counts.sum()), old.low), self.bins, within)
+            else:
+                within, rate, start = widened(old, found, self.bins, self.upsample_rate)
+                counts = resampled(counts, self.upsample_rate, rate, start)
+            self.histogram[...] = Tensor(counts + count(values, self.bins, within))
+            self.min_val[...] = Tensor(within.low, dtype=np.float32)
+            self.max_val[...] = Tensor(within.high, dtype=np.float32)
+
+    def forward(self, x_orig: Tensor) -> Tensor:
+        self.sideeffect_forward(x_orig)
+        return x_orig
+
+
+class PassiveObserver(Observer):
+    """Looks at nothing: it holds what it was given.
+
+    Args:
+        dtype: the quantised dtype to be, or its name.
+    Raises:
+        ValueError: there is no dtype of that name.
+    Example:
+        >>> from megengine.quantization import PassiveObserver, create_qparams
+        >>> observer = PassiveObserver("qint8")
+        >>> observer.set_qparams(create_qparams(dtype_meta="qint8", scale=Tensor(0.5)))
+        >>> observer.scale
+        Tensor(0.5, device=xpux:0)
+    """
+
+    def __init__(self, dtype: str | QuantDtypeMeta, **kwargs):
+        super().__init__(dtype, **kwargs)
+        self.qparams = None
+        self.orig_scale = None
+
+    @property
+    def scale(self) -> Tensor:
+        """The scale; it can be set to an array or a Tensor of numbers above zero."""
+        return self.get_qparams().scale
+
+    @scale.setter
+    def scale(self, value) -> None:
+        array = value.numpy() if isinstance(value, Tensor) else np.asarray(value)
+        assert np.all(array > 0), f"[PassiveObserver] a scale is above zero, got {value}"
+        self.get_qparams().scale = Tensor(array, dtype=np.float32)
+
+    def get_qparams(self) -> QParams:
+        """What it was given.
+
+        Raises:
+            RuntimeError: nothing yet.
+        """
+        if self.qparams is None:
+            raise RuntimeError("[PassiveObserver] it has no qparams yet: call set_qparams")
+        return self.qparams
+
+    def set_qparams(self, qparams: QParams) -> None:
+        """Give it scale and zero point.
+
+        Args:
+            qparams: of its dtype, with a scale.
+        Raises:
+            AssertionError: the dtype is another one, or there is no scale.
+        """
+        assert qparams.dtype_meta is self.dtype, "input qparams' dtype is not equal to self.dtype."
+        assert qparams.scale is not None, "Can not get an initialized scale"
+        scale, zero_point = (
+            None if value is None else Tensor(value, dtype=np.float32).detach()
+            for value in (qparams.scale, qparams.zero_point)
+        )
+        self.qparams = create_qparams(qparams.mode, self.dtype, scale, zero_point)
+        self.orig_scale = scale.numpy()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x

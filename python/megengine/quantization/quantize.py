@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a float net to one for quantisation-aware training, and from that to a quantised one."""
+
+from collections.abc import Callable
+from copy import deepcopy
+
+from .. import module as Float
+from ..module import Module, qat
+from ..module.qat import QATModule
+from .qconfig import QConfig, ema_fakequant_qconfig
+
+# Modules that are quantised, by the names that they have in float, QAT and quantised form.
+_QUANTABLE = sorted(set(qat.__all__) - {"QATModule"})
+
+
+def _forms(package, other) -> dict[type, type]:
+    return {getattr(package, name): getattr(other, name) for name in _QUANTABLE}
+
+
+def _replaced(module: Module, convert: Callable[[Module], Module | None]) -> Module:
+    """The module with its parts, wherever they stand, in the place that ``convert`` gives for them.
+
+    What is converted is not searched for parts; None leaves a module as it is.
+    """
+    made = {}
+
+    def of(part: Module) -> Module:
+        if id(part) not in made:
+            converted = convert(part)
+            made[id(part)] = part if converted is None else converted
+            if converted is None:
+                inside(part)
+        return made[id(part)]
+
+    def inside(owner: Module) -> None:
+        for name in list(owner._modules):
+            setattr(owner, name, put(vars(owner)[name]))
+
+    def put(value):
+        if isinstance(value, Module):
+            return of(value)
+        if isinstance(value, dict):
+            value.update((key, put(item)) for key, item in value.items())
+        elif isinstance(value, list):
+            value[:] = map(put, value)
+        elif type(value) is tuple:
+            return tuple(map(put, value))
+        return value
+
+    made[id(module)] = module
+    inside(module)
+    return module
+
+
+def _check(module: Module, who: str) -> None:
+    if not isinstance(module, Module):
+        raise TypeError(f"[{who}] expected a Module, got {type(module).__name__}")
+
+
+def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) -> Module:
+    """The quantised form of a net for quantisation-aware training.
+
+    Args:
+        module: the net, made by ``quantize_qat``; its QAT modules are replaced, not the net itself.
+        inplace: change the net; otherwise a copy.
+        mapping: further quantised classes by QAT class.
+    Returns:
+        The net; it runs in evaluation mode.
+    Raises:
+        TypeError: ``module`` is no Module.
+        KeyError: a QAT module has no quantised form.
+    """
+    from ..module import quantized
+
+    _check(module, "quantize")
+    forms = _forms(qat, quantized) | (mapping or {})
+
+    def convert(part: Module) -> Module | None:
+        if not isinstance(part, QATModule):
+            return None
+        if type(part) not in forms:
+            raise KeyError(
+                f"[quantize] {type(part).__name__} has no quantised form: give one in mapping"
+            )
+        return forms[type(part)].from_qat_module(part)
+
+    return _replaced(module if inplace else deepcopy(module), convert)
+
+
+def quantize_qat(
+    module: Module,
+    inplace: bool = True,
+    qconfig: QConfig = ema_fakequant_qconfig,
+    mapping: dict | None = None,
+) -> Module:
+    """A float net for quantisation-aware training.
+
+    Args:
+        module: the net; those of its parts that can be quantised are replaced, not the net itself.
+            Parts after ``disable_quantize`` stay as they are.
+        inplace: change the net; otherwise a copy.
+        qconfig: observers and fake quantisers of each part.
+        mapping: further QAT classes by float class.
+    Returns:
+        The net, with the same parameters.
+    Raises:
+        TypeError: ``module`` is no Module, or ``qconfig`` no ``QConfig``.
+    Example:
+        >>> from megengine.quantization import quantize_qat, tqt_qconfig
+        >>> quantize_qat(M.Sequential(M.Elemwise("add")), qconfig=tqt_qconfig)
+        Sequential(
+          (0): QAT.Elemwise(
+            (act_fake_quant): TQT()
+          )
+        )
+    """
+    _check(module, "quantize_qat")
+    if not isinstance(qconfig, QConfig):
+        raise TypeError(f"[quantize_qat] qconfig is a QConfig, got {type(qconfig).__name__}")
+    forms = _forms(Float, qat) | (mapping or {})
+
+    def convert(part: Module) -> Module | None:
+        if part.quantize_disabled or isinstance(part, QATModule):
+            return part
+        form = forms.get(type(part))
+        return form and form.from_float_module(part)
+
+    net = _replaced(module if inplace else deepcopy(module), convert)
+    propagate_qconfig(net, qconfig)
+    return net
+
+
+def _qat_modules(module: Module, who: str) -> list[QATModule]:
+    _check(module, who)
+    return [part for part in module.modules() if isinstance(part, QATModule)]
+
+
+def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Module:
+    """Give a net other observers and fake quantisers, with the scales that the old ones found.
+
+    Args:
+        module: the net.
+        qconfig: what is new.
+        inplace: change the net; otherwise a copy.
+    Returns:
+        The net.
+    Raises:
+        TypeError: ``module`` is no Module.
+    """
+    net = module if inplace else deepcopy(module)
+    for part in _qat_modules(net, "reset_qconfig"):
+        found = {
+            "act": part.with_act and part.get_activation_qparams(),
+            "weight": part.with_weight and part.get_weight_qparams(),
+        }
+        part.set_qconfig(qconfig)
+        for which, qparams in found.items():
+            for role in ("fake_quant", "observer"):
+                new = getattr(part, f"{which}_{role}")
+                if qparams and hasattr(new, "set_qparams"):
+                    new.set_qparams(qparams)
+    return net
+
+
+def propagate_qconfig(module: Module, qconfig: QConfig) -> None:
+    """Give all QAT modules of a net new observers and fake quantisers.
+
+    Args:
+        module: the net.
+        qconfig: what is new.
+    Raises:
+        TypeError: ``module`` is no Module.
+    """
+    for part in _qat_modules(module, "propagate_qconfig"):
+        part.set_qconfig(qconfig)
+
+
+def hook_qat_module(module: Module, func: Callable) -> list:
+    """Call a function after ``forward`` of each QAT module.
+
+    Args:
+        module: the net.
+        func: as for ``Module.register_forward_hook``.
+    Returns:
+        Handles with ``remove()``.
+    Raises:
+        TypeError: ``module`` is no Module.
+    """
+    return [part.register_forward_hook(func) for part in _qat_modules(module, "hook_qat_module")]
+
+
+def disable_fake_quant(module: Module) -> None:
+    """Let all fake quantisers of a net pass values as they are.
+
+    Raises:
+        TypeError: ``module`` is no Module.
+    """
+    for part in _qat_modules(module, "disable_fake_quant"):
+        part.set_fake_quant(False)
+
+
+def disable_observer(module: Module) -> None:
+    """Let all observers of a net rest.
+
+    Raises:
+        TypeError: ``module`` is no Module.
+    """
+    for part in _qat_modules(module, "disable_observer"):
+        part.set_observer(False)
+
+
+def enable_fake_quant(module: Module) -> None:
+    """Let all fake quantisers of a net quantise.
+
+    Raises:
+        TypeError: ``module`` is no Module.
+    """
+    for part in _qat_modules(module, "enable_fake_quant"):
+        part.set_fake_quant(True)
+
+
+def enable_observer(module: Module) -> None:
+    """Let all observers of a net observe.
+
+    Raises:
+        TypeError: ``module`` is no Module.
+    """
+    for part in _qat_modules(module, "enable_observer"):
+        part.set_observer(True)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scales, zero points, and quantisation in floats."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ..core.tensor.dtype import create_quantized_dtype
+from ..core.tensor.qparams import (  # noqa: F401
+    LSQParams,
+    QParams,
+    QuantMode,
+    create_qparams,
+    quant_dtype_meta,
+)
+from ..functional.fake_quantization import (  # noqa: F401
+    Round,
+    fake_quant_bias,
+    fake_quant_tensor,
+    lsq_forward,
+    tqt_forward,
+)
+
+
+class QParamsModuleMixin(ABC):
+    """What all modules have that know how something is quantised."""
+
+    @abstractmethod
+    def get_qparams(self) -> QParams:
+        """How it is quantised."""
+
+    def get_quantized_dtype(self) -> np.dtype:
+        """The dtype of what is quantised so.
+
+        Raises:
+            ValueError: no Tensor can have such a dtype, or the zero point does not fit to it.
+        """
+        qparams = self.get_qparams()
+        scale, zero_point = (
+            None if value is None else value.numpy().item()
+            for value in (qparams.scale, qparams.zero_point)
+        )
+        return create_quantized_dtype(qparams.dtype_meta, scale, zero_point)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recorded stories of quantisation do not tell: containers, copies, traces, wrong calls."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+import megengine.module.qat as QAT
+import megengine.quantization as Q
+from megengine import Tensor
+from megengine.autodiff import GradManager
+from megengine.core.tensor.dtype import get_scale
+from megengine.jit import trace
+from megengine.optimizer import SGD
+
+
+def image(seed=0, shape=(2, 3, 6, 6)):
+    return Tensor(np.random.default_rng(seed).standard_normal(shape, np.float32))
+
+
+def conv_net():
+    return M.Sequential(M.QuantStub(), M.ConvBnRelu2d(3, 4, 3), M.Conv2d(4, 2, 1), M.DequantStub())
+
+
+class Nested(M.Module):
+    """Parts in lists, tuples, dicts and modules; one stands at two places."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared = M.Elemwise("relu")
+        self.many = [M.Elemwise("abs"), {"again": self.shared}]
+        self.pair = (M.Elemwise("negate"), 3)
+        self.inner = M.Sequential(M.Linear(2, 2))
+        self.left_out = M.Linear(2, 2)
+        self.left_out.disable_quantize()
+
+
+def test_parts_are_replaced_wherever_they_stand():
+    net = Q.quantize_qat(Nested())
+    assert type(net.many[0]) is type(net.pair[0]) is QAT.Elemwise
+    assert net.many[1]["again"] is net.shared and type(net.shared) is QAT.Elemwise
+    assert net.pair[1] == 3
+    assert type(net.inner[0]) is QAT.Linear
+    assert type(net.left_out) is M.Linear
+
+
+def test_parameters_stay_the_same_and_a_copy_leaves_the_net():
+    net = conv_net()
+    weight = net[2].weight
+    other = Q.quantize_qat(net, inplace=False)
+    assert type(net[2]) is M.Conv2d and other[2].weight is not weight
+    assert Q.quantize_qat(net) is net and net[2].weight is weight
+    before = net[2]
+    assert Q.quantize_qat(net)[2] is before
+
+
+def test_the_mode_and_the_hooks_of_a_part_stay():
+    net = conv_net()
+    calls = []
+    net[2].register_forward_hook(lambda module, inputs, output: calls.append(module))
+    net.eval()
+    net = Q.quantize_qat(net)
+    assert not net[2].training and net[2].act_observer.enabled
+    net(image())
+    assert calls == [net[2]]
+
+
+def test_classes_of_ones_own():
+    class Mine(M.Linear):
+        pass
+
+    class MineQAT(QAT.Linear):
+        pass
+
+    net = M.Sequential(Mine(2, 3))
+    assert type(Q.quantize_qat(net)[0]) is Mine
+    net = Q.quantize_qat(net, mapping={Mine: MineQAT})
+    assert type(net[0]) is MineQAT and net[0](Tensor([[1.0, 2.0]])).shape == (1, 3)
+
+
+def test_switches():
+    net = Q.quantize_qat(conv_net())
+    Q.disable_fake_quant(net)
+    Q.disable_observer(net)
+    x = image()
+    assert net[0](x) is x
+    assert net[0].act_observer.max_val.item() < 0
+    Q.enable_observer(net)
+    Q.enable_fake_quant(net)
+    assert net[0](x) is not x
+    assert net[0].act_observer.max_val.item() == x.numpy().max()
+    net.eval()
+    net[0](x * 2)
+    assert net[0].act_observer.max_val.item() == x.numpy().max()
+    Q.propagate_qconfig(net, Q.passive_qconfig)
+    assert isinstance(net[2].weight_observer, Q.PassiveObserver)
+
+
+@pytest.mark.parametrize("kind", [Q.SyncMinMaxObserver, Q.SyncExponentialMovingAverageObserver])
+def test_synchronised_observers_can_be_disabled(kind):
+    observer = kind()
+    observer(Tensor([1.0]))
+    observer.disable()
+    observer(Tensor([5.0]))
+    assert observer.max_val.item() == 1
+
+
+def test_scales_found_are_kept_by_those_that_learn():
+    net = Q.quantize_qat(conv_net(), qconfig=Q.min_max_fakequant_qconfig)
+    net(image())
+    found = net[1].act_observer.get_qparams().scale.item()
+    lsq = Q.QConfig(None, None, partial(Q.LSQ, dtype="qint8_narrow"), partial(Q.LSQ, dtype="qint8"))
+    other = Q.reset_qconfig(net, lsq, inplace=False)
+    assert isinstance(net[1].act_fake_quant, Q.FakeQuantize)
+    assert other[1].act_fake_quant.step_size.item() == pytest.approx(found - 1e-5)
+    assert get_scale(other[1].get_activation_dtype()) == pytest.approx(found)
+    assert "1.act_fake_quant.step_size" in dict(other.named_parameters())
+
+
+def test_qparams_travel_with_copies_and_files():
+    x = Tensor([1.0])
+    assert pickle.loads(pickle.dumps(x)).qparams == Q.create_qparams()
+    x.qparams.update(Q.create_qparams(dtype_meta="qint8", scale=Tensor(0.5)))
+    for other in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert other.qparams == x.qparams
+        assert other.qparams.dtype_meta is x.qparams.dtype_meta
+    assert (x + 1).qparams.scale is None
+    assert x.qparams != Q.create_qparams(dtype_meta="qint8", scale=Tensor(0.25))
+    assert Q.create_qparams() != 3
+
+
+def step_of(net, optimizer, tape):
+    def step(x):
+        with tape:
+            loss = (net(x) ** 2).mean()
+            tape.backward(loss)
+        optimizer.step().clear_grad()
+        return loss
+
+    return step
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_training_is_the_same_in_a_trace(symbolic):
+    mge.random.seed(1)
+    nets = [Q.quantize_qat(conv_net())]
+    nets.append(copy.deepcopy(nets[0]))
+    losses = []
+    for net, wrap in zip(nets, (lambda step: step, partial(trace, symbolic=symbolic)), strict=True):
+        parameters = list(net.parameters())
+        step = wrap(step_of(net, SGD(parameters, lr=0.1), GradManager().attach(parameters)))
+        losses.append([step(image(seed)).item() for seed in range(4)])
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+    for (name, one), (_, other) in zip(*(net.named_tensors() for net in nets), strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=1e-4, err_msg=name)
+
+
+def test_histograms_count_in_every_call_of_a_trace():
+    observers = [Q.HistogramObserver(bins=32) for _ in range(2)]
+    traced = trace(lambda x: observers[1](x * 2) + 1)
+    for seed in range(3):
+        x = image(seed)
+        observers[0](x * 2)
+        np.testing.assert_allclose(traced(x).numpy(), (x * 2 + 1).numpy(), rtol=1e-6)
+    np.testing.assert_array_equal(*(each.histogram.numpy() for each in observers))
+    assert observers[0].histogram.numpy().sum() == pytest.approx(3 * 2 * 3 * 36)
+
+
+def test_a_histogram_of_one_value_grows():
+    observer = Q.HistogramObserver(bins=8)
+    for values in ([1.0, 1.0], [1.0, 3.0], [2.0]):
+        observer(Tensor(values))
+    assert observer.histogram.numpy().sum() == 5
+    assert (observer.min_val.item(), observer.max_val.item()) == (1, 3)
+
+
+def test_calibration_finds_scales_near_those_of_the_range():
+    net = conv_net()
+    net.eval()
+    wanted = net(image()).numpy()
+    net = Q.quantize_qat(net, qconfig=Q.calibration_qconfig)
+    for seed in range(3):
+        net(image(seed))
+    net = Q.reset_qconfig(net, Q.passive_qconfig)
+    before = np.abs(net(image()).numpy() - wanted).max()
+    assert 0 < before < 0.05 * np.abs(wanted).max()
+    assert Q.apply_easy_quant(net, image()) is net
+    assert np.abs(net(image()).numpy() - wanted).max() < 0.05 * np.abs(wanted).max()
+    assert not net.training and not net[0]._forward_hooks
+
+
+def test_gradients_of_fake_quantisation_agree_with_differences():
+    """Of the scale: what is lost by rounding grows with it, and bounds move."""
+    x = Tensor([-9.0, -0.8, 0.3, 2.2, 50.0])
+    step = Tensor(0.5)
+    with GradManager().attach([x, step]) as gm:
+        gm.backward(Q.utils.lsq_forward(-8, 7, x, step).sum())
+    np.testing.assert_array_equal(x.grad.numpy(), [0, 1, 1, 1, 0])
+    steps = x.numpy() / 0.5
+    want = -8 + 7 + sum(np.round(steps[1:4]) - steps[1:4])
+    assert step.grad.item() == pytest.approx(want, abs=1e-5)
+
+
+WRONG = [
+    (lambda: Q.MinMaxObserver(dtype="qint9"), ValueError, "qint9"),
+    (lambda: Q.FakeQuantize("qint9"), ValueError, "qint9"),
+    (lambda: Q.FakeQuantize("qint8")(Tensor([1.0])), ValueError, "observer"),
+    (lambda: Q.QConfig(Q.MinMaxObserver(), None, None, None), ValueError, "weight_observer"),
+    (lambda: Q.QConfig(None, None, None, Q.FakeQuantize("qint8")), ValueError, "act_fake_quant"),
+    (lambda: Q.quantize_qat(3), TypeError, "Module"),
+    (lambda: Q.quantize_qat(conv_net(), qconfig=None), TypeError, "QConfig"),
+    (lambda: Q.enable_observer(3), TypeError, "Module"),
+    (lambda: QAT.Conv2d.from_float_module(M.Linear(1, 1)), TypeError, "Conv2d"),
+    (lambda: Q.HistogramObserver().get_qparams(), ValueError, "values"),
+    (lambda: Q.PassiveObserver("qint8").get_qparams(), RuntimeError, "set_qparams"),
+    (lambda: Q.Observer("qint8"), TypeError, "abstract"),
+    (
+        lambda: Q.apply_easy_quant(Q.quantize_qat(conv_net()), image()),
+        TypeError,
+        "passive_qconfig",
+    ),
+    (
+        lambda: Q.fake_quant_tensor(
+            Tensor([1], dtype="int32"), Q.create_qparams(dtype_meta="qint8", scale=Tensor(1.0))
+        ),
+        RuntimeError,
+        "float32",
+    ),
+]
+
+
+@pytest.mark.parametrize("call, kind, text", WRONG)
+def test_wrong_calls(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_the_room_is_entered_when_it_is_used():
+    code = """
+import sys
+import megengine as mge
+assert not [name for name in sys.modules if "quantiz" in name or "qat" in name]
+assert mge.quantization.quantize_qat and mge.module.qat.Conv2d
+import megengine.quantization.quantize
+assert callable(mge.quantization.quantize)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_qat_modules_can_be_imported_first():
+    code = "import megengine.module.qat as QAT; QAT.Conv2d(1, 1, 1)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_net_is_its_own_reference():
+    """QAT without a QConfig's parts computes what the float net does."""
+    net = conv_net()
+    net.eval()
+    want = net(image()).numpy()
+    net = Q.quantize_qat(net, qconfig=Q.QConfig(None, None, None, None))
+    np.testing.assert_allclose(net(image()).numpy(), want, rtol=1e-4, atol=1e-5)
+    assert net[1].get_weight_dtype() is None and F.sum(net[1].conv.weight).shape == ()

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays the recorded stories of observers, fake quantisers and nets on their way to integers."""
+
+import functools
+
+import numpy as np
+import pytest
+from oracle import Reader, difference, error_difference
+
+import megengine as mge
+import megengine.module as M
+import megengine.quantization as Q
+from megengine.autodiff import GradManager
+from megengine.core.tensor.dtype import get_scale, is_quantize
+from megengine.module.qat import QATModule
+
+READER = Reader("quant_modules")
+# Rows with a defect are played as far as it does not matter; of these nothing is left.
+ROWS = [row for row in READER.rows if row.get("defect") != "observes although disabled"]
+
+
+class Joined(M.Module):
+    """Splits axis 0 into parts, quantises each, joins them by a module."""
+
+    def __init__(self, joint, parts):
+        super().__init__()
+        self.stubs = [M.QuantStub() for _ in range(parts)]
+        self.joint = joint
+        self.out = M.DequantStub()
+
+    def forward(self, x):
+        parts = [stub(x[i]) for i, stub in enumerate(self.stubs)]
+        return self.out(
+            self.joint(parts) if "Concat" in type(self.joint).__name__ else self.joint(*parts)
+        )
+
+
+def off(module):
+    module.disable_quantize()
+    return module
+
+
+NAMES = {
+    "M": M,
+    "F": mge.functional,
+    "Q": Q,
+    "mge": mge,
+    "np": np,
+    "partial": functools.partial,
+    "Joined": Joined,
+    "off": off,
+}
+
+
+def array(spec):
+    return READER.array(spec["ref"])
+
+
+def expect(what, got, want, factor=1):
+    if isinstance(got, mge.Tensor):
+        got = got.numpy()
+    if want is None or got is None:
+        assert want is None and got is None, f"{what}: {got} instead of {want}"
+        return
+    if isinstance(want, dict) and "ref" in want:
+        text = difference(np.asarray(got), array(want), factor=factor)
+        assert text is None, f"{what}: {text}"
+    else:
+        assert got == pytest.approx(want), f"{what}: {got} instead of {want}"
+
+
+def expect_error(what, spec, call):
+    """Whether the row wants an error; it is provoked."""
+    if not (isinstance(spec, dict) and "error" in spec):
+        return False
+    with pytest.raises(Exception) as info:
+        call()
+    assert error_difference(info.value, spec) is None, what
+    return True
+
+
+def check_qparams(what, knows, want, is_defect):
+    if is_defect and "error" in want:
+        return
+    if expect_error(what, want, knows.get_quantized_dtype):
+        return
+    qparams = knows.get_qparams()
+    assert qparams.mode.name == want["mode"] and qparams.dtype_meta.name == want["dtype"], what
+    expect(f"{what}: scale", qparams.scale, want["scale"])
+    if not is_defect:
+        expect(f"{what}: zero point", qparams.zero_point, want["zero_point"])
+
+
+def check_dtype(what, dtype, want):
+    if want == "float32":
+        assert np.dtype(dtype) == np.float32, what
+        return
+    name, _, rest = want.partition("(")
+    numbers = [float(text) for text in rest.rstrip(")").split(",")]
+    assert is_quantize(dtype), f"{what} {dtype}"
+    about = dtype.metadata["mgb_dtype"]
+    assert about["name"] == name, what
+    assert get_scale(dtype) == pytest.approx(numbers[0], rel=1e-5), what
+    assert about.get("zero_point") == (int(numbers[1]) if numbers[1:] else None), what
+
+
+def check_state(module, state):
+    for name, want in state.items():
+        if name in ("mode", "dtype"):
+            assert getattr(module, name).name == want, name
+        else:
+            expect(name, getattr(module, name), want)
+
+
+def check_modules(net, rows, is_defect):
+    """QParams of each QAT module."""
+    parts = {name: part for name, part in net.named_modules() if isinstance(part, QATModule)}
+    assert parts.keys() == rows.keys()
+    for name, row in rows.items():
+        part = parts[name]
+        for which in ("act", "weight"):
+            fake_quant = getattr(part, f"{which}_fake_quant")
+            knows = (
+                fake_quant
+                if hasattr(fake_quant, "get_qparams")
+                else getattr(part, f"{which}_observer")
+            )
+            assert (knows is not None) == (which in row), f"{name} {which}"
+            if knows is not None:
+                check_qparams(f"{name} {which}", knows, row[which], is_defect)
+
+
+def train(net, step):
+    x = mge.Tensor(array(step["in"]))
+    parameters = dict(net.named_parameters())
+    for parameter in parameters.values():
+        parameter.grad = None
+    with GradManager().attach([x, *parameters.values()]) as gm:
+        y = net(x)
+        gm.backward(y, mge.Tensor(array(step["dy"])))
+    expect("out", y, step["out"])
+    expect("grad", x.grad, step["grad"], 10)
+    for name, want in step["param_grads"].items():
+        # Gradients of scales are sums over everything; that of a bias before a normalisation is
+        # zero but for what rounding leaves.
+        expect(name, parameters[name].grad, want, 1000 if name.endswith("conv.bias") else 100)
+    for name, want in step.get("buffers", {}).items():
+        expect(name, dict(net.named_buffers())[name], want)
+
+
+class Story:
+    """One row, step by step."""
+
+    def __init__(self, row):
+        self.is_defect = "defect" in row
+        self.subject = eval(row["new"], NAMES)
+        tensors = dict(self.subject.named_tensors())
+        for name, spec in row.get("values", {}).items():
+            ref = spec["ref"] if isinstance(spec, dict) else spec
+            tensors[name]._reset(mge.Tensor(READER.array(ref)))
+
+    def forward(self, step):
+        expect("out", self.subject(mge.Tensor(array(step["in"]))), step["out"])
+
+    def call(self, step):
+        def run():
+            return eval(f"subject.{step['text']}", NAMES | {"subject": self.subject})
+
+        expect_error(step["text"], step, run) or run()
+
+    def set(self, step):
+        def run():
+            exec(f"subject.{step['text']}", NAMES | {"subject": self.subject})
+
+        expect_error(step["text"], step, run) or run()
+
+    def grad(self, step):
+        x = mge.Tensor(array(step["in"]))
+        parameters = dict(self.subject.named_parameters())
+        for parameter in parameters.values():
+            parameter.grad = None
+        qparams = step.get("qparams_text") and eval(step["qparams_text"], NAMES)
+        if expect_error("grad", step, lambda: self.subject(x, qparams)):
+            return
+        with GradManager().attach([x, *parameters.values()]) as gm:
+            y = self.subject(x, qparams)
+            if y is not x:
+                gm.backward(y, mge.Tensor(array(step["dy"])))
+        expect("out", y, step["out"])
+        expect("grad", x.grad, step["grad"])
+        for name, want in step["param_grads"].items():
+            if step.get("state", {}).get("step_size") and not parameters["step_size"].item():
+                continue  # there it is -1 times the factor; here 0, as that of abs at 0
+            expect(name, parameters[name].grad, want, 10)
+
+    def qat(self, step):
+        self.subject = Q.quantize_qat(self.subject, qconfig=getattr(Q, step["qconfig"]))
+        assert repr(self.subject) == step["repr"]
+
+    def train(self, step):
+        self.subject.train()
+        train(self.subject, step)
+
+    def eval(self, step):
+        self.subject.eval()
+        expect("out", self.subject(mge.Tensor(array(step["in"]))), step["out"])
+
+    def switch(self, step):
+        getattr(Q, step["fn"])(self.subject)
+
+    def reset(self, step):
+        Q.reset_qconfig(self.subject, eval(step["text"], NAMES))
+
+    def easy(self, step):
+        self.subject.eval()
+        Q.apply_easy_quant(self.subject, mge.Tensor(array(step["in"])))
+
+    def play(self, step):
+        getattr(self, step["do"])(step)
+        if "error" in step:
+            # A refused call leaves everything as it was; there some of it stayed.
+            return
+        if "state" in step:
+            check_state(self.subject, step["state"])
+        if "dtype" in step:
+            check_dtype("dtype", self.subject.get_quantized_dtype(), step["dtype"])
+        if "qparams" not in step:
+            return
+        if isinstance(self.subject, (Q.Observer, Q.TQT, Q.LSQ)):
+            check_qparams("qparams", self.subject, step["qparams"], self.is_defect)
+        else:
+            check_modules(self.subject, step["qparams"], self.is_defect)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_goes_as_recorded(row):
+    if "error" in row:
+        assert expect_error("new", row, lambda: Story(row))
+        return
+    story = Story(row)
+    for at, step in enumerate(row["steps"]):
+        if step["do"].startswith("quantize"):
+            continue
+        try:
+            story.play(step)
+        except AssertionError as error:
+            raise AssertionError(f"step {at} ({step['do']}): {error}") from error
