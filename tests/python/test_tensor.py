@@ -209,7 +209,6 @@ def test_names_that_are_not_there_yet():
         (mge, "distributed"),
         (F.nn, "conv_bias_activation"),
         (F.vision, "nvof"),
-        (mge.random, "beta"),
     ):
         with pytest.raises(mge.NotAvailableError, match=name):
             getattr(owner, name)
