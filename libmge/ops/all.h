@@ -47,6 +47,7 @@
 #include "libmge/ops/optimize/lamb_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
 #include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/ops/random/distribution.h"
 #include "libmge/ops/random/dropout.h"
 #include "libmge/ops/random/gamma.h"
@@ -197,6 +198,7 @@ using AllOps = TypeList<
     ops::Preprocess,
     ops::Prod,
     ops::Quantize,
+    ops::QuantizedConv2d,
     ops::Reciprocal,
     ops::ReduceToShape,
     ops::Relu,

@@ -20,6 +20,7 @@ using NotOnGpus = TypeList<
     ops::Multinomial,
     ops::Poisson,
     ops::Quantize,
+    ops::QuantizedConv2d,
     ops::Svd>;
 // clang-format on
 

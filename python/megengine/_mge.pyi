@@ -1418,6 +1418,23 @@ class ops:
         """
 
     @staticmethod
+    def quantized_conv2d(x: Operand, weight: Operand, scale: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, x_zero: Operand | None = None, weight_zero: Operand | None = None, y_scale: Operand | None = None, y_zero: Operand | None = None, residual_scale: Operand | None = None, residual_zero: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none', dtype: Any = 'int8', lower: int = 0, upper: int = 0) -> Tensor:
+        """conv2d of steps. The sums of products (x - x_zero) * (weight - weight_zero) are exact in int32, bias (int32) is added to them. With y_scale they become real numbers by `scale`, which is that of x times that of weight (one number, or one per channel of y); then residual is added, the activation applied, and the result rounded to steps of y. Without it they are the result.
+
+        Args:
+            stride: Step of the window along height and width.
+            padding: Zeros put around x, above and below, left and right.
+            dilation: Distance of neighbouring elements of the window.
+            groups: Number of groups that channels are divided into.
+            activation: Applied to the real numbers; as that of conv2d.
+            dtype: Of the steps of y: uint8, int8 or int32; without y_scale int32.
+            lower: Lowest step of y; when both bounds are 0, that of the dtype.
+            upper: Highest step of y; when both bounds are 0, that of the dtype.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def reciprocal(x: Operand) -> Tensor:
         """1 / x.
         Returns:

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/quantize/convolution_epilogue.h"
+
+namespace mge::ops {
+
+using Conv = QuantizedConv2d;
+
+ConvEpilogue::ConvEpilogue(const Problem& problem)
+    : is_exact(!problem.has_input(Conv::y_scale)),
+      is_per_channel(problem.has_input(Conv::scale) && problem.inputs[Conv::scale].shape.numel() > 1),
+      activation(problem.as<Conv::Params>().activation),
+      range{},
+      dtype(problem.outputs[0].dtype),
+      residual_dtype(problem.has_input(Conv::residual) ? problem.inputs[Conv::residual].dtype : DType::none) {
+    auto& p = problem.as<Conv::Params>();
+    if (!is_exact) range = step_range(Conv::name, p.dtype, p.lower, p.upper);
+}
+
+ConvScales::ConvScales(const Launch& launch) {
+    auto at = [&]<class T>(size_t i, T fallback) {
+        return i < launch.inputs.size() && launch.inputs[i] ? *launch.in<T>(i) : fallback;
+    };
+    if (launch.inputs.size() > Conv::scale) scale = launch.in<float>(Conv::scale);
+    if (launch.inputs.size() > Conv::bias) bias = launch.in<int32_t>(Conv::bias);
+    x_zero = at(Conv::x_zero, int32_t(0));
+    weight_zero = at(Conv::weight_zero, int32_t(0));
+    inverse_y_scale = 1 / at(Conv::y_scale, 1.f);
+    y_zero = float(at(Conv::y_zero, int32_t(0)));
+    residual_scale = at(Conv::residual_scale, 0.f);
+    residual_zero = float(at(Conv::residual_zero, int32_t(0)));
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What happens to the sums of a quantised convolution before they are stored: the same for all its kernels.
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/ops/quantize/quantisation.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
+
+namespace mge::ops {
+
+// Of the problem.
+struct ConvEpilogue {
+    bool is_exact;  // the sums are the result
+    bool is_per_channel;
+    Activation activation;
+    StepRange range;
+    DType dtype, residual_dtype;
+
+    explicit ConvEpilogue(const Problem& problem);
+};
+
+// Of one run.
+struct ConvScales {
+    const float* scale = nullptr;
+    const int32_t* bias = nullptr;
+    int32_t x_zero = 0, weight_zero = 0;
+    float inverse_y_scale = 1, y_zero = 0, residual_scale = 0, residual_zero = 0;
+
+    explicit ConvScales(const Launch& launch);
+};
+
+// The step of y for a sum (with bias) in a channel; `residual` is a step.
+inline int32_t finished_step(const ConvEpilogue& e, const ConvScales& s, int32_t sum, int64_t channel,
+                             const int32_t* residual) {
+    if (e.is_exact) return sum;
+    float real = float(sum) * s.scale[e.is_per_channel ? channel : 0];
+    if (residual) real += to_real(*residual, s.residual_zero, s.residual_scale);
+    return to_step(apply_activation(e.activation, real), s.inverse_y_scale, s.y_zero, e.range);
+}
+
+}  // namespace mge::ops
