@@ -25,7 +25,7 @@ NAMES = (
     (F, "polar"),
     (F, "external"),
     (F.tensor, "complex"),
-    (F.nn, "conv_bias_activation"),
+    (F.nn, "deformable_psroi_pooling"),
     (F.vision, "nvof"),
     (mge, "distributed"),
     (mge.device, "get_cuda_version"),

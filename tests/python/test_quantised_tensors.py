@@ -23,7 +23,7 @@ NOT_FOLLOWED = {
 }
 ROWS = {}
 for _row in READER.rows:
-    if not _row["fn"].startswith(("Q.", "F.quantized")) and "defect" not in _row:
+    if not _row["fn"].startswith("Q.") and "defect" not in _row:
         ROWS.setdefault(_row["fn"], []).append(_row)
 
 

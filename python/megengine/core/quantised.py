@@ -122,7 +122,7 @@ def _common_dtype(op: str, args, kwargs):
         if not _go_together(dtypes[0], other):
             raise RuntimeError(
                 f"[{op}] takes Tensors of one quantised dtype, got"
-                f" {_shown(dtypes[0])} and {_shown(other)}; convert one with astype"
+                f" {shown(dtypes[0])} and {shown(other)}; convert one with astype"
             )
     return dtypes[0]
 
@@ -135,7 +135,10 @@ def _go_together(a, b) -> bool:
     )
 
 
-def _shown(dtype) -> str:
+def shown(dtype) -> str:
+    """A dtype with scale and zero point, for messages."""
+    if not is_quantize(dtype):
+        return str(dtype)
     about = dict(dtype.metadata["mgb_dtype"])
     return f"{about.pop('name')}({', '.join(str(value) for value in about.values())})"
 
@@ -182,7 +185,7 @@ def _looked_at(op, args, kwargs):
 def _symmetric_dtype(op, args, kwargs):
     dtype = _common_dtype(op, args, kwargs)
     if quantised_meta(dtype).is_unsigned:
-        raise RuntimeError(f"[{op}] has no meaning for Tensors of {_shown(dtype)}; convert them")
+        raise RuntimeError(f"[{op}] has no meaning for Tensors of {shown(dtype)}; convert them")
     return dtype
 
 
@@ -223,7 +226,7 @@ def _summed(op, args, kwargs):
 def _multiplied(op, args, kwargs):
     """Of the steps themselves, and of 32 bits only: what the reference makes of them."""
     if quantised_meta(args[0]._quantised).np_dtype_str != "int32":
-        raise RuntimeError(f"[{op}] has no meaning for Tensors of {_shown(args[0]._quantised)}")
+        raise RuntimeError(f"[{op}] has no meaning for Tensors of {shown(args[0]._quantised)}")
     return _moved(op, args, kwargs)
 
 
@@ -265,17 +268,19 @@ def _product(op, args, kwargs):
     kinds = {quantised_meta(x._quantised).name for x in (a, b)}
     if kinds not in ({"qint8"}, {"quint8"}):
         raise RuntimeError(
-            f"[{op}] takes two Tensors of qint8 or two of quint8, got {_shown(a._quantised)} and"
-            f" {_shown(b._quantised)}"
+            f"[{op}] takes two Tensors of qint8 or two of quint8, got {shown(a._quantised)} and"
+            f" {shown(b._quantised)}"
         )
-    centred = [
-        _mge.ops.convert(x._steps(), dtype="float32") - float(zero_point(x._quantised))
-        for x in (a, b)
-    ]
+    centred = [_centred_steps(x) for x in (a, b)]
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
-    steps = _mge.ops.convert(_mge.ops.matmul(*centred, **kwargs), dtype="int32")
-    product = steps._as_steps_of(product_dtype(a._quantised, b._quantised))
+    sums = _mge.ops.matmul(*centred, **kwargs)
+    product = sums._as_steps_of(product_dtype(a._quantised, b._quantised))
     return product if bias is None else product + bias
+
+
+def _centred_steps(x):
+    zero = zero_point(x._quantised)
+    return _mge.ops.convert(x._steps(), dtype="int16") - zero if zero else x._steps()
 
 
 def product_dtype(a, b):

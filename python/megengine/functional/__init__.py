@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     math,
     metric,
     nn,
+    quantized,
     tensor,
     utils,
     vision,

@@ -57,6 +57,7 @@ from .pooling import (  # noqa: F401
     avg_pool2d,
     max_pool2d,
 )
+from .quantized import batch_conv_bias_activation, conv_bias_activation  # noqa: F401
 from .vision import (  # noqa: F401
     correlation,
     cvt_color,

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions of quantised Tensors, for inference.
+
+Sums of products are exact integers; what is made of them is computed in float32 and rounded to the
+steps of the result, halves away from zero.
+"""
+
+import numpy as np
+
+from .. import _mge
+from ..core.operands import Pair, pair
+from ..core.quantised import product_dtype, scale_tensor, shown, zero_tensor
+from ..core.tensor.dtype import get_scale, is_quantize, quantised_meta
+from ..tensor import Tensor
+from .convolution import check_modes
+
+_ACTIVATIONS = {"identity": "none", "relu": "relu", "h_swish": "hswish"}
+_KINDS = ("qint8", "quint8", "qint4", "quint4")
+
+
+def conv_bias_activation(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    dtype=None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    nonlinear_mode: str = "identity",
+    conv_mode: str = "cross_correlation",
+    compute_mode: str = "default",
+) -> Tensor:
+    """Convolution of quantised images with a bias and an activation.
+
+    Args:
+        inp: (N, IC, H, W), of a quantised dtype of 8 or 4 bits.
+        weight: (OC, IC, KH, KW), (G, OC/G, IC/G, KH, KW) with groups; of the kind of ``inp``.
+        bias: (1, OC, 1, 1), qint32 whose scale is the product of the other two.
+        dtype: quantised dtype of the result; None: qint32 with that scale.
+        stride, padding, dilation, groups, conv_mode, compute_mode: as in ``conv2d``; the border
+            stands for zeros.
+        nonlinear_mode: ``"identity"``, ``"relu"`` or ``"h_swish"``.
+    Returns:
+        (N, OC, OH, OW) of ``dtype``.
+    Raises:
+        RuntimeError: the dtypes do not go together, or there is no such activation.
+    Example:
+        >>> from megengine.core.tensor.dtype import qint8, qint32
+        >>> x = Tensor([[[[1.0, 2.0]]]]).astype(qint8(0.5))
+        >>> bias = Tensor([[[[0.25]]]]).astype(qint32(0.25))
+        >>> F.quantized.conv_bias_activation(x, x, bias, qint8(0.125))
+        Tensor([[[[42]]]], dtype=int8, device=xpux:0)
+    """
+    check_modes(conv_mode, compute_mode, "conv_bias_activation")
+    who = "conv_bias_activation"
+    window = {
+        "stride": pair(stride, who, "stride"),
+        "padding": pair(padding, who, "padding"),
+        "dilation": pair(dilation, who, "dilation"),
+        "groups": groups,
+    }
+    return _convolved(who, inp, weight, bias, dtype, nonlinear_mode, window)
+
+
+def _convolved(who: str, inp, weight, bias, dtype, nonlinear_mode: str, window: dict) -> Tensor:
+    activation = _ACTIVATIONS.get(str(nonlinear_mode).lower())
+    if activation is None:
+        raise RuntimeError(f"[{who}] nonlinear_mode must be in {list(_ACTIVATIONS)}")
+    product = _product_dtype(who, inp, weight)
+    _check_bias(who, bias, product)
+    dtype = product if dtype is None else dtype
+    if not is_quantize(dtype):
+        raise RuntimeError(f"[{who}] the result has to be of a quantised dtype, got {dtype}")
+    device, meta = inp.device, quantised_meta(dtype)
+    operands = [None if x is None else x._steps() for x in (inp, weight)]
+    zeros = [zero_tensor(x._quantised, device) for x in (inp, weight)]
+    sums_are_steps = (
+        meta.name == "qint32" and activation == "none" and _is_scale(dtype, get_scale(product))
+    )
+    scale = y_scale = y_zero = None
+    if not sums_are_steps:
+        scale, y_scale = scale_tensor(product, device), scale_tensor(dtype, device)
+        y_zero = zero_tensor(dtype, device)
+    steps = _mge.ops.quantized_conv2d(
+        *operands,
+        scale,
+        None if bias is None else bias._steps(),
+        None,
+        *zeros,
+        y_scale,
+        y_zero,
+        activation=activation,
+        dtype=meta.np_dtype_str,
+        lower=meta.qmin,
+        upper=meta.qmax,
+        **window,
+    )
+    return steps._as_steps_of(dtype)
+
+
+def _is_scale(dtype, scale: float) -> bool:
+    return abs(np.float32(get_scale(dtype)) - np.float32(scale)) < 1e-6
+
+
+def _product_dtype(who: str, inp, weight):
+    kinds = [quantised_meta(x.dtype) for x in (inp, weight)]
+    if kinds[0] is None or kinds[0] is not kinds[1] or kinds[0].name not in _KINDS:
+        raise RuntimeError(
+            f"[{who}] inp and weight have to be of one of {_KINDS}, got {shown(inp.dtype)} and"
+            f" {shown(weight.dtype)}"
+        )
+    return product_dtype(inp._quantised, weight._quantised)
+
+
+def _check_bias(who: str, bias, product) -> None:
+    if bias is None:
+        return
+    meta = quantised_meta(bias.dtype)
+    if meta is None or meta.name != "qint32" or not _is_scale(bias.dtype, get_scale(product)):
+        raise RuntimeError(f"[{who}] bias has to be of {shown(product)}, got {shown(bias.dtype)}")
+
+
+def batch_conv_bias_activation(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    dtype=None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    nonlinear_mode: str = "identity",
+    conv_mode: str = "cross_correlation",
+    compute_mode: str = "default",
+) -> Tensor:
+    """The same with a weight of its own for each image.
+
+    Args:
+        inp: (N, IC, H, W).
+        weight: (N, OC, IC, KH, KW).
+        bias: (1, OC, 1, 1).
+        groups: only 1.
+        dtype, stride, padding, dilation, nonlinear_mode, conv_mode, compute_mode: as in
+            ``conv_bias_activation``.
+    Returns:
+        (N, OC, OH, OW) of ``dtype``.
+    Raises:
+        RuntimeError: as there; or there are groups, or not as many weights as images.
+    Example:
+        >>> from megengine.core.tensor.dtype import qint8, qint32
+        >>> x = Tensor([[[[1.0]]], [[[2.0]]]]).astype(qint8(0.5))
+        >>> bias = Tensor([[[[0.25]]]]).astype(qint32(0.25))
+        >>> weight = x.reshape(2, 1, 1, 1, 1)
+        >>> F.quantized.batch_conv_bias_activation(x, weight, bias, qint8(0.25)).flatten()
+        Tensor([ 5 17], dtype=int8, device=xpux:0)
+    """
+    who = "batch_conv_bias_activation"
+    check_modes(conv_mode, compute_mode, who)
+    if groups != 1 or weight.ndim != 5 or weight.shape[0] != inp.shape[0]:
+        raise RuntimeError(
+            f"[{who}] takes no groups, and a weight (N, OC, IC, KH, KW) for N images"
+        )
+    count, channels = inp.shape[0], inp.shape[1]
+    # Images and their weights are the groups of one convolution.
+    image = inp.reshape(1, count * channels, *inp.shape[2:])
+    window = {
+        "stride": pair(stride, who, "stride"),
+        "padding": pair(padding, who, "padding"),
+        "dilation": pair(dilation, who, "dilation"),
+        "groups": count,
+    }
+    repeated = None
+    if bias is not None:
+        steps = _mge.ops.concat(*[bias._steps()] * count, axis=1)
+        repeated = steps._as_steps_of(bias._quantised)
+    out = _convolved(who, image, weight, repeated, dtype, nonlinear_mode, window)
+    return out.reshape(count, weight.shape[1], *out.shape[2:])
+
+
+def conv_transpose2d(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    dtype=None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    output_padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    conv_mode: str = "cross_correlation",
+    compute_mode: str = "default",
+) -> Tensor:
+    """Transposed convolution of quantised images.
+
+    Args:
+        inp: (N, IC, H, W), qint8 or quint8.
+        weight: (IC, OC, KH, KW), (G, IC/G, OC/G, KH, KW) with groups; of the kind of ``inp``.
+        bias: (1, OC, 1, 1), qint32 whose scale is the product of the other two, or None.
+        dtype: quantised dtype of the result; None: qint32 with that scale.
+        stride, padding, output_padding, dilation, groups, conv_mode, compute_mode: as in
+            ``conv_transpose2d``.
+    Returns:
+        (N, OC, OH, OW) of ``dtype``.
+    Raises:
+        RuntimeError: the dtypes do not go together, or the padding is larger than the window.
+    Example:
+        >>> from megengine.core.tensor.dtype import qint8
+        >>> x = Tensor([[[[1.0, 2.0]]]]).astype(qint8(0.5))
+        >>> F.quantized.conv_transpose2d(x, x, dtype=qint8(0.25)).flatten()
+        Tensor([ 4 16 16], dtype=int8, device=xpux:0)
+    """
+    who = "conv_transpose2d"
+    check_modes(conv_mode, compute_mode, who)
+    stride, padding = pair(stride, who, "stride"), pair(padding, who, "padding")
+    extra, dilation = pair(output_padding, who, "output_padding"), pair(dilation, who, "dilation")
+    _product_dtype(who, inp, weight)
+    margins = [
+        d * (k - 1) - p for d, k, p in zip(dilation, weight.shape[-2:], padding, strict=True)
+    ]
+    if min(margins) < 0:
+        raise RuntimeError(f"[{who}] the padding {padding} is larger than the window")
+    # A convolution of the image with zeros between its pixels, by the weight turned around.
+    image = _spread(inp, stride, margins, extra)
+    window = {"dilation": dilation, "groups": groups}
+    return _convolved(who, image, _turned(weight), bias, dtype, "identity", window)
+
+
+def _spread(inp, stride, margins, extra):
+    """The image with ``stride - 1`` zeros behind each pixel but the last, and margins around it."""
+    zero = inp.dtype.metadata["mgb_dtype"].get("zero_point", 0)
+    steps, (height, width) = inp._steps(), inp.shape[2:]
+    wide = _mge.ops.pad(
+        _mge.ops.add_axis(steps, axes=[3, 5]),
+        before=[0] * 6,
+        after=[0, 0, 0, stride[0] - 1, 0, stride[1] - 1],
+        value=float(zero),
+    )
+    wide = wide.reshape(*inp.shape[:2], height * stride[0], width * stride[1])
+    wide = wide[:, :, : (height - 1) * stride[0] + 1, : (width - 1) * stride[1] + 1]
+    wide = _mge.ops.pad(
+        wide,
+        before=[0, 0, *margins],
+        after=[0, 0, margins[0] + extra[0], margins[1] + extra[1]],
+        value=float(zero),
+    )
+    return wide._as_steps_of(inp._quantised)
+
+
+def _turned(weight):
+    rank = weight.ndim
+    turned = _mge.ops.flip(weight._steps(), axes=[rank - 2, rank - 1])
+    pattern = [*range(rank - 4), rank - 3, rank - 4, rank - 2, rank - 1]
+    return _mge.ops.transpose(turned, pattern=pattern)._as_steps_of(weight._quantised)
