@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all distributions have."""
+
+from collections.abc import Sequence
+
+from .. import functional as F
+from ..tensor import Tensor
+
+
+class Distribution:
+    """Base of the distributions: several at once, as many as ``batch_shape`` says.
+
+    Args:
+        batch_shape: shape of their parameters.
+        event_shape: shape of what one of them draws.
+    """
+
+    def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = ()):
+        self._batch_shape = tuple(batch_shape)
+        self._event_shape = tuple(event_shape)
+
+    def expand(self, batch_shape: Sequence[int], _instance=None) -> "Distribution":
+        """The distributions repeated to reach a shape.
+
+        Args:
+            batch_shape: shape wanted.
+        Returns:
+            A distribution of the same class.
+        Raises:
+            NotImplementedError: the class has none.
+        """
+        raise self._missing("expand")
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """Shape of what one distribution draws."""
+        return self._event_shape
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each."""
+        raise self._missing("mean")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each."""
+        raise self._missing("variance")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation of each."""
+        return F.sqrt(self.variance)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draw from each.
+
+        Args:
+            sample_shape: shape put before that of the distributions.
+        Returns:
+            Tensor of the shape ``sample_shape + batch_shape + event_shape``.
+        Raises:
+            NotImplementedError: the class has none.
+        """
+        raise self._missing("sample")
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density.
+
+        Args:
+            value: where.
+        Returns:
+            Tensor.
+        Raises:
+            NotImplementedError: the class has none.
+        """
+        raise self._missing("log_prob")
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability to draw no more than a value.
+
+        Args:
+            value: the value.
+        Returns:
+            Tensor.
+        Raises:
+            NotImplementedError: the class has none.
+        """
+        raise self._missing("cdf")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of ``cdf``.
+
+        Args:
+            value: probability.
+        Returns:
+            Tensor.
+        Raises:
+            NotImplementedError: the class has none.
+        """
+        raise self._missing("icdf")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def _missing(self, name: str) -> NotImplementedError:
+        return NotImplementedError(f"[{type(self).__name__}] {name} has to be defined by the class")

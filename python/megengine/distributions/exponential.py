@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exponential distribution."""
+
+from collections.abc import Sequence
+
+from .. import functional as F
+from .. import random
+from ..tensor import Tensor
+from .distribution import Distribution
+
+
+class Exponential(Distribution):
+    """Exponential distributions.
+
+    Args:
+        rate: one over the mean of each; a number or a Tensor.
+    Example:
+        >>> Exponential(Tensor([1.0, 2.0])).mean
+        Tensor([1.  0.5], device=xpux:0)
+    """
+
+    def __init__(self, rate: float | Tensor):
+        self.rate = rate if isinstance(rate, Tensor) else Tensor(float(rate))
+        super().__init__(self.rate._tuple_shape)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each."""
+        return 1 / self.rate
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation of each."""
+        return 1 / self.rate
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each."""
+        return 1 / self.rate**2
+
+    def expand(self, batch_shape: Sequence[int], _instance=None) -> "Exponential":
+        """The distributions repeated to reach a shape.
+
+        Args:
+            batch_shape: shape wanted.
+        Returns:
+            Exponential.
+        Raises:
+            RuntimeError: the rates do not broadcast to it.
+        Example:
+            >>> Exponential(2.0).expand((3,)).batch_shape
+            (3,)
+        """
+        return Exponential(F.broadcast_to(self.rate, tuple(batch_shape)))
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draw from each.
+
+        Args:
+            sample_shape: shape put before that of the rates.
+        Returns:
+            float32 Tensor.
+        Example:
+            >>> Exponential(Tensor([1.0, 2.0])).sample((4,)).shape
+            (4, 2)
+        """
+        return random.exponential(self.rate, tuple(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density.
+
+        Args:
+            value: where, not negative.
+        Returns:
+            Tensor.
+        Example:
+            >>> Exponential(1.0).log_prob(Tensor([0.0, 2.0]))
+            Tensor([ 0. -2.], device=xpux:0)
+        """
+        return F.log(self.rate) - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability to draw no more than a value.
+
+        Args:
+            value: not negative.
+        Returns:
+            Tensor.
+        Example:
+            >>> Exponential(1.0).cdf(Tensor([0.0, 1.0]))
+            Tensor([0.     0.6321], device=xpux:0)
+        """
+        return -F.expm1(-self.rate * value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of ``cdf``.
+
+        Args:
+            value: probability, below 1.
+        Returns:
+            Tensor.
+        Example:
+            >>> Exponential(2.0).icdf(Tensor([0.0]))
+            Tensor([0.], device=xpux:0)
+        """
+        return -F.log1p(-value) / self.rate
