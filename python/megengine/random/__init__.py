@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers. The functions draw from one stream that ``seed`` sets."""
 
-from .rng import RNG, default_rng, seed
+from .rng import RNG, default_rng, get_rng_state, seed, set_rng_state
 
 __all__ = [
     "RNG",
     "beta",
     "exponential",
     "gamma",
+    "get_rng_state",
     "multinomial",
     "normal",
     "permutation",
     "poisson",
     "seed",
+    "set_rng_state",
     "shuffle",
     "uniform",
 ]

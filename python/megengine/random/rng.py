@@ -29,6 +29,15 @@ class _Stream:
     def device(self):
         return self._state.device
 
+    @property
+    def words(self) -> list[int]:
+        """Key and counter."""
+        return self._state.numpy().tolist()
+
+    @words.setter
+    def words(self, words: list[int]) -> None:
+        self._state._reset(Tensor(np.array(words, np.int32), device=self.device, no_cache=True))
+
     def draw(self) -> Tensor:
         """The state for one operator; the next one gets another."""
         state = Tensor(self._state)
@@ -51,6 +60,34 @@ class RNG:
     def __init__(self, seed: int | None = None, device=None):
         self._device = device
         self._stream = None if seed is None else _Stream(as_int(seed, "RNG", "seed"), device)
+
+    def get_state(self) -> list[int] | dict:
+        """Where the stream is.
+
+        Returns:
+            Two numbers; of the stream that all share what ``get_rng_state`` gives.
+        Example:
+            >>> RNG(seed=5).get_state()
+            [5, 0]
+        """
+        return get_rng_state() if self._stream is None else self._stream.words
+
+    def set_state(self, state: list[int] | dict) -> None:
+        """Bring the stream to where it was.
+
+        Args:
+            state: what ``get_state`` gave.
+        Raises:
+            ValueError: it is something else.
+        Example:
+            >>> a, b = RNG(seed=5), RNG(seed=6)
+            >>> b.set_state(a.get_state())
+            >>> float(a.uniform()) == float(b.uniform())
+            True
+        """
+        if self._stream is None:
+            return set_rng_state(state)
+        self._stream.words = _checked_words(state)
 
     def _next_state(self) -> Tensor:
         return next_state(self._device) if self._stream is None else self._stream.draw()
@@ -307,6 +344,59 @@ def seed(seed: int) -> None:
     _seed = as_int(seed, "seed", "seed")
     _streams.clear()
     _host_rng = np.random.MT19937(_seed & 0xFFFFFFFF)
+
+
+def _checked_words(words) -> list[int]:
+    fits = isinstance(words, (list, tuple)) and len(words) == 2
+    if not fits or not all(type(w) is int and -(1 << 31) <= w < 1 << 31 for w in words):
+        raise ValueError(f"[set_state] a state is two int32 numbers, got {words!r}")
+    return list(words)
+
+
+def get_rng_state() -> dict:
+    """Where all that draws without a seed of its own is: the streams, and the workers' seeds.
+
+    Returns:
+        A dict of plain data for ``set_rng_state``; ``megengine.save`` writes it.
+    Example:
+        >>> state = get_rng_state()
+        >>> x = default_rng.uniform()
+        >>> set_rng_state(state)
+        >>> float(default_rng.uniform()) == float(x)
+        True
+    """
+    host = _host_rng.state["state"]
+    return {
+        "seed": _seed,
+        "streams": {device: stream.words for device, stream in _streams.items()},
+        "host": {"key": host["key"].copy(), "position": int(host["pos"])},
+    }
+
+
+def set_rng_state(state: dict) -> None:
+    """Bring all that draws without a seed of its own to where it was, in this process or another.
+
+    Args:
+        state: what ``get_rng_state`` gave.
+    Raises:
+        ValueError: it is something else.
+    """
+    global _seed
+    try:
+        number, words, host = int(state["seed"]), dict(state["streams"]), state["host"]
+        key, position = np.asarray(host["key"], np.uint32), int(host["position"])
+        if key.shape != (624,) or not 0 <= position <= 624:
+            raise ValueError("the state of the workers' seeds is damaged")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"[set_rng_state] this is no state of get_rng_state: {error}") from None
+    words = {device: _checked_words(value) for device, value in words.items()}
+    _seed = number
+    for device in [d for d in _streams if d not in words]:
+        del _streams[device]
+    for device, value in words.items():
+        # Streams stay the objects that traces know.
+        _streams.setdefault(device, _Stream(number, device)).words = value
+    _host_rng.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
 
 
 def host_seed() -> int:
