@@ -1,36 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects with Tensors in them, to files and back, by pickle."""
+"""Objects with Tensors in them, to files and back: by pickle, or tensors alone as safetensors."""
 
 import contextlib
-import io
-import mmap
 import os
 import pickle
 import warnings
 from collections.abc import Callable
 
-from .core.files import open_input, written_whole
+from .core import safetensors_files
+from .core.files import open_input, rest_of, written_whole
 from .core.graph_records import record_class
 from .core.plain_pickle import is_plain, load_plain
 from .tensor import Parameter, Tensor, restoring
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol: int = pickle.DEFAULT_PROTOCOL) -> None:
+class DamagedFileError(pickle.UnpicklingError, EOFError):
+    """A file that ends too early, holds nonsense, or was written by something else."""
+
+
+class MissingClassError(pickle.UnpicklingError, AttributeError):
+    """A file holds an object of a class that its module does not have here."""
+
+
+class MissingModuleError(pickle.UnpicklingError, ModuleNotFoundError):
+    """A file holds an object of a class whose module is not here."""
+
+
+def save(
+    obj,
+    f,
+    pickle_module=pickle,
+    pickle_protocol: int = pickle.DEFAULT_PROTOCOL,
+    format: str = "pickle",
+) -> None:
     """Write an object to a file.
 
     Args:
-        obj: anything that can be pickled; Tensors are stored with dtype and device.
+        obj: anything that can be pickled; Tensors are stored with dtype and device. For
+            ``"safetensors"`` a dict of Tensors and arrays by their names, such as a state dict.
         f: path, or a binary stream.
         pickle_module: what pickles.
         pickle_protocol: its protocol.
+        format: ``"pickle"``, or ``"safetensors"``, which many programs read and which runs nothing.
     Raises:
         OSError: the file cannot be written.
+        TypeError: safetensors cannot hold the object.
+        ValueError: there is no such format.
+    Example:
+        >>> import io, megengine as mge
+        >>> file = io.BytesIO()
+        >>> mge.save({"weight": Tensor([1.0, 2.0])}, file, format="safetensors")
+        >>> dict(mge.load(io.BytesIO(file.getvalue())))
+        {'weight': Tensor([1. 2.], device=xpux:0)}
     """
-    if isinstance(f, (str, os.PathLike)):
-        with written_whole(f) as stream:
+    if format not in ("pickle", "safetensors"):
+        raise ValueError(f"[save] format is 'pickle' or 'safetensors', got {format!r}")
+    with contextlib.ExitStack() as opened:
+        is_path = isinstance(f, (str, os.PathLike))
+        stream = opened.enter_context(written_whole(f)) if is_path else f
+        if format == "safetensors":
+            safetensors_files.write(obj, stream)
+        else:
             pickle_module.dump(obj, stream, pickle_protocol)
-    else:
-        pickle_module.dump(obj, f, pickle_protocol)
 
 
 class _DeviceMap:
@@ -38,15 +69,15 @@ class _DeviceMap:
 
     def __init__(self, map_location):
         if isinstance(map_location, str):
-            self._place: Callable = lambda device: map_location
+            self.place: Callable = lambda device: map_location
         elif isinstance(map_location, dict):
             # Keys are the first four characters: "cpu0", "gpu1".
             table = {key[:4]: value for key, value in map_location.items()}
-            self._place = lambda device: table.get(device[:4], device)
+            self.place = lambda device: table.get(device[:4], device)
         elif callable(map_location):
-            self._place = map_location
+            self.place = map_location
         elif map_location is None:
-            self._place = lambda device: device
+            self.place = lambda device: device
         else:
             raise TypeError(
                 "[load] map_location is None, a device, a dict or a function,"
@@ -55,7 +86,7 @@ class _DeviceMap:
 
     def __enter__(self) -> None:
         self._before = Tensor.dmap_callback
-        Tensor.dmap_callback = staticmethod(self._place)
+        Tensor.dmap_callback = staticmethod(self.place)
 
     def __exit__(self, *exc) -> None:
         Tensor.dmap_callback = self._before
@@ -80,47 +111,99 @@ class _WatchingUnpickler(pickle.Unpickler):
         if (module, name) in _TENSORS:
             return _TENSORS[module, name]
         # Objects of MegEngine's traced modules; this package's files hold none of them.
-        return record_class(module, name) or super().find_class(module, name)
+        return record_class(module, name) or self._found(module, name)
+
+    def _found(self, module: str, name: str):
+        advice = "import what defines it under that name, or save and load a state dict"
+        try:
+            return super().find_class(module, name)
+        except ModuleNotFoundError as error:
+            raise MissingModuleError(
+                f"[load] the file needs {module}.{name}, and {error}; {advice}"
+            ) from error
+        except AttributeError as error:
+            raise MissingClassError(
+                f"[load] the file needs {name}, which module {module} does not have; {advice}"
+            ) from error
 
 
-def _load_any(stream, pickle_module):
-    if pickle_module is pickle:
+# How files begin that others write.
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive, as PyTorch and NumPy (.npz) write them",
+    b"\x93NUMPY": "an array of NumPy's (.npy)",
+    b"\x89HDF": "an HDF5 file",
+    b"\x1f\x8b": "compressed by gzip",
+}
+
+
+def _damage(start: bytes, error: Exception) -> DamagedFileError:
+    for magic, kind in _FOREIGN.items():
+        if start.startswith(magic):
+            return DamagedFileError(f"[load] the file is {kind}, nothing that megengine.save wrote")
+    return DamagedFileError(
+        f"[load] the file is damaged, or was not written by megengine.save: {error}"
+    )
+
+
+def _load_any(stream, pickle_module, start: bytes):
+    if pickle_module is not pickle:
+        return pickle_module.load(stream)
+    try:
         return _WatchingUnpickler(stream).load()
-    return pickle_module.load(stream)
+    except (OSError, MemoryError, MissingClassError, MissingModuleError):
+        raise
+    except Exception as error:
+        # What classes of the file raise has frames of Python behind this one.
+        if error.__traceback__.tb_next is not None:
+            raise
+        raise _damage(start, error) from error
 
 
 def _load_plain(stream, label: str):
-    # As pickle does it leaves a stream behind the object. A file is mapped, not copied.
-    place = stream.tell() if stream.seekable() else None
-    is_file = type(stream) is io.BufferedReader and os.fstat(stream.fileno()).st_size > 0
-    content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if is_file else stream.read()
-    found, count = load_plain(memoryview(content)[place if is_file else 0 :], label)
-    if place is not None:
+    content, place = rest_of(stream)
+    found, count = load_plain(content, label)
+    # As pickle does it leaves a stream behind the object.
+    if stream.seekable():
         stream.seek(place + count)
     return found
 
 
+def _first_bytes(stream) -> bytes:
+    """What a stream begins with, as far as that can be known without reading on."""
+    if hasattr(stream, "peek"):
+        return stream.peek(9)[:9]
+    if not getattr(stream, "seekable", bool)():
+        return b""
+    place = stream.tell()
+    start = stream.read(9)
+    stream.seek(place)
+    return start
+
+
 def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False):
-    """Read an object that ``save`` wrote.
+    """Read an object that ``save`` wrote, in whatever format.
 
     A pickle is a program: who wrote the file decides what loading it does. With ``weights_only``
     that cannot be: only numbers, text, containers, arrays, Tensors and the modules of
     ``megengine.module`` are read, and nothing of the file is run.
 
     Args:
-        f: path, or a binary stream.
+        f: path, or a binary stream. Of safetensors it may be the path of an ``….index.json``, which
+            names several files.
         map_location: where Tensors go: None for where they were, a device for all, a dict of
             devices, or a function of the device's name.
         pickle_module: what reads the pickle.
         weights_only: read nothing but data. Without it a file that names anything else is read too,
             with a warning.
     Returns:
-        The object.
+        The object. Of safetensors a mapping with ``metadata`` that reads each Tensor when it is
+        asked for; float64 becomes float32, and wide integers int32.
     Raises:
         OSError: the file cannot be read.
         TypeError: ``map_location`` is something else.
-        ValueError: ``weights_only`` with another ``pickle_module``.
-        pickle.UnpicklingError: the file is damaged, or names what ``weights_only`` does not allow.
+        ValueError: ``weights_only`` with another ``pickle_module``, or a damaged safetensors file.
+        pickle.UnpicklingError: the file is damaged, another program's, or names what is not here or
+            what ``weights_only`` does not allow.
     Example:
         >>> import io, megengine as mge
         >>> file = io.BytesIO()
@@ -130,9 +213,16 @@ def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False)
     """
     if weights_only and pickle_module is not pickle:
         raise ValueError("[load] weights_only reads files itself; leave pickle_module out")
-    with _DeviceMap(map_location), contextlib.ExitStack() as opened:
+    devices = _DeviceMap(map_location)
+    with devices, contextlib.ExitStack() as opened:
         is_path = isinstance(f, (str, os.PathLike))
+        label = f"'{os.fsdecode(f)}'" if is_path else "the file"
+        if is_path and os.fsdecode(f).endswith(".json"):
+            return safetensors_files.Shards(f, devices.place)
         stream = opened.enter_context(open_input(f)) if is_path else f
+        start = _first_bytes(stream)
+        if safetensors_files.is_safetensors(start):
+            return safetensors_files.SafetensorsFile(rest_of(stream)[0], label, devices.place)
         if weights_only:
-            return _load_plain(stream, f"'{os.fspath(f)}'" if is_path else "the file")
-        return _load_any(stream, pickle_module)
+            return _load_plain(stream, label)
+        return _load_any(stream, pickle_module, start)

@@ -2,6 +2,7 @@
 """save, load, and the settings of the process."""
 
 import copyreg
+import gzip
 import io
 import logging
 import pickle
@@ -11,6 +12,7 @@ import pytest
 
 import megengine as mge
 import megengine.module as M
+from megengine.serialization import DamagedFileError, MissingClassError, MissingModuleError
 
 
 def test_round_trip_of_nested_state(tmp_path):
@@ -128,3 +130,60 @@ def test_queries_without_a_gpu():
         assert getattr(mge, name)() >= 0
     mge.coalesce_free_memory()
     mge.reset_max_memory_stats()
+
+
+class Sample:
+    """Of a class that is gone when its file is read."""
+
+
+def test_damaged_and_foreign_files_are_told_apart(tmp_path):
+    path = tmp_path / "state.pkl"
+    mge.save({"t": mge.Tensor(np.zeros(100, np.float32))}, path)
+    whole = path.read_bytes()
+    for size in (0, 1, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DamagedFileError, match="damaged, or was not written by megengine.save"):
+            mge.load(path)
+        assert issubclass(DamagedFileError, (pickle.UnpicklingError, EOFError))
+    archive = io.BytesIO()
+    np.savez(archive, a=np.zeros(2))
+    for content, kind in (
+        (archive.getvalue(), "a zip archive, as PyTorch and NumPy"),
+        (b"\x93NUMPY\x01\x00" + bytes(20), "an array of NumPy's"),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+        (gzip.compress(whole), "compressed by gzip"),
+        (b"some text\n", "damaged"),
+    ):
+        with pytest.raises(DamagedFileError, match=kind):
+            mge.load(io.BytesIO(content))
+
+
+def test_a_class_that_is_gone_is_named(monkeypatch):
+    content = pickle.dumps({"net": Sample()})
+    monkeypatch.delattr(f"{__name__}.Sample")
+    with (
+        pytest.warns(UserWarning, match="the file names"),
+        pytest.raises(MissingClassError, match=r"needs Sample, which .* state dict") as found,
+    ):
+        mge.load(io.BytesIO(content))
+    assert isinstance(found.value, AttributeError)
+    content = content.replace(__name__.encode(), b"x" * len(__name__))
+    with (
+        pytest.warns(UserWarning, match="the file names"),
+        pytest.raises(MissingModuleError, match="No module named 'xxx") as found,
+    ):
+        mge.load(io.BytesIO(content))
+    assert isinstance(found.value, ModuleNotFoundError)
+
+
+class Failing:
+    def __setstate__(self, state):
+        raise KeyError("of its own")
+
+
+def test_what_a_class_of_the_file_raises_stays():
+    failing = Failing()
+    failing.attribute = 1
+    content = pickle.dumps(failing)
+    with pytest.warns(UserWarning, match="names"), pytest.raises(KeyError, match="of its own"):
+        mge.load(io.BytesIO(content))

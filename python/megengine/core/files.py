@@ -2,6 +2,8 @@
 """How this package writes and opens files."""
 
 import contextlib
+import io
+import mmap
 import os
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -37,3 +39,17 @@ def open_input(path) -> BinaryIO:
         RuntimeError: it is neither a file nor a pipe, or too much comes out of a pipe.
     """
     return open(_mge.open_input(os.fsencode(path)), "rb")
+
+
+def rest_of(stream) -> tuple[memoryview, int]:
+    """What is left of a stream: a file is mapped, not copied.
+
+    Args:
+        stream: a binary stream.
+    Returns:
+        The content, and where the stream stood.
+    """
+    place = stream.tell() if stream.seekable() else 0
+    if type(stream) is io.BufferedReader and os.fstat(stream.fileno()).st_size > 0:
+        return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))[place:], place
+    return memoryview(stream.read()), place
