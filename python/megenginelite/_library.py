@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-_SONAME = "libmge.so.0"
+# The library for deployment, which the wheel of megenginelite brings, and that of megengine's.
+_SONAMES = ("liblite_shared.so.0", "libmge.so.0")
 _VARIABLE = "LITE_LIB_PATH"
 
 
@@ -180,8 +181,8 @@ def _open() -> ctypes.CDLL:
     if given:
         found = given
     else:
-        files = [os.path.join(place, _SONAME) for place in _places()]
-        found = next(filter(os.path.isfile, files), _SONAME)  # by name: where the system looks
+        files = [os.path.join(place, name) for place in _places() for name in _SONAMES]
+        found = next(filter(os.path.isfile, files), _SONAMES[-1])  # by name: where the system looks
     try:
         opened = ctypes.CDLL(found)
         opened.LITE_get_version  # noqa: B018
@@ -194,9 +195,9 @@ def _open() -> ctypes.CDLL:
         advice = f"{_VARIABLE} names the library to open; without it the package's own is taken."
     else:
         advice = (
-            f"Looked for {_SONAME} in {', '.join(_places())} and where the system looks. Install "
-            f"the wheel of megengine, put <build tree>/python on PYTHONPATH, or name the library "
-            f"in {_VARIABLE}."
+            f"Looked for {' and '.join(_SONAMES)} in {', '.join(_places())} and where the system "
+            f"looks. Install the wheel of megenginelite or megengine, put <build tree>/python on "
+            f"PYTHONPATH, or name the library in {_VARIABLE}."
         )
     raise ImportError(f"megenginelite cannot open its library: {reason}. {advice}")
 
