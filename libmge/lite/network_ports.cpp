@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "libmge/base/log.h"
 #include "libmge/base/text.h"
 #include "libmge/lite/layout.h"
-#include "libmge/lite/log.h"
 
 namespace lite {
 namespace {
@@ -38,8 +38,9 @@ void tell_unknown_names(const std::vector<IO>& list, const Names& names, const c
     require_distinct_names(list, kind);
     for (auto& io : list)
         if (std::ranges::find(names, io.name) == names.end())
-            log_info(mge::text("the model has no ", kind, " '", io.name,
-                               "', which the NetworkIO names; it has ", list_text(names)));
+            mge::log_message(mge::LogLevel::info,
+                             mge::text("the model has no ", kind, " '", io.name,
+                                       "', which the NetworkIO names; it has ", list_text(names)));
 }
 
 void require_data_type(const char* kind, const std::string& name, mge::DType dtype, const char* advice) {

@@ -5,11 +5,11 @@
 
 #include "libmge/base/file.h"
 #include "libmge/base/first_failure.h"
+#include "libmge/base/log.h"
 #include "libmge/base/text.h"
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/inspect/profiler.h"
 #include "libmge/lite/as_lite_error.h"
-#include "libmge/lite/log.h"
 #include "libmge/lite/network_impl.h"
 
 namespace lite {
@@ -21,7 +21,7 @@ constinit thread_local const void* network_of_thread = nullptr;
 void tell(const std::exception_ptr& failure) noexcept {
     auto write = [](const char* what) {
         try {
-            log_error(mge::text("a run failed: ", what));
+            mge::log_message(mge::LogLevel::error, mge::text("a run failed: ", what));
         } catch (const std::bad_alloc&) {
             // It is kept for wait() at least.
         }

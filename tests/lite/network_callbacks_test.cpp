@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "lite/global.h"
 #include "tests/lite/networks.h"
 
 namespace lite::test {
@@ -130,6 +131,24 @@ TEST(NetworkCallbacks, AsynchronousOneNeedsNoWait) {
     }
     network->wait();
     EXPECT_EQ(calls, "afafaf");
+}
+
+// Whoever has such a callback need not wait, so the failure is told at once, at the level that Lite has by
+// itself.
+TEST(NetworkCallbacks, AnAsynchronousFailureIsTold) {
+    auto level = get_log_level();
+    set_log_level(LiteLogLevel::ERROR);
+    auto network = filled();
+    network->set_async_callback([] { throw std::domain_error("no room on the screen"); });
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 2; ++i) {
+        network->forward();
+        EXPECT_THROW(network->wait(), std::domain_error);
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "mge: error: a run failed: no room on the screen\n"
+              "mge: error: a run failed: no room on the screen\n");
+    set_log_level(level);
 }
 
 TEST(NetworkCallbacks, WhatAnAsynchronousOneThrowsIsKeptForWait) {
