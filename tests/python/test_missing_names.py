@@ -16,8 +16,6 @@ MODULES = (
     "cgtools",
     "distributed",
     "lite",
-    "module.quantized",
-    "traced_module.fake_quant",
     "utils.network",
     "utils.profiler",
 )

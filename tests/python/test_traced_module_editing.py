@@ -10,6 +10,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.autodiff import GradManager
+from megengine.quantization import create_qparams
 from megengine.traced_module import TracedModule, expr, node, trace_module
 from megengine.traced_module.traced_module import NameSpace
 
@@ -397,8 +398,12 @@ def test_a_part_is_copied_alone(traced, net):
     assert_equal(part(image()), net.a(image()))
 
 
-def test_nodes_of_quantised_tensors_are_not_available(traced):
-    with pytest.raises(mge.NotAvailableError, match="quantisation"):
-        traced.graph.outputs[0].qparams = {"scale": 1}
-    with pytest.raises(mge.NotAvailableError, match="quantisation"):
+def test_nodes_have_qparams_and_nothing_else(traced):
+    node = traced.graph.outputs[0]
+    assert node.qparams is None
+    node.qparams = create_qparams(dtype_meta="qint8", scale=mge.Tensor(0.5))
+    assert copy.deepcopy(traced).graph.outputs[0].qparams == node.qparams
+    with pytest.raises(TypeError, match="QParams"):
+        node.qparams = {"scale": 1}
+    with pytest.raises(mge.NotAvailableError, match="QATModules"):
         TracedModule(True, {}, {}, is_qat=True)

@@ -17,7 +17,9 @@ from collections import OrderedDict
 import numpy as np
 
 from .. import _mge
+from . import plain_quantised
 from .graph_records import TRACED_MODULE, Record, record_class
+from .tensor.qparams import QParams
 
 _BUILTINS = ("builtins", "__builtin__")
 _STEP_BYTES = 128  # what an object and its places on the stack and in the memo take at most
@@ -77,7 +79,7 @@ def _module_classes() -> dict[tuple[str, str], type]:
 
 def module_class(module: str, name: str) -> type | None:
     """The class of Modules of this package that has a name; None if it has none."""
-    return _module_classes().get((module, name))
+    return _module_classes().get((module, name)) or plain_quantised.module_class(module, name)
 
 
 @functools.cache
@@ -105,7 +107,7 @@ def is_plain(module: str, name: str) -> bool:
         return True
     if module in _BUILTINS and name in _STRUCTURE_NAMES:
         return True
-    return key in _tensor_classes() or key in _module_classes()
+    return key in _tensor_classes() or module_class(*key) is not None
 
 
 def load_plain(content: bytes | memoryview, label: str):
@@ -148,7 +150,7 @@ class _Machine:
         self._unfinished: dict[int, np.ndarray] = {}
         self._without_state: dict[int, object] = {}
         self._arguments: dict[int, tuple] = {}
-        self._tensors, self._modules = _tensor_classes(), _module_classes()
+        self._tensors = _tensor_classes()
         self._has_graphs = False  # it names a traced module
 
     def run(self):
@@ -324,9 +326,9 @@ class _Machine:
         if key in self._tensors:
             _check(len(arguments) in (0, 3, 4, 5, 6, 7), f"{kind} has {len(arguments)} arguments")
             self.push(self.new_tensor(kind, *arguments))
-        elif key in self._modules:
+        elif module_class(*key) is not None:
             _check(not arguments, f"it makes a {kind} with arguments")
-            self._push_without_state(object.__new__(self._modules[key]))
+            self._push_without_state(object.__new__(module_class(*key)))
         elif key == TRACED_MODULE:
             from ..traced_module import TracedModule
 
@@ -424,6 +426,8 @@ class _Machine:
 
     def _give_tensor_state(self, tensor, state) -> None:
         _check(type(state) is dict, "a tensor's state is no dict")
+        if isinstance(state.get("qparams"), QParams):
+            tensor._qparams = state["qparams"]
         if "data" not in state:
             return
         kind = _Name("megengine.tensor", "Tensor")
@@ -497,10 +501,9 @@ class _Machine:
         _check(state[0] in (3, 4) and state[1] in ("<", "=", "|"), "an array is not little-endian")
         _check(tuple(state[2:8]) == plain, "a dtype in it has parts")
         if len(state) == 9 and state[8]:
-            _check(
-                state[8] == _BFLOAT16 and dtype == np.uint16, "a dtype in it has strange metadata"
-            )
-            self._replace(dtype, _mge.bfloat16)
+            is_bfloat16 = state[8] == _BFLOAT16 and dtype == np.uint16
+            made = _mge.bfloat16 if is_bfloat16 else plain_quantised.dtype_of(dtype, state[8])
+            self._replace(dtype, made)
 
     def _replace(self, old, new) -> None:
         self._steps -= len(self._memo) // 8
@@ -520,6 +523,8 @@ _CALLS = {
     ("megengine.tensor", "_restored"): (_Machine.restored_tensor, 4, 8),
     ("numpy", "dtype"): (_Machine.dtype, 1, 3),
 }
+for _name, (_make, _count) in plain_quantised.CALLS.items():
+    _CALLS[_name] = (_make, _count, _count)
 # Before protocol 4 sets had no instruction of their own, before 3 bytes had none.
 for _home in _BUILTINS:
     _CALLS[_home, "type"] = (_Machine.type_of, 1, 1)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from copy import deepcopy
 
 from .. import module as Float
-from ..module import Module, qat
+from ..module import Module, qat, quantized
 from ..module.qat import QATModule
 from .qconfig import QConfig, ema_fakequant_qconfig
 
@@ -69,9 +69,15 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
     Raises:
         TypeError: ``module`` is no Module.
         KeyError: a QAT module has no quantised form.
+    Example:
+        >>> from megengine.quantization import quantize, quantize_qat
+        >>> net = quantize_qat(M.Sequential(M.QuantStub(), M.DequantStub()))
+        >>> _ = net(Tensor([-12.75, 3.0]))
+        >>> net = quantize(net)
+        >>> net.eval()
+        >>> net(Tensor([5.04, 3.0]))
+        Tensor([5. 3.], device=xpux:0)
     """
-    from ..module import quantized
-
     _check(module, "quantize")
     forms = _forms(qat, quantized) | (mapping or {})
 

@@ -91,6 +91,8 @@ def _node_row(node: Node) -> dict:
     row: dict = {"id": node._id, "name": node._name, "qualname": node._qualname}
     if isinstance(node, TensorNode):
         row |= {"shape": node._shape, "dtype": node._dtype, "device": node._device}
+        if node.qparams is not None:
+            row["qparams"] = node.qparams
     elif "module_type" in vars(node):
         row["module"] = [node.module_type.__module__, node.module_type.__qualname__]
     else:
@@ -154,6 +156,7 @@ def _restored_node(row: dict, expr: Expr) -> Node:
         shape = row.get("shape")
         node._shape = None if shape is None else tuple(shape)
         node._dtype, node._device = row.get("dtype"), row.get("device")
+        node.qparams = row.get("qparams")
     else:
         node = ModuleNode(expr)
         if row["module"] is not None:

@@ -134,12 +134,8 @@ def _node_row(record) -> dict:
         kind = tuple(state.get("module_type") or ())
         is_leaf = kind and kind != ("megengine.module.module", "Module")
         return row | {"module": list(kind) if is_leaf else None}
-    if state.get("_qparams") is not None:
-        raise NotAvailableError(
-            f"[load] {state['_name']} is a quantised Tensor, which is not available in this"
-            " version of megengine"
-        )
     row |= {"shape": state["_shape"], "dtype": state["_dtype"], "device": _plain(state["_device"])}
+    row["qparams"] = state.get("_qparams")
     return row
 
 
@@ -203,8 +199,8 @@ def translated(state: dict) -> dict:
     try:
         if state.get("is_qat"):
             raise NotAvailableError(
-                "[load] the traced module is made for quantisation-aware training, which is not"
-                " available in this version of megengine"
+                "[load] the traced module has the inside of a QATModule, which this version calls"
+                " as a whole; trace it again"
             )
         version = state.get("dump_info", {}).get("version", "1.13.0")
         graphs, out_defs = state["argdef_graph_map"], state["argdef_outdef_map"]

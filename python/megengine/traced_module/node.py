@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the expressions of a traced module give: Tensors and Modules that are not there yet."""
 
-from ..core.not_available import NotAvailableError
+from ..core.tensor.qparams import QParams
 from ..module import Module
 
 # What users may ask of a format: "i" shows ids, "p" the graph's name, "ip" both.
@@ -123,9 +123,9 @@ class TensorNode(Node):
         qualname: where it comes from.
         shape: as far as it is known.
         dtype: as far as it is known.
-        qparams: of quantised tensors, which this version does not have.
+        qparams: how it is quantised, as far as it is known.
     Raises:
-        NotAvailableError: ``qparams`` is given.
+        TypeError: ``qparams`` are none.
     """
 
     def __init__(self, expr, name=None, qualname=None, shape=None, dtype=None, qparams=None):
@@ -166,16 +166,15 @@ class TensorNode(Node):
         self._device = device
 
     @property
-    def qparams(self):
-        """None: quantised tensors are not available in this version."""
-        return None
+    def qparams(self) -> QParams | None:
+        """How it was quantised when it was recorded, in quantisation-aware training."""
+        return self._qparams
 
     @qparams.setter
-    def qparams(self, qparams) -> None:
-        if qparams is not None:
-            raise NotAvailableError(
-                "[TensorNode] qparams: quantisation is not available in this version of megengine"
-            )
+    def qparams(self, qparams: QParams | None) -> None:
+        if not isinstance(qparams, QParams | None):
+            raise TypeError(f"[TensorNode] qparams are QParams, got {type(qparams).__name__}")
+        self._qparams = qparams
 
     @property
     def value(self):
@@ -187,7 +186,8 @@ class TensorNode(Node):
         self._value = value
 
     def describe(self, tensor) -> None:
-        """Take over the shape, dtype and device of a Tensor."""
+        """Take over the shape, dtype, device and ``qparams`` of a Tensor."""
+        self._qparams = tensor._qparams
         self._shape = tensor._tuple_shape
         self._dtype = tensor.dtype
         self._device = str(tensor.device)

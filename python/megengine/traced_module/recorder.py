@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from .. import module as _builtin
 from ..module import Module
+from ..module.qat import QATModule
 from ..tensor import Tensor
 from ..version import __version__
 from .expr import (
@@ -61,9 +62,10 @@ def register_as_builtin(mod_cls: type[Module]) -> None:
 
 
 def is_leaf(module: Module) -> bool:
-    """Whether a Module is called as a whole: those of ``megengine.module`` but containers are."""
+    """Whether a Module is called as a whole: QATModules are, since observers keep what they see,
+    and those of ``megengine.module`` but containers."""
     kind = type(module)
-    if kind in _registered:
+    if kind in _registered or isinstance(module, QATModule):
         return True
     return kind.__module__.startswith(_builtin.__name__ + ".") and kind not in (
         Module,

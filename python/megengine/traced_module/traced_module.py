@@ -69,7 +69,7 @@ class TracedModule(Module):
         is_top: whether it is no part of another one.
         argdef_graph_map: the graph for each structure of arguments.
         argdef_outdef_map: the structure of results for each of them.
-        is_qat: whether it is made for quantisation-aware training.
+        is_qat: whether it is the inside of a QATModule; those are called as a whole.
     Raises:
         NotAvailableError: ``is_qat``.
     """
@@ -77,7 +77,7 @@ class TracedModule(Module):
     def __init__(self, is_top: bool, argdef_graph_map, argdef_outdef_map, is_qat: bool = False):
         super().__init__()
         if is_qat:
-            raise NotAvailableError("[TracedModule] quantisation is not available in this version")
+            raise NotAvailableError("[TracedModule] this version calls QATModules as a whole")
         self.argdef_graph_map = argdef_graph_map
         self.argdef_outdef_map = argdef_outdef_map
         self._is_top = is_top

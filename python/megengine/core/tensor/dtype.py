@@ -277,6 +277,20 @@ def create_quantized_dtype(dtype_meta: QuantDtypeMeta, scale, zp=None) -> np.dty
     return np.dtype(dtype_meta.np_dtype_str, metadata={"mgb_dtype": about})
 
 
+def quantised_dtype_of(cname: str, scale: float, zp: int | None) -> np.dtype:
+    """The quantised dtype by the name in its metadata.
+
+    Raises:
+        ValueError: there is none of that name, or the zero point does not fit to it.
+    Example:
+        >>> quantised_dtype_of("QuantizedS8", 0.5, None) == qint8(0.5)
+        True
+    """
+    if cname not in _METAS:
+        raise ValueError(f"there is no quantised dtype {cname!r}")
+    return create_quantized_dtype(_METAS[cname], scale, zp)
+
+
 def quint8(scale, zero_point) -> np.dtype:
     """Steps of 0 to 255; see ``create_quantized_dtype``."""
     return create_quantized_dtype(_builtin_quant_dtypes["quint8"], scale, zero_point)

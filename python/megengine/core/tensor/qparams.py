@@ -12,6 +12,10 @@ class QuantMode(Enum):
     SYMMERTIC = 1
     ASYMMERTIC = 2
 
+    def __reduce_ex__(self, protocol):
+        # The same in every version of Python.
+        return type(self), (self.value,)
+
 
 class QParams:
     """How real values become integers: ``round(x / scale) + zero_point``. See ``create_qparams``.
@@ -52,6 +56,9 @@ class QParams:
             return NotImplemented
         mine, theirs = self._fields(), other._fields()
         return mine.keys() == theirs.keys() and all(mine[k] == theirs[k] for k in mine)
+
+    def __reduce__(self):
+        return type(self), tuple(self._fields().values())
 
     def __repr__(self) -> str:
         return f"QParams({', '.join(f'{k}={v}' for k, v in self._fields().items())})"

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects of quantisation in plain pickles: each constructor checks what the file gives it."""
+
+import functools
+import math
+
+import numpy as np
+
+from .tensor.dtype import QuantDtypeMeta, _meta_of, quantised_dtype_of
+from .tensor.qparams import LSQParams, QParams, QuantMode
+
+_HOMES = ("megengine.module.qat", "megengine.module.quantized", "megengine.quantization")
+
+
+@functools.cache
+def _classes() -> dict[tuple[str, str], type]:
+    from ..module import Module, qat, quantized
+    from ..quantization import fake_quant, observer
+
+    found = {}
+    for home in (qat, quantized, fake_quant, observer):
+        for value in vars(home).values():
+            if isinstance(value, type) and issubclass(value, Module):
+                found[value.__module__, value.__name__] = value
+    return found
+
+
+def module_class(module: str, name: str) -> type | None:
+    """The class of quantisation's Modules that has a name; None if it has none."""
+    return _classes().get((module, name)) if module.startswith(_HOMES) else None
+
+
+def dtype_of(steps: np.dtype, metadata) -> np.dtype:
+    """The quantised dtype that a dtype's metadata make of it.
+
+    Raises:
+        ValueError: they do not.
+    """
+    about = metadata.get("mgb_dtype") if type(metadata) is dict and len(metadata) == 1 else None
+    if type(about) is not dict or type(about.get("name")) is not str:
+        raise ValueError("a dtype in it has strange metadata")
+    scale, zero_point = about.get("scale"), about.get("zero_point")
+    if type(scale) is not float or not math.isfinite(scale):
+        raise ValueError("a dtype in it has a scale that is no number")
+    if zero_point is not None and type(zero_point) is not int:
+        raise ValueError("a dtype in it has a zero point that is no integer")
+    made = quantised_dtype_of(about["name"], scale, zero_point)
+    if made != steps:
+        raise ValueError("a dtype in it has the metadata of another one")
+    return made
+
+
+def dtype_meta(_, *fields) -> QuantDtypeMeta:
+    """A description of quantised dtypes, one that there is."""
+    if not all(type(field) in (str, int, bool, type(None)) for field in fields):
+        raise ValueError("the description of a dtype in it is damaged")
+    return _meta_of(*fields)
+
+
+def quant_mode(_, value) -> QuantMode:
+    """A mode by its number."""
+    return QuantMode(value if type(value) is int else None)
+
+
+def _checked(mode, meta, *values) -> tuple:
+    from ..tensor import Tensor
+
+    kinds = (float, int, type(None))
+    is_fine = mode is None or isinstance(mode, QuantMode)
+    is_fine &= meta is None or isinstance(meta, QuantDtypeMeta)
+    if not is_fine or not all(type(v) in kinds or isinstance(v, Tensor) for v in values):
+        raise ValueError("scale and zero point in it are damaged")
+    return mode, meta, *values
+
+
+def qparams(_, *fields) -> QParams:
+    """Scale and zero point."""
+    return QParams(*_checked(*fields))
+
+
+def lsq_params(_, *fields) -> LSQParams:
+    """The same with a factor for the gradient."""
+    return LSQParams(*_checked(*fields))
+
+
+# What a file may call, with the number of arguments.
+CALLS = {
+    ("megengine.core.tensor.dtype", "_meta_of"): (dtype_meta, 6),
+    ("megengine.core.tensor.qparams", "LSQParams"): (lsq_params, 5),
+    ("megengine.core.tensor.qparams", "QParams"): (qparams, 4),
+    ("megengine.core.tensor.qparams", "QuantMode"): (quant_mode, 1),
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantised products of batches of matrices."""
+
+from ... import functional as F
+from ...tensor import Tensor
+from .. import batch_matmul_activation as Float
+from ..qat import QATModule
+from .module import QuantizedModule, bias_steps
+
+
+class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
+    """``module.BatchMatMulActivation`` in integers.
+
+    Args:
+        batch, in_features, out_features, bias, nonlinear_mode: as of
+            ``module.BatchMatMulActivation``.
+        dtype: of the result.
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        nonlinear_mode: str = "identity",
+        dtype=None,
+        **kwargs,
+    ):
+        super().__init__(batch, in_features, out_features, bias, nonlinear_mode, **kwargs)
+        self.output_dtype = dtype
+
+    @classmethod
+    def from_qat_module(cls, qat_module: QATModule) -> "BatchMatMulActivation":
+        """The quantised form of ``module.qat.BatchMatMulActivation``."""
+        return cls._with_weight(qat_module, qat_module, qat_module.weight, qat_module.bias)
+
+    def calc_bmm_quantized(self, inp: Tensor) -> Tensor:
+        """The product and the activation."""
+        out = F.matmul(self.weight, inp)
+        bias = bias_steps(self.bias, inp, self.weight)
+        if bias is not None:
+            out = out + F.expand_dims(bias, 1)
+        out = out.astype(self.output_dtype)
+        return F.relu(out) if self.nonlinear_mode == "relu" else out
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_bmm_quantized(inp)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantised convolutions."""
+
+from ... import functional as F
+from ...core.operands import Pair
+from ...functional import quantized as FQ
+from ...tensor import Tensor
+from .. import conv as Float
+from ..qat import QATModule
+from .module import QuantizedModule, bias_steps
+
+
+class Conv2d(Float.Conv2d, QuantizedModule):
+    """``module.Conv2d`` in integers.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, conv_mode,
+            compute_mode, padding_mode: as of ``module.Conv2d``.
+        dtype: of the result.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+        conv_mode: str = "cross_correlation",
+        compute_mode: str = "default",
+        dtype=None,
+        padding_mode: str = "zeros",
+        **kwargs,
+    ):
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            True,
+            conv_mode,
+            compute_mode,
+            padding_mode,
+            **kwargs,
+        )
+        self.output_dtype = dtype
+
+    @classmethod
+    def from_qat_module(cls, qat_module: QATModule) -> "Conv2d":
+        """The quantised form of ``module.qat.Conv2d``."""
+        return cls._with_weight(qat_module, qat_module, qat_module.weight, qat_module.bias)
+
+    def calc_conv_quantized(self, inp: Tensor, nonlinear_mode: str = "identity") -> Tensor:
+        """The convolution and an activation: ``"identity"`` or ``"relu"``."""
+        bias = bias_steps(self.bias, inp, self.weight)
+        inp, padding = self._with_border(inp)
+        return FQ.conv_bias_activation(
+            inp,
+            self.weight,
+            bias,
+            self.output_dtype,
+            self.stride,
+            padding,
+            self.dilation,
+            self.groups,
+            nonlinear_mode,
+            self.conv_mode,
+            self.compute_mode,
+        )
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv_quantized(inp)
+
+
+class ConvRelu2d(Conv2d):
+    """``module.ConvRelu2d`` in integers; arguments as of ``Conv2d``."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv_quantized(inp, "relu")
+
+
+class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
+    """``module.ConvTranspose2d`` in integers.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups,
+            bias, conv_mode, compute_mode: as of ``module.ConvTranspose2d``.
+        dtype: of the result.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        output_padding: Pair = 0,
+        dilation: Pair = 1,
+        groups: int = 1,
+        bias: bool = True,
+        conv_mode: str = "cross_correlation",
+        compute_mode: str = "default",
+        dtype=None,
+        **kwargs,
+    ):
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            dilation,
+            groups,
+            bias,
+            conv_mode,
+            compute_mode,
+            **kwargs,
+        )
+        self.output_dtype = dtype
+
+    @classmethod
+    def from_qat_module(cls, qat_module: QATModule) -> "ConvTranspose2d":
+        """The quantised form of ``module.qat.ConvTranspose2d``."""
+        return cls._with_weight(qat_module, qat_module, qat_module.weight, qat_module.bias)
+
+    def calc_conv_transpose2d_quantized(
+        self, inp: Tensor, nonlinear_mode: str = "identity"
+    ) -> Tensor:
+        """The transposed convolution and an activation: ``"identity"`` or ``"relu"``."""
+        out = FQ.conv_transpose2d(
+            inp,
+            self.weight,
+            bias_steps(self.bias, inp, self.weight),
+            self.output_dtype,
+            self.stride,
+            self.padding,
+            self.output_padding,
+            self.dilation,
+            self.groups,
+            self.conv_mode,
+            self.compute_mode,
+        )
+        return F.relu(out) if nonlinear_mode == "relu" else out
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv_transpose2d_quantized(inp)
+
+
+class ConvTransposeRelu2d(ConvTranspose2d):
+    """``module.ConvTransposeRelu2d`` in integers; arguments as of ``ConvTranspose2d``."""
+
+    def forward(self, inp: Tensor) -> Tensor:
+        return self.calc_conv_transpose2d_quantized(inp, "relu")
