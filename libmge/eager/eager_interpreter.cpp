@@ -3,6 +3,7 @@
 // specs): the inferred outputs and the prepared algorithm stay in a small cache of the thread.
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/device/work_origin.h"
 #include "libmge/eager/async_level.h"
+#include "libmge/eager/operator_observer.h"
 #include "libmge/eager/update.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/select_settings.h"
@@ -54,6 +56,7 @@ using Plans = std::array<std::unique_ptr<Plan>, plan_slots>;
 
 constinit thread_local bool are_plans_closed = false;
 constinit thread_local bool updates = false;  // inside of update()
+constinit std::atomic<OperatorObserver*> observer = nullptr;
 
 [[gnu::noinline]] Plans& open_plans() {
     struct Owner {
@@ -210,14 +213,31 @@ void launch_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<con
     plan.output_queue->wait();
 }
 
+void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                      OutputAllocator* allocator) {
+    if (plan.origin) [[unlikely]]
+        return run_later(plan, inputs, outputs, allocator);
+    launch_plan(plan, inputs, outputs, allocator);
+}
+
+[[gnu::noinline]] void run_observed(const Plan& plan, std::span<const Tensor> inputs,
+                                    std::span<const Tensor> outputs, OutputAllocator* allocator) {
+    auto begin = std::chrono::steady_clock::now();
+    run_now_or_later(plan, inputs, outputs, allocator);
+    if (plan.origin) plan.output_queue->wait();
+    auto end = std::chrono::steady_clock::now();
+    if (auto* told = observer.load(std::memory_order_acquire))
+        told->ran({*plan.op, plan.params.get(), inputs, outputs, plan.device, begin, end});
+}
+
 void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
               OutputAllocator* allocator) {
     for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && !inputs[i].impl()->storage) [[unlikely]]
             refuse_to_read(*plan.op, i);
-    if (plan.origin) [[unlikely]]
-        return run_later(plan, inputs, outputs, allocator);
-    launch_plan(plan, inputs, outputs, allocator);
+    if (observer.load(std::memory_order_relaxed)) [[unlikely]]
+        return run_observed(plan, inputs, outputs, allocator);
+    run_now_or_later(plan, inputs, outputs, allocator);
 }
 
 class EagerInterpreter final : public Interpreter {
@@ -278,6 +298,8 @@ Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inp
     } scope;
     return apply(op, params, inputs);
 }
+
+void observe_operators(OperatorObserver* told) { observer.store(told, std::memory_order_release); }
 
 Interpreter& eager_interpreter() {
     static EagerInterpreter interpreter;

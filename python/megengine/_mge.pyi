@@ -233,6 +233,12 @@ def set_tensor_class(arg: Any, /) -> None:
 def set_threads(arg: int, /) -> None:
     ...
 
+def start_recording() -> None:
+    """Record operators that run at once, on all threads, from now on; what was recorded before goes."""
+
+def stop_recording() -> tuple:
+    """Record no longer: (operators, blocks), dicts with times in nanoseconds of the monotonic clock; a block is memory of a result."""
+
 def synchronize(device: Any | None = None) -> None:
     ...
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Looking at operators that run at once, as step observers look at programs. Without an observer an operator
+// costs one look at a pointer more.
+
+#include <chrono>
+#include <span>
+
+#include "libmge/op/op.h"
+
+namespace mge {
+
+struct OperatorRun {
+    const OpInfo& op;
+    const void* params;
+    std::span<const Tensor> inputs, outputs;
+    DeviceId device;
+    std::chrono::steady_clock::time_point begin,
+        end;  // when its work is done, on devices that work later too
+};
+
+class MGE_API OperatorObserver {
+public:
+    virtual ~OperatorObserver() = default;
+    // Behind each operator, on the thread that called it.
+    virtual void ran(const OperatorRun& run) = 0;
+};
+
+// Who is told, by all threads; null: nobody. An observer lives as long as the process: another thread may
+// still be about to tell the one before.
+MGE_API void observe_operators(OperatorObserver* observer);
+
+}  // namespace mge

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory is watched by the function that gives it back: while a recording knows a storage, that is ours,
+// which takes note of the time and calls the one before.
+
+#include "libmge/inspect/operator_recorder.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "libmge/device/device.h"
+
+namespace mge {
+namespace {
+
+int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+OperatorRecorder& operator_recorder() {
+    static OperatorRecorder* const recorder = new OperatorRecorder;
+    return *recorder;
+}
+
+void OperatorRecorder::start() {
+    {
+        std::lock_guard lock(mutex_);
+        recording_ = {};
+        ++recordings_;
+        is_recording_ = true;
+    }
+    observe_operators(this);
+}
+
+OperatorRecording OperatorRecorder::stop() {
+    observe_operators(nullptr);
+    std::lock_guard lock(mutex_);
+    is_recording_ = false;
+    return std::exchange(recording_, {});
+}
+
+void OperatorRecorder::ran(const OperatorRun& run) {
+    RecordedOperator recorded{.name = run.op.name,
+                              .device = run.device,
+                              .thread = gettid(),
+                              .begin = nanoseconds(run.begin),
+                              .end = nanoseconds(run.end),
+                              .allocated = device(run.device).memory().allocated,
+                              .inputs = specs_of(run.inputs),
+                              .outputs = specs_of(run.outputs)};
+    std::lock_guard lock(mutex_);
+    if (!is_recording_) return;
+    size_t number = recording_.operators.size();
+    recording_.operators.push_back(std::move(recorded));
+    for (auto& output : run.outputs)
+        if (output) watch(output, number, nanoseconds(run.end));
+}
+
+// One that is watched already has been written over in place: it lives on.
+void OperatorRecorder::watch(const Tensor& output, size_t made_by, int64_t now) {
+    Storage* storage = output.impl()->storage.get();
+    if (!storage || storage->bytes == 0 || storage->release == &note_release) return;
+    watched_[storage] = {storage->release, recordings_, recording_.blocks.size()};
+    storage->release = &note_release;
+    recording_.blocks.push_back({.made_by = made_by,
+                                 .spec = output.spec(),
+                                 .address = reinterpret_cast<uintptr_t>(storage->data),
+                                 .bytes = storage->bytes,
+                                 .produced = now});
+}
+
+void OperatorRecorder::note_release(Storage* storage) {
+    OperatorRecorder& self = operator_recorder();
+    {
+        std::lock_guard lock(self.mutex_);
+        auto it = self.watched_.find(storage);
+        Watched watched = it->second;
+        self.watched_.erase(it);
+        storage->release = watched.release;
+        if (self.is_recording_ && watched.recording == self.recordings_)
+            self.recording_.blocks[watched.block].erased = nanoseconds(std::chrono::steady_clock::now());
+    }
+    storage->release(storage);
+}
+
+}  // namespace mge

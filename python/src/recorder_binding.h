@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <Python.h>
+
+namespace mge::python {
+
+// The recorder of operators that run at once (inspect/operator_recorder.h).
+void add_recorder(PyObject* module);
+
+}  // namespace mge::python
