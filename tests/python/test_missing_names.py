@@ -17,7 +17,7 @@ MODULES = (
     "distributed",
     "lite",
     "utils.network",
-    "utils.profiler",
+    "utils.persistent_cache",
 )
 NAMES = (
     (F, "polar"),

@@ -3,11 +3,13 @@
 
 import functools
 import json
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 
 from .. import _mge
+from ..core.profiling_state import state as profiling
 from ..core.tracing_state import state
 from ..tensor import Tensor
 from .dumping import dump
@@ -136,7 +138,9 @@ class trace:
         inputs, names = self._inputs_of(args, kwargs)
         if state.tracing:
             return self.__wrapped__(*args, **kwargs)
-        profiler = _mge.CallProfiler() if self._profiling else None
+        profiler = None
+        if self._profiling or profiling.calls is not None:
+            profiler, began = _mge.CallProfiler(), time.monotonic_ns()
         try:
             if self._without_host and self._trace.is_recorded:
                 return self._run_alone(inputs, profiler)
@@ -162,7 +166,10 @@ class trace:
             return result
         finally:
             if profiler is not None and not profiler.is_empty:
-                self._profile = profiler
+                if self._profiling:
+                    self._profile = profiler
+                if profiling.calls is not None:
+                    profiling.calls.append((began, profiler))
 
     def _inputs_of(self, args, kwargs) -> tuple[list, list[str]]:
         inputs = [arg for arg in args if isinstance(arg, Tensor)]
