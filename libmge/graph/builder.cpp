@@ -46,6 +46,18 @@ GraphBuilder::~GraphBuilder() { remove_builder(this); }
 
 GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
     add_builder(this, graph_.id());
+    learn();
+}
+
+void GraphBuilder::resume(Graph graph) {
+    graph_ = std::move(graph);
+    known_ = {};
+    constants_.clear();
+    learn();
+}
+
+// What is known of the graph's values, and where its constants are.
+void GraphBuilder::learn() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) known_.add(graph_, NodeId(i));
     for (size_t i = 0; i < graph_.values().size(); ++i)
         if (auto& value = graph_.value(ValueId(i)); value.is_constant())

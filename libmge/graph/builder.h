@@ -28,6 +28,11 @@ public:
     Tensor symbol(ValueId id);
     // The value a tensor stands for; a concrete one is added as a constant, a null one is no_value.
     ValueId value_of(const Tensor& tensor);
+    // Goes on with the graph as somebody has changed it. Symbols stay what they are: ids of values may not
+    // have changed, their specs may.
+    void resume(Graph graph);
+    // What is known of a value before any run; null: nothing.
+    Tensor known_value(ValueId id) const { return known_.find(graph_, id); }
     void set_outputs(std::span<const Tensor> outputs);
     void set_outputs(std::initializer_list<Tensor> outputs) {
         set_outputs(std::span(outputs.begin(), outputs.size()));
@@ -49,6 +54,7 @@ public:
 
 private:
     ValueId capture_one(const Tensor& tensor);
+    void learn();
 
     Graph graph_;
     KnownValues known_;

@@ -18,8 +18,8 @@ constexpr auto who = "extra_vardeps";
 // In the order of the nodes as far as nobody has to wait.
 class Order {
 public:
-    explicit Order(const Graph& graph)
-        : graph_(graph), waits_(graph.nodes().size()), followers_(graph.nodes().size()) {
+    Order(const Graph& graph, std::string_view who)
+        : graph_(graph), who_(who), waits_(graph.nodes().size()), followers_(graph.nodes().size()) {
         NodeId effect = -1;
         for (size_t i = 0; i < graph.nodes().size(); ++i) {
             auto& node = graph.node(NodeId(i));
@@ -56,11 +56,12 @@ private:
     [[noreturn]] void refuse() const {
         auto stuck = std::ranges::find_if(waits_, [](int waits) { return waits > 0; });
         auto& node = graph_.node(NodeId(stuck - waits_.begin()));
-        throw_user(who, text(operator_text(graph_, node), " would have to wait for itself"),
+        throw_user(who_, text(operator_text(graph_, node), " would have to wait for itself"),
                    ErrorClass::value);
     }
 
     const Graph& graph_;
+    const std::string_view who_;
     std::vector<int> waits_;
     std::vector<std::vector<NodeId>> followers_;  // by node: who waits for it, once per reason
 };
@@ -92,8 +93,12 @@ Graph order_after(Graph graph, const std::map<ValueId, std::vector<ValueId>>& ot
                                      {}, &same);
         read_instead(graph, value, graph.node(node).outputs[0], node);
     }
-    graph.reorder(Order(graph).run());
+    graph.reorder(dependency_order(graph, who));
     return graph;
+}
+
+std::vector<NodeId> dependency_order(const Graph& graph, std::string_view who) {
+    return Order(graph, who).run();
 }
 
 }  // namespace mge

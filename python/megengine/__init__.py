@@ -7,6 +7,8 @@ Example:
     Tensor([2. 4.], device=xpux:0)
 """
 
+import importlib
+
 from . import _mge
 from ._mge import InternalError
 from .tensor import Parameter, Tensor
@@ -26,7 +28,7 @@ from . import (
     random,
     utils,
 )
-from .core.not_available import NotAvailableError, watch
+from .core.not_available import NotAvailableError, missing, watch
 from .core.printing import set_printoptions
 from .device import (
     coalesce_free_memory,
@@ -94,6 +96,13 @@ __all__ = [
     "tensor",
     "utils",
 ]
+
+
+def __getattr__(name: str):
+    """MegEngine's short name for ``utils.comp_graph_tools``, which is imported when it is used."""
+    if name == "cgtools":
+        return importlib.import_module(f"{__name__}.utils.comp_graph_tools")
+    return missing(__name__, name)
 
 
 def _full_sync() -> None:

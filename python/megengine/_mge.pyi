@@ -40,6 +40,65 @@ class Device:
     @property
     def physical_name(self) -> Any: ...
 
+class Graph:
+    """A graph that is changed by hand; values are known by numbers."""
+    def __init__(self, data: Any | None = None, label: str = '') -> None:
+        """The graph of a model file's bytes, of any kind, or an empty one; the label names it in errors."""
+    def add_constant(self, tensor: Any, name: str) -> int:
+        """A further constant; gives its id."""
+    def add_input(self, name: str, dtype: Any, shape: collections.abc.Sequence[int], device: Any | None) -> int:
+        """A further input, None: where the graph runs; gives its id."""
+    def bind(self, tensor: Any, id: int) -> None:
+        """The Tensor object stands for this value from now on."""
+    def copy_from(self, source: megengine._mge.Graph, values: collections.abc.Sequence[int], known: collections.abc.Mapping[int, int]) -> list[int]:
+        """Compute values of a graph, which may be this one, once more in this; of `known`, a dict, the values stand for its keys. Gives their ids here."""
+    def has_known_shape(self, id: int) -> bool:
+        """False: only a run can tell."""
+    def id_of(self, tensor: Any) -> int:
+        """The id of the value that a Tensor stands for; another becomes a constant."""
+    def inputs_of(self, id: int) -> list[int]:
+        """The values that it reads."""
+    @property
+    def metadata(self) -> Any: ...
+    def name(self, id: int) -> str:
+        """What a value is called; never empty."""
+    def operator_name(self, id: int) -> str:
+        """What the operator is called that computes a value."""
+    def operator_type(self, id: int) -> tuple:
+        """Its type and mode in MegEngine's words."""
+    def order(self, values: collections.abc.Sequence[int]) -> list[int]:
+        """The operators, inputs and constants that values need, each behind what it reads."""
+    @property
+    def outputs(self) -> Any: ...
+    def outputs_of(self, id: int) -> list[int]:
+        """The values that it computes."""
+    def owner(self, id: int) -> int:
+        """The id of the first output of the operator that computes a value."""
+    def params(self, id: int) -> dict:
+        """Its parameters by name."""
+    def readers(self, id: int) -> list[int]:
+        """The operators that read a value."""
+    def replace(self, by: collections.abc.Mapping[int, int]) -> None:
+        """Whoever reads a key reads its value from now on."""
+    def set_constant(self, id: int, tensor: Any) -> None:
+        """Give a constant another value."""
+    def set_name(self, id: int, name: str) -> None:
+        """Call a value otherwise."""
+    def set_operator_name(self, id: int, name: str) -> None:
+        """Call an operator otherwise."""
+    def set_outputs(self, outputs: collections.abc.Sequence[int]) -> None:
+        """These values are the outputs."""
+    def set_param(self, id: int, name: str, value: Any) -> None:
+        """Give a parameter of an operator another value."""
+    def set_shapes(self, shapes: collections.abc.Mapping[int, collections.abc.Sequence[int]]) -> None:
+        """Give inputs, by id, other shapes."""
+    def take_name(self, value: int, other: int) -> None:
+        """The other value, unless it has a name, gets that of the first."""
+    @property
+    def text(self) -> Any: ...
+    def to_model(self, outputs: collections.abc.Sequence[int], names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str], options: dict, keep_var_name: int = 2, keep_opr_name: bool = True, keep_param_name: bool = True) -> Any:
+        """These values as a Model."""
+
 class InternalError(RuntimeError):
     """A broken promise inside the library, with its place in the source."""
 

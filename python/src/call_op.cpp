@@ -7,6 +7,7 @@
 #include "libmge/op/apply.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/graph_binding.h"
 
 namespace mge::python {
 namespace {
@@ -137,7 +138,9 @@ void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs
     }
 }
 
-PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
+namespace {
+
+PyObject* apply_and_wrap(const OpInfo& op, const void* params, Inputs& inputs) {
     bool one_output = op.outputs.size() == 1 && !op.traits.variadic_outputs;
     PyObject* result;
     if (is_large(inputs.span())) {
@@ -155,6 +158,16 @@ PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
     if (inputs.format() && keeps_format(op)) [[unlikely]]
         set_formats(result, inputs.format());
     return result;
+}
+
+}  // namespace
+
+PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
+    Interpreter* graph = graph_among(inputs.span());
+    if (!graph) [[likely]]
+        return apply_and_wrap(op, params, inputs);
+    InterpreterScope scope(*graph);
+    return apply_and_wrap(op, params, inputs);
 }
 
 }  // namespace mge::python

@@ -8,6 +8,7 @@
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/file_binding.h"
+#include "python/src/graph_binding.h"
 #include "python/src/recorder_binding.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tape_binding.h"
@@ -39,6 +40,7 @@ void define_module(nb::module_& module) {
     add_files(module.ptr());
     add_trace(module.ptr());
     add_subgraphs(module.ptr());
+    add_graphs(module.ptr());
     add_recorder(module.ptr());
     module.attr("bfloat16") = nb::borrow(numpy_dtype(mge::DType::bf16));
     module.def(

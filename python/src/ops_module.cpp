@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -20,6 +21,7 @@
 #include "python/src/call_op.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/graph_binding.h"
 #include "python/src/quantised.h"
 #include "python/src/reference.h"
 
@@ -159,10 +161,10 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
         Inputs inputs(arguments.inputs.size());
         convert_inputs(op, arguments.inputs, inputs);
         const void* params = arguments.params ? arguments.params.get() : function.defaults.get();
-        if constexpr (updates)
-            return reset_inputs(op, arguments.inputs, update(op, params, inputs.span()));
-        else
-            return call_op(op, params, inputs);
+        if constexpr (!updates) return call_op(op, params, inputs);
+        std::optional<InterpreterScope> scope;
+        if (Interpreter* graph = graph_among(inputs.span())) scope.emplace(*graph);
+        return reset_inputs(op, arguments.inputs, update(op, params, inputs.span()));
     });
 }
 

@@ -8,6 +8,7 @@
 #include "libmge/eager/trace.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/graph_binding.h"
 #include "python/src/quantised.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
@@ -134,12 +135,15 @@ uint8_t parse_format(PyObject* format) {
 }
 
 void make_concrete(const Tensor& tensor) {
-    if (tensor.is_symbolic()) [[unlikely]]
-        Trace::compute(tensor);
+    if (tensor.is_symbolic()) [[unlikely]] {
+        if (!value_before_run(tensor)) Trace::compute(tensor);
+    }
 }
 
 const Tensor& concrete_value(PyObject* object) {
     const Tensor& value = value_of(object);
+    if (value.is_symbolic()) [[unlikely]]
+        if (auto* known = value_before_run(value)) return *known;
     make_concrete(value);
     return value;
 }
@@ -147,10 +151,14 @@ const Tensor& concrete_value(PyObject* object) {
 void give_value(PyObject* object, Tensor value) {
     if (running_captures) [[unlikely]]
         note_change(object);
+    if (value.is_symbolic() && rebind(object, value)) [[unlikely]]
+        return;
     value_of(object) = std::move(value);
 }
 
 PyObject* wrap_tensor(Tensor value) {
+    if (value.is_symbolic()) [[unlikely]]
+        if (PyObject* object = object_of_symbol(value)) return object;
     PyObject* self = result_class->tp_alloc(result_class, 0);
     if (!self) throw PythonError{};
     ::new (&value_of(self)) Tensor(std::move(value));

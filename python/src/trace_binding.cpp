@@ -199,16 +199,13 @@ nb::list list_options() {
     return result;
 }
 
-std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std::string>& input_names,
-                                      const std::vector<std::string>& output_names,
-                                      const std::map<std::string, std::string>& metadata,
-                                      const nb::dict& given, bool training) {
+std::shared_ptr<LoadedModel> make_model(Graph graph, const std::vector<std::string>& input_names,
+                                        const std::vector<std::string>& output_names,
+                                        const std::map<std::string, std::string>& metadata,
+                                        const nb::dict& given) {
     CompileOptions options = to_options(given);
     Model model;
-    model.graph = remove_dead_nodes(trace.graph(), {});
-    if (model.graph.outputs().empty())
-        throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
-    if (!training) refuse_training(model.graph);
+    model.graph = remove_dead_nodes(std::move(graph), {});
     separate_outputs(model.graph);
     auto names = output_names.empty() ? default_output_names(model.graph, input_names) : output_names;
     refuse_shared_names(input_names, names);
@@ -221,6 +218,17 @@ std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std:
     model.metadata = metadata;
     if (says_something(options)) store_options(model, options);
     return std::make_shared<LoadedModel>(std::move(model));
+}
+
+std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std::string>& input_names,
+                                      const std::vector<std::string>& output_names,
+                                      const std::map<std::string, std::string>& metadata,
+                                      const nb::dict& given, bool training) {
+    Graph graph = remove_dead_nodes(trace.graph(), {});
+    if (graph.outputs().empty())
+        throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
+    if (!training) refuse_training(graph);
+    return make_model(std::move(graph), input_names, output_names, metadata, given);
 }
 
 void add_test_case(LoadedModel& model, const std::string& name, nb::handle inputs, bool with_outputs,
@@ -338,6 +346,12 @@ void add_model(nb::module_& module) {
 }
 
 }  // namespace
+
+nb::object model_object(Graph graph, const std::vector<std::string>& input_names,
+                        const std::vector<std::string>& output_names,
+                        const std::map<std::string, std::string>& metadata, const nb::dict& options) {
+    return nb::cast(make_model(std::move(graph), input_names, output_names, metadata, options));
+}
 
 void add_trace(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);

@@ -13,10 +13,8 @@ import megengine.functional as F
 from megengine.core.interface import INTERFACE
 
 MODULES = (
-    "cgtools",
     "distributed",
     "lite",
-    "utils.network",
     "utils.persistent_cache",
 )
 NAMES = (

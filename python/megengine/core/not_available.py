@@ -70,8 +70,13 @@ def _belongs(module: str, name: str) -> bool:
     return bool(homes) and not any(name in vars(other) for other in others)
 
 
-def _missing(module: str, name: str):
-    """The ``__getattr__`` of a module."""
+def missing(module: str, name: str):
+    """What the ``__getattr__`` of a module does for a name that it does not have.
+
+    Raises:
+        NotAvailableNameError: the interface has it, this version has not.
+        AttributeError: nobody has it.
+    """
     if f"{module}.{name}" in _modules():
         # There are packages that are imported when they are first used.
         with contextlib.suppress(NotAvailableModuleError):
@@ -119,7 +124,7 @@ def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
 def _mark(name: str, module: ModuleType) -> None:
     """Make a module, now that all of it is there, tell what it lacks."""
     if name in _modules() and "__getattr__" not in vars(module):
-        module.__getattr__ = functools.partial(_missing, name)
+        module.__getattr__ = functools.partial(missing, name)
         # With a path, be it empty, `from module import name` asks the finders.
         vars(module).setdefault("__path__", [])
     _mark_members(module, _interface().get(name, frozenset()))

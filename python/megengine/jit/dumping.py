@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """``trace.dump``: a recorded function as a model file."""
 
-import base64
 import hashlib
 import json
-import pickle
 import warnings
 from collections import namedtuple
 from pathlib import Path
 
 from ..core.files import written_whole
+from ..core.model_metadata import stored_metadata
 from ..logger import get_logger
 from ..tensor import Tensor
 from .options import LAYOUTS, NAMES
@@ -32,6 +31,11 @@ DEFAULT_MAXERR = 1e-4
 
 # Keywords of optimisations, by the names of their options.
 OPTIMISATIONS = {word: name for word, name in NAMES.items() if word.startswith("enable_")}
+
+# What Python calls the options that a model's metadata names.
+KEYWORDS = {name: word for word, name in OPTIMISATIONS.items()} | {
+    f"layout={layout.lower()}": word for word, layout in LAYOUTS.items()
+}
 
 # Arguments that change nothing here: the value that asks for nothing, and why.
 WITHOUT_EFFECT = {
@@ -125,7 +129,7 @@ def dump(
         RuntimeError: a batch norm is in training mode, and ``training`` is False.
     """
     _check_options(traced, append, dump_format, kwargs)
-    _warn_of(
+    warn_of(
         keep_var_name=keep_var_name,
         keep_opr_name=keep_opr_name,
         keep_param_name=keep_param_name,
@@ -136,12 +140,10 @@ def dump(
         compat_older_version=compat_older_version,
     )
     input_names = _names(arg_names, traced._arguments, "arg_names")
-    metadata = {}
-    if enable_metadata and user_info is not None:
-        metadata["user_info"] = base64.b64encode(pickle.dumps(user_info)).decode()
-    options = _optimisations(kwargs, optimize_for_inference)
+    stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
+    options = optimisations(kwargs, optimize_for_inference)
     model = traced.to_model(
-        input_names, _output_names(traced, output_names), metadata, options, training
+        input_names, _output_names(traced, output_names), stored, options, training
     )
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
         model.add_test_case(
@@ -150,13 +152,7 @@ def dump(
             not no_assert,
             None if maxerr == DEFAULT_MAXERR else float(maxerr),
         )
-    data = model.to_bytes()
-    _write(file, data)
-    if strip_info_file is not None:
-        _write_strip_info(strip_info_file, model, append_json, data)
-    info = DumpInfo(
-        tot_bytes=len(data), content_hash=hashlib.sha256(data).hexdigest(), **model.statistics()
-    )
+    info = write_model(model, file, strip_info_file=strip_info_file, append_json=append_json)
     if not silent:
         get_logger(__name__).info(
             "dumped %d operators, %d bytes (weights %d)",
@@ -165,6 +161,27 @@ def dump(
             info.tensor_value_bytes,
         )
     return info
+
+
+def write_model(
+    model, file, *, append: bool = False, strip_info_file=None, append_json: bool = False
+) -> DumpInfo:
+    """Write a ``_mge.Model`` and what there is to tell about it.
+
+    Args:
+        model: the model.
+        file: path, or a binary file object.
+        append: behind what the file has.
+        strip_info_file: path of a JSON file that lists the operators and dtypes used.
+        append_json: merge with what this file has.
+    """
+    data = model.to_bytes()
+    _write(file, data, append)
+    if strip_info_file is not None:
+        _write_strip_info(strip_info_file, model, append_json, data)
+    return DumpInfo(
+        tot_bytes=len(data), content_hash=hashlib.sha256(data).hexdigest(), **model.statistics()
+    )
 
 
 def _check_options(traced, append, dump_format, kwargs) -> None:
@@ -176,22 +193,33 @@ def _check_options(traced, append, dump_format, kwargs) -> None:
         raise ValueError("the traced function returned nothing to dump")
     if append:
         raise NotImplementedError("[dump] append is not available in this version")
+    check_format(dump_format)
+    _check_known(kwargs)
+
+
+def check_format(dump_format: str | None) -> None:
+    """A ValueError when MegEngine has no such format."""
     if dump_format not in (None, "FBS", "FBS_V2"):
         raise ValueError(f"[dump] dump_format is None, 'FBS' or 'FBS_V2', got {dump_format!r}")
+
+
+def _check_known(kwargs) -> None:
     unknown = set(kwargs) - set(OPTIMISATIONS) - set(LAYOUTS)
     if unknown:
         raise ValueError(f"unknown options: {sorted(unknown)}")
 
 
-def _warn_of(**arguments) -> None:
+def warn_of(**arguments) -> None:
+    """Warn of arguments that change nothing, and say why."""
     for name, value in arguments.items():
         nothing, reason = WITHOUT_EFFECT[name]
         if value != nothing:
             warnings.warn(f"[dump] {name}={value!r} has no effect: {reason}", stacklevel=3)
 
 
-def _optimisations(kwargs: dict, is_wanted: bool) -> dict:
+def optimisations(kwargs: dict, is_wanted: bool) -> dict:
     """What the model shall carry, by the names of the options."""
+    _check_known(kwargs)
     given = {word: bool(value) for word, value in kwargs.items()}
     # On unless it is given as False; all others say something only as True.
     given = {word: on for word, on in given.items() if on or word == "enable_fuse_grain"}
@@ -206,6 +234,17 @@ def _optimisations(kwargs: dict, is_wanted: bool) -> dict:
         raise ValueError(f"[dump] {layouts[0]} contradicts {layouts[1]}; give one of them")
     options = {OPTIMISATIONS[word]: on for word, on in given.items() if word in OPTIMISATIONS}
     return options | ({"layout": LAYOUTS[layouts[0]]} if layouts else {})
+
+
+def metadata(user_info, is_modified: bool, is_optimised: bool, kwargs: dict) -> dict[str, str]:
+    """What a model that is dumped with these optimisations says of itself."""
+    asked = [option for option, word in KEYWORDS.items() if kwargs.get(word)]
+    return stored_metadata(
+        user_info,
+        is_modified=is_modified,
+        is_optimised=is_optimised,
+        options=asked if is_optimised else [],
+    )
 
 
 def _names(given, default: list[str], what: str) -> list[str]:
@@ -227,11 +266,13 @@ def _output_names(traced, given) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _write(file, data: bytes) -> None:
+def _write(file, data: bytes, append: bool) -> None:
     """To a file object, or to a path: whole or not at all."""
     if hasattr(file, "write"):
         file.write(data)
         return
+    if append and Path(file).exists():
+        data = Path(file).read_bytes() + data
     with written_whole(file) as out:
         out.write(data)
 

@@ -8,6 +8,8 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/builder.h"
+#include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -238,6 +240,21 @@ Tensor apply_mode(const Mode& mode, const Tensors& inputs) {
     return mode.apply(inputs);
 }
 
+// The operator that a mode is when it is one, on its inputs as they come; null: it is none, or several.
+const OpInfo* operator_behind(const Mode& mode, DType dtype) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    Tensors inputs;
+    for (size_t i = 0; i < mode.arity; ++i) inputs.push_back(builder.input({dtype, {2}, {}}, {}));
+    try {
+        mode.apply(inputs);
+    } catch (const UserError&) {  // not of this dtype
+        return nullptr;
+    }
+    auto& nodes = builder.graph().nodes();
+    return nodes.size() == 1 && nodes[0].inputs == builder.graph().inputs() ? nodes[0].op : nullptr;
+}
+
 const Mode& mode_called(std::string_view name) { return *std::ranges::find(modes, name, &Mode::name); }
 
 Tensor to_power(const Tensor& x, float exponent) {
@@ -248,6 +265,14 @@ Tensor to_power(const Tensor& x, float exponent) {
 }
 
 }  // namespace
+
+std::map<const OpInfo*, std::string_view> modes_of_operators() {
+    std::map<const OpInfo*, std::string_view> result;
+    for (auto& mode : modes)
+        for (DType dtype : {DType::f32, DType::i32, DType::boolean})
+            if (auto* op = mode.apply ? operator_behind(mode, dtype) : nullptr) result.emplace(op, mode.name);
+    return result;
+}
 
 Tensors import_elemwise(const Site& site) {
     uint32_t mode = site.params<file::Elemwise>().mode();

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions over the variables of a graph, and ``GraphInference``, which runs a model file."""
+
+import os
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..core.files import open_input
+from ..tensor import Tensor
+from .network_node import ImmutableTensor, OpenGraph, OpNode, Reshape, VarNode
+
+
+def load_graph(file) -> OpenGraph:
+    """The graph of a model file of any kind.
+
+    Args:
+        file: path, or a binary file object, which is read to its end.
+    Raises:
+        RuntimeError: it is no model, or damaged.
+    """
+    if hasattr(file, "read"):
+        return OpenGraph(file.read(), str(getattr(file, "name", "a file object")))
+    with open_input(file) as stream:
+        return OpenGraph(stream.read(), os.fsdecode(file))
+
+
+def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNode]:
+    """The variables that others need, and they themselves.
+
+    Args:
+        var: a VarNode, or a list of VarNodes of one graph.
+        var_type: types of the operators that compute them, such as ``"Host2DeviceCopy"``; None:
+            all.
+    Returns:
+        In the order in which they are computed.
+    """
+    wanted = [var] if isinstance(var, VarNode) else list(var)
+    types = {var_type} if isinstance(var_type, str) else var_type
+    oprs = get_oprs_seq(wanted, prune_immtensor=False)
+    return [out for opr in oprs if types is None or opr.type in types for out in opr.outputs]
+
+
+def get_owner_opr_inputs(var: VarNode) -> list[VarNode]:
+    """What the operator reads that computes a variable."""
+    return var.owner.inputs
+
+
+def get_owner_opr_type(var: VarNode) -> str:
+    """The type of the operator that computes a variable, such as ``"Elemwise"``."""
+    return var.owner.type
+
+
+def get_opr_type(opr: OpNode) -> str:
+    """The type of an operator, such as ``"Elemwise"``.
+
+    Raises:
+        AssertionError: ``opr`` is none.
+    """
+    if not isinstance(opr, OpNode):
+        raise AssertionError(f"[get_opr_type] expected an OpNode, got {type(opr).__name__}")
+    return opr.type
+
+
+def graph_traversal(outputs: Sequence[VarNode]):
+    """What is needed to walk the graph behind variables.
+
+    Args:
+        outputs: VarNodes of one graph.
+    Returns:
+        Six dicts with ids as keys: operators; what they read; by what is read, who reads it, as
+        (id, position of the input); by operator, the operators that read it; by number of inputs,
+        the ids of operators that wait for so many; by operator, for how many it waits.
+    """
+    oprs, variables = {}, {}
+    var2oprs, opr2receivers = defaultdict(list), defaultdict(list)
+    indegree2opr, opr2indegree = defaultdict(set), {}
+    for opr in get_oprs_seq(outputs, prune_immtensor=False):
+        oprs[opr.id] = opr
+        opr2indegree[opr.id] = len(opr.inputs)
+        indegree2opr[len(opr.inputs)].add(opr.id)
+        for position, var in enumerate(opr.inputs):
+            variables[var.id] = var
+            var2oprs[var.id].append((opr.id, position))
+            opr2receivers[var.owner.id].append(opr.id)
+    return oprs, variables, var2oprs, opr2receivers, indegree2opr, opr2indegree
+
+
+def get_oprs_seq(
+    outputs: Sequence[VarNode], prune_reshape: bool = False, prune_immtensor: bool = True
+) -> list[OpNode]:
+    """The operators that variables need, each behind what it reads.
+
+    Args:
+        outputs: VarNodes of one graph.
+        prune_reshape: without operators that only work out the shape for a Reshape.
+        prune_immtensor: without constants.
+    """
+    if not outputs:
+        return []
+    graph = outputs[0].graph
+    needed = _reached(outputs) if prune_reshape else None
+    oprs = [graph.operator(number) for number in graph.order([var._number for var in outputs])]
+    return [
+        opr
+        for opr in oprs
+        if (needed is None or opr.id in needed)
+        and not (prune_immtensor and isinstance(opr, ImmutableTensor))
+    ]
+
+
+def _reached(outputs: Iterable[VarNode]) -> set[int]:
+    """Ids of the operators behind variables, when a Reshape needs nothing but its first input."""
+    found: set[int] = set()
+    waiting = [var.owner for var in outputs]
+    while waiting:
+        opr = waiting.pop()
+        if opr.id not in found:
+            found.add(opr.id)
+            read = opr.inputs[:1] if isinstance(opr, Reshape) else opr.inputs
+            waiting += [var.owner for var in read]
+    return found
+
+
+def replace_vars(dst: Sequence[VarNode], varmap: dict[VarNode, VarNode]) -> list[VarNode]:
+    """Variables computed from others than they are; the graph's own stay as they are.
+
+    Args:
+        dst: VarNodes of one graph.
+        varmap: from each variable to the one in its place, of the same graph.
+    Returns:
+        One VarNode for each of ``dst``; what does not depend on a replaced one is itself.
+    """
+    if not dst:
+        return []
+    graph = dst[0].graph
+    known = {old._number: graph.number_of(new) for old, new in varmap.items()}
+    numbers = graph.copy_from(graph, [var._number for var in dst], known)
+    return [graph.variable(number) for number in numbers]
+
+
+def replace_oprs(dst: Sequence[VarNode], oprmap: dict[OpNode, OpNode]) -> list[VarNode]:
+    """As ``replace_vars``, for all outputs of operators.
+
+    Args:
+        dst: VarNodes of one graph.
+        oprmap: from each operator to the one in its place.
+    Raises:
+        ValueError: two operators do not have equally many outputs.
+    """
+    pairs = [zip(old.outputs, new.outputs, strict=True) for old, new in oprmap.items()]
+    return replace_vars(dst, {old: new for pair in pairs for old, new in pair})
+
+
+def find_vars_by_name(dst: Sequence[VarNode], names: Sequence[str]) -> list[VarNode]:
+    """Variables that others need, by their names.
+
+    Args:
+        dst: VarNodes of one graph.
+        names: exact names.
+    Raises:
+        AssertionError: there is no variable of such a name.
+    """
+    found = {var.name: var for var in get_dep_vars(dst)}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise AssertionError(f"the model has no variables {missing}; it has {sorted(found)[:64]}")
+    return [found[name] for name in names]
+
+
+class InputNode:
+    """An input that gets values by hand; see ``convert_inputs``."""
+
+    def __init__(self, var: VarNode) -> None:
+        self.var = var
+        self.value: Tensor | None = None
+
+    @property
+    def name(self) -> str:
+        """That of the variable."""
+        return self.var.name
+
+    def set_value(self, value) -> None:
+        """What the input is in the next run: a Tensor, or an array."""
+        self.value = _at_least_vector(value, self.var.dtype)
+
+
+class OutputNode:
+    """An output whose value can be asked for; see ``convert_outputs``."""
+
+    def __init__(self, var: VarNode) -> None:
+        self.var = var
+
+    def get_value(self) -> Tensor:
+        """Runs the graph on what its inputs were set to.
+
+        Raises:
+            RuntimeError: an input has no value.
+        """
+        feeds = getattr(self.var.graph, "feeds", {})
+        inputs = get_dep_vars(self.var, "Host2DeviceCopy")
+        unset = [var.name for var in inputs if getattr(feeds.get(var.id), "value", None) is None]
+        if unset:
+            raise RuntimeError(f"the inputs {unset} have no values: set_value gives them some")
+        model = _model_of([self.var])
+        values = {var.name: feeds[var.id].value for var in inputs}
+        return model.run([values[name] for name in model.input_names])[0]
+
+
+def convert_inputs(dst: Sequence[VarNode], inputs: Sequence[VarNode] | None = None):
+    """Let inputs get values by hand.
+
+    Args:
+        dst: VarNodes of one graph.
+        inputs: which; None: all that ``dst`` needs.
+    Returns:
+        ``dst``, and an OrderedDict from names to InputNodes.
+    """
+    inputs = get_dep_vars(dst, "Host2DeviceCopy") if inputs is None else list(inputs)
+    nodes = OrderedDict((var.name, InputNode(var)) for var in inputs)
+    for node in nodes.values():
+        graph = node.var.graph
+        graph.feeds = getattr(graph, "feeds", {}) | {node.var.id: node}
+    return list(dst), nodes
+
+
+def convert_outputs(dst: Sequence[VarNode]):
+    """Let the values of variables be asked for.
+
+    Args:
+        dst: VarNodes of a graph whose inputs ``convert_inputs`` has made ready.
+    Returns:
+        ``dst``, and an OrderedDict from names to OutputNodes.
+    """
+    return list(dst), OrderedDict((var.name, OutputNode(var)) for var in dst)
+
+
+def embed_inputs(dst: Sequence[VarNode], data: Sequence, inputs: Sequence[VarNode] | None = None):
+    """Write values into a graph in the place of its inputs.
+
+    Args:
+        dst: VarNodes of one graph.
+        data: a Tensor or an array for each input.
+        inputs: which; None: all that ``dst`` needs, in their order.
+    Returns:
+        VarNodes as ``dst`` with these constants, and an OrderedDict from names of inputs to the
+        constants.
+    Raises:
+        AssertionError: there are more or fewer inputs than data.
+    """
+    inputs = get_dep_vars(dst, "Host2DeviceCopy") if inputs is None else list(inputs)
+    if len(inputs) != len(data):
+        raise AssertionError(f"[embed_inputs] {len(inputs)} inputs, but {len(data)} values")
+    constants = OrderedDict(
+        (var.name, ImmutableTensor(value, graph=var.graph).outputs[0])
+        for var, value in zip(inputs, data, strict=True)
+    )
+    replaced = dict(zip(inputs, constants.values(), strict=True))
+    return replace_vars(dst, replaced), constants
+
+
+class GraphInference:
+    """A model file that runs.
+
+    Args:
+        file: path, or a binary file object; of any kind.
+        outputs: names of the variables to compute; None: the file's outputs.
+        profiling: as in MegEngine, without effect: ``jit.trace`` and ``load_and_run`` profile.
+        optimize_for_inference: as in MegEngine, without effect: the engine optimises each run.
+    Raises:
+        AssertionError: there is no variable of such a name.
+    Example:
+        >>> import io
+        >>> from megengine.utils.network import Network
+        >>> net, file = Network(), io.BytesIO()
+        >>> y = net.make_input_node((2,), "float32", name="x") * 3
+        >>> y.name = "y"
+        >>> net.add_output(y)
+        >>> size = file.write(b"") if net.dump(file).nr_opr == 1 else None
+        >>> GraphInference(io.BytesIO(file.getvalue())).run([1.0, 2.0])
+        OrderedDict([('y', array([3., 6.], dtype=float32))])
+    """
+
+    def __init__(
+        self,
+        file,
+        outputs: Sequence[str] | None = None,
+        profiling: bool = False,
+        optimize_for_inference: bool = False,
+        **kwargs,
+    ) -> None:
+        graph = load_graph(file)
+        found = [graph.variable(number) for number in graph.outputs]
+        if outputs is not None:
+            found = find_vars_by_name(found, outputs)
+        self._names = [var.name for var in found]
+        self._model = _model_of(found)
+        inputs = {var.name: var for var in get_dep_vars(found, "Host2DeviceCopy")}
+        self._dtypes = {name: inputs[name].dtype for name in self._model.input_names}
+
+    def run(self, *inp_args, inp_dict: dict | None = None) -> "OrderedDict[str, np.ndarray]":
+        """Compute the outputs.
+
+        Args:
+            inp_args: an array or a Tensor for each input, in the order of the file.
+            inp_dict: further ones by name.
+        Returns:
+            Arrays by the names of the outputs.
+        Raises:
+            AssertionError: an input is missing, or there is none of that name.
+        """
+        names = list(self._dtypes)
+        given = dict(zip(names, inp_args, strict=False)) | (inp_dict or {})
+        if set(given) != set(names) or len(inp_args) > len(names):
+            raise AssertionError(
+                f"the model expects inputs {names}, got {len(inp_args)} values and {sorted(given)}"
+            )
+        values = [_at_least_vector(given[name], dtype) for name, dtype in self._dtypes.items()]
+        results = self._model.run(values)
+        return OrderedDict(
+            (name, value.numpy()) for name, value in zip(self._names, results, strict=True)
+        )
+
+
+def _at_least_vector(value, dtype) -> Tensor:
+    tensor = value if isinstance(value, Tensor) else Tensor(np.asarray(value, dtype))
+    return tensor if tensor.ndim else tensor.reshape(1)
+
+
+def _model_of(outputs: Sequence[VarNode]):
+    """What runs variables; outputs have no names of their own in it."""
+    graph = outputs[0].graph
+    names = [f"result {i}" for i in range(len(outputs))]
+    return graph.to_model([var._number for var in outputs], names, graph.metadata, {})

@@ -1,0 +1,608 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models as graphs that can be looked at, changed and written again: graph surgery.
+
+A ``Network`` is a view of the library's graph. Its variables are Tensors: every function of
+``megengine.functional`` takes them and extends the graph.
+"""
+
+import fnmatch
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+
+from ..core.model_metadata import NO_METADATA, foreign_metadata, metadata_of
+from ..core.tracing_state import state
+from ..jit import dumping
+from ..logger import get_logger
+from .comp_graph_tools import find_vars_by_name, get_oprs_seq, load_graph
+from .network_node import (
+    ConstOpBase,
+    Host2DeviceCopy,
+    NetworkNode,
+    OpenGraph,
+    OpNode,
+    VarNode,
+)
+
+
+def set_symbolic_shape(option: bool) -> bool:
+    """Whether ``x.shape`` is a Tensor, or a VarNode, that follows the inputs, on this thread.
+
+    Args:
+        option: True for that, False for a tuple.
+    Returns:
+        What was set before.
+    Example:
+        >>> set_symbolic_shape(True)
+        False
+        >>> set_symbolic_shape(False)
+        True
+    """
+    before, state.symbolic_shape = state.symbolic_shape, bool(option)
+    return before
+
+
+def as_varnode(obj) -> VarNode:
+    """The variable that something stands for.
+
+    Args:
+        obj: a VarNode, an OpNode with one output, or a list of one of them.
+    Raises:
+        AssertionError: it is something else.
+    """
+    (node,) = obj if isinstance(obj, (list, tuple)) and len(obj) == 1 else (obj,)
+    if isinstance(node, OpNode):
+        (node,) = node.outputs
+    if not isinstance(node, VarNode):
+        raise AssertionError(f"[as_varnode] {obj!r} is no VarNode and no OpNode with one output")
+    return node
+
+
+def as_oprnode(obj) -> OpNode:
+    """The operator that something stands for.
+
+    Args:
+        obj: an OpNode, a VarNode, which stands for its owner, or a list of one of them.
+    Raises:
+        AssertionError: it is something else.
+    """
+    (node,) = obj if isinstance(obj, (list, tuple)) and len(obj) == 1 else (obj,)
+    if isinstance(node, VarNode):
+        node = node.owner
+    if not isinstance(node, OpNode):
+        raise AssertionError(f"[as_oprnode] {obj!r} is neither an OpNode nor a VarNode")
+    return node
+
+
+class Network:
+    """A graph with named inputs and outputs.
+
+    Example:
+        >>> net = Network()
+        >>> x = net.make_input_node((2, 3), "float32", name="x")
+        >>> y = x * 2
+        >>> y.name = "y"
+        >>> net.add_output(y)
+        >>> net.all_oprs
+        [x{Host2DeviceCopy}, constant#1{ImmutableTensor}, y{Elemwise:MUL}]
+    """
+
+    def __init__(self) -> None:
+        self.graph = OpenGraph()
+        self._metadata: dict | None = dict(NO_METADATA)
+        self._optimisations: dict = {}
+
+    @classmethod
+    def load(cls, model_path, outspec: list[str] | None = None) -> "Network":
+        """Read a model file of any kind: .mge, MegEngine's, packed.
+
+        Args:
+            model_path: path, or a binary file object.
+            outspec: names of variables that shall be the outputs; None: those of the file.
+        Raises:
+            AssertionError: there is no variable of such a name.
+            RuntimeError: the file is damaged, or has operators without a counterpart.
+        """
+        net = cls()
+        net.graph = load_graph(model_path)
+        net._metadata = metadata_of(net.graph.metadata, dumping.KEYWORDS)
+        if outspec is not None:
+            net._set_outputs(find_vars_by_name(net.dest_vars, outspec))
+        return net
+
+    @property
+    def metadata(self) -> dict | None:
+        """What the file says of itself: ``user_info``, ``graph_modified``, …; None: nothing."""
+        return self._metadata
+
+    def optimize_for_inference(self, dest_vars, **kwargs) -> list[VarNode]:
+        """Ask for optimisations, which happen when the network is dumped, or when the file runs.
+
+        Args:
+            dest_vars: the outputs.
+            kwargs: ``enable_ioc16``, ``enable_nchw88``, …: those of ``jit.trace.dump``.
+        Returns:
+            The outputs.
+        Raises:
+            ValueError: there is no such option.
+        """
+        dumping.optimisations(kwargs, True)  # they exist and agree
+        self._optimisations |= kwargs
+        return list(dest_vars)
+
+    def dump(
+        self,
+        file,
+        *,
+        keep_var_name: int = 1,
+        keep_opr_name: bool = False,
+        keep_param_name: bool = False,
+        keep_opr_priority: bool = False,
+        strip_info_file=None,
+        append_json: bool = False,
+        optimize_for_inference: bool = True,
+        append: bool = False,
+        user_info=None,
+        enable_metadata: bool = True,
+        dump_format: str | None = None,
+        compat_older_version: str | None = None,
+        **kwargs,
+    ) -> dumping.DumpInfo:
+        """Write what the outputs need as a .mge file.
+
+        Args:
+            file: path, or a binary file object.
+            keep_var_name: which variables keep their names beside inputs and outputs: up to 1 none,
+                2 all.
+            keep_opr_name: operators keep their names.
+            keep_param_name: constants keep theirs.
+            keep_opr_priority: without effect, which a warning says: there are no priorities.
+            strip_info_file: path of a JSON file that lists the operators and dtypes used.
+            append_json: merge with what this file has.
+            optimize_for_inference: let ``kwargs`` act.
+            append: write behind what the file has.
+            user_info: any picklable object to keep in the file.
+            enable_metadata: keep metadata at all.
+            dump_format: ``"FBS"`` and ``"FBS_V2"`` are without effect: the format is .mge.
+            compat_older_version: without effect, for the same reason.
+            kwargs: ``enable_ioc16``, ``enable_nchw88``, …: those of ``jit.trace.dump``.
+        Returns:
+            Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
+            parameters.
+        Raises:
+            ValueError: there is no output, two have one name, or an option does not exist.
+        """
+        dumping.check_format(dump_format)
+        dumping.warn_of(
+            keep_opr_priority=keep_opr_priority,
+            dump_format=dump_format,
+            compat_older_version=compat_older_version,
+        )
+        asked = self._optimisations | (kwargs if optimize_for_inference else {})
+        options = dumping.optimisations(self._optimisations, True)
+        options |= dumping.optimisations(kwargs, optimize_for_inference)
+        metadata = foreign_metadata(self.graph.metadata)
+        if enable_metadata:
+            metadata |= dumping.metadata(user_info, True, optimize_for_inference, asked)
+        outputs = self.dest_vars
+        if not outputs:
+            raise ValueError("[dump] the network has no outputs: add_output gives it some")
+        model = self.graph.to_model(
+            [var._number for var in outputs],
+            [var.name for var in outputs],
+            metadata,
+            options,
+            int(keep_var_name),
+            bool(keep_opr_name),
+            bool(keep_param_name),
+        )
+        return dumping.write_model(
+            model, file, append=append, strip_info_file=strip_info_file, append_json=append_json
+        )
+
+    def make_const(self, data, name: str | None = None, device=None) -> VarNode:
+        """Make a constant.
+
+        Args:
+            data: number, list, NumPy array or Tensor.
+            name: what it is called.
+            device: where it lies.
+        Returns:
+            VarNode; of a number, with shape ``(1,)``.
+        """
+        return ConstOpBase(data, name, device, self.graph).outputs[0]
+
+    def make_input_node(self, shape, dtype, name: str | None = None, device=None) -> VarNode:
+        """Make an input.
+
+        Args:
+            shape: size of each axis.
+            dtype: of its values.
+            name: what it is called.
+            device: where it lies; None: where the graph runs.
+        Returns:
+            VarNode.
+        """
+        number = self.graph.add_input(name or "", dtype, list(shape), device)
+        return self.graph.variable(number)
+
+    def add_output(self, *vars: VarNode) -> None:
+        """Make variables outputs; those of another graph are copied with all that they need.
+
+        Args:
+            vars: with names, by which outputs are known in the file.
+        Raises:
+            AssertionError: something is no VarNode.
+        """
+        added = [self.graph.number_of(as_varnode(var)) for var in vars]
+        self.graph.set_outputs(list(OrderedDict.fromkeys([*self.graph.outputs, *added])))
+
+    def remove_output(self, *vars: VarNode) -> None:
+        """Make variables outputs no more; what nothing else needs is not dumped.
+
+        Args:
+            vars: outputs; a warning names those that are none.
+        """
+        for var in map(as_varnode, vars):
+            if all(var is not output for output in self.dest_vars):
+                get_logger(__name__).warning("%s is no output of the network", var.name)
+        removed = {id(var) for var in map(as_varnode, vars)}
+        self._set_outputs([var for var in self.dest_vars if id(var) not in removed])
+
+    def _set_outputs(self, vars: Iterable[VarNode]) -> None:
+        self.graph.set_outputs([var._number for var in vars])
+
+    def add_dep_oprs(self, *vars: VarNode) -> list[VarNode]:
+        """Bring variables of other graphs into this one, with all that they need.
+
+        Args:
+            vars: of any graph.
+        Returns:
+            The same variables here.
+        """
+        return [self.graph.variable(self.graph.number_of(as_varnode(var))) for var in vars]
+
+    def modify_opr_names(self, modifier: str | Callable[[str], str]) -> None:
+        """Give all operators other names, inputs and constants too.
+
+        Args:
+            modifier: a prefix, which a dot separates from the name, or a function.
+        Raises:
+            AssertionError: it is something else.
+        """
+        if isinstance(modifier, str):
+            prefix, modifier = modifier, lambda name: f"{prefix}.{name}"
+        if not callable(modifier):
+            raise AssertionError(
+                f"[modify_opr_names] the modifier is a prefix or a function, got {modifier!r}"
+            )
+        names = [(opr, modifier(opr.name)) for opr in self.all_oprs]
+        for opr, name in names:
+            opr.name = name
+
+    def reset_batch_size(self, batchsize: int, *, blacklist=()) -> None:
+        """Give the first axis of the inputs another size.
+
+        Args:
+            batchsize: the size.
+            blacklist: names of inputs that stay as they are.
+        Raises:
+            AssertionError: there is no input, the inputs differ in their first axes, or the
+                blacklist names others than inputs.
+            RuntimeError: an operator refuses the size.
+        """
+        kept = set(blacklist)
+        providers = self.data_providers_filter.as_dict()
+        if kept - set(providers):
+            raise AssertionError(f"[reset_batch_size] no inputs: {sorted(kept - set(providers))}")
+        inputs = [opr for name, opr in providers.items() if name not in kept]
+        sizes = {opr.name: opr.shape[0] for opr in inputs}
+        if len(set(sizes.values())) != 1:
+            raise AssertionError(f"[reset_batch_size] the inputs have no one batch size: {sizes}")
+        self.graph.set_shapes({opr._number: [batchsize, *opr.shape[1:]] for opr in inputs})
+        self.graph.refresh()
+
+    def replace_vars(self, repl_dict: dict[VarNode, VarNode]) -> None:
+        """Let what reads a variable read another one, outputs of the network too.
+
+        What the new variable is itself computed from goes on reading the old one, so that an
+        operator can be put behind a variable. A new output without a name takes over the old one's.
+
+        Args:
+            repl_dict: from each variable to the one in its place, which may be of another graph.
+        Raises:
+            ValueError: a variable would need itself.
+            RuntimeError: an operator refuses what it reads now.
+        """
+        by = {}
+        for old, new in repl_dict.items():
+            by[as_varnode(old)._number] = self.graph.number_of(as_varnode(new))
+        replaced = [old for old in self.graph.outputs if old in by]
+        self.graph.replace(by)
+        for old in replaced:
+            self.graph.take_name(old, by[old])
+        self.graph.refresh()
+
+    def replace_oprs(self, repl_dict: dict[OpNode, OpNode]) -> None:
+        """Replace operators: the outputs of one by those of another, in their order.
+
+        Args:
+            repl_dict: from each operator to the one in its place.
+        Raises:
+            ValueError: two operators do not have equally many outputs; else as ``replace_vars``.
+        """
+        by = {}
+        for old, new in repl_dict.items():
+            pairs = zip(as_oprnode(old).outputs, as_oprnode(new).outputs, strict=True)
+            by.update(pairs)
+        self.replace_vars(by)
+
+    def get_opr_by_type(self, oprcls: type, unique: bool = True):
+        """The operators of a class.
+
+        Args:
+            oprcls: of ``network_node``.
+            unique: expect exactly one and return it.
+        Returns:
+            OpNode, or a list of them.
+        Raises:
+            AssertionError: one was expected, and there are others or none.
+        """
+        return _found(self.opr_filter.type(oprcls), unique, f"operators of type {oprcls.__name__}")
+
+    def get_opr_by_name(self, name: str, unique: bool = True):
+        """The operators whose names match.
+
+        Args:
+            name: a pattern as in ``NodeFilter.name``.
+            unique: expect exactly one and return it.
+        Returns:
+            OpNode, or a list of them.
+        Raises:
+            AssertionError: one was expected, and there are others or none.
+        """
+        return _found(self.opr_filter.name(name), unique, f"operators named {name!r}")
+
+    def get_var_by_name(self, name: str, unique: bool = True):
+        """The variables whose names match.
+
+        Args:
+            name: a pattern as in ``NodeFilter.name``.
+            unique: expect exactly one and return it.
+        Returns:
+            VarNode, or a list of them.
+        Raises:
+            AssertionError: one was expected, and there are others or none.
+        """
+        return _found(self.var_filter.name(name), unique, f"variables named {name!r}")
+
+    def get_var_receive_oprs(self, var: VarNode) -> list[OpNode]:
+        """The operators that read a variable, as far as the outputs need them."""
+        return self.opr_filter.has_input(var).as_list()
+
+    def get_dep_oprs(self, var: VarNode) -> list[OpNode]:
+        """The operators that a variable needs, inputs and constants too, in their order."""
+        return get_oprs_seq([as_varnode(var)], prune_immtensor=False)
+
+    @property
+    def opr_filter(self) -> "NodeFilter":
+        """All operators that the outputs need."""
+        return NodeFilter(self.all_oprs)
+
+    @property
+    def var_filter(self) -> "NodeFilter":
+        """All variables that the outputs need."""
+        return NodeFilter(self.all_vars)
+
+    @property
+    def params_filter(self) -> "NodeFilter":
+        """The constants that the outputs need."""
+        return self.opr_filter.param_provider()
+
+    @property
+    def data_providers_filter(self) -> "NodeFilter":
+        """The inputs that the outputs need."""
+        return self.opr_filter.data_provider()
+
+    @property
+    def dest_vars(self) -> list[VarNode]:
+        """The outputs."""
+        return [self.graph.variable(number) for number in self.graph.outputs]
+
+    output_vars = dest_vars
+
+    @property
+    def input_vars(self) -> list[VarNode]:
+        """The inputs that the outputs need."""
+        return [opr.outputs[0] for opr in self.data_providers_filter]
+
+    @property
+    def all_oprs(self) -> list[OpNode]:
+        """The operators that the outputs need, each behind what it reads."""
+        return get_oprs_seq(self.dest_vars, prune_immtensor=False)
+
+    @property
+    def all_vars(self) -> list[VarNode]:
+        """The variables that the outputs need: what their operators read, and they themselves."""
+        oprs = self.all_oprs
+        read = {number for opr in oprs for number in self.graph.inputs_of(opr._number)}
+        read.update(self.graph.outputs)
+        made = [number for opr in oprs for number in self.graph.outputs_of(opr._number)]
+        return [self.graph.variable(number) for number in made if number in read]
+
+    @property
+    def all_vars_dict(self) -> "OrderedDict[str, VarNode]":
+        """These variables by name."""
+        return self.var_filter.as_dict()
+
+    @property
+    def all_oprs_dict(self) -> "OrderedDict[str, OpNode]":
+        """These operators by name."""
+        return self.opr_filter.as_dict()
+
+
+def _found(nodes: "NodeFilter", unique: bool, what: str):
+    found = nodes.as_list()
+    if not unique:
+        return found
+    if len(found) != 1:
+        raise AssertionError(f"expected one of the {what}, the network has {len(found)}")
+    return found[0]
+
+
+class NodeFilter:
+    """Nodes of a graph, of which others are chosen step by step.
+
+    Args:
+        node_iter: the nodes.
+    Example:
+        >>> net = Network()
+        >>> net.add_output(net.make_input_node((2,), "float32", name="x") * 3)
+        >>> net.opr_filter.type(Host2DeviceCopy).as_unique()
+        x{Host2DeviceCopy}
+        >>> net.var_filter.name("X").as_count()
+        1
+    """
+
+    def __init__(self, node_iter: Iterable[NetworkNode]) -> None:
+        self._nodes = node_iter
+
+    @classmethod
+    def make_all_deps(cls, *dest_vars: VarNode) -> "NodeFilter":
+        """All operators that variables need."""
+        return NodeFilter(get_oprs_seq(list(dest_vars), prune_immtensor=False))
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return iter(self._nodes)
+
+    def type(self, node_type: type) -> "NodeFilter":
+        """Those of a class of ``network_node``."""
+        return NodeFilterType(self, node_type)
+
+    def check_type(self, node_type: type) -> "NodeFilter":
+        """All, which have to be of a class: another one is a TypeError."""
+        return NodeFilterCheckType(self, node_type)
+
+    def not_type(self, node_type: type) -> "NodeFilter":
+        """Those that are not of a class."""
+        return NodeFilterNotType(self, node_type)
+
+    def param_provider(self) -> "NodeFilter":
+        """The constants among operators."""
+        return self.type(ConstOpBase)
+
+    def data_provider(self) -> "NodeFilter":
+        """The inputs among operators."""
+        return self.type(Host2DeviceCopy)
+
+    def name(self, pattern: str, ignorecase: bool = True) -> "NodeFilter":
+        """Those whose whole names match.
+
+        Args:
+            pattern: with ``*`` and ``?``, or a regular expression behind a ``~``.
+            ignorecase: letters match in both cases.
+        """
+        return NodeFilterName(self, pattern, ignorecase)
+
+    def has_input(self, var: VarNode) -> "NodeFilter":
+        """The operators that read a variable.
+
+        Raises:
+            TypeError: ``var`` is none, or there are other nodes than operators.
+        """
+        return NodeFilterHasInput(self, var)
+
+    def as_list(self) -> list[NetworkNode]:
+        """A list of them."""
+        return list(self)
+
+    def as_unique(self) -> NetworkNode:
+        """The only one; a ValueError when there are others or none."""
+        found = self.as_list()
+        if len(found) != 1:
+            raise ValueError(f"expected exactly one node, there are {len(found)}: {found[:8]}")
+        return found[0]
+
+    def as_dict(self) -> "OrderedDict[str, NetworkNode]":
+        """By name, in their order."""
+        return OrderedDict((node.name, node) for node in self)
+
+    def as_count(self) -> int:
+        """How many there are."""
+        return sum(1 for _ in self)
+
+
+class NodeFilterType(NodeFilter):
+    """The nodes of a class; see ``NodeFilter.type``.
+
+    Raises:
+        TypeError: ``node_type`` is no class of nodes.
+    """
+
+    def __init__(self, node_iter: Iterable[NetworkNode], node_type: type) -> None:
+        if not isinstance(node_type, type) or not issubclass(node_type, NetworkNode):
+            raise TypeError(f"a filter takes a class of network_node, got {node_type!r}")
+        super().__init__(node_iter)
+        self._type = node_type
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return (node for node in self._nodes if isinstance(node, self._type))
+
+
+class NodeFilterNotType(NodeFilterType):
+    """The nodes of all other classes; see ``NodeFilter.not_type``."""
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return (node for node in self._nodes if not isinstance(node, self._type))
+
+
+class NodeFilterCheckType(NodeFilterType):
+    """All nodes, which have to be of a class; see ``NodeFilter.check_type``."""
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        for node in self._nodes:
+            if not isinstance(node, self._type):
+                raise TypeError(f"expected nodes of type {self._type.__name__}, got {node!r}")
+            yield node
+
+
+class NodeFilterHasInput(NodeFilter):
+    """The operators that read a variable; see ``NodeFilter.has_input``."""
+
+    def __init__(self, node_iter: Iterable[NetworkNode], var: VarNode) -> None:
+        if not isinstance(var, VarNode):
+            raise TypeError(f"has_input takes a VarNode, got {type(var).__name__}")
+        super().__init__(node_iter)
+        self._var = var
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        for node in self._nodes:
+            if not isinstance(node, OpNode):
+                raise TypeError(f"has_input chooses among operators, got {node!r}")
+            if any(var is self._var for var in node.inputs):
+                yield node
+
+
+class NodeFilterName(NodeFilter):
+    """The nodes whose names match; see ``NodeFilter.name``."""
+
+    def __init__(
+        self, node_iter: Iterable[NetworkNode], pattern: str, ignorecase: bool = True
+    ) -> None:
+        super().__init__(node_iter)
+        self._re = self.make_re(pattern, ignorecase)
+
+    @classmethod
+    def make_re(cls, pattern: str, ignorecase: bool = True) -> re.Pattern:
+        """The regular expression that a pattern means.
+
+        Raises:
+            TypeError: the pattern is no string.
+        """
+        if not isinstance(pattern, str):
+            raise TypeError(f"the pattern of a name is a string, got {pattern!r}")
+        text = pattern[1:] if pattern.startswith("~") else fnmatch.translate(pattern)
+        return re.compile(text, re.IGNORECASE if ignorecase else 0)
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return (node for node in self._nodes if self._re.fullmatch(node.name))

@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a ``Network`` consists of: variables and operators, as views of the library's graph.
+
+There is a class for each type of operator, under MegEngine's name for it. They are made when
+somebody asks for them, from the operators' definitions: ``params`` are an operator's parameters.
+"""
+
+import sys
+from collections.abc import Iterator, MutableMapping
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from .. import _mge
+from ..core.interface import INTERFACE
+from ..core.tracing_state import state
+from ..tensor import Tensor
+
+
+class OpenGraph(_mge.Graph):
+    """A graph with the objects that stand for its variables and operators, each made once.
+
+    Args:
+        data: bytes of a model file, of any kind; none: an empty graph.
+        label: names the file in errors.
+    """
+
+    def __init__(self, data: bytes | None = None, label: str = "") -> None:
+        super().__init__(data, label)
+        self._variables: WeakValueDictionary[int, VarNode] = WeakValueDictionary()
+        self._operators: WeakValueDictionary[int, OpNode] = WeakValueDictionary()
+
+    def variable(self, number: int) -> "VarNode":
+        """The object for a value; the extension module asks for those of results, too."""
+        found = self._variables.get(number)
+        if found is None:
+            found = super(VarNode, VarNode).__new__(VarNode)
+            self.rebind(found, number)
+        return found
+
+    def operator(self, number: int) -> "OpNode":
+        """The object for an operator, by the number of its first output."""
+        found = self._operators.get(number)
+        if found is None:
+            found = object.__new__(class_of(self.operator_type(number)[0]))
+            found.graph, found._number = self, number
+            self._operators[number] = found
+        return found
+
+    def rebind(self, variable: "VarNode", number: int) -> None:
+        """Let a variable stand for a value; item assignment does, too.
+
+        Raises:
+            TypeError: ``variable`` is a Tensor, which cannot become a part of a graph.
+        """
+        if not isinstance(variable, VarNode):
+            raise TypeError("a value of a graph cannot be assigned to a part of a Tensor")
+        old = vars(variable).get("_number")
+        if self._variables.get(old) is variable:
+            del self._variables[old]
+        self.bind(variable, number)
+        variable.graph, variable._number = self, number
+        self._variables[number] = variable
+
+    def refresh(self) -> None:
+        """After a change to the graph: shapes may be others."""
+        for number, variable in list(self._variables.items()):
+            self.bind(variable, number)
+
+    def number_of(self, variable) -> int:
+        """The number of a variable of this graph, or of a copy of another graph's."""
+        if variable.graph is self:
+            return variable._number
+        return self.copy_from(variable.graph, [variable._number], {})[0]
+
+
+class NetworkNode:
+    """A variable or an operator of a graph."""
+
+    graph: OpenGraph
+    _number: int
+
+    @property
+    def id(self) -> int:
+        """A number; no other variable, or no other operator, of the graph has it."""
+        return self._number
+
+
+class VarNode(NetworkNode, Tensor):
+    """A value of a graph. Functions and operators of Tensors take it and extend the graph.
+
+    ``int``, ``numpy`` and the like give what is known before the graph runs: constants, and small
+    numbers that follow from shapes; for others they raise a RuntimeError.
+
+    Args:
+        var: the VarNode itself.
+        name: what it shall be called.
+    Raises:
+        TypeError: ``var`` is no VarNode: those of a ``Network`` are made by it and by functions.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> x = Network().make_input_node((2, 3), "float32", name="x")
+        >>> (x * 2).shape
+        (2, 3)
+    """
+
+    def __new__(cls, var, *, name: str | None = None) -> "VarNode":
+        if not isinstance(var, VarNode):
+            raise TypeError(f"[VarNode] expected a VarNode, got {type(var).__name__}")
+        return var
+
+    def __init__(self, var, *, name: str | None = None) -> None:
+        if name is not None:
+            self.name = name
+
+    @property
+    def name(self) -> str:
+        """What it is called in files; never empty."""
+        return self.graph.name(self._number)
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self.graph.set_name(self._number, name)
+
+    @property
+    def var(self) -> "VarNode":
+        """This object: MegEngine's variables lie one level deeper."""
+        return self
+
+    @property
+    def owner(self) -> "OpNode":
+        """The operator that computes it; inputs and constants are operators, too."""
+        return self.graph.operator(self.graph.owner(self._number))
+
+    @property
+    def users(self) -> list["OpNode"]:
+        """The operators that read it."""
+        return [self.graph.operator(number) for number in self.graph.readers(self._number)]
+
+    @property
+    def partial_shape(self) -> tuple[int, ...] | None:
+        """Size of each axis; None when only a run can tell."""
+        return self._tuple_shape if self.graph.has_known_shape(self._number) else None
+
+    @property
+    def shape(self):
+        """As ``partial_shape``; after ``set_symbolic_shape(True)`` a VarNode."""
+        return _mge.ops.shape_of(self) if state.symbolic_shape else self.partial_shape
+
+    def shapeof(self, axis: int) -> "VarNode":
+        """The size of one axis, as a variable that follows the inputs.
+
+        Args:
+            axis: which one.
+        Returns:
+            VarNode, int32, shape ``(1,)``.
+        """
+        return _mge.ops.shape_of(self)[axis].reshape(1)
+
+    def _reset(self, other) -> None:
+        """From now on this object is the other value."""
+        self.graph.rebind(self, self.graph.id_of(Tensor(other)))
+
+    def __copy__(self) -> "VarNode":
+        return self
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a VarNode is a part of a graph and cannot be copied alone: dump the Network"
+        )
+
+    def __repr__(self) -> str:
+        return f"VarNode:{self.name}"
+
+    __str__ = __repr__
+    __hash__ = Tensor.__hash__
+
+
+def _not_in_place(self, other):
+    return NotImplemented
+
+
+# `y += 1` names another value; the variable stays what it is.
+for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split():
+    setattr(VarNode, f"__i{_name}__", _not_in_place)
+
+
+class _Params(MutableMapping):
+    """The parameters of an operator; to assign one changes the graph."""
+
+    def __init__(self, node: "OpNode") -> None:
+        self._node = node
+
+    def _known(self) -> dict:
+        node = self._node
+        mode = node.graph.operator_type(node._number)[1]
+        has_maker = not isinstance(node, (Host2DeviceCopy, ConstOpBase))
+        found = node.graph.params(node._number) if has_maker else {}
+        return ({"mode": mode} if mode else {}) | found
+
+    def __getitem__(self, name: str):
+        return self._known()[name]
+
+    def __setitem__(self, name: str, value) -> None:
+        node = self._node
+        if name not in self._known():
+            raise KeyError(f"{node!r} has no parameter {name!r}; it has {list(self)}")
+        node.graph.set_param(node._number, name, value)
+        node.graph.refresh()
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("parameters of an operator cannot be deleted")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known())
+
+    def __len__(self) -> int:
+        return len(self._known())
+
+    def __repr__(self) -> str:
+        return repr(self._known())
+
+
+class OpNode(NetworkNode):
+    """An operator of a graph, an input, or a constant; ``params`` are its parameters by name."""
+
+    @property
+    def name(self) -> str:
+        """What it is called; never empty."""
+        return self.graph.operator_name(self._number)
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self.graph.set_operator_name(self._number, name)
+
+    @property
+    def type(self) -> str:
+        """The type as MegEngine's files say it, such as ``"Convolution"``."""
+        return self.graph.operator_type(self._number)[0]
+
+    @property
+    def params(self) -> MutableMapping:
+        """The parameters as this engine calls them; ``mode`` is that of Elemwise and Reduce."""
+        return _Params(self)
+
+    @property
+    def inputs(self) -> list[VarNode]:
+        """What it reads."""
+        return [self.graph.variable(number) for number in self.graph.inputs_of(self._number)]
+
+    @property
+    def outputs(self) -> list[VarNode]:
+        """What it computes."""
+        return [self.graph.variable(number) for number in self.graph.outputs_of(self._number)]
+
+    @property
+    def priority(self) -> tuple[int, int]:
+        """Operators run in the order of the graph: nothing has a priority but its place."""
+        return (0, self._number)
+
+    def __repr__(self) -> str:
+        kind, mode = self.graph.operator_type(self._number)
+        return f"{self.name}{{{kind}{':' * bool(mode)}{mode}}}"
+
+
+class ReadOnlyOpNode(OpNode):
+    """An operator that MegEngine has no class of its own for."""
+
+
+class Host2DeviceCopy(OpNode):
+    """An input of a graph.
+
+    Args:
+        shape: size of each axis.
+        dtype: of its values.
+        name: what it is called.
+        device: where it lies; None: where the graph runs.
+    """
+
+    def __new__(cls, shape=None, dtype=None, name: str | None = None, device=None):
+        graph = OpenGraph()
+        number = graph.add_input(name or "", dtype or "float32", list(shape or ()), device)
+        return graph.operator(number)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each axis; to assign it infers all shapes anew."""
+        return self.outputs[0].partial_shape
+
+    @shape.setter
+    def shape(self, shape) -> None:
+        self.graph.set_shapes({self._number: list(shape)})
+        self.graph.refresh()
+
+    @property
+    def dtype(self):
+        """The dtype of its values."""
+        return self.outputs[0].dtype
+
+    @property
+    def device(self):
+        """Where it lies."""
+        return self.outputs[0].device
+
+
+class ConstOpBase(OpNode):
+    """A constant of a graph.
+
+    Args:
+        data: number, list, NumPy array or Tensor.
+        name: what it is called.
+        device: where it lies.
+        graph: the graph that gets it; None: one of its own.
+    """
+
+    def __new__(cls, data=None, name: str | None = None, device=None, graph=None):
+        graph = OpenGraph() if graph is None else graph
+        return graph.operator(graph.add_constant(_at_least_vector(data, device), name or ""))
+
+    @property
+    def device(self):
+        """Where it lies."""
+        return self.outputs[0].device
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each axis."""
+        return self.outputs[0].partial_shape
+
+    @property
+    def dtype(self):
+        """The dtype of its values."""
+        return self.outputs[0].dtype
+
+    def numpy(self) -> np.ndarray:
+        """Its values."""
+        return self.outputs[0].numpy()
+
+    def set_value(self, data, device=None) -> None:
+        """Give it other values; shapes are inferred anew.
+
+        Args:
+            data: number, list, NumPy array or Tensor.
+            device: where it lies.
+        Raises:
+            RuntimeError: an operator refuses the new shape or dtype.
+        """
+        self.graph.set_constant(self._number, _at_least_vector(data, device))
+        self.graph.refresh()
+
+
+class ImmutableTensor(ConstOpBase):
+    """A constant."""
+
+
+class SharedDeviceTensor(ConstOpBase):
+    """MegEngine's other kind of constants; all of a loaded file are ``ImmutableTensor``."""
+
+
+class RNGOpr(OpNode):
+    """An operator that draws random numbers."""
+
+
+def _at_least_vector(data, device) -> Tensor:
+    """A Tensor; MegEngine's graphs have no rank zero."""
+    value = Tensor(data, device=device)
+    return value if value.ndim else value.reshape(1)
+
+
+def _class_name(kind: str) -> str:
+    """MegEngine's class for a type, as far as the interface has one."""
+    names = INTERFACE[__name__]
+    candidates = (kind, f"{kind}Forward", kind.removesuffix("MGB"))
+    return next((name for name in candidates if name in names), kind)
+
+
+def class_of(kind: str) -> type[OpNode]:
+    """The class of the operators of a type.
+
+    Args:
+        kind: the type as MegEngine's files say it, such as ``"Convolution"``.
+    """
+    name = _class_name(kind)
+    module = sys.modules[__name__]
+    if name not in vars(module):
+        base = ReadOnlyOpNode if name not in INTERFACE[__name__] else OpNode
+        setattr(module, name, _derived(name, RNGOpr if kind.endswith("RNG") else base))
+    return vars(module)[name]
+
+
+def _derived(name: str, base: type) -> type[OpNode]:
+    doc = f"An operator of MegEngine's type {name}."
+    return type(name, (base,), {"__module__": __name__, "__doc__": doc})
+
+
+def str_to_mge_class(classname: str) -> type[OpNode]:
+    """The class of operators of this name.
+
+    Args:
+        classname: such as ``"ConvolutionForward"``.
+    Raises:
+        AttributeError: there is none.
+    """
+    return getattr(sys.modules[__name__], classname)
+
+
+def __getattr__(name: str) -> type[OpNode]:
+    """The class of a type that no graph has shown yet."""
+    if name not in INTERFACE[__name__]:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return class_of(name)

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/graph_binding.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "libmge/device/device.h"
+#include "libmge/graph/builder.h"
+#include "libmge/graph/edit.h"
+#include "libmge/inspect/value_names.h"
+#include "libmge/model/import/megengine/counterparts.h"
+#include "libmge/model/open.h"
+#include "libmge/passes/rewrite.h"
+#include "python/src/conversion.h"
+#include "python/src/subgraph_binding.h"
+#include "python/src/tensor_arguments.h"
+#include "python/src/trace_binding.h"
+
+namespace nb = nanobind;
+
+namespace mge::python {
+namespace {
+
+using Ids = std::vector<ValueId>;
+
+// An operator is known by the id of its first output, an input or a constant by its own: ids of values stay
+// when a graph is changed, those of nodes do not.
+class OpenGraph {
+public:
+    OpenGraph() { register_this(); }
+    explicit OpenGraph(Model model)
+        : builder_(prepared(std::move(model.graph))), metadata_(std::move(model.metadata)) {
+        register_this();
+    }
+    ~OpenGraph() { all.erase(&builder_); }
+    OpenGraph(const OpenGraph&) = delete;
+    OpenGraph& operator=(const OpenGraph&) = delete;
+
+    static OpenGraph* find(const Tensor& symbol) {
+        auto found = all.find(symbol.impl()->symbol_owner);
+        return found == all.end() ? nullptr : found->second;
+    }
+
+    GraphBuilder& builder() { return builder_; }
+    Graph& graph() { return builder_.graph(); }
+    const Graph& graph() const { return builder_.graph(); }
+    const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
+    void change_to(Graph graph) {
+        builder_.resume(std::move(graph));
+        known_.clear();
+    }
+    // Null: only a run can tell.
+    const Tensor* known(ValueId id) {
+        auto& value = graph().value(id);
+        if (value.is_constant()) return &value.constant;
+        Tensor found = builder_.known_value(id);
+        return found ? &(known_[id] = found) : nullptr;
+    }
+    const Node& maker(ValueId id) const {
+        NodeId producer = graph().value(id).producer;
+        if (producer < 0) throw_user("graph", text("no operator computes '", name(id), "'"));
+        return graph().node(producer);
+    }
+    // Whose output it is; itself for inputs and constants.
+    ValueId owner(ValueId id) const {
+        NodeId producer = graph().value(id).producer;
+        return producer < 0 ? id : graph().node(producer).outputs.at(0);
+    }
+    std::string name(ValueId id) const {
+        auto& value = graph().value(id);
+        if (!value.name.empty()) return value.name;
+        if (value.producer < 0) return text(value.is_constant() ? "constant#" : "input#", id);
+        auto& node = graph().node(value.producer);
+        std::string name = node_name(node);
+        return node.outputs.size() > 1 ? text(name, ":o", value.output_index) : name;
+    }
+    std::string operator_name(ValueId id) const {
+        NodeId producer = graph().value(id).producer;
+        return producer < 0 ? name(id) : node_name(graph().node(producer));
+    }
+
+private:
+    static inline std::unordered_map<const void*, OpenGraph*> all;  // by builder; guarded by Python's lock
+
+    void register_this() { all[&builder_] = this; }
+
+    std::string node_name(const Node& node) const {
+        if (!node.name.empty()) return node.name;
+        ValueId first = node.outputs.at(0);
+        auto& name = graph().value(first).name;
+        return name.empty() || node.outputs.size() > 1 ? text(node.op->name, '#', first) : name;
+    }
+
+    // Its own source, with names that tell: of the operators that stand for one of another program's, the
+    // last has its name.
+    static Graph prepared(Graph graph) {
+        graph = name_values(std::move(graph));
+        std::set<std::string> taken;
+        for (auto id = NodeId(graph.nodes().size()); id-- > 0;) {
+            auto& node = graph.node(id);
+            if (!node.name.empty() && !taken.insert(node.name).second) node.name.clear();
+            node.origins.clear();
+            node.sources.clear();
+        }
+        for (size_t i = 0; i < graph.values().size(); ++i) graph.value(ValueId(i)).origins.clear();
+        graph.set_source_nodes(nullptr);
+        return graph;
+    }
+
+    GraphBuilder builder_;
+    std::map<std::string, std::string> metadata_;
+    std::map<ValueId, Tensor> known_;
+};
+
+// A method of the graph's object in Python.
+template <class... Args>
+nb::object call_method(OpenGraph& graph, const char* name, Args&&... args) {
+    try {
+        return nb::find(&graph).attr(name)(std::forward<Args>(args)...);
+    } catch (nb::python_error& error) {
+        error.restore();
+        throw PythonError{};
+    }
+}
+
+nb::object param_object(const ParamValue& value) {
+    return std::visit(
+        [](auto& v) -> nb::object {
+            if constexpr (std::is_same_v<std::decay_t<decltype(v)>, SubgraphRef>)
+                return nb::none();  // graphs of control flow are not shown
+            else
+                return nb::cast(v);
+        },
+        value);
+}
+
+nb::dict params(const OpenGraph& graph, ValueId id) {
+    auto& node = graph.maker(id);
+    nb::dict result;
+    for (auto& field : node.op->fields)
+        result[nb::str(field.name.data(), field.name.size())] = param_object(field.get(node.params.get()));
+    return result;
+}
+
+void set_param(OpenGraph& graph, ValueId id, const std::string& name, nb::handle value) {
+    graph.maker(id);
+    Graph changed = graph.graph();
+    auto& node = changed.node(changed.value(id).producer);
+    auto param = param_from_python(value.ptr());
+    if (!param) throw_user(node.op->name, text("parameter '", name, "' cannot be None"), ErrorClass::type);
+    node.params = with_param(*node.op, node.params.get(), name, *param);
+    graph.change_to(infer_anew(std::move(changed)));
+}
+
+// (type, mode) in MegEngine's words.
+nb::tuple type_of(const OpenGraph& graph, ValueId id) {
+    auto& value = graph.graph().value(id);
+    if (value.producer < 0)
+        return nb::make_tuple(value.is_constant() ? "ImmutableTensor" : "Host2DeviceCopy", "");
+    auto& node = graph.maker(id);
+    auto found = megengine::counterpart(*node.op, input_specs(graph.graph(), node));
+    return nb::make_tuple(found.type, found.mode);
+}
+
+Ids inputs_of(const OpenGraph& graph, ValueId id) {
+    if (graph.graph().value(id).producer < 0) return {};
+    Ids inputs = graph.maker(id).inputs;
+    std::erase(inputs, no_value);
+    return inputs;
+}
+
+Ids outputs_of(const OpenGraph& graph, ValueId id) {
+    return graph.graph().value(id).producer < 0 ? Ids{id} : graph.maker(id).outputs;
+}
+
+// The operators, inputs and constants that the values need, each behind what it reads.
+Ids order(const OpenGraph& graph, const Ids& values) {
+    auto& g = graph.graph();
+    std::set<ValueId> seen;
+    Ids result;
+    auto visit = [&](ValueId id) {
+        if (id != no_value && seen.insert(graph.owner(id)).second) result.push_back(graph.owner(id));
+    };
+    auto needed = needed_nodes(g, values);
+    for (size_t i = 0; i < needed.size(); ++i) {
+        if (!needed[i]) continue;
+        std::ranges::for_each(g.node(NodeId(i)).inputs, visit);
+        visit(g.node(NodeId(i)).outputs.at(0));
+    }
+    std::ranges::for_each(values, visit);
+    return result;
+}
+
+Ids readers(const OpenGraph& graph, ValueId id) {
+    Ids result;
+    graph.graph().value(id);  // exists
+    for (auto& node : graph.graph().nodes())
+        if (std::ranges::find(node.inputs, id) != node.inputs.end()) result.push_back(node.outputs.at(0));
+    return result;
+}
+
+void set_shape(OpenGraph& graph, const std::map<ValueId, std::vector<int64_t>>& shapes) {
+    Graph changed = graph.graph();
+    for (auto& [id, extents] : shapes) {
+        auto& value = changed.value(id);
+        if (!value.is_input) throw_user("graph", text("'", graph.name(id), "' is no input"));
+        value.spec.shape = Shape(std::span<const int64_t>(extents));
+    }
+    graph.change_to(infer_anew(std::move(changed)));
+}
+
+void set_constant(OpenGraph& graph, ValueId id, nb::handle tensor) {
+    Graph changed = graph.graph();
+    auto& value = changed.value(id);
+    if (!value.is_constant()) throw_user("graph", text("'", graph.name(id), "' is no constant"));
+    const Tensor& given = tensor_argument(tensor, "set_value");
+    value.constant = to_host(given);
+    value.spec = given.spec();
+    graph.change_to(infer_anew(std::move(changed)));
+}
+
+Ids copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values,
+              const std::map<ValueId, ValueId>& known) {
+    Graph changed = graph.graph();
+    // Copying within a graph shares what does not change, so both have to be the same object.
+    Ids result = &graph == &source ? copy_values(changed, changed, values, known)
+                                   : copy_values(changed, source.graph(), values, known);
+    graph.change_to(std::move(changed));
+    return result;
+}
+
+struct KeptNames {
+    int values;  // 0: none, 1: of outputs, 2: of all
+    bool operators, constants;
+};
+
+void drop_names(Graph& graph, const KeptNames& kept) {
+    for (size_t i = 0; i < graph.nodes().size(); ++i)
+        if (!kept.operators) graph.node(NodeId(i)).name.clear();
+    for (size_t i = 0; i < graph.values().size(); ++i) {
+        auto& value = graph.value(ValueId(i));
+        bool is_kept = value.is_input || (value.is_constant() ? kept.constants : kept.values == 2);
+        if (!is_kept) value.name.clear();
+    }
+}
+
+nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector<std::string>& names,
+                    const std::map<std::string, std::string>& metadata, const nb::dict& options,
+                    int keep_var_name, bool keep_opr_name, bool keep_param_name) {
+    Graph graph = open.graph();
+    Ids inputs;
+    for (ValueId id : order(open, outputs))
+        if (graph.value(id).is_input) inputs.push_back(id);
+    std::ranges::sort(inputs);  // as they were made
+    graph.set_inputs(inputs);
+    graph.set_outputs(outputs);
+    std::vector<std::string> input_names;
+    for (ValueId id : inputs) input_names.push_back(open.name(id));
+    drop_names(graph, {keep_var_name, keep_opr_name, keep_param_name});
+    return model_object(std::move(graph), input_names, names, metadata, options);
+}
+
+Model read(nb::bytes bytes, const std::string& label) {
+    auto data = std::as_bytes(std::span(bytes.c_str(), bytes.size()));
+    auto kept = std::make_shared<std::vector<std::byte>>(data.begin(), data.end());
+    return open_model(ModelBytes{*kept, kept, label});
+}
+
+void add_values(nb::class_<OpenGraph>& type) {
+    type.def(
+            "add_input",
+            [](OpenGraph& g, const std::string& name, nb::handle dtype, const std::vector<int64_t>& shape,
+               nb::handle device) {
+                TensorSpec spec{parse_dtype(dtype.ptr()), Shape(std::span<const int64_t>(shape)), {}};
+                DeviceId place = device.is_none() ? DeviceId{} : parse_device_argument(device.ptr());
+                return g.graph().add_input(spec, name, place);
+            },
+            nb::arg("name"), nb::arg("dtype"), nb::arg("shape"), nb::arg("device").none(),
+            "A further input, None: where the graph runs; gives its id.")
+        .def(
+            "add_constant",
+            [](OpenGraph& g, nb::handle tensor, const std::string& name) {
+                return g.graph().add_constant(tensor_argument(tensor, "make_const"), name);
+            },
+            nb::arg("tensor"), nb::arg("name"), "A further constant; gives its id.")
+        .def("copy_from", &copy_from, nb::arg("source"), nb::arg("values"), nb::arg("known"),
+             "Compute values of a graph, which may be this one, once more in this; of `known`, a dict, the "
+             "values stand for its keys. Gives their ids here.")
+        .def(
+            "bind",
+            [](OpenGraph& g, nb::handle tensor, ValueId id) {
+                tensor_argument(tensor, "bind");
+                value_of(tensor.ptr()) = g.builder().symbol(id);
+            },
+            nb::arg("tensor"), nb::arg("id"), "The Tensor object stands for this value from now on.")
+        .def(
+            "id_of",
+            [](OpenGraph& g, nb::handle tensor) {
+                return g.builder().value_of(tensor_argument(tensor, "id_of"));
+            },
+            nb::arg("tensor"), "The id of the value that a Tensor stands for; another becomes a constant.");
+}
+
+void add_queries(nb::class_<OpenGraph>& type) {
+    type.def_prop_ro("metadata", [](const OpenGraph& g) { return g.metadata(); })
+        .def_prop_ro("text", [](const OpenGraph& g) { return to_text(g.graph()); })
+        .def(
+            "has_known_shape",
+            [](const OpenGraph& g, ValueId id) { return g.graph().value(id).spec.shape.is_known(); },
+            nb::arg("id"), "False: only a run can tell.")
+        .def("owner", &OpenGraph::owner, nb::arg("id"),
+             "The id of the first output of the operator that computes a value.")
+        .def("name", &OpenGraph::name, nb::arg("id"), "What a value is called; never empty.")
+        .def("operator_name", &OpenGraph::operator_name, nb::arg("id"),
+             "What the operator is called that computes a value.")
+        .def("operator_type", &type_of, nb::arg("id"), "Its type and mode in MegEngine's words.")
+        .def("params", &params, nb::arg("id"), "Its parameters by name.")
+        .def("inputs_of", &inputs_of, nb::arg("id"), "The values that it reads.")
+        .def("outputs_of", &outputs_of, nb::arg("id"), "The values that it computes.")
+        .def("readers", &readers, nb::arg("id"), "The operators that read a value.")
+        .def("order", &order, nb::arg("values"),
+             "The operators, inputs and constants that values need, each behind what it reads.")
+        .def_prop_ro("outputs", [](const OpenGraph& g) { return g.graph().outputs(); });
+}
+
+void add_changes(nb::class_<OpenGraph>& type) {
+    type.def(
+            "set_name",
+            [](OpenGraph& g, ValueId id, const std::string& name) { g.graph().value(id).name = name; },
+            nb::arg("id"), nb::arg("name"), "Call a value otherwise.")
+        .def(
+            "take_name",
+            [](OpenGraph& g, ValueId from, ValueId to) {
+                auto& name = g.graph().value(to).name;
+                if (name.empty()) name = std::exchange(g.graph().value(from).name, {});
+            },
+            nb::arg("value"), nb::arg("other"),
+            "The other value, unless it has a name, gets that of the first.")
+        .def(
+            "set_operator_name",
+            [](OpenGraph& g, ValueId id, const std::string& name) {
+                auto& value = g.graph().value(id);
+                (value.producer < 0 ? value.name : g.graph().node(value.producer).name) = name;
+            },
+            nb::arg("id"), nb::arg("name"), "Call an operator otherwise.")
+        .def("set_param", &set_param, nb::arg("id"), nb::arg("name"), nb::arg("value"),
+             "Give a parameter of an operator another value.")
+        .def("set_constant", &set_constant, nb::arg("id"), nb::arg("tensor"),
+             "Give a constant another value.")
+        .def("set_shapes", &set_shape, nb::arg("shapes"), "Give inputs, by id, other shapes.")
+        .def(
+            "set_outputs", [](OpenGraph& g, const Ids& ids) { g.graph().set_outputs(ids); },
+            nb::arg("outputs"), "These values are the outputs.")
+        .def(
+            "replace",
+            [](OpenGraph& g, const std::map<ValueId, ValueId>& by) {
+                g.change_to(replace_values(g.graph(), by));
+            },
+            nb::arg("by"), "Whoever reads a key reads its value from now on.")
+        .def("to_model", &to_model, nb::arg("outputs"), nb::arg("names"), nb::arg("metadata"),
+             nb::arg("options"), nb::arg("keep_var_name") = 2, nb::arg("keep_opr_name") = true,
+             nb::arg("keep_param_name") = true, "These values as a Model.");
+}
+
+}  // namespace
+
+Interpreter* graph_behind(const Tensor& symbol) {
+    OpenGraph* graph = innermost_capture() ? nullptr : OpenGraph::find(symbol);
+    return graph ? &graph->builder() : nullptr;
+}
+
+PyObject* object_of_symbol(const Tensor& symbol) {
+    OpenGraph* graph = OpenGraph::find(symbol);
+    if (!graph) return nullptr;
+    return call_method(*graph, "variable", symbol.impl()->symbol).release().ptr();
+}
+
+bool rebind(PyObject* object, const Tensor& symbol) {
+    OpenGraph* graph = OpenGraph::find(symbol);
+    if (graph) call_method(*graph, "rebind", nb::handle(object), symbol.impl()->symbol);
+    return graph != nullptr;
+}
+
+const Tensor* value_before_run(const Tensor& symbol) {
+    OpenGraph* graph = OpenGraph::find(symbol);
+    if (!graph) return nullptr;
+    auto* value = graph->known(symbol.impl()->symbol);
+    if (!value)
+        throw UserError(text("what '", graph->name(symbol.impl()->symbol),
+                             "' is can only be told when its graph runs: dump the network and run it, or use "
+                             "GraphInference"));
+    return value;
+}
+
+void add_graphs(PyObject* module_object) {
+    nb::module_ module = nb::borrow<nb::module_>(module_object);
+    nb::class_<OpenGraph> type(module, "Graph",
+                               "A graph that is changed by hand; values are known by numbers.");
+    type.def(
+        "__init__",
+        [](OpenGraph* self, nb::handle data, const std::string& label) {
+            if (data.is_none())
+                new (self) OpenGraph();
+            else
+                new (self) OpenGraph(read(nb::cast<nb::bytes>(data), label));
+        },
+        nb::arg("data") = nb::none(), nb::arg("label") = "",
+        "The graph of a model file's bytes, of any kind, or an empty one; the label names it in errors.");
+    add_values(type);
+    add_queries(type);
+    add_changes(type);
+}
+
+}  // namespace mge::python
