@@ -310,6 +310,7 @@ class Tensor:
     def _as_steps_of(dtype):
         """This plain Tensor as the steps of a quantised dtype."""
     _quantised: Any  # The dtype when it is a quantised one, else None.
+    _is_symbolic: Any  # A value of a graph, without memory.
     def _reset(other):
         """Gives this object the value of another one."""
     def _steps():

@@ -52,6 +52,8 @@ PyObject* get_device(PyObject* self, void*) {
     return guarded([&] { return device_object(value_of(self).device()); });
 }
 
+PyObject* get_is_symbolic(PyObject* self, void*) { return PyBool_FromLong(value_of(self).is_symbolic()); }
+
 PyObject* get_name(PyObject* self, void*) {
     PyObject* name = as_tensor(self)->name;
     return name ? Py_NewRef(name) : PyUnicode_FromStringAndSize("", 0);
@@ -177,6 +179,7 @@ PyGetSetDef tensor_properties[] = {
     {"dtype", get_dtype, nullptr, "The NumPy dtype.", nullptr},
     {"_quantised", get_quantised, nullptr, "The dtype when it is a quantised one, else None.", nullptr},
     {"device", get_device, nullptr, "Where the value lies.", nullptr},
+    {"_is_symbolic", get_is_symbolic, nullptr, "A value of a graph, without memory.", nullptr},
     {"name", get_name, set_name, "Name shown in dumped graphs.", nullptr},
     {"grad", get_grad, set_grad, "What backward left here, or None.", nullptr},
     {"format", get_format, set_format, "'default', 'nchw' or 'nhwc': a tag.", nullptr},

@@ -3,6 +3,8 @@
 
 import threading
 
+from .. import _mge
+
 
 class _State(threading.local):
     tracing = False  # a trace records or replays
@@ -10,3 +12,13 @@ class _State(threading.local):
 
 
 state = _State()
+
+
+def is_recorded(*values) -> bool:
+    """Whether what is done with values is recorded: then Tensors among them stay Tensors.
+
+    Args:
+        values: of any kind.
+    """
+    tensors = [value for value in values if isinstance(value, _mge.Tensor)]
+    return bool(tensors) and (state.tracing or any(value._is_symbolic for value in tensors))

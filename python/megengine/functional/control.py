@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from .. import _mge
 from ..core.structure import flatten, unflatten
-from ..core.tracing_state import state
+from ..core.tracing_state import is_recorded, state
 from ..tensor import Tensor
 from .tensor import stack
 
@@ -31,7 +31,7 @@ def cond(predicate, then_function: Callable, else_function: Callable, *operands)
         >>> F.cond(x.sum() > 0, lambda a: a * 2, lambda a: -a, x)
         Tensor([-1.  2.], device=xpux:0)
     """
-    if not state.tracing or isinstance(predicate, bool):
+    if not is_recorded(predicate):
         return then_function(*operands) if bool(predicate) else else_function(*operands)
     inputs, structure = flatten(operands, "cond")
     graphs = _Graphs("cond", inputs, structure, carried=0)
@@ -78,7 +78,7 @@ def while_loop(
     if max_iterations is not None and max_iterations < 1:
         raise ValueError(f"[while_loop] max_iterations has to be positive, got {max_iterations}")
     inputs, structure = flatten(loop_vars, "while_loop")
-    if not state.tracing:
+    if not state.tracing and not is_recorded(*inputs):
         return _loop(cond_function, body_function, loop_vars, structure, max_iterations)
     graphs = _Graphs("while_loop", inputs, structure, carried=len(inputs))
     graphs.add(cond_function, may_change=False)
@@ -120,7 +120,7 @@ def scan(function: Callable, init, xs=None, length: int | None = None, reverse: 
     carried, carried_structure = flatten(init, "scan")
     sliced, sliced_structure = flatten(xs, "scan")
     length = _scan_length(sliced, length)
-    if not state.tracing:
+    if not state.tracing and not is_recorded(*carried, *sliced):
         return _walk(function, init, sliced, sliced_structure, length, reverse)
     both = (carried_structure, sliced_structure)
     graphs = _Graphs("scan", carried + sliced, both, carried=len(carried), sliced=len(sliced))

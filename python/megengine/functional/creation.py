@@ -6,7 +6,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import Number, Operand, Shape
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
-from ..core.tracing_state import state
+from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
 
 
@@ -20,7 +20,7 @@ def _number(value, who: str, argument: str) -> float:
 
 def _bounds(values, who: str) -> tuple[list[float], list]:
     """Bounds as numbers, and the Tensors that replace them where a trace must keep these."""
-    if not state.tracing or not any(isinstance(v, _mge.Tensor) for v in values):
+    if not is_recorded(*values):
         return [_number(v, who, "a bound") for v in values], []
     tensors = [v if isinstance(v, _mge.Tensor) else None for v in values]
     numbers = [0.0 if isinstance(v, _mge.Tensor) else _number(v, who, "a bound") for v in values]
@@ -87,7 +87,7 @@ def linspace(
         Tensor([0.  0.5 1. ], device=xpux:0)
     """
     (first, last), tensors = _bounds((start, stop), "linspace")
-    if state.tracing and isinstance(num, _mge.Tensor):
+    if is_recorded(num):
         size = _mge.ops.convert(num, dtype="int32")
         try:
             out = _mge.ops.linspace(*(tensors or (None, None)), size, start=first, stop=last)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import _mge
 from ..quantised import converted
-from ..tracing_state import state
+from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
 
 _ABSENT = -(2**63)  # a slice bound that was not given
@@ -281,7 +281,7 @@ def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
 def _bound(plan: _Plan, bound) -> int:
     if bound is None:
         return _ABSENT
-    if isinstance(bound, _mge.Tensor) and state.tracing:
+    if is_recorded(bound):
         if bound.dtype != np.int32:
             bound = _mge.ops.convert(bound, dtype="int32")
         plan.bounds.append(bound)

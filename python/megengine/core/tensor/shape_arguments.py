@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ... import _mge
-from ..tracing_state import state
+from ..tracing_state import is_recorded
 
 
 def as_int(value, who: str, argument: str) -> int:
@@ -43,7 +43,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
     if type(shape) in (tuple, list) and all(type(v) is int for v in shape):  # nearly always
         return list(shape), None
     if isinstance(shape, _mge.Tensor):
-        if state.tracing:
+        if is_recorded(shape):
             return None, _vector(shape)
         return [int(v) for v in np.reshape(shape.numpy(), -1)], None
     if isinstance(shape, np.ndarray):
@@ -52,7 +52,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
         return [int(shape)], None
     if not isinstance(shape, Sequence) or isinstance(shape, str):
         raise TypeError(f"[{who}] a shape is integers or a Tensor, got {type(shape).__name__}")
-    if state.tracing and any(isinstance(v, _mge.Tensor) for v in shape):
+    if is_recorded(*shape):
         parts = [_vector(v) for v in shape]
         return None, parts[0] if len(parts) == 1 else _mge.ops.concat(*parts, axis=0)
     return [as_int(v, who, "a shape entry") for v in shape], None
