@@ -309,8 +309,8 @@ class Tensor:
     def __init__(self, data, dtype=None, device=None, is_const=False, no_cache=False, name=None, format='default'): ...
     def _as_steps_of(dtype):
         """This plain Tensor as the steps of a quantised dtype."""
-    _quantised: Any  # The dtype when it is a quantised one, else None.
     _is_symbolic: Any  # A value of a graph, without memory.
+    _quantised: Any  # The dtype when it is a quantised one, else None.
     def _reset(other):
         """Gives this object the value of another one."""
     def _steps():

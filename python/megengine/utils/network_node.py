@@ -164,6 +164,9 @@ class VarNode(NetworkNode, Tensor):
     def __copy__(self) -> "VarNode":
         return self
 
+    def __deepcopy__(self, memo):
+        return self.__reduce_ex__(memo)
+
     def __reduce_ex__(self, protocol):
         raise TypeError(
             "a VarNode is a part of a graph and cannot be copied alone: dump the Network"

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions over the variables of a graph, and GraphInference."""
+
+import io
+
+import numpy as np
+import pytest
+from network_samples import dumped, run, small, sums
+
+import megengine as mge
+import megengine.functional as F
+import megengine.utils.comp_graph_tools as cgtools
+from megengine.utils.network import Network
+
+
+def names(found):
+    return [node.name for node in found]
+
+
+def test_dependencies_of_variables():
+    net = sums()
+    (o,) = net.dest_vars
+    assert names(cgtools.get_dep_vars(o)) == ["a", "b", "add#0", "constant#0", "o"]
+    assert names(cgtools.get_dep_vars(o, "Host2DeviceCopy")) == ["a", "b"]
+    assert names(cgtools.get_dep_vars([o], ["Elemwise", "ImmutableTensor"])) == [
+        "add#0",
+        "constant#0",
+        "o",
+    ]
+
+
+def test_owners():
+    net = sums()
+    (o,) = net.dest_vars
+    assert names(cgtools.get_owner_opr_inputs(o)) == ["add#0", "constant#0"]
+    assert cgtools.get_owner_opr_type(o) == cgtools.get_opr_type(o.owner) == "Elemwise"
+    with pytest.raises(AssertionError, match="expected an OpNode, got VarNode"):
+        cgtools.get_opr_type(o)
+
+
+def test_graph_traversal():
+    net = sums()
+    oprs, variables, var2oprs, opr2receivers, indegree2opr, opr2indegree = cgtools.graph_traversal(
+        net.dest_vars
+    )
+    add, mul = (net.get_opr_by_name(name) for name in ("add#0", "o"))
+    total = add.outputs[0]
+    assert list(oprs.values()) == net.all_oprs
+    assert names(variables.values()) == ["a", "b", "add#0", "constant#0"]
+    assert var2oprs[total.id] == [(mul.id, 0)]
+    assert opr2receivers[add.id] == [mul.id]
+    assert indegree2opr[2] == {add.id, mul.id}
+    assert opr2indegree[add.id] == 2 and len(indegree2opr[0]) == 3
+
+
+def test_sequences_of_operators():
+    def function(x):
+        return F.reshape(x, (x.shape[0], -1)) + 1
+
+    data = dumped(function, np.ones((2, 3, 4), "float32"), arg_names=["x"], output_names=["y"])
+    outputs = Network.load(io.BytesIO(data)).dest_vars
+    kinds = [opr.type for opr in cgtools.get_oprs_seq(outputs)]
+    assert kinds[0] == "Host2DeviceCopy" and "GetVarShape" in kinds
+    assert "ImmutableTensor" not in kinds
+    assert [opr.type for opr in cgtools.get_oprs_seq(outputs, prune_reshape=True)] == [
+        "Host2DeviceCopy",
+        "Reshape",
+        "Elemwise",
+    ]
+    assert cgtools.get_oprs_seq([]) == []
+
+
+def test_replacing_makes_other_variables():
+    net = sums()
+    (o,) = net.dest_vars
+    a, total = net.get_var_by_name("a"), net.get_var_by_name("add#0")
+    (new,) = cgtools.replace_vars([o], {total: a * 5})
+    new.name = "new"
+    net.add_output(new)
+    got = run(net, [1, 2], [3, 4])
+    assert got["o"].tolist() == [8, 12] and got["new"].tolist() == [10, 20]
+    assert cgtools.replace_vars([a], {total: a}) == [a]
+    assert cgtools.replace_vars([], {}) == []
+
+
+def test_replacing_operators():
+    net = sums()
+    (o,) = net.dest_vars
+    a, b = net.get_var_by_name("a"), net.get_var_by_name("b")
+    (new,) = cgtools.replace_oprs([o], {net.get_opr_by_name("add#0"): (a * b).owner})
+    new.name = "new"
+    net.add_output(new)
+    assert run(net, [1, 2], [3, 4])["new"].tolist() == [6, 16]
+    with pytest.raises(ValueError, match="longer|shorter"):
+        cgtools.replace_oprs([o], {o.owner: F.topk(a, 1)[0].owner})
+
+
+def test_finding_by_name():
+    net = sums()
+    assert names(cgtools.find_vars_by_name(net.dest_vars, ["b", "a"])) == ["b", "a"]
+    with pytest.raises(AssertionError, match="no variables \\['c'\\]; it has \\['a', "):
+        cgtools.find_vars_by_name(net.dest_vars, ["a", "c"])
+
+
+def test_values_in_and_out():
+    net = sums()
+    dst, inputs = cgtools.convert_inputs(net.dest_vars)
+    dst, outputs = cgtools.convert_outputs(dst)
+    with pytest.raises(RuntimeError, match="inputs \\['a', 'b'\\] have no values"):
+        outputs["o"].get_value()
+    inputs["a"].set_value([1, 2])
+    inputs["b"].set_value(mge.Tensor([3.0, 4.0]))
+    assert outputs["o"].get_value().numpy().tolist() == [8, 12]
+    inputs["a"].set_value([0, 0])
+    assert outputs["o"].get_value().numpy().tolist() == [6, 8]
+    assert list(inputs) == [node.name for node in inputs.values()] == ["a", "b"]
+
+
+def test_embedding_inputs():
+    net = sums()
+    (o,) = net.dest_vars
+    b = net.get_var_by_name("b")
+    (new,), constants = cgtools.embed_inputs([o], [np.float32([10, 20])], inputs=[b])
+    assert list(constants) == ["b"] and constants["b"].numpy().tolist() == [10, 20]
+    new.name = "new"
+    net.remove_output(o)
+    net.add_output(new)
+    assert run(net, [1, 2])["new"].tolist() == [22, 44]
+    with pytest.raises(AssertionError, match="2 inputs, but 1 values"):
+        cgtools.embed_inputs([o], [1])
+
+
+# GraphInference.
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small()
+
+
+def test_inference_from_paths_and_file_objects(model, tmp_path):
+    module, data, array = model
+    path = tmp_path / "net.mge"
+    path.write_bytes(data)
+    want = module(mge.Tensor(array)).numpy()
+    for file in (path, str(path), io.BytesIO(data)):
+        inference = cgtools.GraphInference(file)
+        for given in (array, mge.Tensor(array)):
+            got = inference.run(given)
+            assert list(got) == ["prob"]
+            np.testing.assert_allclose(got["prob"], want, rtol=1e-5, atol=1e-6)
+
+
+def test_inference_takes_other_shapes(model):
+    module, data, array = model
+    got = cgtools.GraphInference(io.BytesIO(data)).run(inp_dict={"data": array[:1]})
+    np.testing.assert_allclose(
+        got["prob"], module(mge.Tensor(array[:1])).numpy(), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_inference_of_variables_inside():
+    data = io.BytesIO()
+    sums().dump(data)
+    file = io.BytesIO(data.getvalue())
+    got = cgtools.GraphInference(file, outputs=["add#0", "a", "o"]).run([1, 2], [3, 4])
+    assert {name: value.tolist() for name, value in got.items()} == {
+        "add#0": [4, 6],
+        "a": [1, 2],
+        "o": [8, 12],
+    }
+    with pytest.raises(AssertionError, match="no variables \\['c'\\]"):
+        cgtools.GraphInference(io.BytesIO(data.getvalue()), outputs=["c"])
+
+
+def test_inference_says_which_inputs_it_wants():
+    data = io.BytesIO()
+    sums().dump(data)
+    inference = cgtools.GraphInference(io.BytesIO(data.getvalue()))
+    for args, by_name in (((1,), {}), ((1, 2, 3), {}), ((), {"a": 1, "c": 2})):
+        with pytest.raises(AssertionError, match="expects inputs \\['a', 'b'\\]"):
+            inference.run(*args, inp_dict=by_name)
+    assert inference.run([1, 2], inp_dict={"b": [3, 4]})["o"].tolist() == [8, 12]
+
+
+def test_numbers_are_vectors_of_one_element():
+    net = Network()
+    x = net.make_input_node((1,), "float32", name="x")
+    y = x * 2
+    y.name = "y"
+    net.add_output(y)
+    assert run(net, 3.0)["y"].tolist() == [6]
