@@ -62,6 +62,17 @@ def test_parameters_stay_the_same_and_a_copy_leaves_the_net():
     assert Q.quantize_qat(net)[2] is before
 
 
+def test_a_net_of_one_part_is_given_back_in_its_other_form():
+    part = M.ConvBn2d(3, 4, 3)
+    qat = Q.quantize_qat(part)
+    assert type(qat) is QAT.ConvBn2d and type(qat.conv) is M.Conv2d
+    qat(image())
+    assert type(Q.quantize(qat)) is mge.module.quantized.ConvBn2d
+    quantised = Q.quantize(Q.quantize_qat(M.Sequential(part)))
+    before = quantised[0]
+    assert Q.quantize_qat(quantised)[0] is before
+
+
 def test_the_mode_and_the_hooks_of_a_part_stay():
     net = conv_net()
     calls = []
@@ -81,7 +92,8 @@ def test_classes_of_ones_own():
         pass
 
     net = M.Sequential(Mine(2, 3))
-    assert type(Q.quantize_qat(net)[0]) is Mine
+    with pytest.raises(KeyError, match="mapping"):
+        Q.quantize_qat(net)
     net = Q.quantize_qat(net, mapping={Mine: MineQAT})
     assert type(net[0]) is MineQAT and net[0](Tensor([[1.0, 2.0]])).shape == (1, 3)
 

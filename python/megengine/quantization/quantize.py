@@ -7,6 +7,7 @@ from copy import deepcopy
 from .. import module as Float
 from ..module import Module, qat, quantized
 from ..module.qat import QATModule
+from ..module.quantized import QuantizedModule
 from .qconfig import QConfig, ema_fakequant_qconfig
 
 # Modules that are quantised, by the names that they have in float, QAT and quantised form.
@@ -47,9 +48,7 @@ def _replaced(module: Module, convert: Callable[[Module], Module | None]) -> Mod
             return tuple(map(put, value))
         return value
 
-    made[id(module)] = module
-    inside(module)
-    return module
+    return of(module)
 
 
 def _check(module: Module, who: str) -> None:
@@ -61,8 +60,8 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
     """The quantised form of a net for quantisation-aware training.
 
     Args:
-        module: the net, made by ``quantize_qat``; its QAT modules are replaced, not the net itself.
-        inplace: change the net; otherwise a copy.
+        module: the net, made by ``quantize_qat``; its QAT modules are replaced.
+        inplace: change the net; otherwise a copy. A net that is one such module is not changed.
         mapping: further quantised classes by QAT class.
     Returns:
         The net; it runs in evaluation mode.
@@ -102,15 +101,16 @@ def quantize_qat(
     """A float net for quantisation-aware training.
 
     Args:
-        module: the net; those of its parts that can be quantised are replaced, not the net itself.
-            Parts after ``disable_quantize`` stay as they are.
-        inplace: change the net; otherwise a copy.
+        module: the net; those of its parts that can be quantised are replaced. Parts after
+            ``disable_quantize`` stay as they are.
+        inplace: change the net; otherwise a copy. A net that is one such part is not changed.
         qconfig: observers and fake quantisers of each part.
         mapping: further QAT classes by float class.
     Returns:
         The net, with the same parameters.
     Raises:
         TypeError: ``module`` is no Module, or ``qconfig`` no ``QConfig``.
+        KeyError: a part is of a class derived from one that can be quantised.
     Example:
         >>> from megengine.quantization import quantize_qat, tqt_qconfig
         >>> quantize_qat(M.Sequential(M.Elemwise("add")), qconfig=tqt_qconfig)
@@ -126,9 +126,14 @@ def quantize_qat(
     forms = _forms(Float, qat) | (mapping or {})
 
     def convert(part: Module) -> Module | None:
-        if part.quantize_disabled or isinstance(part, QATModule):
+        if part.quantize_disabled or isinstance(part, QATModule | QuantizedModule):
             return part
         form = forms.get(type(part))
+        if form is None and isinstance(part, tuple(forms)):
+            raise KeyError(
+                f"[quantize_qat] {type(part).__name__} has no form for quantisation: give one in"
+                " mapping, or call disable_quantize() on it"
+            )
         return form and form.from_float_module(part)
 
     net = _replaced(module if inplace else deepcopy(module), convert)
