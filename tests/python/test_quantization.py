@@ -234,6 +234,10 @@ WRONG = [
     (lambda: Q.HistogramObserver().get_qparams(), ValueError, "values"),
     (lambda: Q.PassiveObserver("qint8").get_qparams(), RuntimeError, "set_qparams"),
     (lambda: Q.Observer("qint8"), TypeError, "abstract"),
+    (lambda: Q.PercentileObserver(0), ValueError, "percentile"),
+    (lambda: Q.quantize_post_training(conv_net(), []), ValueError, "batch"),
+    (lambda: Q.quantize_post_training(3, []), TypeError, "Module"),
+    (lambda: Q.layer_errors(conv_net(), conv_net(), image()), ValueError, "training"),
     (
         lambda: Q.apply_easy_quant(Q.quantize_qat(conv_net()), image()),
         TypeError,
@@ -281,3 +285,83 @@ def test_a_net_is_its_own_reference():
     net = Q.quantize_qat(net, qconfig=Q.QConfig(None, None, None, None))
     np.testing.assert_allclose(net(image()).numpy(), want, rtol=1e-4, atol=1e-5)
     assert net[1].get_weight_dtype() is None and F.sum(net[1].conv.weight).shape == ()
+
+
+def trained_like_net(seed=3):
+    mge.random.seed(seed)
+    net = M.Sequential(
+        M.QuantStub(),
+        M.ConvBnRelu2d(3, 8, 3, padding=1),
+        M.ConvRelu2d(8, 8, 3),
+        M.MaxPool2d(2),
+        M.Conv2d(8, 4, 1),
+        M.DequantStub(),
+    )
+    for seed in range(3):  # running statistics that fit
+        net(image(seed))
+    net.eval()
+    return net
+
+
+CALIBRATED_BY = {
+    "histogram": Q.HistogramObserver,
+    "least and largest": Q.MinMaxObserver,
+    "percentile": partial(Q.PercentileObserver, 99.99),
+    "entropy": Q.EntropyObserver,
+}
+
+
+@pytest.mark.parametrize("name", CALIBRATED_BY)
+def test_quantised_without_training_a_net_stays_near(name):
+    qconfig = Q.calibration_qconfig._replace(act_observer=CALIBRATED_BY[name])
+    net = trained_like_net()
+    batches = [image(seed) for seed in range(4)]
+    quantised = Q.quantize_post_training(net, batches, inplace=False, qconfig=qconfig)
+    want, got = net(image()).numpy(), quantised(image()).numpy()
+    assert np.linalg.norm(got - want) < 0.05 * np.linalg.norm(want)
+    errors = Q.layer_errors(net, quantised, image())
+    assert [entry.name for entry in errors] == ["0", "1", "2", "4", "5"]
+    assert errors[0].kind == "QuantStub" and errors[1].kind == "ConvBnRelu2d"
+    assert all(0 < entry.error < 0.06 and entry.cosine > 0.998 for entry in errors)
+    assert errors[-1].error == pytest.approx(np.linalg.norm(got - want) / np.linalg.norm(want))
+    assert not net[1]._forward_hooks and not quantised[1]._forward_hooks
+
+
+def test_a_worse_layer_is_told():
+    net = trained_like_net()
+    quantised = Q.quantize_post_training(net, [image()], inplace=False)
+    weight = quantised[2].weight
+    weight[...] = weight.astype("int8").astype("float32") * 0
+    errors = {entry.name: entry.error for entry in Q.layer_errors(net, quantised, image())}
+    assert errors["1"] < 0.06 < 0.3 < errors["2"]
+
+
+def observed(observer, values):
+    observer(Tensor(values.astype(np.float32)))
+    return observer.get_qparams().scale.item() * 127.5
+
+
+def test_outliers_are_left_out():
+    values = np.random.default_rng(0).standard_normal(100_000)
+    values[0] = 1000
+    assert observed(Q.MinMaxObserver(), values) == pytest.approx(1000)
+    share = Q.PercentileObserver(99.8, bins=65536)
+    want = max(np.abs(np.quantile(values, [0.001, 0.999])))
+    assert observed(share, values) == pytest.approx(want, rel=0.01)
+    assert 2 < observed(Q.EntropyObserver(), values) < 200
+
+
+def test_what_is_even_is_not_cut():
+    values = np.linspace(-3, 3, 10_001)
+    for observer in (Q.EntropyObserver(), Q.PercentileObserver(100), Q.HistogramObserver()):
+        assert observed(observer, values) == pytest.approx(3, rel=0.01)
+
+
+@pytest.mark.parametrize("small", [1e-30, 1e-12, 1e-6, 0.01])
+def test_histograms_grow_by_any_factor(small):
+    observer = Q.HistogramObserver(bins=64)
+    observer(Tensor([-small, 0.0, small]))
+    observer(Tensor([-1000.0, 500.0, 1000.0]))
+    counts = observer.histogram.numpy()
+    assert counts.sum() == pytest.approx(6) and counts[:2].sum() == pytest.approx(1)
+    assert counts[30:34].sum() == pytest.approx(3)

@@ -4,14 +4,17 @@
 from .easy_quant import apply_easy_quant
 from .fake_quant import LSQ, TQT, FakeQuantize
 from .observer import (
+    EntropyObserver,
     ExponentialMovingAverageObserver,
     HistogramObserver,
     MinMaxObserver,
     Observer,
     PassiveObserver,
+    PercentileObserver,
     SyncExponentialMovingAverageObserver,
     SyncMinMaxObserver,
 )
+from .post_training import LayerError, layer_errors, quantize_post_training
 from .qconfig import (
     QConfig,
     calibration_qconfig,
@@ -36,13 +39,16 @@ from .quantize import (
 from .utils import QParams, QuantMode, create_qparams, fake_quant_bias, fake_quant_tensor
 
 __all__ = [
+    "EntropyObserver",
     "ExponentialMovingAverageObserver",
     "FakeQuantize",
     "HistogramObserver",
     "LSQ",
+    "LayerError",
     "MinMaxObserver",
     "Observer",
     "PassiveObserver",
+    "PercentileObserver",
     "QConfig",
     "QParams",
     "QuantMode",
@@ -61,10 +67,12 @@ __all__ = [
     "enable_observer",
     "fake_quant_bias",
     "fake_quant_tensor",
+    "layer_errors",
     "min_max_fakequant_qconfig",
     "passive_qconfig",
     "propagate_qconfig",
     "quantize",
+    "quantize_post_training",
     "quantize_qat",
     "reset_qconfig",
     "sync_ema_fakequant_qconfig",

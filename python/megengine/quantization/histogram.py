@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Histograms of values: how two are joined, and the range in which quantisation costs least.
 
-A histogram is float32 counts over equal bins of a range. When the range grows, the counts are cut
-into finer bins, laid into the wider range and summed up again. The range to quantise is found by
-leaving out outer bins step by step as long as the squared error becomes smaller.
+A histogram is float32 counts over equal bins of a range. When the range grows, bins are cut into
+parts, and the bins of the wider range are made of whole parts. The range to quantise is found by
+leaving out outer bins step by step as long as the squared error becomes smaller; or it holds a
+share of the values; or it is where quantised values have the most similar distribution.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 _QUANTILE_STEP = 1e-5  # the share of values that one step of the search leaves out
+_ENDS = 256  # so many ends of a range are tried
+_NOTHING = 1e-9  # of a range: where that much of it is, nobody sees
 
 
 class Range(NamedTuple):
@@ -34,41 +37,42 @@ def count(values: np.ndarray, bins: int, within: Range) -> np.ndarray:
     return np.histogram(values, bins, range=within)[0].astype(np.float32)
 
 
-def widened(old: Range, new: Range, bins: int, upsample_rate: int) -> tuple[Range, int, int]:
-    """A range over two others whose bins are made of whole fine bins of the old one.
+def joined(
+    counts: np.ndarray, old: Range, values: np.ndarray, upsample_rate: int
+) -> tuple[np.ndarray, Range]:
+    """A histogram with further values.
 
     Args:
-        old: range of the histogram.
-        new: range of further values.
-        bins: number of bins, before and after.
-        upsample_rate: fine bins in one of the old.
+        counts: of the bins.
+        old: their range.
+        values: any shape.
+        upsample_rate: a bin is cut into so many parts where the range grows.
     Returns:
-        The range, the number of fine bins in one of its bins, and the fine bin where the old range
-        begins.
-    """
-    low, high = min(old.low, new.low), max(old.high, new.high)
-    fine_width = (old.high - old.low) / (bins * upsample_rate)
-    rate = int(np.ceil((high - low) / (bins * fine_width)))
-    surplus = rate * bins * fine_width - (high - low)
-    low, high = low - surplus / 2, high + surplus / 2
-    return Range(low, high), rate, int(np.round((old.low - low) / fine_width))
-
-
-def resampled(counts: np.ndarray, upsample_rate: int, rate: int, start: int) -> np.ndarray:
-    """The counts of a histogram in the bins of a wider range; see ``widened``.
-
-    Args:
-        counts: of the old bins.
-        upsample_rate: fine bins in one of them.
-        rate: fine bins in one of the new.
-        start: the fine bin where the old range begins.
-    Returns:
-        float32 vector of the same length.
+        The counts of as many bins, and the range of all values.
     """
     bins = len(counts)
-    fine = np.zeros(bins * rate)
-    fine[start : start + bins * upsample_rate] = np.repeat(counts, upsample_rate)
-    return (fine.reshape(bins, rate).sum(1) / upsample_rate).astype(np.float32)
+    low, high = min(old.low, float(values.min())), max(old.high, float(values.max()))
+    if old.high - old.low <= (high - low) * _NOTHING:
+        # As good as one value.
+        middle = np.full(1, (old.low + old.high) / 2)
+        before = np.histogram(middle, bins, range=(low, high), weights=[counts.sum()])[0]
+        within = Range(low, high)
+    else:
+        # A bin of the new range is a whole number of the parts.
+        part = (old.high - old.low) / (bins * upsample_rate)
+        rate = int(np.ceil((high - low) / (bins * part)))
+        surplus = rate * bins * part - (high - low)
+        within = Range(low - surplus / 2, high + surplus / 2)
+        start = int(np.round((old.low - within.low) / part))
+        before = _resampled(counts, upsample_rate, rate, start)
+    return (before + count(values, bins, within)).astype(np.float32), within
+
+
+def _resampled(counts: np.ndarray, upsample_rate: int, rate: int, start: int) -> np.ndarray:
+    """Counts in bins of ``rate`` parts, where the old range begins at a part of the new one."""
+    below = np.concatenate([[0.0], np.cumsum(counts, dtype=np.float64)])
+    edges = np.arange(len(below), dtype=np.float64)
+    return np.diff(np.interp(edges * rate - start, edges * upsample_rate, below))
 
 
 def best_range(counts: np.ndarray, within: Range, steps: int) -> Range:
@@ -123,3 +127,60 @@ def _squared_error(counts: np.ndarray, first: int, last: int, width: float, step
     over_several += from_end**3 + half
     cubes = np.where(step_of_begin == step_of_end, within_one, over_several)
     return float((counts / width * cubes / 3).sum())
+
+
+def range_of_share(counts: np.ndarray, within: Range, share: float) -> Range:
+    """The range that holds a share of all values, leaving out as many at each end.
+
+    Args:
+        counts: of the bins.
+        within: their range.
+        share: from 0 to 1.
+    Returns:
+        A part of the range.
+    """
+    below = np.concatenate([[0.0], np.cumsum(counts, dtype=np.float64)]) / counts.sum()
+    edges = np.linspace(within.low, within.high, len(below))
+    outside = (1 - share) / 2
+    return Range(*(float(edge) for edge in np.interp([outside, 1 - outside], below, edges)))
+
+
+def range_of_least_divergence(counts: np.ndarray, within: Range, steps: int) -> Range:
+    """The range around zero in which quantisation keeps the distribution of magnitudes best.
+
+    Args:
+        counts: of the bins.
+        within: their range.
+        steps: how many integers there are.
+    Returns:
+        A part of the range: the one of the least Kullback-Leibler divergence between magnitudes
+        cut off at its end and the same on half the steps.
+    """
+    bins = len(counts)
+    largest = max(-within.low, within.high)
+    middles = np.linspace(within.low, within.high, 2 * bins + 1)[1::2]
+    sizes = np.histogram(np.abs(middles), bins, range=(0, largest), weights=counts)[0]
+    # Zeros are exact on all steps, and where there are many of them nothing else would count.
+    sizes[0] = sizes[1]
+    levels = max(steps // 2, 1)
+    ends = range(bins, min(levels, bins) - 1, -max(bins // _ENDS, 1))
+    best = min(ends, key=lambda end: _divergence(sizes, end, levels))
+    limit = largest * best / bins
+    return Range(max(within.low, -limit), min(within.high, limit))
+
+
+def _divergence(sizes: np.ndarray, end: int, levels: int) -> float:
+    """Of what is cut off at a bin from the same on levels, each spread over its bins in use."""
+    whole = sizes[:end].astype(np.float64)
+    level = np.arange(end) * levels // end
+    is_used = whole > 0
+    in_use = np.maximum(np.bincount(level, is_used, levels), 1)
+    spread = (np.bincount(level, whole, levels) / in_use)[level] * is_used
+    whole[-1] += sizes[end:].sum()
+    if not spread.any():
+        return np.inf
+    p, q = whole / whole.sum(), spread / spread.sum()
+    # A bin that holds only what was cut off has no place on the levels.
+    q = np.where(q > 0, q, 1e-10)
+    is_used = p > 0
+    return float((p[is_used] * np.log(p[is_used] / q[is_used])).sum())

@@ -10,7 +10,14 @@ from ..core.tensor.dtype import QuantDtypeMeta
 from ..jit import exclude_from_trace
 from ..module import Module
 from ..tensor import Tensor
-from .histogram import Range, best_range, count, resampled, widened
+from .histogram import (
+    Range,
+    best_range,
+    count,
+    joined,
+    range_of_least_divergence,
+    range_of_share,
+)
 from .utils import QParams, QParamsModuleMixin, QuantMode, create_qparams, quant_dtype_meta
 
 
@@ -196,7 +203,7 @@ class HistogramObserver(MinMaxObserver):
         return Range(self.min_val.item(), self.max_val.item())
 
     def get_qparams(self) -> QParams:
-        """How the range with the least error is quantised.
+        """How the range that was found is quantised.
 
         Raises:
             ValueError: there were no values yet.
@@ -204,30 +211,64 @@ class HistogramObserver(MinMaxObserver):
         counts = self.histogram.numpy()
         if counts[0] == -1:
             raise ValueError("[HistogramObserver] it has not seen values to quantise yet")
-        low, high = best_range(counts, self._range(), self.dst_nbins)
+        low, high = self._chosen(counts, self._range())
         return self._qparams_of(Tensor(low, dtype=np.float32), Tensor(high, dtype=np.float32))
+
+    def _chosen(self, counts: np.ndarray, within: Range) -> Range:
+        """The range to quantise."""
+        return best_range(counts, within, self.dst_nbins)
 
     def sideeffect_forward(self, x_orig: Tensor) -> None:
         """Count the values of a Tensor; in every call of a traced function, too."""
         with exclude_from_trace():
-            values = x_orig.detach().numpy()
-            found = Range(float(values.min()), float(values.max()))
-            old, counts = self._range(), self.histogram.numpy()
+            values, counts = x_orig.detach().numpy(), self.histogram.numpy()
             if counts[0] == -1:
-                within, counts = found, 0
-            elif old.low == old.high:
-                within = Range(min(old.low, found.low), max(old.high, found.high))
-                counts = count(np.full(int(counts.sum()), old.low), self.bins, within)
+                within = Range(float(values.min()), float(values.max()))
+                counts = count(values, self.bins, within)
             else:
-                within, rate, start = widened(old, found, self.bins, self.upsample_rate)
-                counts = resampled(counts, self.upsample_rate, rate, start)
-            self.histogram[...] = Tensor(counts + count(values, self.bins, within))
+                counts, within = joined(counts, self._range(), values, self.upsample_rate)
+            self.histogram[...] = Tensor(counts)
             self.min_val[...] = Tensor(within.low, dtype=np.float32)
             self.max_val[...] = Tensor(within.high, dtype=np.float32)
 
     def forward(self, x_orig: Tensor) -> Tensor:
         self.sideeffect_forward(x_orig)
         return x_orig
+
+
+class PercentileObserver(HistogramObserver):
+    """A histogram of which the range holds a share of the values; MegEngine does not have it.
+
+    Args:
+        percentile: how many of a hundred values are in range; as many are left out at each end.
+        kwargs: as of ``HistogramObserver``.
+    Raises:
+        ValueError: the percentile is not above 0 and up to 100.
+    Example:
+        >>> from megengine.quantization import PercentileObserver
+        >>> observer = PercentileObserver(80.0)
+        >>> _ = observer(F.linspace(-127.5, 127.5, 1000))
+        >>> round(observer.get_qparams().scale.item(), 2)
+        0.8
+    """
+
+    def __init__(self, percentile: float = 99.99, **kwargs):
+        super().__init__(**kwargs)
+        if not 0 < percentile <= 100:
+            raise ValueError(f"[PercentileObserver] percentile is in (0, 100], got {percentile}")
+        self.percentile = percentile
+
+    def _chosen(self, counts: np.ndarray, within: Range) -> Range:
+        return range_of_share(counts, within, self.percentile / 100)
+
+
+class EntropyObserver(HistogramObserver):
+    """A histogram of which the range keeps the distribution of magnitudes best: the one with the
+    least Kullback-Leibler divergence; arguments as of ``HistogramObserver``, MegEngine does not
+    have it."""
+
+    def _chosen(self, counts: np.ndarray, within: Range) -> Range:
+        return range_of_least_divergence(counts, within, self.dst_nbins)
 
 
 class PassiveObserver(Observer):
