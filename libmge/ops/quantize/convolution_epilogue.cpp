@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/convolution_epilogue.h"
 
+#include "libmge/tensor/dtype_dispatch.h"
+
 namespace mge::ops {
 
 using Conv = QuantizedConv2d;
@@ -28,6 +30,18 @@ ConvScales::ConvScales(const Launch& launch) {
     y_zero = float(at(Conv::y_zero, int32_t(0)));
     residual_scale = at(Conv::residual_scale, 0.f);
     residual_zero = float(at(Conv::residual_zero, int32_t(0)));
+}
+
+int32_t finished_step(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, int32_t sum,
+                      int64_t channel, int64_t place) {
+    if (e.is_exact) return sum;
+    float real = float(sum) * s.scale[e.is_per_channel ? channel : 0];
+    if (e.residual_dtype != DType::none)
+        dispatch_dtype(e.residual_dtype, Types<uint8_t, int8_t, int32_t>{}, [&](auto type) {
+            auto step = launch.in<typename decltype(type)::type>(Conv::residual)[place];
+            real += to_real(step, s.residual_zero, s.residual_scale);
+        });
+    return to_step(apply_activation(e.activation, real), s.inverse_y_scale, s.y_zero, e.range);
 }
 
 }  // namespace mge::ops

@@ -29,13 +29,8 @@ struct ConvScales {
     explicit ConvScales(const Launch& launch);
 };
 
-// The step of y for a sum (with bias) in a channel; `residual` is a step.
-inline int32_t finished_step(const ConvEpilogue& e, const ConvScales& s, int32_t sum, int64_t channel,
-                             const int32_t* residual) {
-    if (e.is_exact) return sum;
-    float real = float(sum) * s.scale[e.is_per_channel ? channel : 0];
-    if (residual) real += to_real(*residual, s.residual_zero, s.residual_scale);
-    return to_step(apply_activation(e.activation, real), s.inverse_y_scale, s.y_zero, e.range);
-}
+// The step of y for a sum (with bias) in a channel, at a place of y and residual.
+int32_t finished_step(const ConvEpilogue& epilogue, const ConvScales& scales, const Launch& launch,
+                      int32_t sum, int64_t channel, int64_t place);
 
 }  // namespace mge::ops

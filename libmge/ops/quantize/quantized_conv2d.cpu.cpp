@@ -4,6 +4,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
 #include "libmge/ops/quantize/convolution_epilogue.h"
+#include "libmge/ops/quantize/tiled_conv2d.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -27,27 +28,16 @@ Prepared prepare_reference(const PrepareContext& context) {
                                     ConvEpilogue(problem), x.dtype, weight.dtype});
 }
 
-// A step of any dtype.
-int32_t step_at(DType dtype, const void* steps, int64_t i) {
-    int32_t step = 0;
-    dispatch_dtype(dtype, StepTypes{},
-                   [&](auto type) { step = static_cast<const typename decltype(type)::type*>(steps)[i]; });
-    return step;
-}
-
 template <class X, class W, class Y>
 void run_typed(const Reference& r, const Launch& launch) {
     const X* x = launch.in<X>(Conv::x);
     const W* weight = launch.in<W>(Conv::weight);
     ConvScales scales(launch);
     for_outputs(r.g, [&](int64_t y, int64_t channel, auto&& products) {
-        int32_t sum = scales.bias ? scales.bias[channel] : 0, residual = 0;
+        int32_t sum = scales.bias ? scales.bias[channel] : 0;
         products(
             [&](int64_t i, int64_t j) { sum += (x[i] - scales.x_zero) * (weight[j] - scales.weight_zero); });
-        bool has_residual = r.epilogue.residual_dtype != DType::none;
-        if (has_residual) residual = step_at(r.epilogue.residual_dtype, launch.inputs[Conv::residual], y);
-        launch.out<Y>(0)[y] =
-            Y(finished_step(r.epilogue, scales, sum, channel, has_residual ? &residual : nullptr));
+        launch.out<Y>(0)[y] = Y(finished_step(r.epilogue, scales, launch, sum, channel, y));
     });
 }
 
@@ -66,7 +56,9 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 }  // namespace
 
 KernelList kernels(Cpu, QuantizedConv2d) {
-    static constexpr Algorithm list[] = {
+    static const Algorithm list[] = {
+        depthwise_quantized_conv2d(),
+        tiled_quantized_conv2d(),
         {"reference", plain_layouts, prepare_reference, run_reference, {.naive = true}}};
     return list;
 }

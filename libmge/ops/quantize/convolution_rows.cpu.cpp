@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/quantize/convolution_rows.h"
+
+#include <algorithm>
+#include <array>
+
+#include "libmge/kernel/cpu/step_rows.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+namespace {
+
+using StepTypes = Types<uint8_t, int8_t, int32_t>;
+static_assert(longest_row <= cpu::longest_block);
+
+bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
+bool has_vector_form(const ConvEpilogue& e) {
+    return !e.is_exact && is_byte(e.dtype) && cpu::has_step_rows(e.activation) &&
+           (e.residual_dtype == DType::none || is_byte(e.residual_dtype));
+}
+
+void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, const SumBlock& b) {
+    std::array<float, longest_row> scale{};
+    for (int64_t c = 0; c < b.channels; ++c)
+        scale[size_t(c)] = s.scale[e.is_per_channel ? b.first_channel + c : 0];
+    cpu::StepMaking making{e.activation,
+                           s.inverse_y_scale,
+                           s.y_zero,
+                           float(e.range.lower),
+                           float(e.range.upper),
+                           e.dtype == DType::i8,
+                           e.residual_dtype == DType::i8,
+                           s.residual_scale,
+                           s.residual_zero};
+    bool has_residual = e.residual_dtype != DType::none;
+    auto* residual = has_residual ? launch.in<uint8_t>(QuantizedConv2d::residual) + b.first : nullptr;
+    cpu::make_steps(making, {b.sums, b.stride, b.pixels, b.channels, b.start, scale.data(), residual,
+                             launch.out<uint8_t>(0) + b.first, b.plane});
+}
+
+void finish_any(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, const SumBlock& b) {
+    dispatch_dtype(e.dtype, StepTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t c = 0; c < b.channels; ++c)
+            for (int64_t i = 0; i < b.pixels; ++i) {
+                int64_t at = b.first + c * b.plane + i;
+                int32_t sum = b.sums[i * b.stride + c] + b.start[c];
+                launch.out<T>(0)[at] = T(finished_step(e, s, launch, sum, b.first_channel + c, at));
+            }
+    });
+}
+
+}  // namespace
+
+void finish_block(const ConvEpilogue& epilogue, const ConvScales& scales, const Launch& launch,
+                  const SumBlock& block) {
+    auto* finish = has_vector_form(epilogue) ? finish_bytes : finish_any;
+    finish(epilogue, scales, launch, block);
+}
+
+}  // namespace mge::ops
