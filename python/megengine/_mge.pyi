@@ -217,6 +217,9 @@ def exchange_thread_device(device: Any | None) -> Any:
 def file_limit() -> int:
     """Bytes of memory that one file may ask for (MGE_FILE_LIMIT)."""
 
+def from_dlpack(capsule: Any, copy: bool | None) -> Any:
+    """A Tensor with the memory of a capsule, which it uses up; copy: as above."""
+
 def get_default_device() -> str:
     ...
 
@@ -300,6 +303,9 @@ def stop_recording() -> tuple:
 
 def synchronize(device: Any | None = None) -> None:
     ...
+
+def to_dlpack(tensor: Any, versioned: bool, copy: bool | None) -> Any:
+    """A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be."""
 
 def usable_cpus() -> int:
     ...

@@ -109,7 +109,49 @@ class Tensor(_mge.Tensor):
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
-        return np.array(array, dtype=dtype) if copy or dtype is not None else array
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        is_moved = wanted != array.dtype or not self._is_on_host
+        if copy is False and is_moved:
+            raise ValueError(f"[Tensor] an array of {wanted} can only be made by copying")
+        return array.astype(wanted, copy=bool(copy))
+
+    @property
+    def _is_on_host(self) -> bool:
+        return self.device.physical_name.startswith("cpu")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind and number of the device, as DLPack names them.
+
+        Example:
+            >>> Tensor([1.0]).__dlpack_device__()
+            (1, 0)
+        """
+        kind, number = self.device.physical_name.partition(":")[0][:3], 0
+        if kind != "cpu":
+            number = int(self.device.physical_name.partition(":")[0][3:])
+        return (1 if kind == "cpu" else 2), number
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """A capsule of DLPack with the memory of the Tensor, for other libraries to take.
+
+        Args:
+            stream: None; a CPU has no streams.
+            max_version: newest version of DLPack that is understood; None for those before 1.
+            dl_device: where the data is wanted, as ``__dlpack_device__`` gives it.
+            copy: True for memory of its own, False to raise where the memory cannot be shared.
+        Returns:
+            PyCapsule, to be used once.
+        Raises:
+            BufferError: it cannot be handed out so.
+        Example:
+            >>> np.from_dlpack(Tensor([1.0, 2.0]))
+            array([1., 2.], dtype=float32)
+        """
+        if stream not in (None, -1):
+            raise BufferError(f"[to_dlpack] a CPU has no streams, got {stream!r}")
+        if dl_device not in (None, (1, 0)) or (dl_device is None and not self._is_on_host):
+            raise BufferError("[to_dlpack] capsules are made on the CPU only; use to('cpu0') first")
+        return _mge.to_dlpack(self, max_version is not None and max_version[0] >= 1, copy)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return Tensor(array, device=self.device)

@@ -10,6 +10,7 @@
 #include "python/src/file_binding.h"
 #include "python/src/graph_binding.h"
 #include "python/src/recorder_binding.h"
+#include "python/src/sharing_binding.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tape_binding.h"
 #include "python/src/tensor_object.h"
@@ -38,6 +39,7 @@ void define_module(nb::module_& module) {
     add_autocast(module.ptr());
     add_tape(module.ptr());
     add_files(module.ptr());
+    add_sharing(module.ptr());
     add_trace(module.ptr());
     add_subgraphs(module.ptr());
     add_graphs(module.ptr());

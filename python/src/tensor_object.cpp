@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/tensor_object.h"
 
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -55,6 +56,23 @@ Tensor made_of(PyObject* data, PyObject* dtype, PyObject* device) {
     return value;
 }
 
+// Another library's array, whose memory the object takes where Tensors can have it; false where not.
+bool init_from_foreign(PyTensor* self, PyObject* data) {
+    bool is_plain = PyLong_Check(data) || PyFloat_Check(data) || PyList_Check(data) || PyTuple_Check(data);
+    if (is_plain || is_array(data) || running_captures || !PyObject_HasAttrString(data, "__dlpack__"))
+        return false;
+    Reference home(PyImport_ImportModule("megengine.utils.dlpack"));
+    Reference made(home ? PyObject_CallMethod(home.get(), "from_dlpack", "O", data) : nullptr);
+    if (!made && PyErr_ExceptionMatches(PyExc_BufferError)) {
+        PyErr_Clear();  // a dtype that is narrowed, or elements that are copied
+        return false;
+    }
+    if (!made) throw PythonError{};
+    self->value = value_of(made.get());
+    self->keeps_memory = as_tensor(made.get())->keeps_memory;
+    return true;
+}
+
 int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
     return guarded(
         [&] {
@@ -68,7 +86,7 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
             PyTensor* self = as_tensor(object);
             if (is_tensor(data)) {
                 init_from_tensor(self, data, dtype, device);
-            } else {
+            } else if (no_cache || dtype != Py_None || device != Py_None || !init_from_foreign(self, data)) {
                 self->value = made_of(data, dtype, device);
                 give_dtype(object, quantised_dtype(dtype, data).get());
             }
@@ -102,6 +120,27 @@ void delete_tensor(PyObject* self) {
     Py_TYPE(self)->tp_free(self);
 }
 
+// A view that nobody may write, of the memory that numpy() shows.
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+    view->obj = nullptr;
+    return guarded(
+        [&] {
+            auto& value = concrete_value(self);
+            bool has_format = value.dtype() != DType::bf16 && !as_tensor(self)->quantised;
+            if (!has_format || (flags & PyBUF_WRITABLE)) {
+                PyErr_SetString(PyExc_BufferError,
+                                has_format ? "[Tensor] its buffer is read only"
+                                           : "[Tensor] buffers have no such dtype; convert with astype");
+                throw PythonError{};
+            }
+            Reference array(numpy_from_tensor(value));
+            return PyObject_GetBuffer(array.get(), view, flags);
+        },
+        -1);
+}
+
+PyBufferProcs buffer_methods = {.bf_getbuffer = get_buffer, .bf_releasebuffer = nullptr};
+
 Py_hash_t hash_tensor(PyObject* self) { return _Py_HashPointer(self); }
 
 }  // namespace
@@ -113,6 +152,7 @@ PyTypeObject tensor_type = {
     .tp_dealloc = delete_tensor,
     .tp_as_number = &tensor_number_methods,
     .tp_hash = hash_tensor,
+    .tp_as_buffer = &buffer_methods,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_doc = PyDoc_STR("Tensor(data, dtype=None, device=None, is_const=False, no_cache=False, name=None, "
                         "format='default')\n--\n\nA value on a device; megengine.Tensor adds the rest."),
@@ -148,10 +188,27 @@ const Tensor& concrete_value(PyObject* object) {
     return value;
 }
 
+namespace {
+
+// Whether the object has the value now: it may be too large for its memory, or something else.
+bool write_value(PyTensor* object, const Tensor& value) {
+    make_concrete(value);
+    auto& mine = object->value;
+    object->keeps_memory =
+        value.dtype() == mine.dtype() && value.shape() == mine.shape() && value.device() == mine.device();
+    if (!object->keeps_memory || value.address() == mine.address()) return false;
+    std::memmove(mine.data(), value.data(), mine.spec().bytes());
+    return true;
+}
+
+}  // namespace
+
 void give_value(PyObject* object, Tensor value) {
     if (running_captures) [[unlikely]]
         note_change(object);
     if (value.is_symbolic() && rebind(object, value)) [[unlikely]]
+        return;
+    if (as_tensor(object)->keeps_memory && write_value(as_tensor(object), value)) [[unlikely]]
         return;
     value_of(object) = std::move(value);
 }

@@ -17,6 +17,7 @@ struct PyTensor {
     PyObject* grad;       // any object or null
     PyObject* quantised;  // the NumPy dtype when it is a quantised one (quantised.h), else null
     uint8_t format;       // index into format_names: a tag only
+    bool keeps_memory;    // others have the memory too: what the object is given is written there
     uint32_t born;        // in which recording of a graph (subgraph_binding.h); 0: in none
 };
 
@@ -31,7 +32,8 @@ inline bool is_tensor(PyObject* object) {
 inline PyTensor* as_tensor(PyObject* object) { return reinterpret_cast<PyTensor*>(object); }
 inline Tensor& value_of(PyObject* object) { return as_tensor(object)->value; }
 
-// The object has this value from now on; a recording of a function takes note of it.
+// The object has this value from now on, in its own memory where it keeps that and the value fits; a
+// recording of a function takes note of it.
 void give_value(PyObject* object, Tensor value);
 
 // The value with memory: one that a trace holds back is computed now.

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that Tensors share with arrays of other libraries.
+
+A Tensor that was made here keeps the memory: what is written to it (``x[...] = 1``, ``x += 1``, an
+optimizer's step) the other side sees, and the other way round. Data that may only be read is shared
+until the Tensor is given another value. Recordings for gradients do not see what others write.
+"""
+
+import numpy as np
+
+from .. import _mge
+from ..core.tensor.dtype import is_bfloat16
+from ..tensor import Tensor
+
+_CPU = 1
+
+
+def to_dlpack(tensor: Tensor, stream=None):
+    """A capsule of DLPack with the memory of a Tensor.
+
+    Args:
+        tensor: the Tensor, on a CPU.
+        stream: None; a CPU has no streams.
+    Returns:
+        PyCapsule of the form without a version, to be used once.
+    Raises:
+        BufferError: it cannot be handed out so.
+    Example:
+        >>> from_dlpack(to_dlpack(Tensor([1.0, 2.0])))
+        Tensor([1. 2.], device=xpux:0)
+    """
+    return tensor.__dlpack__(stream=stream)
+
+
+def from_dlpack(ext_tensor, stream=None, *, copy: bool | None = None) -> Tensor:
+    """A Tensor with the memory of another library's array.
+
+    Args:
+        ext_tensor: an object with ``__dlpack__``, or a capsule that nobody has used.
+        stream: None; a CPU has no streams.
+        copy: True for memory of its own, False to raise where the memory cannot be shared; None
+            copies where the elements are not dense.
+    Returns:
+        Tensor on the default CPU.
+    Raises:
+        BufferError: Tensors cannot have its dtype or device, or it would have to be copied.
+        TypeError: it is neither.
+        ValueError: the capsule has been used, or is another one.
+    Example:
+        >>> array = np.zeros(2, np.float32)
+        >>> x = from_dlpack(array)
+        >>> x[0] = 5
+        >>> array
+        array([5., 0.], dtype=float32)
+    """
+    if stream not in (None, -1):
+        raise BufferError(f"[from_dlpack] a CPU has no streams, got {stream!r}")
+    if type(ext_tensor).__name__ == "PyCapsule":
+        return _mge.from_dlpack(ext_tensor, copy)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise TypeError(f"[from_dlpack] a {type(ext_tensor).__name__} has no __dlpack__")
+    if hasattr(ext_tensor, "__dlpack_device__"):
+        kind, _ = ext_tensor.__dlpack_device__()
+        if kind != _CPU:
+            raise BufferError(
+                f"[from_dlpack] the data lies on a device of type {int(kind)}; copy it to the CPU"
+            )
+    try:
+        capsule = ext_tensor.__dlpack__(max_version=(1, 0))
+    except TypeError:  # of a library that knows no versions
+        capsule = ext_tensor.__dlpack__()
+    return _mge.from_dlpack(capsule, copy)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A Tensor with the memory of an array.
+
+    Args:
+        array: dense, of a dtype that Tensors have.
+    Returns:
+        Tensor on the default CPU. Of an array that is read only it has the memory until it is given
+        another value.
+    Raises:
+        TypeError: it is no array.
+        BufferError: Tensors cannot have its dtype.
+        ValueError: it is not dense, or of another byte order.
+    Example:
+        >>> array = np.zeros(2, np.float32)
+        >>> x = from_numpy(array)
+        >>> array[1] = 7
+        >>> x
+        Tensor([0. 7.], device=xpux:0)
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"[from_numpy] expected an array, got {type(array).__name__}")
+    if not array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
+        raise ValueError(
+            "[from_numpy] only dense arrays of this machine's byte order can be shared; use"
+            " np.ascontiguousarray, or Tensor(array), which copies"
+        )
+    if is_bfloat16(array.dtype):
+        raise BufferError("[from_numpy] NumPy hands bfloat16 out as uint16; use Tensor(array)")
+    return from_dlpack(array, copy=False)

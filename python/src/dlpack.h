@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The structures of DLPack, by which array libraries hand memory to each other: version 1, and the older
+// form without a version. Field names and order are the protocol's.
+
+#include <cstdint>
+
+namespace mge::python::dlpack {
+
+enum DeviceType : int32_t { cpu = 1 };
+enum TypeCode : uint8_t { signed_int = 0, unsigned_int = 1, floating = 2, brain_float = 4, truth = 6 };
+enum Flag : uint64_t { read_only = 1, is_copied = 2 };
+
+struct Device {
+    int32_t type, index;
+};
+struct DataType {
+    uint8_t code, bits;
+    uint16_t lanes;
+};
+struct View {
+    void* data;
+    Device device;
+    int32_t rank;
+    DataType dtype;
+    int64_t *shape, *strides;  // strides count elements; null: dense, in row-major order
+    uint64_t byte_offset;
+};
+
+struct Managed {
+    static constexpr const char* name = "dltensor";
+    static constexpr const char* used_name = "used_dltensor";
+    View view;
+    void* context;
+    void (*deleter)(Managed*);
+};
+struct ManagedVersioned {
+    static constexpr const char* name = "dltensor_versioned";
+    static constexpr const char* used_name = "used_dltensor_versioned";
+    static constexpr uint32_t major_version = 1;
+    uint32_t major, minor;
+    void* context;
+    void (*deleter)(ManagedVersioned*);
+    uint64_t flags;
+    View view;
+};
+
+}  // namespace mge::python::dlpack

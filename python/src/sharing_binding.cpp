@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/sharing_binding.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "libmge/device/default_device.h"
+#include "libmge/tensor/borrowed.h"
+#include "python/src/dlpack.h"
+#include "python/src/errors.h"
+#include "python/src/quantised.h"
+#include "python/src/tensor_arguments.h"
+
+namespace nb = nanobind;
+
+namespace mge::python {
+namespace {
+
+[[noreturn]] void throw_buffer_error(const std::string& message) {
+    PyErr_SetString(PyExc_BufferError, message.c_str());
+    throw PythonError{};
+}
+
+dlpack::DataType exported_type(DType dtype) {
+    auto bits = uint8_t(8 * size_of(dtype));
+    if (dtype == DType::boolean) return {dlpack::truth, bits, 1};
+    if (dtype == DType::bf16) return {dlpack::brain_float, bits, 1};
+    if (is_float(dtype)) return {dlpack::floating, bits, 1};
+    bool is_unsigned = dtype == DType::u8 || dtype == DType::u16;
+    return {is_unsigned ? dlpack::unsigned_int : dlpack::signed_int, bits, 1};
+}
+
+DType imported_type(dlpack::DataType type) {
+    constexpr DType all[] = {DType::boolean, DType::u8,  DType::i8,   DType::u16, DType::i16,
+                             DType::i32,     DType::f16, DType::bf16, DType::f32};
+    for (DType dtype : all) {
+        auto known = exported_type(dtype);
+        if (known.code == type.code && known.bits == type.bits && type.lanes == 1) return dtype;
+    }
+    throw_buffer_error(text("[from_dlpack] elements of type code ", int(type.code), " with ", int(type.bits),
+                            " bits and ", type.lanes, " lanes cannot be a Tensor's; convert them first"));
+}
+
+// What a consumer holds: the tensor lives until it calls the deleter, in whatever thread.
+template <class Managed>
+struct Export {
+    Managed managed{};
+    Tensor tensor;
+    std::array<int64_t, max_rank> shape{}, strides{};
+};
+
+template <class Managed>
+PyObject* export_tensor(Tensor tensor, bool is_copy) {
+    auto exported = std::make_unique<Export<Managed>>();
+    auto& [managed, kept, shape, strides] = *exported;
+    kept = std::move(tensor);
+    int rank = kept.shape().rank();
+    int64_t stride = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+        shape[size_t(i)] = kept.shape()[i];
+        strides[size_t(i)] = stride;
+        stride *= kept.shape()[i];
+    }
+    managed.view = {kept.data(),  {dlpack::cpu, 0}, rank, exported_type(kept.dtype()),
+                    shape.data(), strides.data(),   0};
+    managed.context = exported.get();
+    managed.deleter = [](Managed* self) {
+        std::unique_ptr<Export<Managed>>(static_cast<Export<Managed>*>(self->context));
+    };
+    if constexpr (std::is_same_v<Managed, dlpack::ManagedVersioned>) {
+        managed.major = Managed::major_version;
+        if (is_copy) managed.flags = dlpack::is_copied;
+    }
+    PyObject* capsule = PyCapsule_New(&managed, Managed::name, [](PyObject* self) {
+        // Who takes the memory renames the capsule.
+        if (!PyCapsule_IsValid(self, Managed::name)) return;
+        auto* unused = static_cast<Managed*>(PyCapsule_GetPointer(self, Managed::name));
+        unused->deleter(unused);
+    });
+    if (!capsule) throw PythonError{};
+    exported.release();
+    return capsule;
+}
+
+// Others may write there without changing what nobody may change: a file's weights, an array that is read
+// only.
+bool may_be_written(PyObject* object) {
+    auto& value = value_of(object);
+    return as_tensor(object)->keeps_memory || !value.impl()->storage ||
+           !is_borrowed(*value.impl()->storage.get());
+}
+
+nb::object to_capsule(nb::handle object, bool versioned, std::optional<bool> copy) {
+    tensor_argument(object, "to_dlpack");
+    Tensor value = concrete_value(object.ptr());
+    if (as_tensor(object.ptr())->quantised)
+        throw_buffer_error("[to_dlpack] DLPack has no quantised dtypes; convert with astype first");
+    bool has_to = !value.device().is_host() || !may_be_written(object.ptr());
+    if (has_to && copy == false)
+        throw_buffer_error(
+            "[to_dlpack] this Tensor can only be handed out as a copy: it lies on another "
+            "device, or in memory that nobody may write");
+    bool is_copy = has_to || copy == true;
+    if (is_copy) {
+        Tensor there = to_host(value);
+        value = tensor_from_host(there.spec(), there.data(), host_device);
+    }
+    return nb::steal(versioned ? export_tensor<dlpack::ManagedVersioned>(std::move(value), is_copy)
+                               : export_tensor<dlpack::Managed>(std::move(value), is_copy));
+}
+
+// Where others' memory is for us: at the default device where that is a CPU.
+DeviceId default_host() { return default_device().is_host() ? default_device() : host_device; }
+
+bool is_dense(const dlpack::View& view) {
+    if (std::any_of(view.shape, view.shape + view.rank, [](int64_t extent) { return extent == 0; }))
+        return true;
+    int64_t stride = 1;
+    for (int i = view.rank - 1; i >= 0; --i) {
+        if (view.shape[i] != 1 && view.strides && view.strides[i] != stride) return false;
+        stride *= view.shape[i];
+    }
+    return true;
+}
+
+// The elements in row-major order.
+Tensor dense_copy(const dlpack::View& view, const TensorSpec& spec, const char* data) {
+    Tensor result = empty_tensor(spec, host_device);
+    auto size = int64_t(size_of(spec.dtype));
+    auto* to = static_cast<char*>(result.data());
+    std::array<int64_t, max_rank> index{};
+    for (int64_t n = spec.numel(); n > 0; --n, to += size) {
+        int64_t at = 0;
+        for (int i = 0; i < view.rank; ++i) at += index[size_t(i)] * view.strides[i];
+        std::memcpy(to, data + at * size, size_t(size));
+        for (int i = view.rank - 1; i >= 0 && ++index[size_t(i)] == view.shape[i]; --i) index[size_t(i)] = 0;
+    }
+    return result;
+}
+
+TensorSpec imported_spec(const dlpack::View& view) {
+    if (view.device.type != dlpack::cpu)
+        throw_buffer_error(text("[from_dlpack] the data lies on a device of type ", view.device.type,
+                                "; copy it to the CPU first"));
+    if (view.rank < 0 || view.rank > max_rank)
+        throw_buffer_error(text("[from_dlpack] rank ", view.rank, " is more than ", max_rank));
+    return {imported_type(view.dtype), Shape(std::span<const int64_t>(view.shape, size_t(view.rank))), {}};
+}
+
+template <class Managed>
+nb::object import_tensor(nb::handle capsule, std::optional<bool> copy) {
+    auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
+    if (!managed) throw PythonError{};
+    bool is_read_only = false;
+    if constexpr (std::is_same_v<Managed, dlpack::ManagedVersioned>) {
+        if (managed->major != Managed::major_version)
+            throw_buffer_error(
+                text("[from_dlpack] version ", managed->major, " of DLPack is not known here"));
+        is_read_only = managed->flags & dlpack::read_only;
+    }
+    const dlpack::View& view = managed->view;
+    TensorSpec spec = imported_spec(view);
+    auto* data = static_cast<const char*>(view.data) + view.byte_offset;
+    bool is_aligned = reinterpret_cast<uintptr_t>(data) % size_of(spec.dtype) == 0;
+    bool has_to_copy = !is_dense(view) || !is_aligned;
+    if (has_to_copy && copy == false)
+        throw_buffer_error("[from_dlpack] Tensors are dense and aligned; this data can only be copied");
+    if (PyCapsule_SetName(capsule.ptr(), Managed::used_name) != 0) throw PythonError{};
+    std::shared_ptr<Managed> owner(managed, [](Managed* done) {
+        if (done->deleter) done->deleter(done);
+    });
+    if (has_to_copy) return nb::steal(wrap_tensor(dense_copy(view, spec, data)));
+    if (copy == true) return nb::steal(wrap_tensor(tensor_from_host(spec, data, host_device)));
+    auto result =
+        nb::steal(wrap_tensor(Tensor(spec, borrow_storage(data, spec.bytes(), owner), 0, default_host())));
+    as_tensor(result.ptr())->keeps_memory = !is_read_only;
+    return result;
+}
+
+nb::object from_capsule(nb::handle capsule, std::optional<bool> copy) {
+    if (PyCapsule_IsValid(capsule.ptr(), dlpack::ManagedVersioned::name))
+        return import_tensor<dlpack::ManagedVersioned>(capsule, copy);
+    if (PyCapsule_IsValid(capsule.ptr(), dlpack::Managed::name))
+        return import_tensor<dlpack::Managed>(capsule, copy);
+    throw UserError("[from_dlpack] expected a capsule of DLPack that nobody has used yet", ErrorClass::value);
+}
+
+}  // namespace
+
+void add_sharing(PyObject* module_object) {
+    nb::module_ module = nb::borrow<nb::module_>(module_object);
+    module.def(
+        "to_dlpack", &to_capsule, nb::arg("tensor"), nb::arg("versioned"), nb::arg("copy").none(),
+        "A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be.");
+    module.def("from_dlpack", &from_capsule, nb::arg("capsule"), nb::arg("copy").none(),
+               "A Tensor with the memory of a capsule, which it uses up; copy: as above.");
+}
+
+}  // namespace mge::python
