@@ -85,9 +85,11 @@ Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by) {
 }
 
 std::vector<ValueId> copy_values(Graph& target, const Graph& source, const std::vector<ValueId>& values,
-                                 std::map<ValueId, ValueId> known) {
+                                 std::map<ValueId, ValueId>& known) {
     bool is_same = &target == &source;
-    Graph grown = target;  // nothing has changed when an operator refuses
+    // Nothing has changed when an operator refuses.
+    Graph grown = target;
+    auto moves = known;
     auto needed = nodes_to_copy(source, values, known);
     auto depends = dependent_nodes(source, known);
     for (size_t i = 0; i < needed.size(); ++i) {
@@ -95,15 +97,16 @@ std::vector<ValueId> copy_values(Graph& target, const Graph& source, const std::
         auto& node = source.node(NodeId(i));
         std::vector<ValueId> inputs;
         for (ValueId id : node.inputs)
-            inputs.push_back(is_same ? find_or(known, id) : moved(grown, source, known, id));
+            inputs.push_back(is_same ? find_or(moves, id) : moved(grown, source, moves, id));
         NodeId copy = copy_node(source, node, grown, node.params, std::move(inputs));
         for (size_t k = 0; k < node.outputs.size(); ++k)
-            known.try_emplace(node.outputs[k], grown.node(copy).outputs[k]);
+            moves.try_emplace(node.outputs[k], grown.node(copy).outputs[k]);
     }
     std::vector<ValueId> result;
     for (ValueId id : values)
-        result.push_back(is_same ? find_or(known, id) : moved(grown, source, known, id));
+        result.push_back(is_same ? find_or(moves, id) : moved(grown, source, moves, id));
     target = infer_anew(std::move(grown));
+    known = std::move(moves);
     return result;
 }
 

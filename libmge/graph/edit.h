@@ -21,11 +21,11 @@ MGE_API Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by);
 MGE_API Graph infer_anew(Graph graph);
 
 // Computes `values` of the source once more at the end of the target, with inputs and constants of its own;
-// where `known` has a value of the source, what stands beside it is taken. Gives where they are. The target
-// may be the source: then what depends on no key stays what it is.
+// where `known` has a value of the source, what stands beside it is taken; it gets what was copied, too.
+// Gives where they are. The target may be the source: then what depends on no key stays what it is.
 MGE_API std::vector<ValueId> copy_values(Graph& target, const Graph& source,
                                          const std::vector<ValueId>& values,
-                                         std::map<ValueId, ValueId> known);
+                                         std::map<ValueId, ValueId>& known);
 
 // By node, whether `values` need it.
 MGE_API std::vector<bool> needed_nodes(const Graph& graph, const std::vector<ValueId>& values);

@@ -7,15 +7,20 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <unordered_map>
 
+#include "libmge/compile/program.h"
+#include "libmge/device/default_device.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/edit.h"
 #include "libmge/inspect/value_names.h"
+#include "libmge/model/container.h"
 #include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/model/open.h"
+#include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 #include "python/src/conversion.h"
 #include "python/src/subgraph_binding.h"
@@ -60,7 +65,9 @@ public:
     const Tensor* known(ValueId id) {
         auto& value = graph().value(id);
         if (value.is_constant()) return &value.constant;
+        if (auto found = known_.find(id); found != known_.end()) return &found->second;
         Tensor found = builder_.known_value(id);
+        if (!found && needs_no_input(id)) found = computed(id);
         return found ? &(known_[id] = found) : nullptr;
     }
     const Node& maker(ValueId id) const {
@@ -90,6 +97,23 @@ private:
     static inline std::unordered_map<const void*, OpenGraph*> all;  // by builder; guarded by Python's lock
 
     void register_this() { all[&builder_] = this; }
+
+    bool needs_no_input(ValueId id) const {
+        auto is_input = [&](ValueId i) { return i != no_value && graph().value(i).is_input; };
+        auto needed = needed_nodes(graph(), {id});
+        for (size_t i = 0; i < needed.size(); ++i)
+            if (needed[i] && std::ranges::any_of(graph().node(NodeId(i)).inputs, is_input)) return false;
+        return !is_input(id);
+    }
+
+    Tensor computed(ValueId id) const {
+        Graph part = graph();
+        part.set_inputs({});
+        part.set_outputs({id});
+        CompileOptions options;
+        options.device = default_device();
+        return Executable(remove_dead_nodes(std::move(part), {}), std::move(options)).run({}).at(0);
+    }
 
     std::string node_name(const Node& node) const {
         if (!node.name.empty()) return node.name;
@@ -226,14 +250,15 @@ void set_constant(OpenGraph& graph, ValueId id, nb::handle tensor) {
     graph.change_to(infer_anew(std::move(changed)));
 }
 
-Ids copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values,
-              const std::map<ValueId, ValueId>& known) {
+// (ids here, all that is known of the source now)
+nb::tuple copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values,
+                    std::map<ValueId, ValueId> known) {
     Graph changed = graph.graph();
     // Copying within a graph shares what does not change, so both have to be the same object.
     Ids result = &graph == &source ? copy_values(changed, changed, values, known)
                                    : copy_values(changed, source.graph(), values, known);
     graph.change_to(std::move(changed));
-    return result;
+    return nb::make_tuple(result, known);
 }
 
 struct KeptNames {
@@ -267,8 +292,16 @@ nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector
     return model_object(std::move(graph), input_names, names, metadata, options);
 }
 
+// More may follow a model: what was appended, or what a longer one has left in a file object.
+std::span<const std::byte> first_model(std::span<const std::byte> bytes) {
+    ModelHeader header;
+    if (!is_model(bytes) || bytes.size() < sizeof header) return bytes;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return bytes.first(size_t(std::min<uint64_t>(header.file_bytes, bytes.size())));
+}
+
 Model read(nb::bytes bytes, const std::string& label) {
-    auto data = std::as_bytes(std::span(bytes.c_str(), bytes.size()));
+    auto data = first_model(std::as_bytes(std::span(bytes.c_str(), bytes.size())));
     auto kept = std::make_shared<std::vector<std::byte>>(data.begin(), data.end());
     return open_model(ModelBytes{*kept, kept, label});
 }
@@ -292,7 +325,7 @@ void add_values(nb::class_<OpenGraph>& type) {
             nb::arg("tensor"), nb::arg("name"), "A further constant; gives its id.")
         .def("copy_from", &copy_from, nb::arg("source"), nb::arg("values"), nb::arg("known"),
              "Compute values of a graph, which may be this one, once more in this; of `known`, a dict, the "
-             "values stand for its keys. Gives their ids here.")
+             "values stand for its keys. Gives their ids here, and `known` with all that was copied.")
         .def(
             "bind",
             [](OpenGraph& g, nb::handle tensor, ValueId id) {
@@ -311,10 +344,6 @@ void add_values(nb::class_<OpenGraph>& type) {
 void add_queries(nb::class_<OpenGraph>& type) {
     type.def_prop_ro("metadata", [](const OpenGraph& g) { return g.metadata(); })
         .def_prop_ro("text", [](const OpenGraph& g) { return to_text(g.graph()); })
-        .def(
-            "has_known_shape",
-            [](const OpenGraph& g, ValueId id) { return g.graph().value(id).spec.shape.is_known(); },
-            nb::arg("id"), "False: only a run can tell.")
         .def("owner", &OpenGraph::owner, nb::arg("id"),
              "The id of the first output of the operator that computes a value.")
         .def("name", &OpenGraph::name, nb::arg("id"), "What a value is called; never empty.")

@@ -16,8 +16,7 @@ namespace {
 // The shape has to be known: a value whose shape only a run tells is computed now.
 const Shape& known_shape(PyObject* self) {
     const Tensor& value = value_of(self);
-    if (!value.shape().is_known()) make_concrete(value);
-    return value.shape();
+    return value.shape().is_known() ? value.shape() : concrete_value(self).shape();
 }
 
 PyObject* get_shape(PyObject* self, void*) {

@@ -10,6 +10,7 @@ from network_samples import dumped, run, small, sums
 import megengine as mge
 import megengine.functional as F
 import megengine.utils.comp_graph_tools as cgtools
+from megengine.core.tensor import megbrain_graph
 from megengine.utils.network import Network
 
 
@@ -114,6 +115,26 @@ def test_values_in_and_out():
     inputs["a"].set_value([0, 0])
     assert outputs["o"].get_value().numpy().tolist() == [6, 8]
     assert list(inputs) == [node.name for node in inputs.values()] == ["a", "b"]
+
+
+def test_graphs_are_compiled_by_hand():
+    net = sums()
+    file = io.BytesIO()
+    net.dump(file, user_info="kept")
+    loaded = megbrain_graph.load_graph(io.BytesIO(file.getvalue()))
+    (o,) = loaded.output_vars_list
+    assert loaded.output_vars_dict["o"] is o and o.graph is loaded.graph
+    assert "user_info" in loaded.metadata
+    for name in ("a", "b"):
+        (var,) = cgtools.find_vars_by_name([o], [name])
+        megbrain_graph.InputNode(var).set_value([1, 2])
+    node = megbrain_graph.OutputNode(o)
+    run = node.graph.compile(node.outputs).execute().wait()
+    assert node.get_value().numpy().tolist() == [4, 8]
+    assert isinstance(run, megbrain_graph.Compiled)
+    constant = megbrain_graph.OutputNode(Network().make_const([3.0, 4.0]) * 2)
+    constant.graph.compile(constant.outputs).execute()
+    assert constant.get_value().numpy().tolist() == [6, 8]
 
 
 def test_embedding_inputs():

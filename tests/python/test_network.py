@@ -12,6 +12,7 @@ from network_samples import dumped, run, small, sums
 
 import megengine as mge
 import megengine.functional as F
+from megengine.core.plain_pickle import UnsafePickleError
 from megengine.utils import network_node as nodes
 from megengine.utils.comp_graph_tools import GraphInference
 from megengine.utils.network import (
@@ -50,6 +51,14 @@ def test_load_takes_paths_and_file_objects(tmp_path):
         assert names(net.input_vars) == ["data"]
         assert names(net.dest_vars) == ["prob"]
         assert net.dest_vars[0].shape == (2, 5)
+
+
+def test_what_follows_a_model_in_a_file_object_does_not_matter():
+    file = io.BytesIO(small()[1])
+    sums().dump(file)
+    assert len(file.getvalue()) == len(small()[1])
+    file.seek(0)
+    assert names(Network.load(file).dest_vars) == ["o"]
 
 
 def test_load_names_what_is_damaged(tmp_path):
@@ -91,8 +100,9 @@ def test_metadata_comes_back():
 def test_user_info_of_a_stranger_is_not_run():
     file = io.BytesIO()
     sums().dump(file, user_info=subprocess.Popen)
-    with pytest.raises(Exception, match="user_info of the model"):
-        Network.load(io.BytesIO(file.getvalue()))
+    net = Network.load(io.BytesIO(file.getvalue()))
+    with pytest.raises(UnsafePickleError, match="user_info of the model"):
+        net.metadata  # noqa: B018
 
 
 # Looking.
@@ -277,6 +287,36 @@ def test_replace_vars_by_those_of_another_network():
         inp_dict={"a": [1, 2], "b": [3, 4], "first.b": [10, 10]}
     )
     assert got["o"].tolist() == [36, 44]
+
+
+def test_networks_are_joined_once():
+    net, other = sums(), sums()
+    net.modify_opr_names("first")
+    other.dest_vars[0].name = "between"
+    net.add_output(*other.dest_vars)
+    net.replace_vars({net.get_var_by_name("first.a"): other.dest_vars[0]})
+    assert sorted(names(net.input_vars)) == ["a", "b", "first.b"]
+    file = io.BytesIO()
+    net.dump(file)
+    feeds = {"a": [1, 2], "b": [3, 4], "first.b": [0, 0]}
+    got = GraphInference(io.BytesIO(file.getvalue())).run(inp_dict=feeds)
+    assert got["between"].tolist() == [8, 12] and got["o"].tolist() == [16, 24]
+
+
+def test_a_changed_network_is_copied_anew():
+    net, other = Network(), sums()
+    net.add_output(*other.dest_vars)
+    (two,) = other.params_filter
+    two.set_value(5)
+    other.dest_vars[0].name = "five"
+    net.add_output(*other.dest_vars)
+    assert names(net.dest_vars) == ["o", "five"]
+
+
+def test_replace_vars_converts_other_dtypes():
+    net = sums()
+    net.replace_vars({net.get_var_by_name("b"): net.make_const(np.int32([10, 20]), name="ten")})
+    assert run(net, [1, 2])["o"].tolist() == [22, 44]
 
 
 def test_replace_vars_refuses_circles_and_shapes():

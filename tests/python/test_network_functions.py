@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions and methods take a Network's variables: recorded calls, with inputs of a graph."""
 
-from collections import OrderedDict
-
 import pytest
 from known_differences import CASES, FUNCTIONS
 from oracle import Reader, decode, difference, references, resolve, tensors_in
@@ -26,48 +24,73 @@ for _row in READER.rows:
         ROWS.setdefault(_row["fn"], []).append(_row)
 
 
-def with_variables(value, net, feeds):
-    """The argument with inputs of the network in the place of Tensors."""
+class Inputs:
+    """Makes inputs of Tensors, and runs the graph on their values."""
+
+    def __init__(self, net):
+        self._net, self._feeds = net, {}
+
+    def variable(self, tensor):
+        name = f"x{len(self._feeds)}"
+        self._feeds[name] = tensor
+        return self._net.make_input_node(tensor.shape, tensor.dtype, name=name)
+
+    def values(self, variables):
+        names = [f"y{i}" for i in range(len(variables))]
+        model = self._net.graph.to_model([v.id for v in variables], names, {}, {})
+        found = model.run([self._feeds[name] for name in model.input_names])
+        return [value.numpy() for value in found]
+
+
+class Constants:
+    """Makes constants of Tensors, of which all values follow."""
+
+    def __init__(self, net):
+        self._net = net
+
+    def variable(self, tensor):
+        return self._net.graph.variable(self._net.graph.add_constant(tensor, ""))
+
+    def values(self, variables):
+        return [variable.numpy() for variable in variables]
+
+
+def with_variables(value, maker):
+    """The argument with variables in the place of Tensors."""
     if isinstance(value, mge.Tensor):
-        name = f"x{len(feeds)}"
-        feeds[name] = value
-        return net.make_input_node(value.shape, value.dtype, name=name)
+        return maker.variable(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(with_variables(v, net, feeds) for v in value)
+        return type(value)(with_variables(v, maker) for v in value)
     return value
 
 
-def check(row):
+def check(row, maker):
     """None, or what differs."""
-    net, feeds = Network(), OrderedDict()
-    args = [with_variables(decode(a, READER, []), net, feeds) for a in row["args"]]
+    args = [with_variables(decode(a, READER, []), maker) for a in row["args"]]
     kwargs = {
-        k: with_variables(decode(v, READER, []), net, feeds)
-        for k, v in row.get("kwargs", {}).items()
+        k: with_variables(decode(v, READER, []), maker) for k, v in row.get("kwargs", {}).items()
     }
     found = tensors_in(resolve(row["fn"])(*args, **kwargs))
     want = [READER.array(ref) for ref in references(row["out"])]
-    variables = [v for v in found if isinstance(v, VarNode)]
     if len(found) != len(want):
         return f"{len(found)} results instead of {len(want)}"
-    if not feeds:
+    if not tensors_in([args, *kwargs.values()]):
         return None
-    if len(variables) != len(found):
-        return f"{len(found) - len(variables)} results are not in the graph"
-    net.add_output(*variables)
-    numbers = [v.id for v in variables]
-    model = net.graph.to_model(numbers, [f"y{i}" for i in range(len(numbers))], {}, {})
-    got = model.run([feeds[name] for name in model.input_names])
-    texts = [difference(g.numpy(), w, "compare" in row) for g, w in zip(got, want, strict=True)]
+    if not all(isinstance(v, VarNode) for v in found):
+        return "results that are not in the graph"
+    texts = [
+        difference(g, w, "compare" in row) for g, w in zip(maker.values(found), want, strict=True)
+    ]
     return next((text for text in texts if text), None)
 
 
+@pytest.mark.parametrize("kind", [Inputs, Constants])
 @pytest.mark.parametrize("name", sorted(ROWS))
-def test_a_function_extends_the_graph(name):
+def test_a_function_extends_the_graph(name, kind):
     wrong = []
     for row in ROWS[name]:
         try:
-            text = check(row)
+            text = check(row, kind(Network()))
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
         if text:

@@ -149,6 +149,14 @@ def test_inputs_and_constants():
     assert names(net.input_vars) == ["given"]
 
 
+def test_numbers_take_the_dtype_of_the_constant():
+    net = sums()
+    for constant in net.params_filter:
+        constant.set_value(3)
+        assert constant.dtype == np.float32
+    assert run(net, [1, 2], [3, 4])["o"].tolist() == [12, 18]
+
+
 def test_set_value_infers_anew_or_refuses():
     net = load(lambda x: x + mge.Tensor([1.0, 2, 3, 4, 5, 6]), MATRIX, output_names=["y"])
     (constant,) = net.params_filter
@@ -249,6 +257,20 @@ def test_what_is_known_before_a_run():
     for read in (o.numpy, o.item, o.tolist, lambda: float(o), lambda: bool(o)):
         with pytest.raises(RuntimeError, match="what 'o' is can only be told when its graph runs"):
             read()
+
+
+def test_what_needs_no_input_is_computed_when_it_is_asked_for():
+    net = Network()
+    image = np.random.default_rng(0).random((1, 3, 32, 32), np.float32)
+    y = F.relu(net.make_const(image) - 0.5) * net.make_const(2)
+    np.testing.assert_allclose(y.numpy(), np.maximum(image - 0.5, 0) * 2, rtol=1e-6)
+    chosen, at = F.cond_take(y > 0, y)
+    assert chosen.shape == at.shape == ((y.numpy() > 0).sum(),)
+    (given,) = (var.owner for var in [net.make_const([1.0, 2.0])])
+    twice = given.outputs[0] * 2
+    assert twice.numpy().tolist() == [2, 4]
+    given.set_value([5.0, 6.0])
+    assert twice.numpy().tolist() == [10, 12]
 
 
 def test_shapes_that_only_a_run_can_tell():

@@ -1,29 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions over the variables of a graph, and ``GraphInference``, which runs a model file."""
 
-import os
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..core.files import open_input
-from ..tensor import Tensor
+from ..core.tensor.megbrain_graph import InputNode, OutputNode, at_least_vector, model_of
 from .network_node import ImmutableTensor, OpenGraph, OpNode, Reshape, VarNode
-
-
-def load_graph(file) -> OpenGraph:
-    """The graph of a model file of any kind.
-
-    Args:
-        file: path, or a binary file object, which is read to its end.
-    Raises:
-        RuntimeError: it is no model, or damaged.
-    """
-    if hasattr(file, "read"):
-        return OpenGraph(file.read(), str(getattr(file, "name", "a file object")))
-    with open_input(file) as stream:
-        return OpenGraph(stream.read(), os.fsdecode(file))
 
 
 def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNode]:
@@ -136,7 +120,7 @@ def replace_vars(dst: Sequence[VarNode], varmap: dict[VarNode, VarNode]) -> list
         return []
     graph = dst[0].graph
     known = {old._number: graph.number_of(new) for old, new in varmap.items()}
-    numbers = graph.copy_from(graph, [var._number for var in dst], known)
+    numbers, _ = graph.copy_from(graph, [var._number for var in dst], known)
     return [graph.variable(number) for number in numbers]
 
 
@@ -169,45 +153,6 @@ def find_vars_by_name(dst: Sequence[VarNode], names: Sequence[str]) -> list[VarN
     return [found[name] for name in names]
 
 
-class InputNode:
-    """An input that gets values by hand; see ``convert_inputs``."""
-
-    def __init__(self, var: VarNode) -> None:
-        self.var = var
-        self.value: Tensor | None = None
-
-    @property
-    def name(self) -> str:
-        """That of the variable."""
-        return self.var.name
-
-    def set_value(self, value) -> None:
-        """What the input is in the next run: a Tensor, or an array."""
-        self.value = _at_least_vector(value, self.var.dtype)
-
-
-class OutputNode:
-    """An output whose value can be asked for; see ``convert_outputs``."""
-
-    def __init__(self, var: VarNode) -> None:
-        self.var = var
-
-    def get_value(self) -> Tensor:
-        """Runs the graph on what its inputs were set to.
-
-        Raises:
-            RuntimeError: an input has no value.
-        """
-        feeds = getattr(self.var.graph, "feeds", {})
-        inputs = get_dep_vars(self.var, "Host2DeviceCopy")
-        unset = [var.name for var in inputs if getattr(feeds.get(var.id), "value", None) is None]
-        if unset:
-            raise RuntimeError(f"the inputs {unset} have no values: set_value gives them some")
-        model = _model_of([self.var])
-        values = {var.name: feeds[var.id].value for var in inputs}
-        return model.run([values[name] for name in model.input_names])[0]
-
-
 def convert_inputs(dst: Sequence[VarNode], inputs: Sequence[VarNode] | None = None):
     """Let inputs get values by hand.
 
@@ -218,11 +163,7 @@ def convert_inputs(dst: Sequence[VarNode], inputs: Sequence[VarNode] | None = No
         ``dst``, and an OrderedDict from names to InputNodes.
     """
     inputs = get_dep_vars(dst, "Host2DeviceCopy") if inputs is None else list(inputs)
-    nodes = OrderedDict((var.name, InputNode(var)) for var in inputs)
-    for node in nodes.values():
-        graph = node.var.graph
-        graph.feeds = getattr(graph, "feeds", {}) | {node.var.id: node}
-    return list(dst), nodes
+    return list(dst), OrderedDict((var.name, InputNode(var)) for var in inputs)
 
 
 def convert_outputs(dst: Sequence[VarNode]):
@@ -290,12 +231,12 @@ class GraphInference:
         optimize_for_inference: bool = False,
         **kwargs,
     ) -> None:
-        graph = load_graph(file)
+        graph = OpenGraph.load(file)
         found = [graph.variable(number) for number in graph.outputs]
         if outputs is not None:
             found = find_vars_by_name(found, outputs)
         self._names = [var.name for var in found]
-        self._model = _model_of(found)
+        self._model = model_of(found)
         inputs = {var.name: var for var in get_dep_vars(found, "Host2DeviceCopy")}
         self._dtypes = {name: inputs[name].dtype for name in self._model.input_names}
 
@@ -316,20 +257,8 @@ class GraphInference:
             raise AssertionError(
                 f"the model expects inputs {names}, got {len(inp_args)} values and {sorted(given)}"
             )
-        values = [_at_least_vector(given[name], dtype) for name, dtype in self._dtypes.items()]
+        values = [at_least_vector(given[name], dtype) for name, dtype in self._dtypes.items()]
         results = self._model.run(values)
         return OrderedDict(
             (name, value.numpy()) for name, value in zip(self._names, results, strict=True)
         )
-
-
-def _at_least_vector(value, dtype) -> Tensor:
-    tensor = value if isinstance(value, Tensor) else Tensor(np.asarray(value, dtype))
-    return tensor if tensor.ndim else tensor.reshape(1)
-
-
-def _model_of(outputs: Sequence[VarNode]):
-    """What runs variables; outputs have no names of their own in it."""
-    graph = outputs[0].graph
-    names = [f"result {i}" for i in range(len(outputs))]
-    return graph.to_model([var._number for var in outputs], names, graph.metadata, {})

@@ -11,10 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 
 from ..core.model_metadata import NO_METADATA, foreign_metadata, metadata_of
+from ..core.tensor.dtype import is_dtype_equal
 from ..core.tracing_state import state
 from ..jit import dumping
 from ..logger import get_logger
-from .comp_graph_tools import find_vars_by_name, get_oprs_seq, load_graph
+from .comp_graph_tools import find_vars_by_name, get_oprs_seq
 from .network_node import (
     ConstOpBase,
     Host2DeviceCopy,
@@ -89,7 +90,7 @@ class Network:
 
     def __init__(self) -> None:
         self.graph = OpenGraph()
-        self._metadata: dict | None = dict(NO_METADATA)
+        self._is_loaded = False
         self._optimisations: dict = {}
 
     @classmethod
@@ -104,16 +105,22 @@ class Network:
             RuntimeError: the file is damaged, or has operators without a counterpart.
         """
         net = cls()
-        net.graph = load_graph(model_path)
-        net._metadata = metadata_of(net.graph.metadata, dumping.KEYWORDS)
+        net.graph = OpenGraph.load(model_path)
+        net._is_loaded = True
         if outspec is not None:
             net._set_outputs(find_vars_by_name(net.dest_vars, outspec))
         return net
 
     @property
     def metadata(self) -> dict | None:
-        """What the file says of itself: ``user_info``, ``graph_modified``, …; None: nothing."""
-        return self._metadata
+        """What the file says of itself: ``user_info``, ``graph_modified``, …; None: nothing.
+
+        Raises:
+            UnsafePickleError: ``user_info`` is more than plain data; it is not unpickled.
+        """
+        if not self._is_loaded:
+            return dict(NO_METADATA)
+        return metadata_of(self.graph.metadata, dumping.KEYWORDS)
 
     def optimize_for_inference(self, dest_vars, **kwargs) -> list[VarNode]:
         """Ask for optimisations, which happen when the network is dumped, or when the file runs.
@@ -306,7 +313,8 @@ class Network:
         """Let what reads a variable read another one, outputs of the network too.
 
         What the new variable is itself computed from goes on reading the old one, so that an
-        operator can be put behind a variable. A new output without a name takes over the old one's.
+        operator can be put behind a variable. One of another dtype is converted. A new output
+        without a name takes over the old one's.
 
         Args:
             repl_dict: from each variable to the one in its place, which may be of another graph.
@@ -316,7 +324,10 @@ class Network:
         """
         by = {}
         for old, new in repl_dict.items():
-            by[as_varnode(old)._number] = self.graph.number_of(as_varnode(new))
+            old, new = as_varnode(old), as_varnode(new)
+            if not is_dtype_equal(new.dtype, old.dtype):
+                new = new.astype(old.dtype)
+            by[old._number] = self.graph.number_of(new)
         replaced = [old for old in self.graph.outputs if old in by]
         self.graph.replace(by)
         for old in replaced:

@@ -5,13 +5,15 @@ There is a class for each type of operator, under MegEngine's name for it. They 
 somebody asks for them, from the operators' definitions: ``params`` are an operator's parameters.
 """
 
+import os
 import sys
 from collections.abc import Iterator, MutableMapping
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
 from .. import _mge
+from ..core.files import open_input
 from ..core.interface import INTERFACE
 from ..core.tracing_state import state
 from ..tensor import Tensor
@@ -29,6 +31,26 @@ class OpenGraph(_mge.Graph):
         super().__init__(data, label)
         self._variables: WeakValueDictionary[int, VarNode] = WeakValueDictionary()
         self._operators: WeakValueDictionary[int, OpNode] = WeakValueDictionary()
+        # By other graph: at which of its changes something was copied, and where that is here.
+        self._copied: WeakKeyDictionary[OpenGraph, tuple[int, dict[int, int]]] = WeakKeyDictionary()
+        self._version = 0
+        # Of core.tensor.megbrain_graph: values of inputs by name, and of variables by number.
+        self.feeds: dict[str, Tensor] = {}
+        self.results: dict[int, Tensor] = {}
+
+    @classmethod
+    def load(cls, file) -> "OpenGraph":
+        """The graph of a model file of any kind.
+
+        Args:
+            file: path, or a binary file object, which is read to its end.
+        Raises:
+            RuntimeError: it is no model, or damaged.
+        """
+        if hasattr(file, "read"):
+            return cls(file.read(), str(getattr(file, "name", "a file object")))
+        with open_input(file) as stream:
+            return cls(stream.read(), os.fsdecode(file))
 
     def variable(self, number: int) -> "VarNode":
         """The object for a value; the extension module asks for those of results, too."""
@@ -64,14 +86,28 @@ class OpenGraph(_mge.Graph):
 
     def refresh(self) -> None:
         """After a change to the graph: shapes may be others."""
+        self.results.clear()
+        self._version += 1
         for number, variable in list(self._variables.items()):
             self.bind(variable, number)
 
     def number_of(self, variable) -> int:
-        """The number of a variable of this graph, or of a copy of another graph's."""
+        """The number of a variable of this graph, or of the copy of another graph's."""
         if variable.graph is self:
             return variable._number
-        return self.copy_from(variable.graph, [variable._number], {})[0]
+        source = variable.graph
+        version, known = self._copied.get(source, (source._version, {}))
+        if version != source._version:
+            known = {}
+        (number,), known = self.copy_from(source, [variable._number], known)
+        self._copied[source] = source._version, known
+        return number
+
+    def compile(self, outputs):
+        """See ``core.tensor.megbrain_graph.Compiled``."""
+        from ..core.tensor.megbrain_graph import Compiled
+
+        return Compiled([outputs] if isinstance(outputs, VarNode) else outputs)
 
 
 class NetworkNode:
@@ -140,7 +176,10 @@ class VarNode(NetworkNode, Tensor):
     @property
     def partial_shape(self) -> tuple[int, ...] | None:
         """Size of each axis; None when only a run can tell."""
-        return self._tuple_shape if self.graph.has_known_shape(self._number) else None
+        try:
+            return self._tuple_shape
+        except RuntimeError:
+            return None
 
     @property
     def shape(self):
@@ -343,11 +382,13 @@ class ConstOpBase(OpNode):
         """Give it other values; shapes are inferred anew.
 
         Args:
-            data: number, list, NumPy array or Tensor.
+            data: number or list, which take the constant's dtype, NumPy array or Tensor.
             device: where it lies.
         Raises:
             RuntimeError: an operator refuses the new shape or dtype.
         """
+        if not isinstance(data, (np.ndarray, Tensor)):
+            data = np.asarray(data, self.dtype)
         self.graph.set_constant(self._number, _at_least_vector(data, device))
         self.graph.refresh()
 
