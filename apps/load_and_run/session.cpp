@@ -51,6 +51,7 @@ Session::Session(const Options& options) : options_(options) {
     open_cache();
     asked_ = make_compile_options(options, cache_.get());
     load();
+    if (options.run.lite) lite_ = std::make_unique<LiteSession>(options, asked_);
     take_stored_options();
     compile_options_ = without_own_matters(asked_);
     if (options.graph.optimize_for_inference) optimize();
@@ -163,6 +164,12 @@ void Session::take_stored_options() {
     check(asked_);
 }
 
+std::vector<std::string> Session::input_names() const {
+    std::vector<std::string> names;
+    for (ValueId id : model_.graph.inputs()) names.push_back(model_.graph.value(id).name);
+    return names;
+}
+
 std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     // Names tell steps and values apart, in reports and in what is compared.
     Graph graph = infer_shapes(name_values(model_.graph), inputs);
@@ -176,7 +183,7 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     cli::Progress progress("compiling", 0);
     options.progress = progress.observer();
     try {
-        program = Program::compile(graph, options);
+        program = lite_ ? lite_->compile(inputs, input_names()) : Program::compile(graph, options);
     } catch (const MemoryError&) {
         throw;
     } catch (const ModelError&) {
@@ -206,7 +213,7 @@ std::shared_ptr<const Program> Session::program_for(const TensorSpecs& inputs) {
 }
 
 std::unique_ptr<Context> Session::make_context(const Test& test) const {
-    auto context = Context::create(test.program);
+    auto context = lite_ ? lite_->make_context() : Context::create(test.program);
     context->fill_inputs(test.inputs);
     if (!binds_outputs()) return context;
     std::lock_guard lock(outputs_mutex_);

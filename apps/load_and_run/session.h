@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/load_and_run/checks/checks.h"
+#include "apps/load_and_run/lite_session.h"
 #include "apps/load_and_run/options/options.h"
 #include "apps/load_and_run/test.h"
 #include "libmge/kernel/fastrun_cache.h"
@@ -62,6 +63,7 @@ private:
     void optimize();
     void take_stored_options();
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs);
+    std::vector<std::string> input_names() const;
     void require_known_shapes(const TensorSpecs& inputs) const;
     std::shared_ptr<const Program> program_for(const TensorSpecs& inputs);
     bool binds_outputs() const { return asked_.force_output_use_user_specified_memory; }
@@ -69,6 +71,7 @@ private:
     const Options& options_;
     Model model_;
     std::unique_ptr<FastrunCache> cache_;
+    std::unique_ptr<LiteSession> lite_;  // with --lite, which loads, compiles and runs
     CompileOptions asked_, compile_options_;
     std::optional<StoredOptions> stored_;
     std::string stored_fate_ = "none";

@@ -9,7 +9,7 @@
 namespace lite {
 
 // What `work` gives. What the engine or the standard library throws in it comes out as a lite::Error with the
-// same text.
+// same text, and nested in that.
 template <class Work>
 auto as_lite_error(Work&& work) -> decltype(work()) {
     try {
@@ -17,9 +17,9 @@ auto as_lite_error(Work&& work) -> decltype(work()) {
     } catch (const Error&) {
         throw;
     } catch (const std::bad_alloc&) {
-        throw Error("there is not enough memory");
+        std::throw_with_nested(Error("there is not enough memory"));
     } catch (const std::exception& e) {
-        throw Error(e.what());
+        std::throw_with_nested(Error(e.what()));
     }
 }
 

@@ -18,7 +18,7 @@ LiteDataType data_type_of(mge::DType dtype);
 
 mge::TensorSpec spec_of(const Layout& layout);
 // Without dimensions when they are unknown; a scalar has one dimension of 1.
-Layout layout_of(const mge::TensorSpec& spec);
+MGE_API Layout layout_of(const mge::TensorSpec& spec);
 
 // "float32 {1, 3, 224, 224}", for messages.
 std::string text_of(const Layout& layout);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ namespace lite {
 struct Settings {
     Configuration configuration;
     AlgorithmPolicy policy;
+    std::optional<mge::CompileOptions> compile_options;  // instead of what the two say
     int stream_id = 0;
     bool configured_outputs_only = false;
     bool uses_model_info = true;
@@ -91,6 +93,7 @@ public:
     // What runs with the inputs as they are.
     mge::Context& context();
     const mge::Program& program() { return context().program(); }
+    std::shared_ptr<const mge::Program> shared_program();
     const std::shared_ptr<SharedModel>& model() const { return loaded_->model; }
     // How its programs are compiled.
     const mge::CompileOptions& compile_options() const { return loaded_->options; }
@@ -127,6 +130,8 @@ private:
     std::unique_ptr<Runner> make_runner(Loaded& loaded, const mge::TensorSpecs& inputs) const;
     Runner& runner_for(Loaded& loaded, const mge::TensorSpecs& inputs) const;
     Runner& bound_runner();
+    // When no run is under way.
+    Runner& next_runner();
 
     void call_start();
     void skip_run(Runner& runner);

@@ -149,7 +149,9 @@ void Network::NetworkImplBase::finish_loading(std::unique_ptr<Loaded> loaded) {
 
 mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const {
     auto& settings = loaded.settings;
-    auto options = lite::compile_options(settings.configuration.config, settings.policy);
+    auto options = settings.compile_options
+                       ? *settings.compile_options
+                       : lite::compile_options(settings.configuration.config, settings.policy);
     auto& stored = loaded.model->stored_options();
     loaded.has_stored_options =
         stored && settings.uses_model_info && !settings.measures_layouts && leaves_choice_to_model(options);

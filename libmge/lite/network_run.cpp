@@ -229,11 +229,17 @@ void Network::NetworkImplBase::start_dump(const std::function<void(RunDump&)>& o
     if (loaded_) recompile();
 }
 
-mge::Context& Network::NetworkImplBase::context() {
+Runner& Network::NetworkImplBase::next_runner() {
     require_loaded("context");
     turn_.wait();
     for (auto& input : loaded_->inputs) input.shape_images();
-    return runner_for(*loaded_, input_specs(*loaded_)).context();
+    return runner_for(*loaded_, input_specs(*loaded_));
+}
+
+mge::Context& Network::NetworkImplBase::context() { return next_runner().context(); }
+
+std::shared_ptr<const mge::Program> Network::NetworkImplBase::shared_program() {
+    return next_runner().shared_program();
 }
 
 }  // namespace lite

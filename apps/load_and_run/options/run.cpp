@@ -80,9 +80,9 @@ void add(CLI::App& app, RunOptions& o) {
     add_verdict(app, o);
     app.add_flag("--share-param-mem", o.share_param_mem,
                  "Read the file into one buffer that the weights share, instead of mapping it");
-    app.add_flag("--lite", o.lite,
-                 "Report the run as one through the Lite interface; the engine is the same");
-    app.add_flag("--mdl", o.mdl, "Report the run as one of the graph itself; the engine is the same");
+    app.add_flag("--lite", o.lite, "Load, compile and run the model by way of MegEngine Lite's interface");
+    app.add_flag("--mdl", o.mdl,
+                 "Load, compile and run the model as a graph, as is done without --lite, too");
     app.add_flag("--wait-gdb", o.wait_gdb, "Print the process id and wait for a character on stdin");
 }
 
