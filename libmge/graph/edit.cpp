@@ -84,6 +84,17 @@ Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by) {
     return infer_anew(std::move(graph));
 }
 
+Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs) {
+    for (ValueId id : inputs)
+        if (id != no_value) require_value(graph, id, who);
+    auto& op = *graph.node(node).op;
+    if (inputs.size() > op.inputs.size() && !op.is_variadic())
+        throw_user(op.name, text("takes at most ", op.inputs.size(), " inputs, got ", inputs.size()));
+    graph.node(node).inputs = std::move(inputs);
+    graph.reorder(dependency_order(graph, who));
+    return infer_anew(std::move(graph));
+}
+
 std::vector<ValueId> copy_values(Graph& target, const Graph& source, const std::vector<ValueId>& values,
                                  std::map<ValueId, ValueId>& known) {
     bool is_same = &target == &source;

@@ -16,6 +16,10 @@ namespace mge {
 // what it reads now.
 MGE_API Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by);
 
+// The node reads other values, as many as its operator takes; absent inputs between them are no_value.
+// UserError as above.
+MGE_API Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs);
+
 // Infers all specs for what the inputs are now. Unlike infer_shapes it writes nothing else: a target of a
 // reshape that follows from the shape of an input still does. UserError when an operator refuses.
 MGE_API Graph infer_anew(Graph graph);

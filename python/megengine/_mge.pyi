@@ -50,10 +50,8 @@ class Graph:
         """A further input, None: where the graph runs; gives its id."""
     def bind(self, tensor: Any, id: int) -> None:
         """The Tensor object stands for this value from now on."""
-    def copy_from(self, source: megengine._mge.Graph, values: collections.abc.Sequence[int], known: collections.abc.Mapping[int, int]) -> list[int]:
-        """Compute values of a graph, which may be this one, once more in this; of `known`, a dict, the values stand for its keys. Gives their ids here."""
-    def has_known_shape(self, id: int) -> bool:
-        """False: only a run can tell."""
+    def copy_from(self, source: megengine._mge.Graph, values: collections.abc.Sequence[int], known: collections.abc.Mapping[int, int]) -> tuple:
+        """Compute values of a graph, which may be this one, once more in this; of `known`, a dict, the values stand for its keys. Gives their ids here, and `known` with all that was copied."""
     def id_of(self, tensor: Any) -> int:
         """The id of the value that a Tensor stands for; another becomes a constant."""
     def inputs_of(self, id: int) -> list[int]:
@@ -82,6 +80,8 @@ class Graph:
         """Whoever reads a key reads its value from now on."""
     def set_constant(self, id: int, tensor: Any) -> None:
         """Give a constant another value."""
+    def set_inputs(self, id: int, inputs: collections.abc.Sequence[int]) -> None:
+        """Let an operator read other values, at least as many."""
     def set_name(self, id: int, name: str) -> None:
         """Call a value otherwise."""
     def set_operator_name(self, id: int, name: str) -> None:

@@ -240,6 +240,21 @@ void set_shape(OpenGraph& graph, const std::map<ValueId, std::vector<int64_t>>& 
     graph.change_to(infer_anew(std::move(changed)));
 }
 
+// Inputs that the operator does without stay absent; further ones follow at the end.
+void set_inputs(OpenGraph& graph, ValueId id, const Ids& inputs) {
+    Ids all = graph.maker(id).inputs;
+    size_t next = 0;
+    for (ValueId& input : all) {
+        if (input == no_value) continue;
+        if (next == inputs.size())
+            throw_user(graph.maker(id).op->name, text("reads more than ", inputs.size(), " values"),
+                       ErrorClass::value);
+        input = inputs[next++];
+    }
+    all.insert(all.end(), inputs.begin() + ptrdiff_t(next), inputs.end());
+    graph.change_to(with_inputs(graph.graph(), graph.graph().value(id).producer, std::move(all)));
+}
+
 void set_constant(OpenGraph& graph, ValueId id, nb::handle tensor) {
     Graph changed = graph.graph();
     auto& value = changed.value(id);
@@ -383,6 +398,8 @@ void add_changes(nb::class_<OpenGraph>& type) {
              "Give a parameter of an operator another value.")
         .def("set_constant", &set_constant, nb::arg("id"), nb::arg("tensor"),
              "Give a constant another value.")
+        .def("set_inputs", &set_inputs, nb::arg("id"), nb::arg("inputs"),
+             "Let an operator read other values, at least as many.")
         .def("set_shapes", &set_shape, nb::arg("shapes"), "Give inputs, by id, other shapes.")
         .def(
             "set_outputs", [](OpenGraph& g, const Ids& ids) { g.graph().set_outputs(ids); },

@@ -84,6 +84,23 @@ TEST(ReplaceValues, RefusesCirclesAndWhatOperatorsRefuse) {
     EXPECT_THAT(error_of([&] { replace_values(graph, {{s.a, 99}}); }), HasSubstr("99"));
 }
 
+TEST(WithInputs, OneReaderReadsOtherValues) {
+    Sample s;
+    ValueId later = s.add([&] { return ops::exp(s.builder.symbol(s.b)); });
+    NodeId sum = s.builder.graph().value(s.sum).producer;
+    Graph graph = with_inputs(s.builder.graph(), sum, {s.a, later});
+    verify(graph);
+    EXPECT_THAT(ops_behind(graph), ElementsAre("exp", "add", "relu"));
+    EXPECT_THAT(error_of([&] {
+                    with_inputs(s.builder.graph(), sum, {s.a, s.y});
+                }),
+                HasSubstr("would have to wait for itself"));
+    EXPECT_THAT(error_of([&] {
+                    with_inputs(s.builder.graph(), sum, {s.a, s.b, s.b});
+                }),
+                HasSubstr("takes at most 2 inputs, got 3"));
+}
+
 TEST(InferAnew, KeepsWhatFollowsFromShapes) {
     GraphBuilder builder;
     {

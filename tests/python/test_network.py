@@ -114,6 +114,8 @@ def test_all_operators_and_variables_in_order():
     assert names(net.all_vars) == ["a", "b", "add#0", "constant#0", "o"]
     assert list(net.all_oprs_dict) == names(net.all_oprs)
     assert net.all_vars_dict["o"] is net.dest_vars[0]
+    assert net.all_oprs_map == {opr.id: opr for opr in net.all_oprs}
+    assert list(net.all_vars_map) == [var.id for var in net.all_vars]
     assert repr(net.all_oprs) == (
         "[a{Host2DeviceCopy}, b{Host2DeviceCopy}, add#0{Elemwise:ADD}, "
         "constant#0{ImmutableTensor}, o{Elemwise:MUL}]"

@@ -133,6 +133,37 @@ def test_parameters_are_those_of_the_definition_and_change_the_graph():
     assert dict(net.input_vars[0].owner.params) == {}
 
 
+def test_an_operator_reads_other_variables():
+    net = load(lambda a, b: F.concat([a * 2, b]), MATRIX, MATRIX, output_names=["y"])
+    concat = one(net, nodes.Concat)
+    twice, b = concat.inputs
+    concat.inputs = [b, twice]
+    np.testing.assert_array_equal(run(net, MATRIX, MATRIX * 3)["y"][:6], MATRIX * 3)
+    concat.add_inp_var(b + 1)
+    assert net.dest_vars[0].shape == (18, 6)
+    with pytest.raises(ValueError, match="reads more than 1 values"):
+        concat.inputs = [b]
+    with pytest.raises(RuntimeError, match="takes at most"):
+        twice.owner.add_inp_var(b)
+    with pytest.raises(ValueError, match="wait for itself"):
+        twice.owner.inputs = [net.dest_vars[0], b]
+    with pytest.raises(TypeError):
+        concat.inputs[0] = b
+    with pytest.raises(TypeError, match="expected a VarNode or a Tensor, got int"):
+        concat.inputs = [b, 3]
+    concat.inputs = [mge.Tensor(MATRIX), *concat.inputs[1:]]
+    assert concat.inputs[0].numpy().shape == (6, 6)
+
+
+def test_operators_in_other_graphs():
+    net, other = sums(), Network()
+    (mine,) = net.dest_vars[0].owner.compile(other.graph)
+    assert mine.graph is other.graph and net.dest_vars[0].owner.compile() == (net.dest_vars[0],)
+    assert nodes.Elemwise.load(mine.owner) is mine.owner and nodes.VarNode.load(mine) is mine
+    with pytest.raises(TypeError, match="Concat.load"):
+        nodes.Concat.load(mine.owner)
+
+
 def test_inputs_and_constants():
     given = nodes.Host2DeviceCopy((2, 3), "int32", "given")
     assert (given.shape, given.dtype, given.name) == ((2, 3), np.int32, "given")

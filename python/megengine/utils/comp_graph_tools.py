@@ -26,7 +26,7 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
     return [out for opr in oprs if types is None or opr.type in types for out in opr.outputs]
 
 
-def get_owner_opr_inputs(var: VarNode) -> list[VarNode]:
+def get_owner_opr_inputs(var: VarNode) -> tuple[VarNode, ...]:
     """What the operator reads that computes a variable."""
     return var.owner.inputs
 

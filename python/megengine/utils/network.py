@@ -447,6 +447,16 @@ class Network:
         return self.var_filter.as_dict()
 
     @property
+    def all_vars_map(self) -> dict[int, VarNode]:
+        """These variables by ``id``."""
+        return {var.id: var for var in self.all_vars}
+
+    @property
+    def all_oprs_map(self) -> dict[int, OpNode]:
+        """These operators by ``id``."""
+        return {opr.id: opr for opr in self.all_oprs}
+
+    @property
     def all_oprs_dict(self) -> "OrderedDict[str, OpNode]":
         """These operators by name."""
         return self.opr_filter.as_dict()

@@ -92,9 +92,15 @@ class OpenGraph(_mge.Graph):
             self.bind(variable, number)
 
     def number_of(self, variable) -> int:
-        """The number of a variable of this graph, or of the copy of another graph's."""
-        if variable.graph is self:
-            return variable._number
+        """The number of a variable of this graph, or of the copy of another's or of a Tensor.
+
+        Raises:
+            TypeError: it is something else.
+        """
+        if not isinstance(variable, Tensor):
+            raise TypeError(f"expected a VarNode or a Tensor, got {type(variable).__name__}")
+        if not isinstance(variable, VarNode) or variable.graph is self:
+            return self.id_of(variable)
         source = variable.graph
         version, known = self._copied.get(source, (source._version, {}))
         if version != source._version:
@@ -200,6 +206,11 @@ class VarNode(NetworkNode, Tensor):
         """From now on this object is the other value."""
         self.graph.rebind(self, self.graph.id_of(Tensor(other)))
 
+    @classmethod
+    def load(cls, sym_var, owner_opr: "OpNode | None" = None) -> "VarNode":
+        """The variable itself; see ``VarNode``."""
+        return cls(sym_var)
+
     def __copy__(self) -> "VarNode":
         return self
 
@@ -286,14 +297,57 @@ class OpNode(NetworkNode):
         return _Params(self)
 
     @property
-    def inputs(self) -> list[VarNode]:
-        """What it reads."""
-        return [self.graph.variable(number) for number in self.graph.inputs_of(self._number)]
+    def inputs(self) -> tuple[VarNode, ...]:
+        """What it reads; to assign it changes the graph.
+
+        Raises:
+            ValueError: it reads more values than are given, or would have to wait for itself.
+            RuntimeError: it refuses them.
+        """
+        return tuple(map(self.graph.variable, self.graph.inputs_of(self._number)))
+
+    @inputs.setter
+    def inputs(self, variables) -> None:
+        numbers = [self.graph.number_of(variable) for variable in variables]
+        self.graph.set_inputs(self._number, numbers)
+        self.graph.refresh()
 
     @property
-    def outputs(self) -> list[VarNode]:
+    def outputs(self) -> tuple[VarNode, ...]:
         """What it computes."""
-        return [self.graph.variable(number) for number in self.graph.outputs_of(self._number)]
+        return tuple(map(self.graph.variable, self.graph.outputs_of(self._number)))
+
+    def add_inp_var(self, x: VarNode) -> None:
+        """Let an operator that takes any number of inputs read one more.
+
+        Args:
+            x: what it reads behind its other inputs.
+        Raises:
+            RuntimeError: it does not take it.
+        """
+        self.inputs = [*self.inputs, x]
+
+    @classmethod
+    def load(cls, opr: "OpNode") -> "OpNode":
+        """The operator itself: it is a view of the graph and has nothing to load.
+
+        Raises:
+            TypeError: ``opr`` is no operator of this class.
+        """
+        if not isinstance(opr, cls):
+            raise TypeError(f"[{cls.__name__}.load] expected one, got {opr!r}")
+        return opr
+
+    def compile(self, graph: OpenGraph | None = None) -> tuple[VarNode, ...]:
+        """Bring it into a graph, with all that it needs.
+
+        Args:
+            graph: None: the one that it is in.
+        Returns:
+            Its outputs there.
+        """
+        graph = self.graph if graph is None else graph
+        return tuple(graph.variable(graph.number_of(var)) for var in self.outputs)
 
     @property
     def priority(self) -> tuple[int, int]:
