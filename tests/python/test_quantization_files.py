@@ -4,6 +4,7 @@
 import io
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,8 +178,42 @@ def dtype_pickle(dtype, **changes):
         pickle.dumps(Q.create_qparams(dtype_meta="qint8", scale="0.5")),
         pickle.dumps(Q.QParams("mode", None, None, None)),
         pickle.dumps(Q.QParams(None, "qint8", None, None)),
+        b"\x80\x02cmegengine.quantization.utils\nQParams\n)\x81N}\x86b.",
+        b"\x80\x02cmegengine.quantization.utils\nQParams\n)\x81}b.",
+        b"\x80\x02cmegengine.quantization.utils\nQuantMode\nK\x09\x85R.",
+        b"\x80\x02cmegengine.core.tensor.dtype\nQuantDtypeMeta\n)\x81.",
     ],
 )
 def test_damaged_descriptions_are_refused(content):
     with pytest.raises(pickle.UnpicklingError, match="load"):
         mge.load(io.BytesIO(content), weights_only=True)
+
+
+FOLDER = Path(__file__).resolve().parents[1] / "data/quantised"
+
+
+def megengine_file(name, weights_only):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it names classes of this package
+        return mge.load(str(FOLDER / name), weights_only=weights_only)
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+@pytest.mark.parametrize(
+    "name", ["qat.pkl", "passive.pkl", "quantised.pkl", "tqt.tm", "quantised.tm"]
+)
+def test_files_of_megengine(name, weights_only):
+    with np.load(FOLDER / "tensors.npz") as tensors:
+        x, want = tensors["x"], tensors[name]
+    net = megengine_file(name, weights_only)
+    net.eval()
+    np.testing.assert_allclose(net(mge.Tensor(x)).numpy(), want, rtol=1e-5, atol=1e-6)
+
+
+def test_one_goes_on_with_files_of_megengine():
+    net = Q.reset_qconfig(megengine_file("qat.pkl", False), Q.passive_qconfig)
+    net.train()
+    net(image())
+    quantised = Q.quantize(net)
+    quantised.eval()
+    assert quantised(image()).shape == (2, 2, 4, 4)

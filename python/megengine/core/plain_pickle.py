@@ -107,6 +107,8 @@ def is_plain(module: str, name: str) -> bool:
         return True
     if module in _BUILTINS and name in _STRUCTURE_NAMES:
         return True
+    if key == plain_quantised.META or key in plain_quantised.WITH_STATE:
+        return True
     return key in _tensor_classes() or module_class(*key) is not None
 
 
@@ -335,6 +337,10 @@ class _Machine:
             _check(not arguments, f"it makes a {kind} with arguments")
             self._has_graphs = True
             self._push_without_state(object.__new__(TracedModule))
+        elif key == plain_quantised.META:
+            self.push(plain_quantised.dtype_meta(self, *arguments))
+        elif key in plain_quantised.WITH_STATE:
+            self._push_without_state(object.__new__(plain_quantised.WITH_STATE[key]))
         elif record_class(*key) is not None:
             parts = [self._value(part) for part in arguments]
             self._push_without_state(record_class(*key)(*parts))
@@ -359,6 +365,9 @@ class _Machine:
             self._once(self._without_state, target)
             _check(type(state) in (dict, str), "a state is neither a dict nor a text")
             target.state = state
+        elif isinstance(target, QParams):
+            self._once(self._without_state, target)
+            plain_quantised.give_state(target, state)
         elif type(target) is np.ndarray:
             self._once(self._unfinished, target)
             self._fill(target, state)

@@ -83,10 +83,24 @@ def lsq_params(_, *fields) -> LSQParams:
     return LSQParams(*_checked(*fields))
 
 
-# What a file may call, with the number of arguments.
+def give_state(made: QParams, state) -> None:
+    """The fields of an object that MegEngine's files make without them."""
+    fields = state[1] if type(state) is tuple and len(state) == 2 and state[0] is None else None
+    if type(fields) is not dict or set(fields) != set(made.field_names()):
+        raise ValueError("scale and zero point in it are damaged")
+    type(made).__init__(made, *_checked(*(fields[name] for name in made.field_names())))
+
+
+_UTILS = "megengine.quantization.utils"
+
+# What a file may call, with the number of arguments; with other homes in MegEngine's files.
 CALLS = {
     ("megengine.core.tensor.dtype", "_meta_of"): (dtype_meta, 6),
     ("megengine.core.tensor.qparams", "LSQParams"): (lsq_params, 5),
     ("megengine.core.tensor.qparams", "QParams"): (qparams, 4),
     ("megengine.core.tensor.qparams", "QuantMode"): (quant_mode, 1),
+    (_UTILS, "QuantMode"): (quant_mode, 1),
 }
+# What MegEngine's files make objects of: from arguments, or without and with a state.
+META = ("megengine.core.tensor.dtype", "QuantDtypeMeta")
+WITH_STATE = {(_UTILS, "QParams"): QParams, (_UTILS, "LSQParams"): LSQParams}

@@ -80,7 +80,7 @@ class FakeQuantize(_FakeQuantize):
         """
         if qparams is None:
             raise ValueError("[FakeQuantize] needs qparams: those of an observer")
-        assert qparams.dtype_meta is self.dtype, "input qparams' dtype is not equal to self.dtype."
+        assert qparams.dtype_meta == self.dtype, "input qparams' dtype is not equal to self.dtype."
         return fake_quant_tensor(inp, qparams)
 
 

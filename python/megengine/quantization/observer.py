@@ -320,7 +320,7 @@ class PassiveObserver(Observer):
         Raises:
             AssertionError: the dtype is another one, or there is no scale.
         """
-        assert qparams.dtype_meta is self.dtype, "input qparams' dtype is not equal to self.dtype."
+        assert qparams.dtype_meta == self.dtype, "input qparams' dtype is not equal to self.dtype."
         assert qparams.scale is not None, "Can not get an initialized scale"
         scale, zero_point = (
             None if value is None else Tensor(value, dtype=np.float32).detach()

@@ -39,7 +39,7 @@ class FakeQuantize(_FakeQuantize, QParamsModuleMixin):
             AssertionError: ``qparams`` are of another dtype.
         """
         qparams = self.get_qparams() if qparams is None else qparams
-        assert qparams.dtype_meta is self.dtype, "input qparams' dtype is not equal to self.dtype."
+        assert qparams.dtype_meta == self.dtype, "input qparams' dtype is not equal to self.dtype."
         return fake_quant_tensor(inp, qparams)
 
     def get_qparams(self) -> QParams:
@@ -60,5 +60,5 @@ class FakeQuantize(_FakeQuantize, QParamsModuleMixin):
         Raises:
             AssertionError: they are of another one.
         """
-        assert qparams.dtype_meta is self.dtype, "input qparams' dtype is not equal to self.dtype."
+        assert qparams.dtype_meta == self.dtype, "input qparams' dtype is not equal to self.dtype."
         self.qparams = qparams

@@ -48,8 +48,14 @@ class QParams:
         for field in QParams.__slots__:
             setattr(self, field, getattr(qparams, field))
 
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """The names of its fields, in the order of the arguments."""
+        slots = (getattr(base, "__slots__", ()) for base in cls.__mro__[::-1])
+        return tuple(name for names in slots for name in names)
+
     def _fields(self) -> dict:
-        return {field: getattr(self, field) for field in QParams.__slots__}
+        return {field: getattr(self, field) for field in self.field_names()}
 
     def __eq__(self, other) -> bool:
         if not isinstance(other, QParams):
@@ -82,9 +88,6 @@ class LSQParams(QParams):
         """Take over the fields of another one; the factor of one that has it."""
         super().update(qparams)
         self.grad_scale = getattr(qparams, "grad_scale", self.grad_scale)
-
-    def _fields(self) -> dict:
-        return super()._fields() | {"grad_scale": self.grad_scale}
 
 
 def quant_dtype_meta(dtype: str | QuantDtypeMeta) -> QuantDtypeMeta:
