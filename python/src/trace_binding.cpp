@@ -313,10 +313,28 @@ void add_profiler(nb::module_& module) {
              "What it has recorded, as the JSON of MegEngine's graph profiles.");
 }
 
+// (shape, dtype) of each input; None where the shape is not known.
+nb::list input_specs(const LoadedModel& loaded) {
+    const Graph& graph = loaded.model().graph;
+    nb::list specs;
+    for (ValueId id : graph.inputs()) {
+        const TensorSpec& spec = graph.value(id).spec;
+        nb::object shape = nb::none();
+        if (spec.shape.is_known()) {
+            nb::list extents;
+            for (int64_t extent : spec.shape.dims()) extents.append(extent);
+            shape = nb::tuple(extents);
+        }
+        specs.append(nb::make_tuple(shape, std::string(name_of(spec.dtype))));
+    }
+    return specs;
+}
+
 void add_model(nb::module_& module) {
     nb::class_<LoadedModel>(module, "Model", "A graph with named inputs and outputs, as in a .mge file.")
         .def_prop_ro("input_names",
                      [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.inputs()); })
+        .def_prop_ro("input_specs", &input_specs)
         .def_prop_ro(
             "output_names",
             [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.outputs()); })

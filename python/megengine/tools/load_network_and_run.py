@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model run and timed: ``load_and_run``, with inputs that Python makes.
+
+python -m megengine.tools.load_network_and_run MODEL --input-desc "data:1,3,224,224" --iter 10
+"""
+
+import argparse
+import pickle
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from .. import _mge
+from .native import run_tool
+
+# Options that the tool has under the same name.
+_SAME = (
+    "fast-run",
+    "reproducible",
+    "verbose",
+    "weight-preprocess",
+    "optimize-for-inference",
+    "enable-io16xc32",
+    "enable-ioc16",
+    "enable-nhwcd4",
+    "enable-nchw4",
+    "enable-nchw88",
+    "enable-nchw44",
+    "enable-nchw44-dot",
+    "enable-chwn4",
+    "enable-nchw32",
+    "enable-fuse-conv-bias-nonlinearity",
+    "enable-fuse-conv-bias-with-z",
+)
+_SAME_WITH_VALUE = ("device", "profile", "iter", "seed", "get-static-mem-info")
+_SHORT = {"device": ["-d"], "verbose": ["-v"]}
+_OTHER_NAMES = {"enable-nhwcd4": ["--enable-hwcd4"]}
+_MISSING = ("focused-nvprof", "embed-input")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="load a network and run it")
+    parser.add_argument("net", help="model file, of any kind that can be read")
+    for name in _SAME:
+        names = [*_SHORT.get(name, ()), f"--{name}", *_OTHER_NAMES.get(name, ())]
+        parser.add_argument(*names, action="store_true", help="as of load_and_run")
+    for name in _SAME_WITH_VALUE:
+        parser.add_argument(*_SHORT.get(name, ()), f"--{name}", help="as of load_and_run")
+    parser.add_argument("--warm-up", default="0", help="runs before those that are timed")
+    parser.add_argument("--custom-op-lib", help="a library with operators")
+    parser.add_argument("--dump-cpp-model", help="write the model as it is after the passes")
+    parser.add_argument("--load-input-data", help="pickle of an array, or of a dict of them")
+    parser.add_argument("--input-desc", help="shapes: name:d0,d1;name:d0")
+    parser.add_argument("--rng", help="how to make inputs: name:randint(low=0,high=9,size={});...")
+    parser.add_argument("--batchsize", type=int, help="first extent of every input")
+    parser.add_argument("--calc-output-rms", action="store_true", help="tell the size of outputs")
+    parser.add_argument("--output-name", nargs="+", help="tell only these outputs' sizes")
+    parser.add_argument("--log", help="write what is printed to a file")
+    for name in _MISSING:
+        parser.add_argument(f"--{name}", action="store_true", help="not in this version")
+    return parser
+
+
+class _Maker:
+    """numpy's generators by name, with numbers and ``{}`` as arguments: no other Python is run."""
+
+    _CALL = re.compile(r"(\w+)\((.*)\)")
+    _KEYWORD = re.compile(r"(\w+)=(.+)")
+
+    def __init__(self, seed: int):
+        self._state = np.random.RandomState(seed)
+
+    def make(self, shape: tuple, how: str = "uniform(size={})") -> np.ndarray:
+        found = self._CALL.fullmatch(how.strip())
+        maker = getattr(self._state, found[1], None) if found else None
+        if maker is None or found[1].startswith("_"):
+            raise ValueError(f"--rng: {how!r} is no call of a generator of numpy")
+        positional, named = [], {}
+        for part in filter(None, (part.strip() for part in found[2].split(","))):
+            keyword = self._KEYWORD.fullmatch(part)
+            value = keyword[2] if keyword else part
+            value = shape if value == "{}" else float(value) if "." in value else int(value)
+            if keyword:
+                named[keyword[1]] = value
+            else:
+                positional.append(value)
+        return np.asarray(maker(*positional, **named))
+
+
+def _pairs(text: str | None) -> dict[str, str]:
+    """``name:value;name:value``"""
+    parts = (part.partition(":") for part in (text or "").split(";") if part)
+    return {name.strip(): value.strip() for name, _, value in parts}
+
+
+def _repeated(array: np.ndarray, batch: int | None) -> np.ndarray:
+    if batch is None or not array.ndim or array.shape[0] == batch:
+        return array
+    if batch % array.shape[0]:
+        raise ValueError(f"--batchsize {batch} is no multiple of the {array.shape[0]} given")
+    return np.concatenate([array] * (batch // array.shape[0]))
+
+
+def make_data_given_desc(args, inputs: dict, shape0_multiply: int = 1) -> dict[str, np.ndarray]:
+    """Random inputs.
+
+    Args:
+        args: the command line: ``input_desc``, ``rng`` and ``seed``.
+        inputs: (shape, dtype) by name, of those that ``input_desc`` does not mention.
+        shape0_multiply: what first extents are multiplied by.
+    Returns:
+        Arrays by name.
+    Raises:
+        ValueError: ``rng`` is no call of a generator of numpy, or a shape is not known.
+    """
+    maker = _Maker(int(args.seed or 0))
+    shapes = {
+        name: tuple(int(extent) for extent in extents.split(","))
+        for name, extents in _pairs(args.input_desc).items()
+    }
+    rules, made = _pairs(args.rng), {}
+    for name, (shape, dtype) in inputs.items():
+        shape = shapes.get(name, shape)
+        if shape is None:
+            raise ValueError(f"the model leaves the shape of {name} open: say it by --input-desc")
+        shape = (shape[0] * shape0_multiply, *shape[1:]) if shape else shape
+        made[name] = maker.make(shape, rules.get(name, "uniform(size={})")).astype(dtype)
+    return made
+
+
+def _inputs_of(path: str) -> dict[str, tuple]:
+    model = _mge.load(path)
+    return dict(zip(model.input_names, model.input_specs, strict=True))
+
+
+def _loaded(path: str, names: list[str]) -> dict[str, np.ndarray]:
+    with open(path, "rb") as file:
+        found = pickle.load(file)
+    if not isinstance(found, dict):
+        if len(names) != 1:
+            raise ValueError(f"--load-input-data: one array for the inputs {', '.join(names)}")
+        found = {names[0]: found}
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def _data(args) -> dict[str, np.ndarray]:
+    """The inputs that Python makes; none where the tool's own random ones are as good."""
+    if args.load_input_data:
+        names = list(_inputs_of(args.net))
+        data = _loaded(args.load_input_data, names)
+        return {name: _repeated(array, args.batchsize) for name, array in data.items()}
+    if args.input_desc or args.rng:
+        return make_data_given_desc(args, _inputs_of(args.net))
+    return {}
+
+
+def _command(args, data: dict[str, np.ndarray], folder: Path) -> list[str]:
+    command = [args.net, "--warmup-iter", args.warm_up]
+    command += [f"--{name}" for name in _SAME if getattr(args, name.replace("-", "_"))]
+    others = {"custom_op_lib": "c-opr-lib", "dump_cpp_model": "model-dump"}
+    named = {name.replace("-", "_"): name for name in _SAME_WITH_VALUE} | others
+    for attribute, name in named.items():
+        if getattr(args, attribute) is not None:
+            command += [f"--{name}", getattr(args, attribute)]
+    if args.iter is None:
+        command += ["--iter", "1"]
+    if data:
+        for i, array in enumerate(data.values()):
+            np.save(folder / f"{i}.npy", array)
+        command += ["--input", ";".join(f"{name}:{folder}/{i}.npy" for i, name in enumerate(data))]
+    elif args.batchsize is not None:
+        command += ["--batch-size", str(args.batchsize)]
+    if args.calc_output_rms:
+        command += ["--dump-outputs", str(folder / "outputs.npz")]
+    return command
+
+
+def _print_output_rms(path: Path, names: list[str] | None) -> None:
+    with np.load(path) as outputs:
+        for name in names or outputs.files:
+            values = outputs[name].astype(np.float64)
+            print(f"output_rms {name}: {np.sqrt(np.square(values).mean()):.6g}")
+
+
+def main() -> None:
+    """Run the tool with this program's command line.
+
+    Raises:
+        SystemExit: always, with its exit code.
+    """
+    parser = _parser()
+    args = parser.parse_args()
+    for name in _MISSING:
+        if getattr(args, name.replace("-", "_")):
+            parser.error(f"--{name} is not available in this version of megengine")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            command = _command(args, _data(args), Path(folder))
+            if args.log:
+                with open(args.log, "w", encoding="utf-8") as log:
+                    code = run_tool("load_and_run", command, stdout=log)
+            else:
+                code = run_tool("load_and_run", command)
+        except (OSError, ValueError, RuntimeError) as e:
+            sys.exit(f"load_network_and_run: {e}")
+        if code == 0 and args.calc_output_rms:
+            _print_output_rms(Path(folder, "outputs.npz"), args.output_name)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
