@@ -5,7 +5,8 @@ from ..autodiff import Function
 from ..core.tensor.dtype import is_dtype_equal
 from ..core.tensor.qparams import QParams, QuantMode, create_qparams
 from ..tensor import Tensor
-from .elemwise import clip, logical_and, round
+from .creation import zeros_like
+from .elemwise import logical_and, maximum, minimum, round
 from .math import sum
 from .selection import where
 
@@ -27,49 +28,55 @@ class Round(Function):
 
 class _Steps(Function):
     """``(clip(round(x / scale) + zero_point) - zero_point) * scale``, with a gradient to ``x``
-    where the step is in range before it is clipped."""
+    where the step is in range before it is clipped. Without a zero point that is 0."""
 
     def __init__(self, qmin: int, qmax: int):
-        self._qmin, self._qmax = qmin, qmax
+        self._qmin, self._qmax = float(qmin), float(qmax)
 
-    def forward(self, inp: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
-        self._step = round(inp / scale) + zero_point
-        return (self._clipped() - zero_point) * scale
+    def forward(self, inp: Tensor, scale: Tensor, zero_point: Tensor | None = None) -> Tensor:
+        step = round(inp / scale)
+        return self._on_step(step if zero_point is None else step + zero_point, scale, zero_point)
 
-    def _clipped(self) -> Tensor:
-        # NaN stays what it is.
-        clipped = clip(self._step, self._qmin, self._qmax)
-        return where(self._step == self._step, clipped, self._step)
-
-    def _passed(self, step: Tensor, output_grads: Tensor) -> tuple[Tensor, Tensor]:
-        """Where the step is in range, and the gradient there."""
-        is_inside = logical_and(step >= self._qmin, step <= self._qmax)
-        return is_inside, where(is_inside, output_grads, output_grads * 0)
+    def _on_step(self, step: Tensor, scale: Tensor, zero_point: Tensor | None) -> Tensor:
+        self._step = step
+        # In this order NaN stays NaN.
+        self._clipped = minimum(self._qmax, maximum(self._qmin, step))
+        clipped = self._clipped if zero_point is None else self._clipped - zero_point
+        return clipped * scale
 
     def backward(self, output_grads: Tensor):
-        return self._passed(self._step, output_grads)[1], None, None
+        return _where_true(self._clipped == self._step, output_grads), None, None
 
 
 class _LearnedSteps(_Steps):
     """``t = x / scale + zero_point`` rounded and clipped, with a gradient to the scale, too: of
     what rounding adds inside of the range, of the bound outside."""
 
-    def __init__(self, qmin: int, qmax: int, by_rounded: bool, grad_scale: Tensor | float = 1):
+    def __init__(self, qmin: int, qmax: int, by_rounded: bool, grad_scale: Tensor | None = None):
         super().__init__(qmin, qmax)
         # What is judged to be in range: t before it is rounded, or after.
         self._by_rounded, self._grad_scale = by_rounded, grad_scale
 
-    def forward(self, inp: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
-        self._scale, self._exact = scale, inp / scale + zero_point
-        self._step = round(self._exact)
-        return (self._clipped() - zero_point) * scale
+    def forward(self, inp: Tensor, scale: Tensor, zero_point: Tensor | None = None) -> Tensor:
+        exact = inp / scale
+        self._scale, self._exact = scale, exact if zero_point is None else exact + zero_point
+        return self._on_step(round(self._exact), scale, zero_point)
 
     def backward(self, output_grads: Tensor):
-        judged = self._step if self._by_rounded else self._exact
-        is_inside, to_input = self._passed(judged, output_grads)
-        steps = where(is_inside, self._step - self._exact, self._clipped())
-        to_scale = sum(output_grads * steps) * self._grad_scale
-        return to_input, to_scale.reshape(self._scale.shape), None
+        if self._by_rounded:
+            is_inside = self._clipped == self._step
+        else:
+            is_inside = logical_and(self._exact >= self._qmin, self._exact <= self._qmax)
+        steps = where(is_inside, self._step - self._exact, self._clipped)
+        to_scale = sum(output_grads * steps)
+        if self._grad_scale is not None:
+            to_scale = to_scale * self._grad_scale
+        to_scale = to_scale.reshape(self._scale.shape)
+        return _where_true(is_inside, output_grads), to_scale, None
+
+
+def _where_true(mask: Tensor, values: Tensor) -> Tensor:
+    return where(mask, values, zeros_like(values))
 
 
 def fake_quant_tensor(inp: Tensor, qparams: QParams) -> Tensor:
@@ -94,7 +101,9 @@ def fake_quant_tensor(inp: Tensor, qparams: QParams) -> Tensor:
     if not is_dtype_equal(inp.dtype, "float32"):
         raise RuntimeError(f"[fake_quant_tensor] takes float32, got {inp.dtype}")
     meta = qparams.dtype_meta
-    return _Steps(meta.qmin, meta.qmax)(inp, qparams.scale, _zero_point(qparams))
+    has_zero = qparams.mode is not QuantMode.SYMMERTIC
+    known = (qparams.scale, qparams.zero_point) if has_zero else (qparams.scale,)
+    return _Steps(meta.qmin, meta.qmax)(inp, *known)
 
 
 def tqt_forward(qmin: int, qmax: int, inp: Tensor, scale: Tensor) -> Tensor:
@@ -112,8 +121,7 @@ def tqt_forward(qmin: int, qmax: int, inp: Tensor, scale: Tensor) -> Tensor:
         >>> tqt_forward(-128, 127, Tensor([0.7, 99.0]), Tensor(-1.0))
         Tensor([ 0.5 63.5], device=xpux:0)
     """
-    zero_point = Tensor(0.0, device=inp.device)
-    return _LearnedSteps(qmin, qmax, by_rounded=True)(inp, 2**scale, zero_point)
+    return _LearnedSteps(qmin, qmax, by_rounded=True)(inp, 2**scale)
 
 
 def lsq_forward(
@@ -140,11 +148,8 @@ def lsq_forward(
         >>> lsq_forward(-128, 127, Tensor([0.3, 99.0]), Tensor(0.5))
         Tensor([ 0.5 63.5], device=xpux:0)
     """
-    if zero_point is None:
-        zero_point = Tensor(0.0, device=inp.device)
-    grad_scale = 1 if scale_grad is None else scale_grad
-    steps = _LearnedSteps(qmin, qmax, by_rounded=False, grad_scale=grad_scale)
-    return steps(inp, step_size, zero_point)
+    known = (step_size,) if zero_point is None else (step_size, zero_point)
+    return _LearnedSteps(qmin, qmax, by_rounded=False, grad_scale=scale_grad)(inp, *known)
 
 
 def fake_quant_bias(bias: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor | None:
@@ -175,9 +180,3 @@ def fake_quant_bias(bias: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor |
 def _is_small_and_symmetric(qparams: QParams) -> bool:
     meta = qparams.dtype_meta
     return meta is not None and qparams.scale is not None and meta.np_dtype_str == "int8"
-
-
-def _zero_point(qparams: QParams) -> Tensor:
-    if qparams.mode is QuantMode.SYMMERTIC:
-        return Tensor(0.0, device=qparams.scale.device)
-    return qparams.zero_point
