@@ -65,7 +65,7 @@ class OpenGraph(_mge.Graph):
         found = self._operators.get(number)
         if found is None:
             found = object.__new__(class_of(self.operator_type(number)[0]))
-            found.graph, found._number = self, number
+            found._graph, found._number = self, number
             self._operators[number] = found
         return found
 
@@ -81,7 +81,7 @@ class OpenGraph(_mge.Graph):
         if self._variables.get(old) is variable:
             del self._variables[old]
         self.bind(variable, number)
-        variable.graph, variable._number = self, number
+        variable._graph, variable._number = self, number
         self._variables[number] = variable
 
     def refresh(self) -> None:
@@ -119,8 +119,13 @@ class OpenGraph(_mge.Graph):
 class NetworkNode:
     """A variable or an operator of a graph."""
 
-    graph: OpenGraph
+    _graph: OpenGraph
     _number: int
+
+    @property
+    def graph(self) -> OpenGraph:
+        """The graph that it is a part of."""
+        return self._graph
 
     @property
     def id(self) -> int:
