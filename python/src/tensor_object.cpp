@@ -174,25 +174,21 @@ uint8_t parse_format(PyObject* format) {
     throw UserError("[Tensor] format has to be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
 }
 
-void make_concrete(const Tensor& tensor) {
+const Tensor& concrete_value(const Tensor& tensor) {
     if (tensor.is_symbolic()) [[unlikely]] {
-        if (!value_before_run(tensor)) Trace::compute(tensor);
+        if (auto* known = value_before_run(tensor)) return *known;
+        Trace::compute(tensor);
     }
+    return tensor;
 }
 
-const Tensor& concrete_value(PyObject* object) {
-    const Tensor& value = value_of(object);
-    if (value.is_symbolic()) [[unlikely]]
-        if (auto* known = value_before_run(value)) return *known;
-    make_concrete(value);
-    return value;
-}
+const Tensor& concrete_value(PyObject* object) { return concrete_value(value_of(object)); }
 
 namespace {
 
 // Whether the object has the value now: it may be too large for its memory, or something else.
-bool write_value(PyTensor* object, const Tensor& value) {
-    make_concrete(value);
+bool write_value(PyTensor* object, const Tensor& given) {
+    const Tensor& value = concrete_value(given);
     auto& mine = object->value;
     object->keeps_memory =
         value.dtype() == mine.dtype() && value.shape() == mine.shape() && value.device() == mine.device();

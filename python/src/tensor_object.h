@@ -38,7 +38,7 @@ void give_value(PyObject* object, Tensor value);
 
 // The value with memory: one that a trace holds back is computed now.
 const Tensor& concrete_value(PyObject* object);
-void make_concrete(const Tensor& tensor);
+const Tensor& concrete_value(const Tensor& tensor);
 
 // A new object of the result class; throws PythonError.
 PyObject* wrap_tensor(Tensor value);

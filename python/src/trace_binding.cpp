@@ -28,6 +28,7 @@
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
 #include "python/src/errors.h"
+#include "python/src/graph_binding.h"
 #include "python/src/tensor_arguments.h"
 
 namespace nb = nanobind;
@@ -283,7 +284,7 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
 nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer) {
     Tensors values = tensor_list(inputs, "Model.run");
     for (auto& value : values)
-        if (value) make_concrete(value);
+        if (value) value = concrete_value(value);
     Tensors outputs;
     {
         nb::gil_scoped_release released;
@@ -296,6 +297,16 @@ std::shared_ptr<Trace> make_trace(bool symbolic, bool capture_as_const, bool rec
                                   const nb::dict& options) {
     return std::make_shared<Trace>(
         TraceOptions{symbolic, capture_as_const, record_only, to_options(options)});
+}
+
+Tensors trace_arguments(nb::handle arguments) {
+    Tensors values = tensor_list(arguments, "trace");
+    if (graph_among(values))
+        throw_user(
+            "trace",
+            "a value of a graph cannot be an argument: call the function itself, which extends the graph",
+            ErrorClass::type);
+    return values;
 }
 
 std::string megengine_profile(const CallProfiler& profiler) {
@@ -379,12 +390,12 @@ void add_trace(PyObject* module_object) {
              nb::arg("record_only") = false, nb::arg("options") = nb::dict(),
              "options: of compilation, by name (list_options).")
         .def(
-            "begin", [](Trace& trace, nb::handle arguments) { trace.begin(tensor_list(arguments, "trace")); },
+            "begin", [](Trace& trace, nb::handle arguments) { trace.begin(trace_arguments(arguments)); },
             nb::arg("arguments"), "A call begins on this thread.")
         .def(
             "begin_profiled",
             [](Trace& trace, nb::handle arguments, std::shared_ptr<CallProfiler> profiler) {
-                trace.begin(tensor_list(arguments, "trace"), std::move(profiler));
+                trace.begin(trace_arguments(arguments), std::move(profiler));
             },
             nb::arg("arguments"), nb::arg("profiler"), "The same, with a CallProfiler of what the call runs.")
         .def(

@@ -15,6 +15,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.core.interface import INTERFACE
+from megengine.jit import trace
 from megengine.utils import network_node as nodes
 from megengine.utils.network import Network
 
@@ -326,7 +327,7 @@ def test_item_assignment_names_the_changed_value():
     assert got["y"].tolist() == [-1, 8] and got["o"].tolist() == [8, 12]
     y._reset(np.float32([5, 6]))
     assert y.numpy().tolist() == [5, 6]
-    with pytest.raises(TypeError, match="cannot be assigned to a part of a Tensor"):
+    with pytest.raises(TypeError, match="a Tensor cannot become a value of a graph"):
         mge.Tensor([1.0, 2.0])[0] = o[0]
 
 
@@ -336,6 +337,30 @@ def test_in_place_operators_make_other_variables():
     y += 1
     y *= 2
     assert o is net.dest_vars[0] and y is not o and o.name == "o"
+
+
+def test_a_module_that_would_learn_says_so():
+    images = Network().make_input_node((2, 4, 6, 6), "float32")
+    norm = M.BatchNorm2d(4)
+    with pytest.raises(TypeError, match="into evaluation mode"):
+        norm(images)
+    assert norm.running_mean.numpy().shape == (1, 4, 1, 1)
+    assert evaluated(norm)(images).shape == (2, 4, 6, 6)
+
+
+def test_what_wants_values_refuses_variables_and_leaves_them_alone():
+    net = sums()
+    o = net.dest_vars[0]
+    traced = trace(lambda x: x * 2)
+    model = net.graph.to_model([o.id], ["o"], {}, {})
+    with pytest.raises(TypeError, match="a value of a graph cannot be an argument"):
+        traced(o)
+    for use in (lambda: model.run([o, o]), lambda: np.asarray(o), lambda: mge.Tensor(o).numpy()):
+        with pytest.raises(RuntimeError, match="what 'o' is"):
+            use()
+    one = net.make_const([1.0, 2.0])
+    assert model.run([one, one])[0].numpy().tolist() == [4, 8]
+    assert (o + 1).shape == (2,) and +o is o and o.detach() is o
 
 
 def test_control_flow_goes_into_the_graph():

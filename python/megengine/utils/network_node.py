@@ -76,7 +76,10 @@ class OpenGraph(_mge.Graph):
             TypeError: ``variable`` is a Tensor, which cannot become a part of a graph.
         """
         if not isinstance(variable, VarNode):
-            raise TypeError("a value of a graph cannot be assigned to a part of a Tensor")
+            raise TypeError(
+                "a Tensor cannot become a value of a graph: take a variable (Network.make_const),"
+                " and put Modules that update Tensors, as normalisations do, into evaluation mode"
+            )
         old = vars(variable).get("_number")
         if self._variables.get(old) is variable:
             del self._variables[old]
