@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`cpack -G DEB` makes packages that lie below /usr, name what they need, and work where they are unpacked."""
+"""`cpack -G DEB` makes packages that lie below /usr, name what they need, and work unpacked."""
 
 import os
 import subprocess
