@@ -46,8 +46,8 @@ def test_finds_tensors_in_order_of_names_and_once():
         "items.1.0.weight",
         "items.1.1.deep.weight",
         "shared.weight",
-        "table.b",
         "table.a.weight",
+        "table.b",
     ]
     assert names(Whole().named_buffers(prefix="net"))[0] == "net.items.0.mean"
     assert len(list(Whole().tensors())) == 11
@@ -122,7 +122,42 @@ def test_state_dict_round_trip():
         np.testing.assert_array_equal(x.numpy(), y.numpy(), name)
     kept = a.state_dict(keep_var=True)
     assert kept["shared.weight"] is a.z_first.weight
-    assert list(a.state_dict(prefix="p"))[0] == "p.items.0.mean"
+    assert list(a.state_dict(prefix="p."))[:2] == ["p.table.b", "p.items.0.mean"]
+
+
+class Shared(M.Module):
+    """Parts in lists and dictionaries, and tensors that two have."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = M.Linear(2, 2), M.Linear(2, 2)
+        self.second.weight = self.first.weight
+        self.own = self.first.bias
+        self.table = {"y": M.Linear(1, 1, bias=False), "b": [M.ReLU(), Tensor([2.0])]}
+
+
+# As MegEngine 1.13 orders them: a module's own tensors before those of its sub-modules.
+SHARED_NAMES = ["own", "table.b.1", "first.bias", "first.weight", "second.bias", "second.weight"]
+SHARED_NAMES += ["table.y.weight"]
+
+
+def test_state_dict_has_every_name_in_megengines_order():
+    module, other = Shared(), Shared()
+    state = module.state_dict()
+    assert list(state) == SHARED_NAMES
+    assert [name for name, _ in module.named_parameters()] == [
+        "first.bias",
+        "first.weight",
+        "second.bias",
+        "table.y.weight",
+    ]
+    other.load_state_dict(state)
+    # One name of a tensor is enough.
+    del state["own"], state["second.weight"]
+    other.load_state_dict(state)
+    del state["first.weight"]
+    with pytest.raises(KeyError, match="missing keys: first.weight, second.weight"):
+        other.load_state_dict(state)
 
 
 def test_state_of_normalisation_is_flat():

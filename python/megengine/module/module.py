@@ -27,7 +27,7 @@ def _expand(key: str, value) -> Iterator[tuple[str, object]]:
         for k, item in enumerate(value):
             yield from _expand(f"{key}.{k}", item)
     elif isinstance(value, dict):
-        for k, item in value.items():
+        for k, item in sorted(value.items(), key=lambda entry: str(entry[0])):
             found = list(_expand(f"{key}.{k}", item))
             assert not found or isinstance(k, str), (
                 f"keys for Tensor and Module must be str, error key: {k}"
@@ -259,22 +259,30 @@ class Module:
 
         Args:
             rst: dictionary to fill; None makes one.
-            prefix: head of the names.
+            prefix: what all names begin with, as it is: ``"net."``.
             keep_var: the Tensors themselves instead of NumPy arrays.
         Returns:
-            The dictionary. The tensors of normalisation modules are given as vectors.
+            The dictionary, module by module. A tensor that several modules have is there under each
+            of its names; the tensors of normalisation modules are given as vectors.
         Example:
             >>> M.Linear(2, 1).state_dict()["bias"]
             array([0.], dtype=float32)
         """
         result = OrderedDict() if rst is None else rst
-        for name, tensor, owner in self.named_tensors(prefix=prefix or None, with_parent=True):
+        for name, tensor, owner in self._state():
             if keep_var:
-                result[name] = tensor
+                result[prefix + name] = tensor
             else:
                 array = tensor.numpy()
-                result[name] = array.reshape(-1) if owner._state_is_flat else array
+                result[prefix + name] = array.reshape(-1) if owner._state_is_flat else array
         return result
+
+    def _state(self) -> Iterator[tuple[str, Tensor, "Module"]]:
+        """(name, tensor, owner) of the module's own tensors, then of those of its sub-modules."""
+        for path, module in self.named_modules():
+            head = f"{path}." if path else ""
+            for name, tensor in module.named_tensors(recursive=False):
+                yield head + name, tensor, module
 
     def load_state_dict(
         self, state_dict: dict | Callable[[str, Tensor], np.ndarray | None], strict: bool = True
@@ -310,13 +318,14 @@ class Module:
             _logger.warning("load_state_dict: %s", "; ".join(problems))
 
     def _load_by(self, value_of: Callable) -> list[str]:
-        """Load what the function gives; the names it gives nothing for."""
-        missing = []
-        for name, tensor, owner in list(self.named_tensors(with_parent=True)):
+        """Load what the function gives; the names of tensors it gives nothing for."""
+        missing, loaded = {}, set()
+        for name, tensor, owner in list(self._state()):
             value = value_of(name, tensor)
             if value is None:
-                missing.append(name)
+                missing[name] = id(tensor)
                 continue
+            loaded.add(id(tensor))
             assert isinstance(value, np.ndarray), (
                 f"[load_state_dict] {name} must be a numpy.ndarray, got {type(value).__name__}"
             )
@@ -328,7 +337,7 @@ class Module:
                     )
                 value = value.reshape(shape)
             tensor._reset(type(tensor)(value, dtype=value.dtype, device=tensor.device))
-        return missing
+        return [name for name, tensor in missing.items() if tensor not in loaded]
 
     def __setattr__(self, name: str, value) -> None:
         contains_modules = isinstance(value, (Module, list, tuple, dict))
