@@ -11,6 +11,7 @@ build_packages=(
     libflatbuffers-dev
     libhwy-dev
     libpng-dev
+    libprotobuf-dev
     libsqlite3-dev
     libssl-dev
     libturbojpeg0-dev
@@ -19,6 +20,7 @@ build_packages=(
     ninja-build
     nlohmann-json3-dev
     pkg-config
+    protobuf-compiler
     python3
     python3-dev
     python3-venv
