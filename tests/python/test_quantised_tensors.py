@@ -233,3 +233,14 @@ def test_bits_of_dtypes():
     assert [D.get_dtype_bit(name) for name in names] == [8, 4, 32, 4, 16, 32]
     with pytest.raises(AssertionError, match="number"):
         D.get_dtype_bit("foo")
+
+
+def test_sums_of_products_are_exact_in_traces():
+    rng = np.random.default_rng(1)
+    x = steps(*rng.integers(-128, 128, 2000)).reshape(1, 2000)
+    weight = steps(*rng.integers(-128, 128, 20000), dtype=D.qint8(0.25)).reshape(10, 2000)
+    bias = steps(*rng.integers(-9999, 9999, 10), dtype=D.qint32(0.125))
+    want = x.numpy().astype(int) @ weight.numpy().astype(int).T + bias.numpy()
+    linear = jit.trace(lambda x: F.linear(x, weight, bias), symbolic=True, capture_as_const=True)
+    for got in (F.linear(x, weight, bias), linear(x), linear(x)):
+        assert got.tolist() == want.tolist() and shown(got.dtype) == "QuantizedS32(0.125)"

@@ -13,13 +13,19 @@ struct Reference {
     MatmulGeometry geometry;
     DType in, out;
     Activation activation;
+    bool is_bias_wide, is_residual_wide;  // of the dtype of y where that is not the operands'
 };
+
+bool is_wide(const Problem& p, size_t input) {
+    return p.has_input(input) && p.inputs[input].dtype != p.inputs[0].dtype;
+}
 
 Prepared prepare_reference(const PrepareContext& context) {
     auto& p = context.problem;
     auto& params = p.as<Matmul::Params>();
     return Prepared::make(Reference{matmul_geometry(params, p.inputs[0].shape, p.inputs[1].shape),
-                                    p.inputs[0].dtype, p.outputs[0].dtype, params.activation});
+                                    p.inputs[0].dtype, p.outputs[0].dtype, params.activation, is_wide(p, 2),
+                                    is_wide(p, 3)});
 }
 
 // Sums are made in double (floats) or 64 bits (integers), bias and activation in float.
@@ -29,8 +35,10 @@ void multiply(const Reference& r, const Launch& launch) {
     using Sum = std::conditional_t<integer, int64_t, double>;
     using Wide = std::conditional_t<integer, int64_t, float>;
     auto& g = r.geometry;
-    const In* bias = launch.inputs.size() > 2 ? launch.in<In>(2) : nullptr;
-    const In* residual = launch.inputs.size() > 3 ? launch.in<In>(3) : nullptr;
+    auto summand = [&](size_t input, bool is_wide, int64_t i) {
+        if (launch.inputs.size() <= input || !launch.inputs[input]) return Sum(0);
+        return Sum(is_wide ? Wide(launch.in<Out>(input)[i]) : Wide(launch.in<In>(input)[i]));
+    };
     Out* y = launch.out<Out>(0);
     for (int64_t batch = 0, i = 0; batch < g.batches(); ++batch) {
         const In* a = launch.in<In>(0) + g.a_offset(batch);
@@ -41,8 +49,7 @@ void multiply(const Reference& r, const Launch& launch) {
                 for (int64_t k = 0; k < g.k; ++k)
                     sum += Sum(Wide(a[m * g.a_stride_m + k * g.a_stride_k])) *
                            Sum(Wide(b[k * g.b_stride_k + n * g.b_stride_n]));
-                if (bias) sum += Sum(Wide(bias[n]));
-                if (residual) sum += Sum(Wide(residual[i]));
+                sum += summand(2, r.is_bias_wide, n) + summand(3, r.is_residual_wide, i);
                 if constexpr (integer)
                     y[i] = Out(sum);
                 else
