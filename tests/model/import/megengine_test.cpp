@@ -276,6 +276,18 @@ TEST(MegEngine, QuantisedConstantsHaveTheirSize) {
     EXPECT_THAT(message_of(bytes), HasSubstr("16 bytes for a constant of shape"));
 }
 
+TEST(MegEngine, QuantisedNetsRunAsIntegers) {
+    Model model = open_model(File{"quantized.v2"}.path());
+    std::map<std::string_view, int> counts;
+    for (auto& node : model.graph.nodes()) ++counts[node.op->name];
+    EXPECT_EQ(counts["quantized_conv2d"], 2);
+    EXPECT_EQ(counts["conv2d"], 0);
+    for (auto& value : model.graph.values()) {
+        if (value.name != "a.weight" && value.name != "fc.weight") continue;
+        EXPECT_EQ(value.spec.dtype, DType::i8);
+    }
+}
+
 // Operators of the given types, each reading what the one before made, the first of them an input "x" (2, 3).
 std::string chain_of(const std::vector<std::string>& types) {
     namespace v2 = megengine::file::v2;

@@ -234,10 +234,7 @@ private:
                            : std::string(value_name(op.inputs[1]));
             }
             if (name.empty()) name = text("output", outputs.size());
-            Tensor value = values_[output.value];
-            if (auto found = notes_.quantised.find(output.value); found != notes_.quantised.end() && value)
-                value = stored_numbers(value, found->second);
-            outputs.push_back(output_tensor(value, name, taken));
+            outputs.push_back(output_tensor(values_[output.value], name, taken));
             result_.expectations.push_back(expectation);
         }
         builder_.set_outputs(outputs);

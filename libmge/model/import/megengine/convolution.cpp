@@ -68,10 +68,15 @@ Tensor plain_images(const Tensor& x, int64_t block) {
 }
 
 template <class P>
-Tensor convolved_by(const Site& site, const P& p) {
+ConvParts parts_by(const Site& site, const P& p) {
     Window window = window_of(p);
     Tensor weight = filter(site, site.in(1), p.mode(), window);
-    return ops::conv2d(plain_images(site.in(0), window.blocks.images), weight, conv_params(weight, window));
+    return {plain_images(site.in(0), window.blocks.images), weight, conv_params(weight, window)};
+}
+
+Tensor convolved(const Site& site) {
+    ConvParts parts = convolution_parts(site);
+    return ops::conv2d(parts.images, parts.weight, parts.params);
 }
 
 void require_float(const Site& site) {
@@ -80,27 +85,31 @@ void require_float(const Site& site) {
     if (!is_float(site.in(0).dtype())) unsupported("a convolution of ", site.in(0).dtype());
 }
 
-}  // namespace
-
 Tensor activated(const Tensor& y, uint32_t nonlinearity) {
-    enum : uint32_t { identity, relu, sigmoid, hswish };
-    switch (nonlinearity) {
-        case identity:
-            return y;
-        case relu:
+    switch (activation_of(nonlinearity)) {
+        case Activation::relu:
             return ops::relu(y);
-        case sigmoid:
+        case Activation::sigmoid:
             return ops::sigmoid(y);
-        case hswish:
+        case Activation::hswish:
             return ops::hswish(y);
         default:
-            unsupported("nonlinearity ", nonlinearity);
+            return y;
     }
 }
 
-Tensor convolved(const Site& site) {
-    if (auto* p = site.find_params<file::ConvBias>()) return convolved_by(site, *p);
-    return convolved_by(site, site.params<file::Convolution>());
+}  // namespace
+
+Activation activation_of(uint32_t nonlinearity) {
+    constexpr Activation all[] = {Activation::none, Activation::relu, Activation::sigmoid,
+                                  Activation::hswish};
+    if (nonlinearity >= std::size(all)) unsupported("nonlinearity ", nonlinearity);
+    return all[nonlinearity];
+}
+
+ConvParts convolution_parts(const Site& site) {
+    if (auto* p = site.find_params<file::ConvBias>()) return parts_by(site, *p);
+    return parts_by(site, site.params<file::Convolution>());
 }
 
 Tensor plain_images(const Site& site, size_t i) {

@@ -84,6 +84,9 @@ public:
         return rank(i);
     }
 
+    // The same operator on other values.
+    Site on(std::span<const Tensor> inputs) const { return {op, inputs, notes_}; }
+
     // Null for an input that is not quantised.
     const FileDType* quantisation(size_t i) const {
         in(i);  // exists

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/convolution.h"
@@ -11,8 +10,9 @@
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
 
 namespace mge::megengine {
 namespace {
@@ -20,29 +20,38 @@ namespace {
 using file::DTypeEnum;
 
 Tensor number(double value) { return scalar_tensor(value, DType::f32, host_device); }
+// Null stands for 0.
+Tensor zero_point(const FileDType& dtype, DType type = DType::i32) {
+    return dtype.zero_point ? scalar_tensor(dtype.zero_point, type, host_device) : Tensor();
+}
 
-struct Range {
-    double low, high;
-};
-Range range_of(const FileDType& dtype) {
+// What the integers of a quantised dtype are.
+DType stored_dtype(const FileDType& dtype) {
     switch (dtype.type) {
         case DTypeEnum::QuantizedS8:
-            return {-128, 127};
+            return DType::i8;
         case DTypeEnum::Quantized8Asymm:
-            return {-double(dtype.zero_point), 255 - double(dtype.zero_point)};
+            return DType::u8;
         default:
-            return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+            return DType::i32;
     }
 }
 
 Tensor real_numbers(const Tensor& steps, const FileDType& dtype) {
-    return ops::mul(steps, number(dtype.scale));
+    return ops::dequantize(steps, number(dtype.scale), zero_point(dtype));
 }
 
 Tensor steps_of(const Tensor& x, const FileDType& dtype) {
-    Range range = range_of(dtype);
-    Tensor steps = ops::round(ops::div(convert_dtype(x, DType::f32), number(dtype.scale)));
-    return ops::clip(steps, {.lower = range.low, .upper = range.high});
+    return ops::quantize(convert_dtype(x, DType::f32), number(dtype.scale), zero_point(dtype),
+                         {.dtype = stored_dtype(dtype)});
+}
+
+// Less the zero point, as f32, for operators that take no integers; and back.
+Tensor centred(const Tensor& steps, const FileDType& dtype) {
+    return ops::dequantize(steps, number(1), zero_point(dtype));
+}
+Tensor uncentred(const Tensor& numbers, const FileDType& dtype) {
+    return ops::quantize(numbers, number(1), zero_point(dtype), {.dtype = stored_dtype(dtype)});
 }
 
 // The real numbers of an input that may be quantised.
@@ -71,21 +80,11 @@ Tensors constants(const Site& site) {
     Tensors values;
     for (size_t i = 0; i < site.op.tensors.size(); ++i) {
         TensorRecord record = site.op.tensors[i];
-        FileDType dtype = record.dtype;
-        if (!is_quantised(dtype)) {
-            values.push_back(at_least_vector(tensor_of(record)));
-            continue;
+        if (is_quantised(record.dtype)) {
+            site.mark(i, record.dtype);
+            record.dtype.dtype = stored_dtype(record.dtype);
         }
-        record.dtype.dtype = dtype.type == DTypeEnum::QuantizedS8       ? DType::i8
-                             : dtype.type == DTypeEnum::Quantized8Asymm ? DType::u8
-                                                                        : DType::i32;
-        Tensor stored = at_least_vector(tensor_of(record));
-        site.charge(stored);
-        // A constant is converted once, here.
-        InterpreterScope scope(eager_interpreter());
-        Tensor steps = convert_dtype(stored, DType::f32);
-        values.push_back(dtype.zero_point ? ops::sub(steps, number(dtype.zero_point)) : steps);
-        site.mark(i, dtype);
+        values.push_back(at_least_vector(tensor_of(record)));
     }
     return values;
 }
@@ -105,39 +104,56 @@ bool is_same_scale(const FileDType& a, const FileDType& b) {
     return a.type == b.type && a.scale == b.scale && a.zero_point == b.zero_point;
 }
 
-// What computes with steps as with any numbers: all inputs and the result share one dtype.
-Tensors on_steps(const Site& site) {
+// What moves integers about, whatever they mean: all inputs and the result share one dtype.
+Tensors moved(const Site& site) {
     const FileDType& dtype = quantised_input(site, 0);
     Tensors outputs = find_operator(site.op.type)->import(site);
     for (size_t i = 0; i < outputs.size(); ++i) site.mark(i, dtype);
     return outputs;
 }
 
-Tensors joined(const Site& site) {
+const FileDType& common_dtype_of(const Site& site) {
     for (size_t i = 1; i < site.size(); ++i)
         if (!is_same_scale(quantised_input(site, i), quantised_input(site, 0)))
-            unsupported("joining quantised values of different scales");
-    return on_steps(site);
+            unsupported("quantised values of different scales");
+    return quantised_input(site, 0);
 }
 
-// The mean of steps is rounded to a step.
+Tensors joined(const Site& site) {
+    common_dtype_of(site);
+    return moved(site);
+}
+
+// Channels that fill up a block are 0, not the zero point.
+Tensors rearranged(const Site& site) {
+    if (quantised_input(site, 0).zero_point) unsupported("blocks of quantised values with a zero point");
+    return moved(site);
+}
+
+// What computes with steps as with any numbers. Means are rounded; sums stay in range.
+Tensors on_steps(const Site& site) {
+    const FileDType& dtype = common_dtype_of(site);
+    Tensors inputs;
+    for (size_t i = 0; i < site.size(); ++i) inputs.push_back(centred(site.in(i), dtype));
+    Tensors outputs = find_operator(site.op.type)->import(site.on(inputs));
+    site.mark(0, dtype);
+    return {uncentred(outputs[0], dtype)};
+}
+
+// Inputs beyond the first are no images.
 Tensors pooled(const Site& site) {
-    Tensors outputs = on_steps(site);
-    return {ops::round(outputs[0])};
-}
-
-// A constant margin is given as the file stores numbers.
-Tensors padded(const Site& site) {
-    enum : uint32_t { constant = 2 };
-    if (quantised_input(site, 0).zero_point && site.params<file::Padding>().padding_mode() == constant)
-        unsupported("a constant margin around quantised values with a zero point");
-    return on_steps(site);
+    const FileDType& dtype = quantised_input(site, 0);
+    Tensors inputs = site.from(0);
+    inputs[0] = centred(inputs[0], dtype);
+    site.mark(0, dtype);
+    return {uncentred(find_operator(site.op.type)->import(site.on(inputs))[0], dtype)};
 }
 
 Tensors elementwise(const Site& site) {
     uint32_t mode = site.params<file::Elemwise>().mode();
     if (!works_on_steps(mode)) unsupported("mode ", mode, " of quantised values");
-    return joined(site);
+    // Integers of 32 bits would lose digits as f32.
+    return quantised_input(site, 0).type == DTypeEnum::QuantizedS32 ? joined(site) : on_steps(site);
 }
 
 Tensors elementwise_real(const Site& site) {
@@ -161,28 +177,78 @@ Tensors summed(const Site& site, const Tensor& sums) {
     return {sums};
 }
 
-Tensors convolution(const Site& site) { return summed(site, in_blocks(site, convolved(site))); }
-Tensors deconvolution(const Site& site) { return summed(site, import_deconvolution(site)[0]); }
+// The bias in the scale of the products.
+Tensor bias_of(const Site& site, const FileDType& products) {
+    const FileDType& dtype = quantised_input(site, 2);
+    bool is_same = std::abs(dtype.scale - products.scale) <= 1e-6f * products.scale;
+    Tensor bias = plain_images(site, 2);
+    return is_same ? bias : steps_of(real_numbers(bias, dtype), products);
+}
 
-// (conv(x, w) + bias) * scale + z, the bias in the scale of the products.
+ops::QuantizedConv2d::Params as_quantised(const ops::Conv2d::Params& p) {
+    return {.stride = p.stride, .padding = p.padding, .dilation = p.dilation, .groups = p.groups};
+}
+
+Tensors convolution(const Site& site) {
+    ConvParts parts = convolution_parts(site);
+    Tensor none;
+    Tensor sums =
+        ops::quantized_conv2d({parts.images, parts.weight, none, none, none,
+                               zero_point(quantised_input(site, 0)), zero_point(quantised_input(site, 1))},
+                              as_quantised(parts.params));
+    return summed(site, in_blocks(site, sums));
+}
+
+// (conv(x, w) + bias) * scale + z, activated.
 Tensors convolution_with_bias(const Site& site) {
-    FileDType from = products_of(site);
-    Tensor y = convolved(site);
-    if (site.size() > 2) {
-        float scale = quantised_input(site, 2).scale;
-        bool is_same = std::abs(scale - from.scale) <= 1e-6f * from.scale;
-        Tensor bias = plain_images(site, 2);
-        y = ops::add(y, is_same ? bias : ops::mul(bias, number(scale / from.scale)));
+    FileDType products = products_of(site), to = result_of(site);
+    ConvParts parts = convolution_parts(site);
+    auto params = as_quantised(parts.params);
+    params.activation = activation_of(site.params<file::ConvBias>().nonline_mode());
+    bool is_real = !is_quantised(to), has_z = site.size() > 3;
+    bool is_exact =
+        is_real || (is_same_scale(to, products) && !has_z && params.activation == Activation::none);
+    if (is_real && (has_z || params.activation != Activation::none))
+        unsupported("a fused convolution of quantised values into ", name_of(to.type));
+    Tensors inputs{parts.images,
+                   parts.weight,
+                   number(products.scale),
+                   site.size() > 2 ? bias_of(site, products) : Tensor(),
+                   has_z ? plain_images(site, 3) : Tensor(),
+                   zero_point(quantised_input(site, 0)),
+                   zero_point(quantised_input(site, 1))};
+    if (!is_exact) {
+        params.dtype = stored_dtype(to);
+        inputs.push_back(number(to.scale));
+        inputs.push_back(zero_point(to));
     }
-    y = real_numbers(y, from);
-    if (site.size() > 3) y = ops::add(y, real_numbers(plain_images(site, 3), quantised_input(site, 3)));
-    return finished(site, in_blocks(site, activated(y, site.params<file::ConvBias>().nonline_mode())));
+    if (has_z) {
+        inputs.push_back(number(quantised_input(site, 3).scale));
+        inputs.push_back(zero_point(quantised_input(site, 3)));
+    }
+    Tensor y = in_blocks(site, ops::quantized_conv2d(inputs, params));
+    if (is_real) return finished(site, real_numbers(y, products));
+    site.mark(0, to);
+    return {y};
+}
+
+// Whole numbers in f32: exact below 2^24.
+Tensors deconvolution(const Site& site) {
+    Tensors inputs = site.from(0);
+    for (size_t i : {0, 1}) inputs[i] = centred(site.in(i), quantised_input(site, i));
+    Tensor sums = import_deconvolution(site.on(inputs))[0];
+    return summed(site, convert_dtype(sums, DType::i32));
 }
 
 Tensors product(const Site& site) {
     auto& p = site.params<file::MatrixMul>();
     if (p.format()) unsupported("matrices in the blocked format ", p.format());
-    return summed(site, ops::matmul(site.in(0), site.in(1),
+    auto factor = [&](size_t i) {
+        auto& dtype = quantised_input(site, i);
+        Tensor zero = zero_point(dtype, DType::i16);
+        return zero ? ops::sub(convert_dtype(site.in(i), DType::i16), zero) : site.in(i);
+    };
+    return summed(site, ops::matmul(factor(0), factor(1),
                                     {.transpose_a = p.transpose_a(), .transpose_b = p.transpose_b()}));
 }
 
@@ -196,32 +262,32 @@ struct Row {
 // Sorted.
 constexpr Row rows[] = {
     {"AdaptivePooling", pooled},
-    {"AxisAddRemove", on_steps},
+    {"AxisAddRemove", moved},
     {"BatchedMatrixMul", product},
-    {"Broadcast", on_steps},
+    {"Broadcast", moved},
     {"Concat", joined},
     {"ConvBiasForward", convolution_with_bias},
     {"Convolution", convolution},
     {"ConvolutionBackwardData", deconvolution},
-    {"Copy", on_steps},
-    {"Dimshuffle", on_steps},
+    {"Copy", moved},
+    {"Dimshuffle", moved},
     {"Elemwise", elementwise},
     {"ElemwiseMultiType", elementwise_real},
     {"GetVarShape", shape},
-    {"Identity", on_steps},
+    {"Identity", moved},
     {"ImmutableTensor", constants},
-    {"IndexingMultiAxisVec", on_steps},
+    {"IndexingMultiAxisVec", moved},
     {"MatrixMul", product},
     {"MultipleDeviceTensorHolder", constants},
     {"MultipleDeviceTensorWithFormatHolder", constants},
-    {"Padding", padded},
+    {"Padding", moved},
     {"Pooling", pooled},
-    {"RelayoutFormat", on_steps},
-    {"Reshape", on_steps},
+    {"RelayoutFormat", rearranged},
+    {"Reshape", moved},
     {"SharedDeviceTensor", constants},
     {"SharedDeviceTensorWithFormat", constants},
-    {"Split", on_steps},
-    {"Subtensor", on_steps},
+    {"Split", moved},
+    {"Subtensor", moved},
     {"TypeCvt", converted},
     {"VolatileSharedDeviceTensor", constants},
 };
@@ -251,12 +317,6 @@ Tensors import_quantised(const Site& site) {
     auto* row = find_row(site.op.type);
     if (!row) unsupported("quantised values");
     return row->import(site);
-}
-
-Tensor stored_numbers(const Tensor& steps, const FileDType& dtype) {
-    if (dtype.type == DTypeEnum::QuantizedS32) return convert_dtype(steps, DType::i32);
-    if (dtype.type == DTypeEnum::QuantizedS8) return convert_dtype(steps, DType::i8);
-    return convert_dtype(ops::add(steps, number(dtype.zero_point)), DType::u8);
 }
 
 }  // namespace mge::megengine
