@@ -358,7 +358,6 @@ void add_values(nb::class_<OpenGraph>& type) {
 
 void add_queries(nb::class_<OpenGraph>& type) {
     type.def_prop_ro("metadata", [](const OpenGraph& g) { return g.metadata(); })
-        .def_prop_ro("text", [](const OpenGraph& g) { return to_text(g.graph()); })
         .def("owner", &OpenGraph::owner, nb::arg("id"),
              "The id of the first output of the operator that computes a value.")
         .def("name", &OpenGraph::name, nb::arg("id"), "What a value is called; never empty.")

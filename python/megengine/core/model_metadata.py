@@ -62,9 +62,11 @@ def stored_metadata(
         is_optimised: options for inference were let act.
         options: their words.
     """
-    stored = {_MODIFIED: "true" if is_modified else "false"}
-    stored[_OPTIMISED] = "true" if is_optimised else "false"
-    stored[_OPTIONS] = " ".join(options) or "none"
+    stored = {_OPTIMISED: "true" if is_optimised else "false"}
+    if is_modified:
+        stored[_MODIFIED] = "true"
+    if words := " ".join(options):
+        stored[_OPTIONS] = words
     if user_info is not None:
         stored[_USER_INFO] = base64.b64encode(pickle.dumps(user_info)).decode()
     return stored
