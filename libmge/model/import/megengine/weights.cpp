@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
@@ -15,18 +16,18 @@ constexpr size_t form_bytes = 1, range_bytes = 2 * sizeof(float);
 
 TensorSpec spec_of(const TensorRecord& tensor) { return {tensor.dtype.dtype, tensor.shape, {}}; }
 
-// Bytes of a compressed value in its form; 0: there is no such form for its dtype.
-size_t compressed_bytes(const TensorRecord& tensor) {
-    if (tensor.data.empty()) return 0;
+// Bytes of a compressed value in its form, which its first one says; none when its dtype has no such form.
+std::optional<size_t> compressed_bytes(const TensorRecord& tensor) {
+    if (tensor.data.empty()) return {};
     size_t elements = size_t(tensor.shape.numel());
     switch (auto form = Form(tensor.data[0]); form) {
         case plain:
             return form_bytes + spec_of(tensor).bytes();
         case bytes:
         case words:
-            return tensor.dtype.dtype == DType::f32 ? form_bytes + range_bytes + form * elements : 0;
+            if (tensor.dtype.dtype == DType::f32) return form_bytes + range_bytes + form * elements;
     }
-    return 0;
+    return {};
 }
 
 bool is_uncompressed(const TensorRecord& tensor) { return tensor.data.size() == spec_of(tensor).bytes(); }
