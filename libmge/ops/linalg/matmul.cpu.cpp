@@ -2,6 +2,7 @@
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
+#include "libmge/ops/linalg/matmul_integer.h"
 #include "libmge/ops/linalg/matmul_onednn.h"
 #include "libmge/ops/linalg/matmul_small.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -81,6 +82,7 @@ KernelList kernels(Cpu, Matmul) {
         small_matmul(),
         onednn_matmul(),
         cpu::in_f32<Cpu, Matmul>(),
+        integer_matmul(),
         {"reference", supports_reference, prepare_reference, run_reference, {.naive = true}}};
     return list;
 }

@@ -67,6 +67,27 @@ TEST(Matmul, TakesIntegers) {
     }
 }
 
+// Exact, whatever the tiles; the largest products would saturate in 16 bits.
+TEST(Matmul, OfNarrowIntegersIsExact) {
+    for (DType dtype : {DType::u8, DType::i8, DType::i16}) {
+        double low = dtype == DType::u8 ? 0 : dtype == DType::i8 ? -128 : -32768, high = -1 - low;
+        if (dtype == DType::u8) high = 255;
+        for (auto& o : operand_shapes) {
+            InputSpec a{.shape = o.a, .low = low, .high = high}, b{.shape = o.b, .low = low, .high = high};
+            ops::Matmul::Params p{.transpose_a = o.transpose_a, .transpose_b = o.transpose_b};
+            check_op<ops::Matmul>(p, {a, b}, {.dtypes = {dtype}, .gradient = false});
+            a.values = b.values = {low};
+            check_op<ops::Matmul>(p, {a, b}, {.dtypes = {dtype}, .gradient = false});
+        }
+        check_op<ops::Matmul>({.transpose_b = true},
+                              {{.shape = {50, 301}, .low = low, .high = high},
+                               {.shape = {70, 301}, .low = low, .high = high},
+                               {.shape = {70}, .low = low, .high = high},
+                               {.shape = {50, 70}, .low = low, .high = high}},
+                              {.dtypes = {dtype}, .gradient = false});
+    }
+}
+
 TEST(Matmul, AddsBiasAndResidualAndActivates) {
     for (Activation activation : {Activation::none, Activation::relu, Activation::relu6, Activation::hswish,
                                   Activation::silu, Activation::gelu, Activation::sigmoid, Activation::tanh})
