@@ -365,3 +365,65 @@ def test_histograms_grow_by_any_factor(small):
     counts = observer.histogram.numpy()
     assert counts.sum() == pytest.approx(6) and counts[:2].sum() == pytest.approx(1)
     assert counts[30:34].sum() == pytest.approx(3)
+
+
+BY_CHANNEL = Q.ema_fakequant_qconfig._replace(weight_observer=Q.ChannelMinMaxObserver)
+PARTS = {
+    "conv": (lambda: M.Conv2d(8, 16, 3, padding=1), (2, 8, 9, 9)),
+    "groups": (lambda: M.ConvBnRelu2d(8, 16, 3, groups=4), (2, 8, 9, 9)),
+    "border": (lambda: M.ConvRelu2d(8, 8, 3, padding=1, padding_mode="reflect"), (2, 8, 9, 9)),
+    "transposed": (lambda: M.ConvTransposeBn2d(8, 16, 3, stride=2), (2, 8, 5, 5)),
+    "transposed groups": (lambda: M.ConvTransposeRelu2d(8, 16, 3, groups=2), (2, 8, 5, 5)),
+    "linear": (lambda: M.Linear(8, 16), (5, 8)),
+    "linear norm": (lambda: M.LinearBnRelu1d(8, 16), (5, 8)),
+    "matrices": (lambda: M.BatchMatMulActivation(2, 8, 6, nonlinear_mode="relu"), (2, 8, 5)),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_channels_with_scales_of_their_own(name):
+    make, shape = PARTS[name]
+    net = M.Sequential(M.QuantStub(), make(), M.DequantStub())
+    for parameter in net.parameters():
+        if name != "matrices" and parameter.size > 64:
+            # Channels of very different size: with one scale the small ones would vanish.
+            axis = 1 if "transposed" in name else 0
+            axes = (0, 1 + axis) if parameter.ndim == 5 else (axis,)
+            sizes = [n if a in axes else 1 for a, n in enumerate(parameter.shape)]
+            factors = np.logspace(0, -3, int(np.prod(sizes))).reshape(sizes)
+            parameter[...] = parameter * Tensor(factors, dtype=np.float32)
+    x = image(1, shape)
+    net(x)
+    net = Q.quantize_qat(net, qconfig=BY_CHANNEL)
+    net(x)
+    net.eval()
+    want, step = net(x).numpy(), net[1].get_activation_qparams().scale.item()
+    scale = net[1].get_weight_qparams().scale
+    assert scale.size == 16 or name in ("border", "matrices")
+    with pytest.raises(ValueError, match="channels"):
+        net[1].get_weight_dtype()
+    quantised = Q.quantize(net, inplace=False)
+    steps = quantised[1].weight.numpy()
+    axes = tuple(axis for axis, n in enumerate(scale.shape) if n == 1)
+    largest = np.abs(steps.astype(int)).max(axes)
+    # Folded with later statistics than the observer has seen, a channel may be smaller.
+    assert largest.max() == 127 and largest.min() > 64
+    got = quantised(x).numpy()
+    assert np.abs(got - want).max() < 1.01 * step
+    traced = trace(quantised, symbolic=True, capture_as_const=True)
+    np.testing.assert_array_equal(traced(x).numpy(), got)
+
+
+def test_scales_of_channels_keep_small_ones():
+    factors = Tensor(np.logspace(0, -4, 8).reshape(8, 1), dtype=np.float32)
+    x = image(2, (50, 8))
+    errors = []
+    for qconfig in (Q.min_max_fakequant_qconfig, BY_CHANNEL):
+        mge.random.seed(5)
+        linear = M.Linear(8, 8, bias=False)
+        linear.weight[...] = linear.weight * factors
+        want = linear(x).numpy()
+        qat = Q.quantize_qat(linear, qconfig=qconfig)
+        got = F.linear(x, qat.apply_quant_weight(qat.weight)).numpy()
+        errors.append(np.linalg.norm(got - want, axis=0) / np.linalg.norm(want, axis=0))
+    assert errors[0].max() > 0.5 and errors[1].max() < 0.02

@@ -17,6 +17,8 @@ from megengine.core.tensor.dtype import is_dtype_equal, qint8, quint8
 from megengine.module.qat import QATModule
 from megengine.traced_module.fake_quant import FakeQuantize
 
+BY_CHANNEL = Q.ema_fakequant_qconfig._replace(weight_observer=Q.ChannelMinMaxObserver)
+
 
 def image(seed=0):
     return mge.Tensor(np.random.default_rng(seed).standard_normal((2, 3, 6, 6), np.float32))
@@ -40,6 +42,7 @@ NETS = {
     "passive": calibrated_net,
     "tqt": lambda: qat_net(Q.tqt_qconfig),
     "quantised": lambda: Q.quantize(qat_net()),
+    "channels": lambda: Q.quantize(qat_net(BY_CHANNEL)),
 }
 
 
@@ -63,7 +66,7 @@ def test_nets_come_back(name, weights_only, protocol):
 
 
 @pytest.mark.parametrize("weights_only", [False, True])
-@pytest.mark.parametrize("name", ["qat", "quantised"])
+@pytest.mark.parametrize("name", ["qat", "quantised", "channels"])
 def test_state_comes_back_into_another_net(name, weights_only):
     net, other = NETS[name](), NETS[name]()
     state = saved_and_loaded(net.state_dict(), weights_only=weights_only)
@@ -73,7 +76,7 @@ def test_state_comes_back_into_another_net(name, weights_only):
         np.testing.assert_array_equal(tensor.numpy(), loaded.numpy())
 
 
-@pytest.mark.parametrize("name", ["qat", "quantised"])
+@pytest.mark.parametrize("name", ["qat", "quantised", "channels"])
 def test_traced_nets_compute_the_same_and_come_back(name):
     net = NETS[name]()
     traced = T.trace_module(net, image())

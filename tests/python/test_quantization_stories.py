@@ -12,6 +12,7 @@ import megengine.module as M
 import megengine.quantization as Q
 from megengine.autodiff import GradManager
 from megengine.core.tensor.dtype import get_scale, is_quantize
+from megengine.jit import trace
 from megengine.module.qat import QATModule
 from megengine.module.quantized import QuantizedModule
 
@@ -249,8 +250,10 @@ class Story:
         for name, want in step["module_outputs"].items():
             if want["dtype"] != "float32":
                 differ_by += expect_steps(name, outputs[name], want)
-        difference = np.abs(outputs["out"].numpy() - array(step["out"]))
-        assert difference.max() <= 1.01 * differ_by + 1e-5
+        out = outputs["out"].numpy()
+        assert np.abs(out - array(step["out"])).max() <= 1.01 * differ_by + 1e-5
+        compiled = trace(net, symbolic=True, capture_as_const=True)
+        np.testing.assert_array_equal(compiled(mge.Tensor(array(step["in"]))).numpy(), out)
 
     def quantize_train(self, step):
         net = Q.quantize(self.subject, inplace=False)

@@ -171,7 +171,10 @@ def fake_quant_bias(bias: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor |
     sides = inp.qparams, w_qat.qparams
     if bias is None or not all(map(_is_small_and_symmetric, sides)):
         return bias
-    qparams = create_qparams(dtype_meta="qint32", scale=sides[0].scale * sides[1].scale)
+    scale = sides[0].scale * sides[1].scale
+    if scale.size > 1:  # one for each channel
+        scale = scale.reshape(bias.shape)
+    qparams = create_qparams(dtype_meta="qint32", scale=scale)
     result = fake_quant_tensor(bias, qparams)
     result.qparams.update(qparams)
     return result

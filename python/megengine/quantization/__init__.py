@@ -4,6 +4,7 @@
 from .easy_quant import apply_easy_quant
 from .fake_quant import LSQ, TQT, FakeQuantize
 from .observer import (
+    ChannelMinMaxObserver,
     EntropyObserver,
     ExponentialMovingAverageObserver,
     HistogramObserver,
@@ -39,6 +40,7 @@ from .quantize import (
 from .utils import QParams, QuantMode, create_qparams, fake_quant_bias, fake_quant_tensor
 
 __all__ = [
+    "ChannelMinMaxObserver",
     "EntropyObserver",
     "ExponentialMovingAverageObserver",
     "FakeQuantize",

@@ -70,7 +70,7 @@ def _set_best_scale(observer, part: Module, inputs: tuple, target: np.ndarray, f
             f"[apply_easy_quant] {type(part).__name__} has a {type(observer).__name__}; use"
             " reset_qconfig(net, passive_qconfig) first"
         )
-    scales = observer.orig_scale * factors
+    scales = [observer.orig_scale * factor for factor in factors]
     found = []
     for scale in scales:
         observer.scale = np.float32(scale)

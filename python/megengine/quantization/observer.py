@@ -110,6 +110,53 @@ class MinMaxObserver(Observer):
         return x_orig
 
 
+class ChannelMinMaxObserver(Observer):
+    """Remembers the largest magnitude of each output channel of a weight, so that each has a scale
+    of its own; MegEngine does not have it. For weights alone, without zero points.
+
+    Args:
+        eps: least scale.
+        dtype: the quantised dtype to be, or its name.
+    Raises:
+        ValueError: there is no dtype of that name.
+    Example:
+        >>> from megengine.quantization import ChannelMinMaxObserver
+        >>> observer = ChannelMinMaxObserver()
+        >>> _ = observer(Tensor([[127.0, 3.0], [-12.7, 0.0]]))
+        >>> observer.get_qparams().scale.flatten()
+        Tensor([1.  0.1], device=xpux:0)
+    """
+
+    def __init__(self, eps: float = 1e-9, dtype: str | QuantDtypeMeta = "qint8_narrow", **kwargs):
+        super().__init__(dtype, **kwargs)
+        self.scale_limit = eps
+        self.channel_axes = (0,)
+        self.max_val = Tensor(0.0, dtype=np.float32)
+
+    def for_weight(self, weight: Tensor, channel_axes: tuple[int, ...]) -> None:
+        """Prepare for a weight.
+
+        Args:
+            weight: of the shape of those to come.
+            channel_axes: the axes along which scales differ.
+        """
+        self.channel_axes = channel_axes
+        shape = [n if axis in channel_axes else 1 for axis, n in enumerate(weight._tuple_shape)]
+        self.max_val = Tensor(np.zeros(shape), dtype=np.float32)
+
+    def get_qparams(self) -> QParams:
+        """How values up to the largest magnitudes are quantised: a scale for each channel."""
+        scale = F.maximum(self.max_val / ((self.qmax - self.qmin) / 2), self.scale_limit)
+        return create_qparams(QuantMode.SYMMERTIC, self.dtype, scale)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.enabled:
+            others = [axis for axis in range(x.ndim) if axis not in self.channel_axes]
+            found = F.max(F.abs(x.detach()), axis=others, keepdims=True)
+            self.max_val._reset(F.maximum(self.max_val, found))
+        return x
+
+
 class SyncMinMaxObserver(MinMaxObserver):
     """``MinMaxObserver`` over all processes of a group; there is one process in this version."""
 

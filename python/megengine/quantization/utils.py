@@ -36,6 +36,8 @@ class QParamsModuleMixin(ABC):
             ValueError: no Tensor can have such a dtype, or the zero point does not fit to it.
         """
         qparams = self.get_qparams()
+        if qparams.scale.size > 1:
+            raise ValueError("channels have scales of their own: no dtype has several")
         scale, zero_point = (
             None if value is None else value.numpy().item()
             for value in (qparams.scale, qparams.zero_point)

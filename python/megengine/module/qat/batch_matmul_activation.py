@@ -3,11 +3,15 @@
 
 from ...tensor import Tensor
 from .. import batch_matmul_activation as Float
+from ..module import Module
 from .module import QATModule
 
 
 class BatchMatMulActivation(Float.BatchMatMulActivation, QATModule):
     """``module.BatchMatMulActivation`` with weight, bias and result quantised in floats."""
+
+    def _prepare(self, observer: Module) -> None:
+        observer.for_weight(self.weight, (1,))
 
     def forward(self, inp: Tensor) -> Tensor:
         weight = self.apply_quant_weight(self.weight)

@@ -4,7 +4,8 @@
 from ... import functional as F
 from ...tensor import Tensor
 from .. import conv as Float
-from .module import QATModule
+from ..module import Module
+from .module import QATModule, channel_axes
 
 
 class Conv2d(Float.Conv2d, QATModule):
@@ -34,6 +35,9 @@ class ConvRelu2d(Conv2d):
 
 class ConvTranspose2d(Float.ConvTranspose2d, QATModule):
     """``module.ConvTranspose2d`` with weight, bias and result quantised in floats."""
+
+    def _prepare(self, observer: Module) -> None:
+        observer.for_weight(self.weight, channel_axes(self.weight, transpose=True))
 
     def calc_conv_transpose2d_qat(self, inp: Tensor) -> Tensor:
         """The transposed convolution with weight and bias on their steps."""

@@ -4,11 +4,16 @@
 from ... import functional as F
 from ...tensor import Tensor
 from .. import conv_bn as Float
+from ..module import Module
 from .folding import folded_qat
-from .module import QATModule
+from .module import QATModule, channel_axes
 
 
 class _ConvBnActivation2d(Float._ConvBnActivation2d, QATModule):
+    def _prepare(self, observer: Module) -> None:
+        weight = self.conv.weight
+        observer.for_weight(weight, channel_axes(weight))
+
     def calc_conv_bn_qat(self, inp: Tensor) -> Tensor:
         """The two with weight and bias on their steps."""
         return folded_qat(self, self.conv, self.bn, inp, self.conv.calc_conv)

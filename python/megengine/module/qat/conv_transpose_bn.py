@@ -4,11 +4,16 @@
 from ... import functional as F
 from ...tensor import Tensor
 from .. import conv_transpose_bn as Float
+from ..module import Module
 from .folding import folded_qat
-from .module import QATModule
+from .module import QATModule, channel_axes
 
 
 class _ConvTransposeBnActivation2d(Float._ConvTransposeBnActivation2d, QATModule):
+    def _prepare(self, observer: Module) -> None:
+        weight = self.conv_transpose2d.weight
+        observer.for_weight(weight, channel_axes(weight, transpose=True))
+
     def calc_conv_transpose2d_bn_qat(self, inp: Tensor) -> Tensor:
         """The two with weight and bias on their steps."""
         part = self.conv_transpose2d

@@ -4,11 +4,16 @@
 from ... import functional as F
 from ...tensor import Tensor
 from .. import linear_bn as Float
+from ..module import Module
 from .folding import folded_qat
-from .module import QATModule
+from .module import QATModule, channel_axes
 
 
 class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
+    def _prepare(self, observer: Module) -> None:
+        weight = self.linear.weight
+        observer.for_weight(weight, channel_axes(weight))
+
     def calc_linear_bn_qat(self, inp: Tensor) -> Tensor:
         """The two with weight and bias on their steps."""
         return folded_qat(self, self.linear, self.bn, inp, self.linear.calc_linear)

@@ -48,6 +48,13 @@ class QATModule(Module):
         if self.with_weight:
             self._make("weight_observer", qconfig.weight_observer)
             self._make("weight_fake_quant", qconfig.weight_fake_quant)
+            if hasattr(self.weight_observer, "for_weight"):
+                self._prepare(self.weight_observer)
+
+    def _prepare(self, observer: Module) -> None:
+        """Tell an observer of channels about the weight."""
+        if getattr(self, "weight", None) is not None:
+            observer.for_weight(self.weight, channel_axes(self.weight))
 
     def _make(self, name: str, make) -> None:
         if name in self._modules:
@@ -142,6 +149,16 @@ class QATModule(Module):
         made._forward_hooks = OrderedDict(float_module._forward_hooks)
         made._without_qconfig()
         return made
+
+
+def channel_axes(weight: Tensor, transpose: bool = False) -> tuple[int, ...]:
+    """The axes of a weight's output channels.
+
+    Args:
+        weight: of a convolution, with groups or without, or of a linear map.
+        transpose: the convolution is a transposed one.
+    """
+    return (0, 1 + transpose) if weight.ndim == 5 else (int(transpose),)
 
 
 def _who_knows(fake_quant: Module | None, observer: Module | None) -> Module | None:

@@ -5,7 +5,7 @@ from ... import functional as F
 from ...tensor import Tensor
 from .. import batch_matmul_activation as Float
 from ..qat import QATModule
-from .module import QuantizedModule, bias_steps
+from .module import QuantizedModule
 
 
 class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
@@ -16,6 +16,8 @@ class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
             ``module.BatchMatMulActivation``.
         dtype: of the result.
     """
+
+    _channel_shape = (-1, 1)
 
     def __init__(
         self,
@@ -37,12 +39,11 @@ class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
 
     def calc_bmm_quantized(self, inp: Tensor) -> Tensor:
         """The product and the activation."""
-        out = F.matmul(self.weight, inp)
-        bias = bias_steps(self.bias, inp, self.weight)
+        bias = self._bias_steps(inp)
+        sums = F.matmul(self.weight, inp)
         if bias is not None:
-            out = out + F.expand_dims(bias, 1)
-        out = out.astype(self.output_dtype)
-        return F.relu(out) if self.nonlinear_mode == "relu" else out
+            sums = sums + F.expand_dims(bias, 1)
+        return self._from_sums(sums, self.nonlinear_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_bmm_quantized(inp)

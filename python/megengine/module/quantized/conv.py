@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantised convolutions."""
 
-from ... import functional as F
 from ...core.operands import Pair
 from ...functional import quantized as FQ
 from ...tensor import Tensor
 from .. import conv as Float
 from ..qat import QATModule
-from .module import QuantizedModule, bias_steps
+from .module import QuantizedModule
 
 
 class Conv2d(Float.Conv2d, QuantizedModule):
@@ -18,6 +17,8 @@ class Conv2d(Float.Conv2d, QuantizedModule):
             compute_mode, padding_mode: as of ``module.Conv2d``.
         dtype: of the result.
     """
+
+    _channel_shape = (1, -1, 1, 1)
 
     def __init__(
         self,
@@ -57,21 +58,23 @@ class Conv2d(Float.Conv2d, QuantizedModule):
 
     def calc_conv_quantized(self, inp: Tensor, nonlinear_mode: str = "identity") -> Tensor:
         """The convolution and an activation: ``"identity"`` or ``"relu"``."""
-        bias = bias_steps(self.bias, inp, self.weight)
+        bias = self._bias_steps(inp)
         inp, padding = self._with_border(inp)
-        return FQ.conv_bias_activation(
+        is_whole = self.weight_scale is None
+        out = FQ.conv_bias_activation(
             inp,
             self.weight,
             bias,
-            self.output_dtype,
+            self.output_dtype if is_whole else None,
             self.stride,
             padding,
             self.dilation,
             self.groups,
-            nonlinear_mode,
+            nonlinear_mode if is_whole else "identity",
             self.conv_mode,
             self.compute_mode,
         )
+        return out if is_whole else self._from_sums(out, nonlinear_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_quantized(inp)
@@ -92,6 +95,8 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
             bias, conv_mode, compute_mode: as of ``module.ConvTranspose2d``.
         dtype: of the result.
     """
+
+    _channel_shape = (1, -1, 1, 1)
 
     def __init__(
         self,
@@ -134,11 +139,12 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
         self, inp: Tensor, nonlinear_mode: str = "identity"
     ) -> Tensor:
         """The transposed convolution and an activation: ``"identity"`` or ``"relu"``."""
+        is_whole = self.weight_scale is None
         out = FQ.conv_transpose2d(
             inp,
             self.weight,
-            bias_steps(self.bias, inp, self.weight),
-            self.output_dtype,
+            self._bias_steps(inp),
+            self.output_dtype if is_whole else None,
             self.stride,
             self.padding,
             self.output_padding,
@@ -147,7 +153,7 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
             self.conv_mode,
             self.compute_mode,
         )
-        return F.relu(out) if nonlinear_mode == "relu" else out
+        return self._from_sums(out, nonlinear_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_transpose2d_quantized(inp)

@@ -4,7 +4,7 @@
 from ... import functional as F
 from ...tensor import Tensor
 from ..qat import QATModule
-from .module import QuantizedModule, bias_steps
+from .module import QuantizedModule
 
 
 class Linear(QuantizedModule):
@@ -33,9 +33,8 @@ class Linear(QuantizedModule):
         """
         if self.weight is None:
             raise RuntimeError("[Linear] it has no weight: from_qat_module gives it one")
-        out = F.linear(inp, self.weight, bias_steps(self.bias, inp, self.weight))
-        out = out.astype(self.output_dtype)
-        return F.relu(out) if nonlinear_mode == "relu" else out
+        sums = F.linear(inp, self.weight, self._bias_steps(inp))
+        return self._from_sums(sums, nonlinear_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_linear_quantized(inp)

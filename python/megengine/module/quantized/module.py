@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What quantised modules have in common."""
 
-from ...core.tensor.dtype import get_scale, is_quantize, qint32
+from ... import functional as F
+from ...core.tensor.dtype import get_scale, is_quantize, qint8, qint32
 from ...tensor import Parameter, Tensor
 from ..module import Module
 from ..qat import QATModule
@@ -15,9 +16,16 @@ class QuantizedModule(Module):
 
     Args:
         name: name shown in dumped graphs.
+    Attributes:
+        output_dtype: of the result.
+        weight_scale: where the output channels of the weight have scales of their own, these, in a
+            shape that broadcasts with the result; the weight has the scale 1 then. Else None.
     Raises:
         ValueError: it is called in training mode.
     """
+
+    weight_scale: Tensor | None = None
+    _channel_shape: tuple[int, ...] = (-1,)  # of ``weight_scale``
 
     def __call__(self, *inputs, **kwargs):
         if self.training:
@@ -61,28 +69,37 @@ class QuantizedModule(Module):
         """The same with a weight on the steps of its dtype and a bias in floats: its steps are the
         product of weight's and input's, which is known when the input is there."""
         made = cls._taken_from(qat_module, part)
-        made.weight = Parameter(weight.detach().astype(qat_module.get_weight_dtype()))
+        qparams = qat_module.get_weight_qparams()
+        if qparams is not None and qparams.scale.size > 1:
+            steps = F.clip(weight / qparams.scale, qparams.dtype_meta.qmin, qparams.dtype_meta.qmax)
+            made.weight = Parameter(steps.detach().astype(qint8(1.0)))
+            made.weight_scale = qparams.scale.reshape(*cls._channel_shape)
+        else:
+            made.weight = Parameter(weight.detach().astype(qat_module.get_weight_dtype()))
         made.bias = None if bias is None else Parameter(bias.detach())
         return made
 
+    def _bias_steps(self, inp: Tensor) -> Tensor | None:
+        """The bias on the steps of a product: qint32; None where there is none.
 
-def bias_steps(bias: Tensor | None, inp: Tensor, weight: Tensor) -> Tensor | None:
-    """A bias on the steps of a product.
+        Raises:
+            TypeError: the input is not quantised.
+        """
+        if not is_quantize(inp.dtype):
+            raise TypeError(
+                f"quantised modules take Tensors of quantised dtypes, got {inp.dtype}; a QuantStub"
+                " makes them"
+            )
+        if self.bias is None:
+            return None
+        bias = self.bias
+        if self.weight_scale is not None:
+            bias = bias / self.weight_scale.reshape(bias.shape)
+        return bias.astype(qint32(get_scale(inp.dtype) * get_scale(self.weight.dtype)))
 
-    Args:
-        bias: float32, or None.
-        inp: of a quantised dtype.
-        weight: of a quantised dtype.
-    Returns:
-        qint32 Tensor, or None.
-    Raises:
-        TypeError: ``inp`` is not quantised.
-    """
-    if not is_quantize(inp.dtype):
-        raise TypeError(
-            f"quantised modules take Tensors of quantised dtypes, got {inp.dtype}; a QuantStub"
-            " makes them"
-        )
-    if bias is None:
-        return None
-    return bias.astype(qint32(get_scale(inp.dtype) * get_scale(weight.dtype)))
+    def _from_sums(self, sums: Tensor, nonlinear_mode: str) -> Tensor:
+        """The result of exact sums of products, after ``"identity"`` or ``"relu"``."""
+        if self.weight_scale is not None:
+            sums = sums.astype("float32") * self.weight_scale
+        out = sums.astype(self.output_dtype)
+        return F.relu(out) if nonlinear_mode == "relu" else out
