@@ -47,6 +47,7 @@ public:
     const Tensors& captured() const { return captured_; }
 
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
+    Tensor alias(const Tensor& tensor) override { return symbol(value_of(tensor)); }
 
     const Graph& graph() const { return graph_; }
     Graph& graph() { return graph_; }

@@ -205,8 +205,8 @@ def cache_folder() -> str | None:
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
     """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
 
-def capture_subgraph(function: Any, inputs: Any, captured: Any, sliced: int = 0) -> tuple:
-    """What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, as (graph, captured, changed, positions): the Tensors from outside that it uses are further inputs, behind those of `captured`; those that it changes are as before, and behind the results come their new values and those from before, which are captured at these positions."""
+def capture_subgraph(function: Any, inputs: Any, captured: Any, sliced: int = 0, grad_owners: Any | None = None) -> tuple:
+    """What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, as (graph, captured, changed, positions): the Tensors from outside that it uses are further inputs, behind those of `captured`; those that it changes are as before, and behind the results come their new values and those from before, which are captured at these positions. A list `grad_owners` gets the Tensors whose gradients it leaves, which come behind the results, too."""
 
 def compute_capability(device: Any) -> int:
     """Ten times that of a GPU."""

@@ -8,6 +8,7 @@
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
+#include "python/src/subgraph_binding.h"
 
 namespace mge::python {
 namespace {
@@ -120,6 +121,8 @@ void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs
         if (objects[i] && is_tensor(objects[i])) {
             inputs.lend(i, value_of(objects[i]));
             inputs.note_format(as_tensor(objects[i])->format);
+            if (running_captures) [[unlikely]]
+                note_use(objects[i]);
         } else if (objects[i]) {
             all_tensors = false;
         }

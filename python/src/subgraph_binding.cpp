@@ -6,8 +6,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
+#include "libmge/eager/tape.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
@@ -29,9 +32,13 @@ struct PythonSubgraph {
 // A recording on this thread, and the tensors from outside that it has given other values.
 class Capture {
 public:
-    Capture() : outer_(std::exchange(innermost, this)), number_(++last_number) { ++running_captures; }
+    explicit Capture(bool takes_grads)
+        : outer_(std::exchange(innermost, this)), number_(++last_number), takes_grads_(takes_grads) {
+        ++running_captures;
+    }
     ~Capture() {
         take_back();
+        take_back_grads();
         innermost = outer_;
         --running_captures;
     }
@@ -44,6 +51,57 @@ public:
         auto is_it = [&](auto& change) { return change.tensor.ptr() == tensor; };
         if (std::ranges::none_of(changes, is_it))
             changes.push_back({nb::borrow(nb::handle(tensor)), value_of(tensor)});
+    }
+
+    // A tape has given the tensor another handle, which is no other value.
+    static void note_attached(PyObject* tensor) {
+        if (!innermost) return;
+        for (auto& change : innermost->changes_)
+            if (change.tensor.ptr() == tensor) change.attached = value_of(tensor);
+    }
+    void drop_unchanged() {
+        std::erase_if(changes_, [](Change& change) {
+            Tensor& now = value_of(change.tensor.ptr());
+            if (!change.attached || !now.is_same(change.attached)) return false;
+            now = change.before;
+            return true;
+        });
+    }
+
+    static void note_grad(PyObject* tensor) {
+        if (!innermost || !innermost->takes_grads_ || as_tensor(tensor)->born == innermost->number_) return;
+        auto& grads = innermost->grads_;
+        auto is_it = [&](auto& one) { return one.tensor.ptr() == tensor; };
+        if (std::ranges::any_of(grads, is_it)) return;
+        PyObject* before = as_tensor(tensor)->grad;
+        grads.push_back({nb::borrow(nb::handle(tensor)), nb::borrow(nb::handle(before))});
+    }
+    // Tensors have their gradients from before again. Those that are values of the graph go to the list,
+    // their tensors to `owners`.
+    void take_back_grads(Tensors* values = nullptr, nb::list* owners = nullptr) {
+        for (auto& [tensor, before] : std::exchange(grads_, {})) {
+            PyObject*& grad = as_tensor(tensor.ptr())->grad;
+            if (values && grad && is_tensor(grad) && value_of(grad).is_symbolic()) {
+                values->push_back(value_of(grad));
+                owners->append(tensor);
+            }
+            nb::object after = nb::steal(std::exchange(grad, Py_XNewRef(before.ptr())));
+        }
+    }
+
+    static void note_use(PyObject* tensor) {
+        if (!innermost || as_tensor(tensor)->born == innermost->number_) return;
+        innermost->used_.try_emplace(value_of(tensor).impl(), nb::borrow(nb::handle(tensor)));
+    }
+    // The objects whose values these are; new ones where a value has had another owner meanwhile.
+    nb::list objects_of(const Tensors& outside) const {
+        nb::list objects;
+        for (auto& tensor : outside) {
+            auto it = used_.find(tensor.impl());
+            bool is_known = it != used_.end() && value_of(it->second.ptr()).is_same(tensor);
+            objects.append(is_known ? it->second : nb::steal(wrap_tensor(tensor)));
+        }
+        return objects;
     }
 
     // The tensors have their values from before again. Returns those that they had.
@@ -68,7 +126,10 @@ public:
 private:
     struct Change {
         nb::object tensor;
-        Tensor before;
+        Tensor before, attached = {};
+    };
+    struct Grad {
+        nb::object tensor, before;
     };
     static thread_local Capture* innermost;
     static inline uint32_t last_number = 0;  // of all threads; guarded by Python's lock
@@ -76,7 +137,10 @@ private:
 
     Capture* outer_;
     uint32_t number_;
+    bool takes_grads_;
     std::vector<Change> changes_;
+    std::vector<Grad> grads_;
+    std::unordered_map<const TensorImpl*, nb::object> used_;
 };
 thread_local Capture* Capture::innermost = nullptr;
 
@@ -96,21 +160,46 @@ std::vector<size_t> positions_of(const Tensors& tensors, const Tensors& all) {
     return positions;
 }
 
+// Tapes of the function record over the graph; those from outside record nothing of it.
+class TapesOverGraph {
+public:
+    TapesOverGraph() {
+        Interpreter& graph = current_interpreter();
+        paused_.emplace();
+        before_ = exchange_base_interpreter(&graph);
+    }
+    ~TapesOverGraph() { exchange_base_interpreter(before_); }
+    TapesOverGraph(const TapesOverGraph&) = delete;
+    TapesOverGraph& operator=(const TapesOverGraph&) = delete;
+
+private:
+    std::optional<RecordingPaused> paused_;
+    Interpreter* before_;
+};
+
 // (graph, all that it captures, tensors that it changes, where their values from before are among what it
-// captures). Behind its results the graph has the new values of the changed tensors and those from before.
-nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, size_t sliced) {
+// captures). Behind its results the graph has the gradients that it leaves, if there is a list for their
+// tensors, the new values of the changed tensors and those from before.
+nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, size_t sliced,
+                  nb::object grad_owners) {
     Tensors outside = tensor_list(captured, "capture_subgraph"), before;
-    Capture recording;
+    Capture recording(!grad_owners.is_none());
     SubgraphRef graph =
         capture_subgraph(specs_of_list(inputs, sliced), outside, [&](std::span<const Tensor> arguments) {
+            TapesOverGraph tapes;
             nb::list list = wrap_list(Tensors(arguments.begin(), arguments.end()));
             Tensors results = tensor_list(function(list), "capture_subgraph");
+            if (!grad_owners.is_none()) {
+                nb::list owners = nb::borrow<nb::list>(grad_owners);
+                recording.take_back_grads(&results, &owners);
+            }
+            recording.drop_unchanged();
             before = recording.before();
             for (auto& value : recording.take_back()) results.push_back(value);
             results.insert(results.end(), before.begin(), before.end());
             return results;
         });
-    return nb::make_tuple(PythonSubgraph{graph}, wrap_list(outside), recording.changed(),
+    return nb::make_tuple(PythonSubgraph{graph}, recording.objects_of(outside), recording.changed(),
                           positions_of(before, outside));
 }
 
@@ -139,6 +228,12 @@ uint32_t innermost_capture() { return Capture::innermost ? Capture::innermost->n
 
 void note_change(PyObject* tensor) { Capture::note(tensor); }
 
+void note_use(PyObject* tensor) { Capture::note_use(tensor); }
+
+void note_attached(PyObject* tensor) { Capture::note_attached(tensor); }
+
+void note_grad(PyObject* tensor) { Capture::note_grad(tensor); }
+
 SubgraphRef subgraph_of(PyObject* object) {
     nb::handle handle(object);
     return nb::isinstance<PythonSubgraph>(handle) ? nb::cast<PythonSubgraph&>(handle).graph : SubgraphRef();
@@ -152,12 +247,13 @@ void add_subgraphs(PyObject* module_object) {
         .def_prop_ro("output_count", [](const PythonSubgraph& s) { return s.graph->output_count(); });
     module.def(
         "capture_subgraph", &capture, nb::arg("function"), nb::arg("inputs"), nb::arg("captured"),
-        nb::arg("sliced") = 0,
+        nb::arg("sliced") = 0, nb::arg("grad_owners").none() = nb::none(),
         "What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without "
         "their first axis, as (graph, captured, changed, positions): the Tensors from outside that it "
         "uses are further inputs, behind those of `captured`; those that it changes are as before, and "
         "behind the results come their new values and those from before, which are captured at these "
-        "positions.");
+        "positions. A list `grad_owners` gets the Tensors whose gradients it leaves, which come behind the "
+        "results, too.");
     module.def("arranged_subgraph", &arranged, nb::arg("graph"), nb::arg("inputs"), nb::arg("like"),
                nb::arg("outputs"),
                "The graph with inputs in another order, -1 for a further one like the next Tensor of `like`, "

@@ -19,6 +19,16 @@ uint32_t innermost_capture();
 // back when the recording ends, and the operator has to hand the new one out.
 void note_change(PyObject* tensor);
 
+// An operator reads a tensor object in a recording: what the graph captures is told as the object whose value
+// it is, which may have another one when the graph runs.
+void note_use(PyObject* tensor);
+
+// A tape has given it a new handle, after note_change.
+void note_attached(PyObject* tensor);
+
+// It is about to get another gradient in a recording.
+void note_grad(PyObject* tensor);
+
 // The class `Subgraph` and the functions that make them of Python functions.
 void add_subgraphs(PyObject* module);
 

@@ -9,6 +9,7 @@
 #include "libmge/eager/tape.h"
 #include "python/src/errors.h"
 #include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
 #include "python/src/tensor_arguments.h"
 
 namespace nb = nanobind;
@@ -89,8 +90,14 @@ nb::list backward(Tape& tape, nb::handle ys, nb::handle dys) {
 
 void attach(Tape& tape, nb::handle object) {
     tensor_argument(object, "Tape.attach");
+    if (running_captures) [[unlikely]] {
+        note_use(object.ptr());
+        note_change(object.ptr());
+    }
     Tensor& value = value_of(object.ptr());
     value = tape.attach(value);
+    if (running_captures) [[unlikely]]
+        note_attached(object.ptr());
 }
 
 // RecordingPaused, ended by a call.

@@ -8,6 +8,7 @@
 #include "python/src/errors.h"
 #include "python/src/quantised.h"
 #include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
 
 namespace mge::python {
@@ -71,6 +72,8 @@ PyObject* get_grad(PyObject* self, void*) {
     return Py_NewRef(grad ? grad : Py_None);
 }
 int set_grad(PyObject* self, PyObject* grad, void*) {
+    if (running_captures) [[unlikely]]
+        note_grad(self);
     Py_XSETREF(as_tensor(self)->grad, grad == Py_None ? nullptr : Py_XNewRef(grad));
     return 0;
 }

@@ -25,7 +25,7 @@ NAMES = (
     (F.vision, "nvof"),
     (mge, "distributed"),
     (mge.device, "get_cuda_version"),
-    (mge.jit, "partial_trace"),
+    (mge.jit, "xla_trace"),
     (mge.core.tensor.dtype, "intb4"),
 )
 

@@ -47,7 +47,7 @@ Tensors Cond::gradient(const GradientContext<Params>& g) {
 namespace {
 
 struct State {
-    std::unique_ptr<SubgraphPrograms> then_programs, else_programs;
+    std::shared_ptr<const SubgraphPrograms> then_programs, else_programs;  // one, where the graphs are
     HostFlag predicate;
     DeviceId device;
     std::vector<size_t> open;  // results whose shapes the two ways do not share
@@ -60,9 +60,13 @@ Prepared prepare(const PrepareContext& context) {
     std::vector<size_t> open;
     for (size_t i = 0; i < problem.outputs.size(); ++i)
         if (!problem.outputs[i].shape.is_known()) open.push_back(i);
-    State state{compile_subgraph(*params.then_graph, {"then_graph", false}, operands, context),
-                compile_subgraph(*params.else_graph, {"else_graph", false}, operands, context),
-                HostFlag(problem.inputs[0], problem.device), problem.device, std::move(open)};
+    std::shared_ptr<const SubgraphPrograms> then_programs =
+        compile_subgraph(*params.then_graph, {"then_graph", false}, operands, context);
+    auto else_programs = then_programs;
+    if (params.else_graph.get() != params.then_graph.get())
+        else_programs = compile_subgraph(*params.else_graph, {"else_graph", false}, operands, context);
+    State state{then_programs, else_programs, HostFlag(problem.inputs[0], problem.device), problem.device,
+                std::move(open)};
     size_t workspace = std::max(state.then_programs->workspace(), state.else_programs->workspace());
     return Prepared::make(std::move(state), workspace);
 }

@@ -4,6 +4,7 @@
 from .._mge import TraceError
 from .dtr_config import DTRConfig
 from .graph_opt_config import GraphOptimizationConfig
+from .partial_tracing import partial_trace
 from .sublinear_memory_config import SublinearMemoryConfig
 from .tracing import exclude_from_trace, is_tracing, trace
 
@@ -14,5 +15,6 @@ __all__ = [
     "TraceError",
     "exclude_from_trace",
     "is_tracing",
+    "partial_trace",
     "trace",
 ]

@@ -15,6 +15,7 @@ from ..tensor import Tensor
 from .dumping import dump
 from .graph_opt_config import GraphOptimizationConfig
 from .options import NAMES, options_of
+from .recorded_calls import RecordedCalls
 
 
 def is_tracing() -> bool:
@@ -43,6 +44,10 @@ def exclude_from_trace():
         _mge.resume_trace(paused)
 
 
+def _warn(name: str, why: str) -> None:
+    warnings.warn(f"[trace] {name} has no effect: {why}", UserWarning, stacklevel=4)
+
+
 class trace:
     """A function that is recorded at its first call and compiled. Later calls run the Python code
     again, check each operator against the recording, and take the values from the compiled graph.
@@ -61,7 +66,9 @@ class trace:
             call compares the values that were replaced with those of the graph as recorded.
         graph_opt_config: a ``GraphOptimizationConfig``.
         symbolic_shape: inside the function ``x.shape`` is a Tensor.
-        without_host: run the Python code only at the first call; needs ``capture_as_const``.
+        without_host: run the Python code only at the first call; without ``capture_as_const`` at
+            the first one for each combination of shapes, dtypes and other arguments: Tensors from
+            outside are read and changed by each call then.
         imperative: without effect, which a warning says: what is recorded is always checked call
             by call.
     Raises:
@@ -95,14 +102,23 @@ class trace:
         without_host: bool = False,
         imperative: bool = False,
     ):
-        if without_host and not capture_as_const:
-            raise NotImplementedError("[trace] without_host needs capture_as_const in this version")
         if imperative:
-            warnings.warn(
-                "[trace] imperative has no effect: each call is checked against the recording",
-                stacklevel=2,
-            )
+            _warn("imperative", "each call is checked against the recording")
+        configured = {
+            "opt_level": opt_level != 2,
+            "graph_opt_config": graph_opt_config is not None,
+            "sublinear_memory_config": sublinear_memory_config is not None,
+            "dtr_config": dtr_config is not None,
+        }
+        runs_alone = without_host and not capture_as_const
+        if record_only or runs_alone:
+            configured["symbolic"] = symbolic and record_only
+            configured["profiling"] = profiling and not record_only  # else get_profile says why
+            why = "nothing is compiled" if record_only else "the graph is compiled as an operator"
+            for name in (name for name, is_given in configured.items() if is_given):
+                _warn(name, why)
         self.__wrapped__ = function
+        self._alone = RecordedCalls(function) if runs_alone and not record_only else None
         functools.update_wrapper(self, function, updated=())
         self._symbolic_shape = symbolic_shape
         self._capture_as_const = capture_as_const
@@ -116,6 +132,7 @@ class trace:
         ):
             if config is not None:
                 options |= {NAMES[keyword]: True} | options_of(keyword, config)
+        self._options = options
         self._trace = _mge.Trace(symbolic, capture_as_const, record_only, options)
         self._arguments: list[str] | None = None  # default names of the inputs
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
@@ -135,6 +152,8 @@ class trace:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args, **kwargs):
+        if self._alone is not None:
+            return self._alone(*args, **kwargs)
         inputs, names = self._inputs_of(args, kwargs)
         if state.tracing:
             return self.__wrapped__(*args, **kwargs)
@@ -218,7 +237,7 @@ class trace:
 
     def _run_alone(self, inputs, profiler):
         if self._model is None:
-            self._model = self.to_model(self._arguments, [])
+            self._model = self.to_model(self._arguments, [], options=self._options)
         if profiler is None:
             outputs = self._model.run(inputs)
         else:

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions whose Python code runs once for each kind of arguments; a graph runs from then on."""
+
+from collections.abc import Callable, Hashable
+
+from .. import _mge
+from ..core.tracing_state import state
+from ..module import Module
+from ..tensor import Tensor
+
+
+class _Place:
+    """Stands for a Tensor in a structure."""
+
+
+_PLACE = _Place()
+
+
+def _split(value, tensors: list[Tensor]):
+    """The value with places instead of its Tensors, which go to the list."""
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return _PLACE
+    if isinstance(value, dict):
+        return {key: _split(part, tensors) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return _like(value, [_split(part, tensors) for part in value])
+    return value
+
+
+def _join(structure, tensors):
+    """The value whose Tensors an iterator gives."""
+    if structure is _PLACE:
+        return next(tensors)
+    if isinstance(structure, dict):
+        return {key: _join(part, tensors) for key, part in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return _like(structure, [_join(part, tensors) for part in structure])
+    return structure
+
+
+def _like(sequence, parts: list):
+    if hasattr(sequence, "_fields"):
+        return type(sequence)(*parts)
+    return type(sequence)(parts)
+
+
+def _kind(value) -> Hashable:
+    """What has to be equal for a recording to do: shapes and dtypes of Tensors, other values."""
+    if isinstance(value, Tensor):
+        return Tensor, str(value.dtype), value._tuple_shape, str(value.device)
+    if isinstance(value, Module):
+        return value, value.training
+    if isinstance(value, dict):
+        return dict, tuple((key, _kind(part)) for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_kind, value))
+    return type(value), value if isinstance(value, Hashable) else id(value)
+
+
+class _Recording:
+    """One run of a function as a graph. Tensors from outside that it uses are operands of each
+    call, so that it sees their values of then; those that it changes get their new ones."""
+
+    def __init__(self, function: Callable, args: tuple, kwargs: dict):
+        inputs: list[Tensor] = []
+        structure = _split((args, kwargs), inputs)
+        # Objects that are told apart by their number have to stay.
+        self._kept = structure
+
+        def run(arguments: list[Tensor]) -> list[Tensor]:
+            given, named = _join(structure, iter(arguments))
+            results: list[Tensor] = []
+            self._result = _split(function(*given, **named), results)
+            self._count = len(results)
+            return results
+
+        before = state.tracing, state.symbolic_shape
+        state.tracing, state.symbolic_shape = True, False
+        try:
+            self._grad_owners: list[Tensor] = []
+            graph, self._captured, self._changed, _ = _mge.capture_subgraph(
+                run, inputs, [], grad_owners=self._grad_owners
+            )
+        finally:
+            state.tracing, state.symbolic_shape = before
+        operands = range(len(inputs) + len(self._captured))
+        self._graded = self._count + len(self._grad_owners)
+        outputs = range(self._graded + len(self._changed))
+        self._graph = _mge.arranged_subgraph(graph, list(operands), [], list(outputs))
+
+    def run(self, inputs: list[Tensor]):
+        results: tuple = ()
+        if self._graph.output_count:
+            # A branch whose two ways are one is a call: it has gradients, and is compiled once.
+            results = _mge.ops.cond(
+                True,
+                *inputs,
+                *self._captured,
+                then_graph=self._graph,
+                else_graph=self._graph,
+            )
+        for tensor, grad in zip(self._grad_owners, results[self._count :], strict=False):
+            tensor.grad = grad
+        for tensor, value in zip(self._changed, results[self._graded :], strict=True):
+            tensor._reset(value)
+        return _join(self._result, iter(results[: self._count]))
+
+
+class RecordedCalls:
+    """A function with its recordings.
+
+    Args:
+        function: what is recorded.
+    """
+
+    def __init__(self, function: Callable):
+        self._function = function
+        self._owner = getattr(function, "__self__", function)
+        self._recordings: dict[Hashable, _Recording] = {}
+
+    @property
+    def count(self) -> int:
+        """How often the Python code has run."""
+        return len(self._recordings)
+
+    def __call__(self, *args, **kwargs):
+        if state.tracing:
+            return self._function(*args, **kwargs)
+        mode = self._owner.training if isinstance(self._owner, Module) else None
+        key = mode, _kind(args), _kind(kwargs)
+        recording = self._recordings.get(key)
+        if recording is None:
+            recording = self._recordings[key] = _Recording(self._function, args, kwargs)
+        inputs: list[Tensor] = []
+        _split((args, kwargs), inputs)
+        return recording.run(inputs)
