@@ -232,6 +232,12 @@ def gpus() -> tuple:
 def is_recorded(arg: Any, /) -> bool:
     """Whether an active tape follows the value."""
 
+def is_shared(tensor: Any) -> bool:
+    """Whether a Tensor's value lies in memory that other processes can have too."""
+
+def keeps_memory(tensor: Any) -> bool:
+    """Whether what the Tensor is given is written to memory that others have too."""
+
 def library_path() -> str:
     """The file of libmge that this process runs."""
 
@@ -255,6 +261,9 @@ def mixed_precision() -> tuple:
 
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""
+
+def open_shared(tensor: Any, descriptor: int, bytes: int, offset: int, dtype: Any, shape: collections.abc.Sequence[int], device: Any) -> None:
+    """Gives a Tensor its value in shared memory; the descriptor is taken over."""
 
 def outlive_recordings(tensor: Any) -> None:
     """The Tensor, though made while a function was recorded, is one from outside."""
@@ -294,6 +303,12 @@ def set_tensor_class(arg: Any, /) -> None:
 
 def set_threads(arg: int, /) -> None:
     ...
+
+def share_memory(tensor: Any) -> None:
+    """Moves a Tensor's value to memory that other processes can have too."""
+
+def shared_part(tensor: Any) -> tuple:
+    """Descriptor of the shared memory, its bytes, and where in them the value lies."""
 
 def start_recording() -> None:
     """Record operators that run at once, on all threads, from now on; what was recorded before goes."""

@@ -223,6 +223,29 @@ class Tensor(_mge.Tensor):
         """
         return _shape.copy(self, device)
 
+    def share_memory(self) -> "Tensor":
+        """Move the value to memory that other processes can have too: see ``multiprocessing``.
+
+        Returns:
+            The Tensor.
+        Raises:
+            RuntimeError: it is not on a CPU, or the system has no such memory left.
+        Example:
+            >>> Tensor([1.0]).share_memory().is_shared()
+            True
+        """
+        _mge.share_memory(self)
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether the value lies in memory that other processes can have too.
+
+        Example:
+            >>> Tensor([1.0]).is_shared()
+            False
+        """
+        return _mge.is_shared(self)
+
     def set_value(self, value) -> None:
         """Give the object another value (deprecated: assign to ``x[...]``)."""
         warnings.warn("set_value is deprecated; use x[...] = value", DeprecationWarning, 2)

@@ -3,18 +3,22 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "libmge/device/default_device.h"
 #include "libmge/tensor/borrowed.h"
+#include "python/src/conversion.h"
 #include "python/src/dlpack.h"
 #include "python/src/errors.h"
 #include "python/src/quantised.h"
+#include "python/src/shared_memory.h"
 #include "python/src/tensor_arguments.h"
 
 namespace nb = nanobind;
@@ -191,6 +195,40 @@ nb::object from_capsule(nb::handle capsule, std::optional<bool> copy) {
     throw UserError("[from_dlpack] expected a capsule of DLPack that nobody has used yet", ErrorClass::value);
 }
 
+int shared_descriptor(nb::handle object) {
+    auto& storage = tensor_argument(object, "is_shared").impl()->storage;
+    return storage ? descriptor_of(*storage.get()) : -1;
+}
+
+// The object's value moves to memory that processes share.
+void share_memory(nb::handle object) {
+    if (shared_descriptor(object) >= 0 && as_tensor(object.ptr())->keeps_memory) return;
+    tensor_argument(object, "share_memory");
+    Tensor value = concrete_value(object.ptr());
+    if (!value.device().is_host())
+        throw_user("share_memory", "only Tensors on a CPU can be shared; use to('cpu0') first");
+    StorageRef shared = make_shared_memory(value.data(), value.spec().bytes());
+    value_of(object.ptr()) = Tensor(value.spec(), std::move(shared), 0, value.device());
+    as_tensor(object.ptr())->keeps_memory = true;
+}
+
+// Descriptor, bytes behind it, and where in them the value lies.
+nb::tuple shared_part(nb::handle object) {
+    auto& impl = *tensor_argument(object, "shared_part").impl();
+    return nb::make_tuple(shared_descriptor(object), impl.storage->bytes, impl.offset);
+}
+
+void open_shared(nb::handle object, int descriptor, size_t bytes, size_t offset, nb::handle dtype,
+                 const std::vector<int64_t>& shape, nb::handle device) {
+    tensor_argument(object, "open_shared");
+    StorageRef storage = open_shared_memory(descriptor, bytes);
+    TensorSpec spec{parse_dtype(dtype.ptr()), Shape(std::span<const int64_t>(shape)), {}};
+    if (offset > bytes || spec.bytes() > bytes - offset)
+        throw_user("open_shared", text(spec, " does not lie in ", bytes, " bytes"));
+    value_of(object.ptr()) = Tensor(spec, std::move(storage), offset, parse_device_argument(device.ptr()));
+    as_tensor(object.ptr())->keeps_memory = true;
+}
+
 }  // namespace
 
 void add_sharing(PyObject* module_object) {
@@ -200,6 +238,23 @@ void add_sharing(PyObject* module_object) {
         "A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be.");
     module.def("from_dlpack", &from_capsule, nb::arg("capsule"), nb::arg("copy").none(),
                "A Tensor with the memory of a capsule, which it uses up; copy: as above.");
+    module.def("share_memory", &share_memory, nb::arg("tensor"),
+               "Moves a Tensor's value to memory that other processes can have too.");
+    module.def(
+        "keeps_memory",
+        [](nb::handle object) {
+            tensor_argument(object, "keeps_memory");
+            return as_tensor(object.ptr())->keeps_memory;
+        },
+        nb::arg("tensor"), "Whether what the Tensor is given is written to memory that others have too.");
+    module.def(
+        "is_shared", [](nb::handle object) { return shared_descriptor(object) >= 0; }, nb::arg("tensor"),
+        "Whether a Tensor's value lies in memory that other processes can have too.");
+    module.def("shared_part", &shared_part, nb::arg("tensor"),
+               "Descriptor of the shared memory, its bytes, and where in them the value lies.");
+    module.def("open_shared", &open_shared, nb::arg("tensor"), nb::arg("descriptor"), nb::arg("bytes"),
+               nb::arg("offset"), nb::arg("dtype"), nb::arg("shape"), nb::arg("device"),
+               "Gives a Tensor its value in shared memory; the descriptor is taken over.");
 }
 
 }  // namespace mge::python

@@ -250,6 +250,24 @@ class Module:
         """Switch to evaluation mode, sub-modules too."""
         self.train(False)
 
+    def share_memory(self) -> "Module":
+        """Move parameters and buffers to memory that other processes can have too.
+
+        Processes that are given the Module then train the same one: see ``multiprocessing``.
+
+        Returns:
+            The Module.
+        Raises:
+            RuntimeError: a parameter is not on a CPU.
+        Example:
+            >>> from megengine.module import Linear
+            >>> Linear(2, 3).share_memory().weight.is_shared()
+            True
+        """
+        for tensor in self.tensors():
+            tensor.share_memory()
+        return self
+
     def disable_quantize(self, value: bool = True) -> None:
         """Leave the module and its sub-modules out of quantisation."""
         self.apply(lambda module: setattr(module, "quantize_disabled", value))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from .. import _mge
 from ..tensor import Parameter, Tensor
 
 
@@ -87,7 +88,8 @@ class Optimizer(metaclass=ABCMeta):
         assert known.isdisjoint(ids) and len(set(ids)) == len(ids), (
             "some parameters appear in more than one parameter group"
         )
-        for param in params:  # a value of its own, in memory that may be reused
+        # A value of its own, in memory that may be reused; memory that is shared stays.
+        for param in (p for p in params if not _mge.keeps_memory(p)):
             param._reset(Tensor(param.numpy(), no_cache=True, device=param.device))
         self.param_groups.append(param_group)
 

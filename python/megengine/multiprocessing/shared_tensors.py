@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Tensors are pickled for other processes: as the descriptor of memory that is shared."""
+
+from multiprocessing import reduction
+
+from .. import _mge
+from ..tensor import Parameter, Tensor
+
+
+class SenderGoneError(RuntimeError):
+    """A Tensor was received after the process that sent it had ended."""
+
+
+def _received(descriptor) -> int:
+    try:
+        return descriptor.detach()
+    except (OSError, EOFError) as error:
+        raise SenderGoneError(
+            "[multiprocessing] the process that sent this Tensor has ended before it was received;"
+            " let it wait (an Event, a join of the receiver) until the others have what it sent"
+        ) from error
+
+
+def _rebuilt(cls, descriptor, size, offset, dtype, shape, device, name, grad) -> Tensor:
+    tensor = cls([], name=name or None)
+    _mge.open_shared(tensor, _received(descriptor), size, offset, dtype, shape, device)
+    tensor.grad = grad
+    return tensor
+
+
+def _reduced(tensor: Tensor):
+    if tensor._quantised is not None or not tensor._is_on_host:
+        return tensor.__reduce_ex__(2)
+    _mge.share_memory(tensor)
+    descriptor, size, offset = _mge.shared_part(tensor)
+    return _rebuilt, (
+        type(tensor),
+        reduction.DupFd(descriptor),
+        size,
+        offset,
+        tensor.dtype,
+        tensor._tuple_shape,
+        str(tensor.device),
+        tensor.name,
+        tensor.grad,
+    )
+
+
+def register() -> None:
+    """Make queues, pipes and processes send Tensors so."""
+    for kind in (Tensor, Parameter):
+        reduction.ForkingPickler.register(kind, _reduced)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several processes that run one function, and whose failure is the caller's."""
+
+import multiprocessing
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing import connection
+
+_SECONDS_TO_END = 5  # then a process is killed
+
+
+class ProcessRaisedError(RuntimeError):
+    """A process raised an error, whose traceback is in the message."""
+
+
+class ProcessExitedError(RuntimeError):
+    """A process ended without saying why: by a signal, or an exit code other than 0."""
+
+
+def _run(function: Callable, index: int, args: tuple, errors) -> None:
+    try:
+        function(index, *args)
+    except KeyboardInterrupt:
+        sys.exit(1)
+    except Exception:
+        errors.send(traceback.format_exc())
+        sys.exit(1)
+
+
+class ProcessContext:
+    """Processes that ``spawn`` started.
+
+    Args:
+        processes: the processes.
+        errors: for each the end of a pipe where its traceback comes out.
+    """
+
+    def __init__(self, processes: list, errors: list):
+        self.processes = processes
+        self._errors = dict(enumerate(errors))  # of those that may still say something
+
+    def pids(self) -> list[int]:
+        """Their numbers."""
+        return [process.pid for process in self.processes]
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until all have ended; when one fails, the others are ended.
+
+        Args:
+            timeout: seconds to wait at most; None for as long as it takes.
+        Returns:
+            Whether all have ended.
+        Raises:
+            ProcessRaisedError: one raised an error.
+            ProcessExitedError: one ended otherwise.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while running := [p.sentinel for p in self.processes if p.exitcode is None]:
+            left = None if end is None else max(0, end - time.monotonic())
+            # A process may say what it died of and still not come to its end.
+            if not connection.wait([*running, *self._errors.values()], left):
+                return False
+            self._raise_failure()
+        self._raise_failure()
+        return True
+
+    def _raise_failure(self) -> None:
+        for index, process in enumerate(self.processes):
+            trace = self._trace(index)
+            code = process.exitcode
+            if trace is None and not code:
+                continue
+            self._end_all()
+            if trace is not None:
+                raise ProcessRaisedError(f"[spawn] process {index} raised an error:\n{trace}")
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            raise ProcessExitedError(f"[spawn] process {index} {how}")
+
+    def _trace(self, index: int) -> str | None:
+        """What a process has said; its pipe is closed when it has ended."""
+        pipe = self._errors.get(index)
+        if pipe is None or not pipe.poll():
+            return None
+        try:
+            return pipe.recv()
+        except EOFError:
+            del self._errors[index]
+            return None
+
+    def _end_all(self) -> None:
+        for end in ("terminate", "kill"):
+            for process in self.processes:
+                if process.exitcode is None:
+                    getattr(process, end)()
+            for process in self.processes:
+                process.join(_SECONDS_TO_END)
+
+
+def spawn(
+    fn: Callable,
+    args: tuple = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run a function in several processes.
+
+    Args:
+        fn: called as ``fn(index, *args)``; of a module, so that it can be pickled.
+        args: its further arguments; Tensors and Modules in shared memory are the same in all.
+        nprocs: how many processes.
+        join: wait for them.
+        daemon: end them when this process ends.
+        start_method: ``"spawn"``, ``"fork"`` or ``"forkserver"``.
+    Returns:
+        None; without ``join`` what to wait with.
+    Raises:
+        ProcessRaisedError: a process raised an error; the others are ended.
+        ProcessExitedError: a process ended otherwise; the others are ended.
+    """
+    context = multiprocessing.get_context(start_method)
+    processes, errors = [], []
+    for index in range(nprocs):
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_run, args=(fn, index, args, sender), daemon=daemon)
+        process.start()
+        sender.close()
+        processes.append(process)
+        errors.append(receiver)
+    started = ProcessContext(processes, errors)
+    if not join:
+        return started
+    started.join()
+    return None

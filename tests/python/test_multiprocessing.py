@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in several processes: by handle, with every start method, errors in place of waiting."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+import megengine.multiprocessing as mp
+
+METHODS = ("fork", "spawn", "forkserver")
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def answer(requests, answers):
+    while (tensor := requests.get()) is not None:
+        tensor[0] = tensor[0] + 100
+        answers.put((type(tensor).__name__, str(tensor.dtype), str(tensor.device), tensor))
+    answers.put(requests.get())  # the parent still has what it sent
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_queues_hand_on_memory(method):
+    context = mp.get_context(method)
+    requests, answers = context.Queue(), context.Queue()
+    process = context.Process(target=answer, args=(requests, answers), daemon=True)
+    process.start()
+    sent = [
+        mge.Tensor([1.0, 2.0]),
+        mge.Parameter([[1], [2]], name="weight"),
+        mge.Tensor([1.0, 2.0], dtype="bfloat16", device="cpu1"),
+    ]
+    sent[0].grad = mge.Tensor([5.0, 6.0])
+    for tensor in sent:
+        requests.put(tensor)
+        kind, dtype, device, back = answers.get(timeout=60)
+        assert kind == type(tensor).__name__ and device == str(tensor.device)
+        assert dtype == str(tensor.dtype) and back.name == tensor.name
+        first = tensor[0].astype("float32").numpy()
+        assert (first == 101).all()  # the child's write is seen
+        back[1] = 7
+        assert (tensor[1].astype("float32").numpy() == 7).all()  # and ours in what came back
+        assert back.is_shared() and tensor.is_shared()
+        assert type(back) is type(tensor)
+    np.testing.assert_array_equal(sent[0].grad.numpy(), [5, 6])
+    requests.put(None)
+    requests.put("end")
+    assert answers.get(timeout=60) == "end"
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def test_shapes_views_and_quantised_tensors_arrive():
+    context = mp.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    base = mge.Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).share_memory()
+    quantised = mge.Tensor([1.0, 2.0]).astype(mge.core.tensor.dtype.qint8(0.5))
+    for tensor in (base, base[1], mge.Tensor(3), F.zeros((0, 2)), quantised):
+        sender.send(tensor)
+        back = receiver.recv()
+        assert back.shape == tensor.shape and back.dtype == tensor.dtype
+        np.testing.assert_array_equal(back.numpy(), tensor.numpy())
+
+
+def test_nothing_is_left_open():
+    context = mp.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def trips(count):
+        for _ in range(count):
+            sender.send(mge.Tensor([1.0, 2.0]))
+            receiver.recv()
+
+    trips(3)
+    before = descriptors()
+    trips(50)
+    assert descriptors() <= before + 2  # the server of descriptors closes its last connections late
+
+
+def keep_receiving(tensors, done):
+    for _ in range(6):
+        tensors.get()
+        done.put(time.monotonic())
+
+
+def test_a_large_tensor_takes_milliseconds():
+    context = mp.get_context("fork")
+    tensors, done = context.Queue(), context.Queue()
+    process = context.Process(target=keep_receiving, args=(tensors, done), daemon=True)
+    process.start()
+    large = F.zeros((25_000_000,)).share_memory()
+    times = []
+    for _ in range(6):
+        start = time.monotonic()
+        tensors.put(large)
+        times.append(done.get(timeout=60) - start)
+    process.join(60)
+    assert min(times) < 0.01  # half a millisecond beside busy neighbours; a copy takes fifty
+
+
+def train(index, net, xs, ys):
+    optimizer = mge.optimizer.SGD(net.parameters(), lr=0.05)
+    gm = mge.autodiff.GradManager().attach(net.parameters())
+    rng = np.random.default_rng(index)
+    for _ in range(150):
+        rows = rng.integers(0, len(xs), 16)
+        with gm:
+            y = net(mge.Tensor(xs[rows]))
+            gm.backward(F.nn.cross_entropy(y, mge.Tensor(ys[rows])))
+        optimizer.step().clear_grad()
+
+
+def sample_problem():
+    rng = np.random.default_rng(0)
+    xs = rng.normal(size=(400, 2)).astype(np.float32)
+    return xs, (xs[:, 0] * xs[:, 1] > 0).astype(np.int32)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_four_processes_train_one_net_without_locks(method):
+    mge.random.seed(2)
+    xs, ys = sample_problem()
+    net = M.Sequential(M.Linear(2, 32), M.ReLU(), M.BatchNorm1d(32), M.Linear(32, 2)).share_memory()
+    start = {name: value.copy() for name, value in net.state_dict().items()}
+
+    def loss():
+        net.eval()
+        value = float(F.nn.cross_entropy(net(mge.Tensor(xs)), mge.Tensor(ys)))
+        net.train()
+        return value
+
+    before = loss()
+    mp.spawn(train, (net, xs, ys), nprocs=4, start_method=method)
+    assert loss() < 0.25 < 0.6 < before
+    assert all((value != start[name]).any() for name, value in net.state_dict().items())
+
+
+def fail(index):
+    if index == 1:
+        raise KeyError("of process 1")
+    time.sleep(600)
+
+
+def vanish(index):
+    if index == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(600)
+
+
+def leave(index):
+    raise SystemExit(3 if index else 0)
+
+
+def test_a_failure_ends_all():
+    start = time.monotonic()
+    with pytest.raises(
+        mp.ProcessRaisedError, match=r"process 1 raised(.|\n)*KeyError: 'of process 1'"
+    ):
+        mp.spawn(fail, nprocs=3, start_method="fork")
+    with pytest.raises(mp.ProcessExitedError, match="process 1 was ended by signal 9"):
+        mp.spawn(vanish, nprocs=3, start_method="fork")
+    with pytest.raises(mp.ProcessExitedError, match="process 1 ended with exit code 3"):
+        mp.spawn(leave, nprocs=2, start_method="fork")
+    assert time.monotonic() - start < 60
+    assert not multiprocessing.active_children()
+
+
+def test_waiting_may_have_an_end():
+    context = mp.spawn(time.sleep, nprocs=2, join=False, start_method="fork")
+    assert context.join() and len(context.pids()) == 2  # they sleep for 0 and 1 seconds
+    context = mp.spawn(fail, nprocs=1, join=False, start_method="fork")
+    assert not context.join(timeout=0.1)
+    context.processes[0].kill()
+    with pytest.raises(mp.ProcessExitedError, match="signal 9"):
+        context.join(timeout=60)
+
+
+def send_and_die(tensors):
+    tensors.put(mge.Tensor([1.0]))
+    tensors.close()
+    tensors.join_thread()
+    os._exit(0)
+
+
+def test_a_sender_that_is_gone_is_an_error():
+    context = mp.get_context("fork")
+    tensors = context.Queue()
+    process = context.Process(target=send_and_die, args=(tensors,))
+    process.start()
+    process.join(60)
+    with pytest.raises(mp.SenderGoneError, match="has ended before it was received"):
+        tensors.get(timeout=60)
+
+
+def test_the_module_stands_in_for_pythons():
+    assert set(multiprocessing.__all__) <= set(mp.__all__)
+    assert mp.Process is multiprocessing.Process and mp.cpu_count() > 0
+    with mp.get_context("fork").Pool(2) as pool:
+        tensors = [mge.Tensor([float(k)]) for k in range(4)]
+        doubled = pool.map(F.copy, tensors)
+        assert [t.item() for t in doubled] == [0, 1, 2, 3]
+
+
+def test_sharing_keeps_the_value_and_the_object():
+    weight = mge.Parameter([1.0, 2.0])
+    assert not weight.is_shared() and weight.share_memory() is weight and weight.is_shared()
+    place = weight.numpy().ctypes.data
+    weight *= 2
+    weight[0] = 5
+    assert weight.share_memory().numpy().ctypes.data == place
+    np.testing.assert_array_equal(weight.numpy(), [5, 4])
+    value = weight * 1
+    assert not value.is_shared()
