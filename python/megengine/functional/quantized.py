@@ -63,7 +63,45 @@ def conv_bias_activation(
     return _convolved(who, inp, weight, bias, dtype, nonlinear_mode, window)
 
 
-def _convolved(who: str, inp, weight, bias, dtype, nonlinear_mode: str, window: dict) -> Tensor:
+def convolved_by_channels(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    scales: Tensor,
+    dtype,
+    nonlinear_mode: str,
+    **window,
+) -> Tensor:
+    """``conv_bias_activation`` of a weight whose output channels have scales of their own.
+
+    Args:
+        inp: (N, IC, H, W), of a quantised dtype.
+        weight: as there, of the scale 1.
+        bias: (1, OC, 1, 1), qint32 of the scale of ``inp`` before ``scales``; or None.
+        scales: float32, OC numbers: of the channels of ``weight``.
+        dtype: quantised dtype of the result.
+        nonlinear_mode: ``"identity"``, ``"relu"`` or ``"h_swish"``.
+        window: ``stride``, ``padding``, ``dilation`` as pairs, and ``groups``.
+    Returns:
+        (N, OC, OH, OW) of ``dtype``.
+    Raises:
+        RuntimeError: as there.
+    Example:
+        >>> from megengine.core.tensor.dtype import qint8
+        >>> from megengine.functional.quantized import convolved_by_channels
+        >>> x = Tensor([[[[1.0]]]]).astype(qint8(0.5))
+        >>> weight = Tensor([[[[2.0]]], [[[2.0]]]]).astype(qint8(1.0))
+        >>> scales = Tensor([0.25, 0.5])
+        >>> convolved_by_channels(x, weight, None, scales, qint8(0.5), "identity").flatten()
+        Tensor([1 2], dtype=int8, device=xpux:0)
+    """
+    who = "convolved_by_channels"
+    return _convolved(who, inp, weight, bias, dtype, nonlinear_mode, window, scales)
+
+
+def _convolved(
+    who: str, inp, weight, bias, dtype, nonlinear_mode: str, window: dict, channel_scales=None
+) -> Tensor:
     activation = _ACTIVATIONS.get(str(nonlinear_mode).lower())
     if activation is None:
         raise RuntimeError(f"[{who}] nonlinear_mode must be in {list(_ACTIVATIONS)}")
@@ -75,13 +113,14 @@ def _convolved(who: str, inp, weight, bias, dtype, nonlinear_mode: str, window: 
     device, meta = inp.device, quantised_meta(dtype)
     operands = [None if x is None else x._steps() for x in (inp, weight)]
     zeros = [zero_tensor(x._quantised, device) for x in (inp, weight)]
-    sums_are_steps = (
-        meta.name == "qint32" and activation == "none" and _is_scale(dtype, get_scale(product))
-    )
+    is_plain = channel_scales is None and activation == "none"
+    sums_are_steps = is_plain and meta.name == "qint32" and _is_scale(dtype, get_scale(product))
     scale = y_scale = y_zero = None
     if not sums_are_steps:
         scale, y_scale = scale_tensor(product, device), scale_tensor(dtype, device)
         y_zero = zero_tensor(dtype, device)
+    if channel_scales is not None:
+        scale = channel_scales * scale
     steps = _mge.ops.quantized_conv2d(
         *operands,
         scale,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantised convolutions."""
 
-from ...core.operands import Pair
+from ...core.operands import Pair, pair
 from ...functional import quantized as FQ
 from ...tensor import Tensor
 from .. import conv as Float
@@ -60,21 +60,20 @@ class Conv2d(Float.Conv2d, QuantizedModule):
         """The convolution and an activation: ``"identity"`` or ``"relu"``."""
         bias = self._bias_steps(inp)
         inp, padding = self._with_border(inp)
-        is_whole = self.weight_scale is None
-        out = FQ.conv_bias_activation(
-            inp,
-            self.weight,
-            bias,
-            self.output_dtype if is_whole else None,
-            self.stride,
-            padding,
-            self.dilation,
-            self.groups,
-            nonlinear_mode if is_whole else "identity",
-            self.conv_mode,
-            self.compute_mode,
+        window = {
+            "stride": self.stride,
+            "padding": pair(padding, "Conv2d", "padding"),
+            "dilation": self.dilation,
+            "groups": self.groups,
+        }
+        operands = (inp, self.weight, bias)
+        if self.weight_scale is not None:
+            known = (self.weight_scale, self.output_dtype, nonlinear_mode)
+            return FQ.convolved_by_channels(*operands, *known, **window)
+        modes = {"conv_mode": self.conv_mode, "compute_mode": self.compute_mode}
+        return FQ.conv_bias_activation(
+            *operands, self.output_dtype, nonlinear_mode=nonlinear_mode, **window, **modes
         )
-        return out if is_whole else self._from_sums(out, nonlinear_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_quantized(inp)
