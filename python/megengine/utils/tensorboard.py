@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs, texts and numbers as files of TensorBoard; needs its package,
+``pip install megengine[tensorboard]``."""
+
+import datetime
+import os
+import socket
+import time
+from collections.abc import Iterable
+
+try:
+    from tensorboard.compat.proto.attr_value_pb2 import AttrValue
+    from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+    from tensorboard.compat.proto.graph_pb2 import GraphDef
+    from tensorboard.compat.proto.node_def_pb2 import NodeDef
+    from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+    from tensorboard.compat.proto.versions_pb2 import VersionDef
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+except ImportError as e:
+    from ..core.not_available import NotAvailableModuleError
+
+    raise NotAvailableModuleError(
+        f"megengine.utils.tensorboard needs TensorBoard: pip install megengine[tensorboard] ({e})"
+    ) from e
+
+_STRING = 7  # of TensorFlow's dtypes
+
+
+def tensor_shape_proto(shape: Iterable[int]) -> TensorShapeProto:
+    """A shape.
+
+    Args:
+        shape: extents; -1: unknown.
+    Returns:
+        ``TensorShapeProto``.
+    """
+    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=extent) for extent in shape])
+
+
+def _shapes_of(shape) -> list:
+    """One shape, or several."""
+    several = any(isinstance(part, (list, tuple)) for part in shape)
+    return list(shape) if several else [shape]
+
+
+def attr_value_proto(shape, dtype, attr: dict) -> dict[str, AttrValue]:
+    """What a node shows besides its name.
+
+    Args:
+        shape: of its output, or a list of them; None: unknown.
+        dtype: of its output; None: unknown.
+        attr: values by name, shown as text.
+    Returns:
+        Values by name.
+    """
+    values = {}
+    if shape is not None:
+        shapes = [tensor_shape_proto(each) for each in _shapes_of(shape)]
+        values["_output_shapes"] = AttrValue(list=AttrValue.ListValue(shape=shapes))
+    texts = {**({} if dtype is None else {"dtype": dtype}), **attr}
+    return values | {name: AttrValue(s=str(value).encode()) for name, value in texts.items()}
+
+
+def node_proto(
+    name: str,
+    op: str = "UnSpecified",
+    input: list[str] | None = None,
+    outputshape=None,
+    dtype=None,
+    attributes: dict | None = None,
+) -> NodeDef:
+    """A node of a graph.
+
+    Args:
+        name: ``/`` in it makes groups.
+        op: its type.
+        input: names of the nodes that it reads.
+        outputshape: of its output, or a list of them.
+        dtype: of its output.
+        attributes: values by name.
+    Returns:
+        ``NodeDef``.
+    """
+    attr = attr_value_proto(outputshape, dtype, attributes or {})
+    return NodeDef(name=name, op=op, input=input or [], attr=attr)
+
+
+def node(
+    name: str,
+    op: str = "UnSpecified",
+    input: list[str] | None = None,
+    outputshape=None,
+    dtype=None,
+    attributes: dict | None = None,
+) -> NodeDef:
+    """``node_proto``."""
+    return node_proto(name, op, input, outputshape, dtype, attributes)
+
+
+def graph(node_list: Iterable[NodeDef]) -> GraphDef:
+    """A graph.
+
+    Args:
+        node_list: its nodes.
+    Returns:
+        ``GraphDef``.
+    """
+    return GraphDef(node=list(node_list), versions=VersionDef(producer=22))
+
+
+def text(tag: str, text: str) -> Summary:
+    """A text, in Markdown.
+
+    Args:
+        tag: its name.
+        text: what it says.
+    Returns:
+        ``Summary``.
+    """
+    plugin = SummaryMetadata.PluginData(plugin_name="text")
+    tensor = TensorProto(
+        dtype=_STRING, string_val=[text.encode()], tensor_shape=tensor_shape_proto([1])
+    )
+    value = Summary.Value(tag=tag, metadata=SummaryMetadata(plugin_data=plugin), tensor=tensor)
+    return Summary(value=[value])
+
+
+class NodeRaw:
+    """A node that may still change.
+
+    Args:
+        name: its name.
+        op: its type.
+        input: names of the nodes that it reads.
+        outputshape: of its output, or a list of them.
+        dtype: of its output.
+        attributes: values by name.
+    """
+
+    def __init__(self, name: str, op: str, input: list[str], outputshape, dtype, attributes: dict):
+        self.name = name
+        self.op = op
+        self.input = input
+        self.outputshape = outputshape
+        self.dtype = dtype
+        self.attributes = attributes
+
+
+def _default_folder(comment: str) -> str:
+    now = datetime.datetime.now().strftime("%b%d_%H-%M-%S")
+    return os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+
+
+class SummaryWriterExtend:
+    """Writes one file of events, which TensorBoard shows while it grows; also a context.
+
+    Args:
+        logdir: its folder; None: one in ``runs``.
+        comment: end of that folder's name.
+        purge_step: what an earlier file of the folder says of this step and later ones is hidden.
+        max_queue: events that wait to be written.
+        flush_secs: after so many seconds they are written in any case.
+        filename_suffix: end of the file's name.
+        write_to_disk: False writes nothing.
+        log_dir: the same as ``logdir``.
+        kwargs: nothing else is known.
+    Raises:
+        TypeError: another argument.
+        OSError: the folder cannot be made.
+    """
+
+    def __init__(
+        self,
+        logdir: str | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+        write_to_disk: bool = True,
+        log_dir: str | None = None,
+        **kwargs,
+    ):
+        if kwargs:
+            raise TypeError(f"[SummaryWriterExtend] unknown arguments: {', '.join(kwargs)}")
+        self.logdir = str(logdir or log_dir or _default_folder(comment))
+        self._nodes: dict[str, NodeRaw] = {}
+        self._file: EventFileWriter | None = None
+        if write_to_disk:
+            self._file = EventFileWriter(self.logdir, max_queue, flush_secs, filename_suffix)
+        if purge_step is not None:
+            self._write(Event(session_log=SessionLog(status=SessionLog.START)), purge_step, None)
+
+    def _write(self, event: Event, step: int | None, walltime: float | None) -> None:
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
+        if self._file is not None:
+            self._file.add_event(event)
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write a number.
+
+        Args:
+            tag: name of the curve.
+            scalar_value: number, or Tensor of one element.
+            global_step: where on it.
+            walltime: when; None: now.
+        """
+        value = Summary.Value(tag=tag, simple_value=float(scalar_value))
+        self._write(Event(summary=Summary(value=[value])), global_step, walltime)
+
+    def add_text(
+        self,
+        tag: str,
+        text_string_list: str | list[str],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write a text, in Markdown.
+
+        Args:
+            tag: its name.
+            text_string_list: what it says; several are paragraphs.
+            global_step: its step.
+            walltime: when; None: now.
+        """
+        parts = [text_string_list] if isinstance(text_string_list, str) else text_string_list
+        self._write(Event(summary=text(tag, "\n\n".join(parts))), global_step, walltime)
+
+    def add_node_raw(
+        self,
+        name: str,
+        op: str = "UnSpecified",
+        input: Iterable[str] = (),
+        outputshape=None,
+        dtype=None,
+        attributes: dict | None = None,
+    ) -> None:
+        """Add a node to the graph that ``add_graph_by_node_raw_list`` writes.
+
+        Args:
+            name: its name; one of that name is replaced.
+            op: its type.
+            input: names of the nodes that it reads.
+            outputshape: of its output, or a list of them.
+            dtype: of its output.
+            attributes: values by name.
+        """
+        self._nodes[name] = NodeRaw(name, op, list(input), outputshape, dtype, attributes or {})
+
+    def add_node_raw_name_suffix(self, name: str, suffix: str) -> None:
+        """Show a node by a longer name. Others, and calls of this object, keep the name it had.
+
+        Args:
+            name: of the node.
+            suffix: what is added.
+        Raises:
+            KeyError: there is no such node.
+        """
+        self._nodes[name].name += suffix
+
+    def add_node_raw_attributes(self, name: str, attributes: dict) -> None:
+        """Add to what a node shows.
+
+        Args:
+            name: of the node.
+            attributes: values by name.
+        Raises:
+            KeyError: there is no such node.
+        """
+        self._nodes[name].attributes.update(attributes)
+
+    def add_graph_by_node_raw_list(self) -> None:
+        """Write the graph of all nodes."""
+        shown = {name: each.name for name, each in self._nodes.items()}
+        nodes = [
+            node(
+                each.name,
+                each.op,
+                [shown.get(name, name) for name in each.input],
+                each.outputshape,
+                each.dtype,
+                each.attributes,
+            )
+            for each in self._nodes.values()
+        ]
+        self._write(Event(graph_def=graph(nodes).SerializeToString()), None, None)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Write what waits, and close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> "SummaryWriterExtend":
+        return self
+
+    def __exit__(self, *args) -> None:
+        self.close()
