@@ -46,6 +46,8 @@ public:
 
     bool is_recorded() const { return recorded_; }
     bool is_running() const { return running_; }
+    // How many operators the recording has so far; they are the nodes of graph(), in their order.
+    size_t step_count() const { return steps_.size(); }
     // The whole recording, with the arguments as inputs and what the function returned as outputs. UserError
     // when there is no recording or it used tensors that are neither arguments nor constants.
     Graph graph() const;

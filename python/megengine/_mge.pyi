@@ -187,8 +187,10 @@ class Trace:
         """It has ended with these results."""
     @property
     def is_recorded(self) -> Any: ...
-    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, options: dict = {}, training: bool = False) -> megengine._mge.Model:
-        """The recording as a Model; an empty list of output names takes the operators' names. options: by name (list_options), carried by the model; f16_io_comp and f16_io_f32_comp are done at once. training: with batch norms that learn."""
+    @property
+    def step_count(self) -> Any: ...
+    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, options: dict = {}, training: bool = False, kept: tuple[int, bool, bool] = (1, False, False), scopes: collections.abc.Sequence[tuple[int, str]] = [], tensors: Any = []) -> megengine._mge.Model:
+        """The recording as a Model; an empty list of output names takes the operators' names. options: by name (list_options), carried by the model; f16_io_comp and f16_io_f32_comp are done at once. training: with batch norms that learn. kept: which values (2: all), operators and constants have names, after the modules that ran (scopes, by step) and what these call their tensors."""
 
 class TraceError(RuntimeError):
     """A traced function did something else than when it was recorded."""

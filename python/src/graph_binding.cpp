@@ -23,6 +23,7 @@
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 #include "python/src/conversion.h"
+#include "python/src/graph_names.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor_arguments.h"
 #include "python/src/trace_binding.h"
@@ -274,21 +275,6 @@ nb::tuple copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values
                                    : copy_values(changed, source.graph(), values, known);
     graph.change_to(std::move(changed));
     return nb::make_tuple(result, known);
-}
-
-struct KeptNames {
-    int values;  // 0: none, 1: of outputs, 2: of all
-    bool operators, constants;
-};
-
-void drop_names(Graph& graph, const KeptNames& kept) {
-    for (size_t i = 0; i < graph.nodes().size(); ++i)
-        if (!kept.operators) graph.node(NodeId(i)).name.clear();
-    for (size_t i = 0; i < graph.values().size(); ++i) {
-        auto& value = graph.value(ValueId(i));
-        bool is_kept = value.is_input || (value.is_constant() ? kept.constants : kept.values == 2);
-        if (!is_kept) value.name.clear();
-    }
 }
 
 nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector<std::string>& names,

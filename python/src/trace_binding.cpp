@@ -8,6 +8,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@
 #include "libmge/passes/pass.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
+#include "python/src/graph_names.h"
 #include "python/src/tensor_arguments.h"
 
 namespace nb = nanobind;
@@ -118,18 +120,26 @@ void separate_outputs(Graph& graph) {
     graph.set_outputs(outputs);
 }
 
-// The name that an output has when nobody gives one: that of its operator.
+// The names that outputs have when nobody gives any: their own, else those of their operators.
 std::vector<std::string> default_output_names(const Graph& graph,
                                               const std::vector<std::string>& input_names) {
     std::vector<std::string> names;
     std::map<std::string, int> used;
     for (auto& name : input_names) used[name] = 1;
     for (ValueId output : graph.outputs()) {
-        std::string name(graph.node(graph.value(output).producer).op->name);
+        std::string name = graph.value(output).name;
+        if (name.empty()) name = graph.node(graph.value(output).producer).op->name;
         int count = used[name]++;
         names.push_back(count ? text(name, '[', count, ']') : name);
     }
     return names;
+}
+
+// Those that are given, and the others in the place of empty ones.
+std::vector<std::string> completed(std::vector<std::string> given, const std::vector<std::string>& others) {
+    for (size_t i = 0; i < std::min(given.size(), others.size()); ++i)
+        if (given[i].empty()) given[i] = others[i];
+    return given;
 }
 
 void refuse_shared_names(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
@@ -208,7 +218,8 @@ std::shared_ptr<LoadedModel> make_model(Graph graph, const std::vector<std::stri
     Model model;
     model.graph = remove_dead_nodes(std::move(graph), {});
     separate_outputs(model.graph);
-    auto names = output_names.empty() ? default_output_names(model.graph, input_names) : output_names;
+    auto names = default_output_names(model.graph, input_names);
+    if (!output_names.empty()) names = completed(output_names, names);
     refuse_shared_names(input_names, names);
     // Before the passes, so that operators are called the same with and without them.
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
@@ -221,11 +232,23 @@ std::shared_ptr<LoadedModel> make_model(Graph graph, const std::vector<std::stri
     return std::make_shared<LoadedModel>(std::move(model));
 }
 
+// Of a list of (Tensor, name).
+TensorNames tensor_names(nb::handle list) {
+    TensorNames names;
+    for (nb::handle pair : list)
+        names.emplace_back(tensor_argument(pair[0], "dump"), nb::cast<std::string>(pair[1]));
+    return names;
+}
+
 std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std::string>& input_names,
                                       const std::vector<std::string>& output_names,
                                       const std::map<std::string, std::string>& metadata,
-                                      const nb::dict& given, bool training) {
-    Graph graph = remove_dead_nodes(trace.graph(), {});
+                                      const nb::dict& given, bool training, std::tuple<int, bool, bool> kept,
+                                      const NameScopes& scopes, nb::handle tensors) {
+    Graph graph = trace.graph();
+    name_recorded(graph, scopes, tensor_names(tensors));
+    drop_names(graph, {std::get<0>(kept), std::get<1>(kept), std::get<2>(kept)});
+    graph = remove_dead_nodes(std::move(graph), {});
     if (graph.outputs().empty())
         throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
     if (!training) refuse_training(graph);
@@ -258,7 +281,7 @@ nb::dict statistics(const LoadedModel& model) {
     for (auto& value : graph.values())
         if (value.is_constant()) {
             weights += value.spec.bytes();
-            params.append(value.name);
+            if (!value.name.empty()) params.append(value.name);
         }
     nb::dict result;
     result["nr_opr"] = graph.nodes().size();
@@ -408,12 +431,16 @@ void add_trace(PyObject* module_object) {
             nb::arg("outputs"), "It has ended with these results.")
         .def("abort", &Trace::abort, "It has failed.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
+        .def_prop_ro("step_count", &Trace::step_count, "How many operators the recording has.")
         .def("to_model", &to_model, nb::arg("input_names"), nb::arg("output_names"),
              nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("options") = nb::dict(),
-             nb::arg("training") = false,
+             nb::arg("training") = false, nb::arg("kept") = std::tuple(1, false, false),
+             nb::arg("scopes") = NameScopes(), nb::arg("tensors") = nb::list(),
              "The recording as a Model; an empty list of output names takes the operators' names. options: "
              "by name (list_options), carried by the model; f16_io_comp and f16_io_f32_comp are done at "
-             "once. training: with batch norms that learn.");
+             "once. training: with batch norms that learn. kept: which values (2: all), operators and "
+             "constants have names, after the modules that ran (scopes, by step) and what these call "
+             "their tensors.");
     add_model(module);
     module.def("list_options", &list_options,
                "The options of a compilation: name, field in C++, keyword, sentence, default and words.");

@@ -345,9 +345,6 @@ def test_dump_options_are_carried_by_the_model():
 @pytest.mark.parametrize(
     "argument",
     [
-        {"keep_var_name": 2},
-        {"keep_opr_name": True},
-        {"keep_param_name": True},
         {"keep_opr_priority": True},
         {"resize_input": True},
         {"dump_format": "FBS_V2"},

@@ -9,6 +9,7 @@ from .. import _mge
 class _State(threading.local):
     tracing = False  # a trace records or replays
     symbolic_shape = False  # Tensor.shape gives a Tensor
+    names = None  # jit.names.RecordedNames of the function that is recorded
 
 
 state = _State()

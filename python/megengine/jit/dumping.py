@@ -39,9 +39,6 @@ KEYWORDS = {name: word for word, name in OPTIMISATIONS.items()} | {
 
 # Arguments that change nothing here: the value that asks for nothing, and why.
 WITHOUT_EFFECT = {
-    "keep_var_name": (1, "inputs and outputs keep their names, and no value between has one"),
-    "keep_opr_name": (False, "operators of a recorded function have no names"),
-    "keep_param_name": (False, "parameters of a recorded function have no names"),
     "keep_opr_priority": (False, "operators have no priorities"),
     "resize_input": (False, "it is for images, and test cases are read from #rand and .npy"),
     "dump_format": (None, "the format is .mge"),
@@ -86,14 +83,14 @@ def dump(
         traced: the ``trace`` object; it has to be traced with ``capture_as_const``.
         file: path, or a binary file object.
         arg_names: names of the inputs, a string or a list; default ``arg_0``, ….
-        output_names: names of the outputs; default: those of their operators, or the keys of the
-            dict that the function returned.
+        output_names: names of the outputs; default: what the function called them (``y.name``),
+            else those of their operators, or the keys of the dict that the function returned.
         append: add to the end of an existing file; not available.
-        keep_var_name: without effect, which a warning says, as for those that follow: inputs
-            and outputs keep their names, and no value between has one.
-        keep_opr_name: without effect: operators of a recorded function have no names.
-        keep_param_name: without effect: nor have its parameters.
-        keep_opr_priority: without effect: there are no priorities.
+        keep_var_name: which values have names beside inputs and outputs: up to 1 none, 2 all, after
+            the modules and operators that compute them: ``net.conv.Convolution``.
+        keep_opr_name: operators have these names.
+        keep_param_name: parameters have the names that modules have for them: ``net.conv.weight``.
+        keep_opr_priority: without effect, which a warning says: there are no priorities.
         no_change_graph: always so: a file holds the graph as it was traced.
         strip_info_file: path of a JSON file that lists the operators and dtypes used.
         append_json: merge with what this file has.
@@ -130,9 +127,6 @@ def dump(
     """
     _check_options(traced, append, dump_format, kwargs)
     warn_of(
-        keep_var_name=keep_var_name,
-        keep_opr_name=keep_opr_name,
-        keep_param_name=keep_param_name,
         keep_opr_priority=keep_opr_priority,
         resize_input=resize_input,
         dump_format=dump_format,
@@ -143,7 +137,12 @@ def dump(
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
     options = optimisations(kwargs, optimize_for_inference)
     model = traced.to_model(
-        input_names, _output_names(traced, output_names), stored, options, training
+        input_names,
+        _output_names(traced, output_names, input_names),
+        stored,
+        options,
+        training,
+        (int(keep_var_name), bool(keep_opr_name), bool(keep_param_name)),
     )
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
         model.add_test_case(
@@ -256,13 +255,15 @@ def _names(given, default: list[str], what: str) -> list[str]:
     return names
 
 
-def _output_names(traced, given) -> list[str]:
+def _output_names(traced, given, input_names: list[str]) -> list[str]:
+    """The names of the outputs; empty where an output is called as its operator."""
     if traced._result_keys is not None:
         if given is not None:
             raise TypeError("[dump] the function returns a dict: its keys are the output names")
         return traced._result_keys
     if given is None:
-        return []
+        own = [name if name not in input_names else "" for name in traced._result_names]
+        return own if any(own) else []
     return [given] if isinstance(given, str) else list(given)
 
 

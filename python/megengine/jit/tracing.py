@@ -14,6 +14,7 @@ from ..core.tracing_state import state
 from ..tensor import Tensor
 from .dumping import dump
 from .graph_opt_config import GraphOptimizationConfig
+from .names import RecordedNames
 from .options import NAMES, options_of
 from .recorded_calls import RecordedCalls
 
@@ -134,10 +135,13 @@ class trace:
                 options |= {NAMES[keyword]: True} | options_of(keyword, config)
         self._options = options
         self._trace = _mge.Trace(symbolic, capture_as_const, record_only, options)
+        self._record_only = record_only
+        self._names = RecordedNames(self._trace)
         self._arguments: list[str] | None = None  # default names of the inputs
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
         self._result_keys: list[str] | None = None  # set when the results are a dict
         self._has_result = False
+        self._result_names: list[str] = []  # that the function gave to its results
         self._quantised: list = []  # the quantised dtypes among those of the results
         self._model = None
         self._profiling = profiling
@@ -169,8 +173,13 @@ class trace:
                 self._trace.begin(inputs)
             else:
                 self._trace.begin_profiled(inputs, profiler)
-            before = state.tracing, state.symbolic_shape
-            state.tracing, state.symbolic_shape = True, self._symbolic_shape
+            before = state.tracing, state.symbolic_shape, state.names
+            names = (
+                None
+                if self._trace.is_recorded and not self._record_only
+                else RecordedNames(self._trace)
+            )
+            state.tracing, state.symbolic_shape, state.names = True, self._symbolic_shape, names
             try:
                 result = self.__wrapped__(*args, **kwargs)
                 flat = self._flatten(result)
@@ -178,8 +187,10 @@ class trace:
                 self._trace.abort()
                 raise
             finally:
-                state.tracing, state.symbolic_shape = before
+                state.tracing, state.symbolic_shape, state.names = before
+            self._names = names or self._names
             self._has_result = bool(flat)
+            self._result_names = [tensor.name for tensor in flat]
             self._quantised = [tensor._quantised for tensor in flat]
             self._trace.end(flat)
             return result
@@ -249,10 +260,25 @@ class trace:
             ]
         )
 
-    def to_model(self, input_names, output_names, metadata=None, options=None, training=False):
+    def to_model(
+        self,
+        input_names,
+        output_names,
+        metadata=None,
+        options=None,
+        training=False,
+        kept=(1, False, False),
+    ):
         """The recording as a ``_mge.Model``; no output names: those of the operators."""
         return self._trace.to_model(
-            list(input_names), list(output_names), metadata or {}, options or {}, training
+            list(input_names),
+            list(output_names),
+            metadata or {},
+            options or {},
+            training,
+            kept,
+            self._names.scopes,
+            self._names.tensors,
         )
 
     dump = dump

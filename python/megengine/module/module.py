@@ -111,6 +111,8 @@ class Module:
         if not tracing.tracing:
             return self._call_with_hooks(inputs, kwargs)
         AutoNaming.push_scope(self.name or self._short_name)
+        if tracing.names is not None:
+            tracing.names.add(self.named_tensors(recursive=False), AutoNaming.path())
         try:
             return self._call_with_hooks(inputs, kwargs)
         finally:

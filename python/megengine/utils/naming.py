@@ -3,6 +3,8 @@
 
 import threading
 
+from ..core.tracing_state import state
+
 
 class AutoNaming:
     """The path of modules that are running, on each thread."""
@@ -20,16 +22,29 @@ class AutoNaming:
     def push_scope(cls, scope: str | None) -> None:
         """Enter a module."""
         cls.scopes().append(scope or "")
+        cls._tell()
 
     @classmethod
     def pop_scope(cls) -> None:
         """Leave the innermost module."""
         cls.scopes().pop()
+        cls._tell()
+
+    @classmethod
+    def path(cls) -> str:
+        """The names of the running modules, joined by dots."""
+        return ".".join(filter(None, cls.scopes()))
+
+    @classmethod
+    def _tell(cls) -> None:
+        """A recording takes note of which module runs now."""
+        if state.names is not None:
+            state.names.enter(cls.path())
 
     @classmethod
     def gen_name(cls, name: str) -> str:
         """The path of the running modules and a name, joined by dots."""
-        return ".".join([s for s in cls.scopes() if s] + [name])
+        return ".".join(filter(None, [cls.path(), name]))
 
     @classmethod
     def clear(cls) -> None:

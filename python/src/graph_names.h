@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the operators, values and constants of a graph are called that goes into a file.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libmge/graph/graph.h"
+
+namespace mge::python {
+
+// Which names a file has; inputs have theirs anyway.
+struct KeptNames {
+    int values = 1;  // 0 and 1: none, as outputs are named by who writes the file; 2: of all
+    bool operators = false, constants = false;
+};
+void drop_names(Graph& graph, const KeptNames& kept);
+
+// Where in a recorded function a module began or ended to run: from this operator on it is the innermost one.
+using NameScopes = std::vector<std::pair<size_t, std::string>>;
+// Tensors from outside with the names that modules have for them.
+using TensorNames = std::vector<std::pair<Tensor, std::string>>;
+
+// Names as MegEngine gives them: "net.conv.Convolution", "net.ADD[1]" where a module has several, and
+// "net.conv.weight". The operators are those of the recorded function, in their order.
+void name_recorded(Graph& graph, const NameScopes& scopes, const TensorNames& tensors);
+
+}  // namespace mge::python

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators, values and parameters are called in dumped models: as MegEngine calls them."""
+
+import io
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine.jit import trace
+from megengine.utils.naming import AutoNaming
+from megengine.utils.network import Network
+
+KEPT = {"keep_opr_name": True, "keep_var_name": 2, "keep_param_name": True}
+X = mge.Tensor(np.ones((2, 3), np.float32))
+
+
+def loaded(function, *, symbolic=True, x=X, **options):
+    AutoNaming.clear()
+    traced = trace(symbolic=symbolic, capture_as_const=True)(function)
+    traced(x)
+    file = io.BytesIO()
+    traced.dump(file, arg_names=["x"], silent=True, **(options or KEPT))
+    file.seek(0)
+    return Network.load(file)
+
+
+def computed(net):
+    return [opr.name for opr in net.all_oprs if opr.inputs]
+
+
+class Twice(M.Module):
+    def forward(self, x):
+        return x + x
+
+
+class Scaled(M.Module):
+    def __init__(self, name=None):
+        super().__init__(name=name)
+        self.k = mge.Parameter([2.0], name="factor")
+        self.linear = M.Linear(3, 4)
+
+    def forward(self, x):
+        y = self.linear(x * self.k)
+        y.name = "scaled"
+        return y
+
+
+class Parts(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = [M.Linear(3, 3), M.Linear(3, 3)]
+        self.named = M.Linear(3, 3, name="own")
+
+    def forward(self, x):
+        for part in [*self.parts, self.parts[0], self.named]:
+            x = F.relu(part(x))
+        return F.relu(x) + 1
+
+
+@pytest.mark.parametrize("symbolic", [True, False])
+def test_operators_have_the_paths_of_modules(symbolic):
+    assert computed(loaded(Parts(), symbolic=symbolic)) == [
+        "parts.0.MatrixMul[0]",
+        "RELU[0]",
+        "parts.1.MatrixMul",
+        "RELU[1]",
+        "parts.0.MatrixMul[1]",
+        "RELU[2]",
+        "own.MatrixMul",
+        "RELU[3]",
+        "RELU[4]",
+        "ADD",
+    ]
+
+
+def test_a_module_that_is_traced_has_only_the_name_it_was_given():
+    assert computed(loaded(Twice())) == ["ADD"]
+    assert computed(loaded(Twice(name="twice"))) == ["twice.ADD"]
+    assert computed(loaded(lambda x: x * 2)) == ["MUL"]
+
+
+def test_parameters_and_results_have_the_names_that_users_gave():
+    net = loaded(Scaled(name="net"))
+    names = [opr.name for opr in net.params_filter]
+    assert names == ["net.factor", "net.linear.weight", "net.linear.bias"]
+    assert [var.name for var in net.dest_vars] == ["scaled"]
+    assert [var.name for var in loaded(Scaled(), keep_opr_name=True).dest_vars] == ["scaled"]
+
+
+def test_nothing_is_kept_unless_it_is_asked_for():
+    names = {"factor", "linear.weight", "MUL", "linear.MatrixMul"}
+
+    def kept(**options):
+        net = loaded(Scaled(), **options)
+        found = [node.name for node in (*net.all_oprs, *net.all_vars)]
+        return names & set(found)
+
+    assert kept(keep_var_name=1) == set()
+    assert kept(keep_var_name=2) == {"MUL"}
+    assert kept(keep_opr_name=True) == {"MUL", "linear.MatrixMul"}
+    assert kept(keep_param_name=True) == {"factor", "linear.weight"}
+
+
+def test_a_dump_tells_the_parameters_that_have_names():
+    traced = trace(symbolic=True, capture_as_const=True)(Scaled())
+    traced(X)
+    assert traced.dump(io.BytesIO(), silent=True).params == []
+    named = traced.dump(io.BytesIO(), silent=True, keep_param_name=True).params
+    assert named == ["factor", "linear.weight", "linear.bias"]
+
+
+def test_names_are_those_of_the_first_call():
+    module = Scaled()
+    traced = trace(capture_as_const=True)(module)
+    for _ in range(3):
+        traced(X)
+    file = io.BytesIO()
+    traced.dump(file, silent=True, **KEPT)
+    file.seek(0)
+    assert computed(Network.load(file)) == ["MUL", "linear.MatrixMul"]
+
+
+def test_several_outputs_and_types_without_a_counterpart():
+    net = loaded(lambda x: F.topk(F.softmax(x), 2)[0])
+    assert computed(net) == ["Softmax", "TopK"]
+    assert [var.name for var in net.all_vars][-1] == "TopK:o0"
