@@ -207,7 +207,6 @@ def test_names_that_are_not_there_yet():
 
     for owner, name in (
         (mge, "distributed"),
-        (F.nn, "conv_bias_activation"),
         (F.vision, "nvof"),
     ):
         with pytest.raises(mge.NotAvailableError, match=name):
