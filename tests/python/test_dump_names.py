@@ -112,6 +112,13 @@ def test_a_dump_tells_the_parameters_that_have_names():
     assert named == ["factor", "linear.weight", "linear.bias"]
 
 
+def test_a_trace_without_constants_holds_no_parameters():
+    module = Scaled()
+    traced = trace(module)
+    traced(X)
+    assert traced._names.scopes and not traced._names.tensors
+
+
 def test_names_are_those_of_the_first_call():
     module = Scaled()
     traced = trace(capture_as_const=True)(module)

@@ -9,10 +9,13 @@ class RecordedNames:
 
     Args:
         trace: the ``_mge.Trace`` that records.
+        has_constants: it keeps Tensors from outside as constants; else nobody may hold them, so
+            that updates in place stay that.
     """
 
-    def __init__(self, trace):
+    def __init__(self, trace, has_constants: bool):
         self._trace = trace
+        self._has_constants = has_constants
         self.scopes: list[tuple[int, str]] = []
         self.tensors: list[tuple[Tensor, str]] = []
 
@@ -27,6 +30,6 @@ class RecordedNames:
             tensors: as (name, Tensor).
             path: of the module.
         """
-        for name, tensor in tensors:
+        for name, tensor in tensors if self._has_constants else ():
             own = ".".join(part for part in (path, tensor.name or name) if part)
             self.tensors.append((Tensor(tensor), own))

@@ -136,7 +136,7 @@ class trace:
         self._options = options
         self._trace = _mge.Trace(symbolic, capture_as_const, record_only, options)
         self._record_only = record_only
-        self._names = RecordedNames(self._trace)
+        self._names = RecordedNames(self._trace, capture_as_const)
         self._arguments: list[str] | None = None  # default names of the inputs
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
         self._result_keys: list[str] | None = None  # set when the results are a dict
@@ -177,7 +177,7 @@ class trace:
             names = (
                 None
                 if self._trace.is_recorded and not self._record_only
-                else RecordedNames(self._trace)
+                else RecordedNames(self._trace, self._capture_as_const)
             )
             state.tracing, state.symbolic_shape, state.names = True, self._symbolic_shape, names
             try:
