@@ -10,12 +10,15 @@ from ..module.qat import QATModule
 from ..module.quantized import QuantizedModule
 from .qconfig import QConfig, ema_fakequant_qconfig
 
-# Modules that are quantised, by the names that they have in float, QAT and quantised form.
-_QUANTABLE = sorted(set(qat.__all__) - {"QATModule"})
+
+def _get_quantable_module_names() -> list[str]:
+    """The names that modules have in float, QAT and quantised form."""
+    return sorted(set(qat.__all__) - {QATModule.__name__})
 
 
 def _forms(package, other) -> dict[type, type]:
-    return {getattr(package, name): getattr(other, name) for name in _QUANTABLE}
+    names = _get_quantable_module_names()
+    return {getattr(package, name): getattr(other, name) for name in names}
 
 
 def _replaced(module: Module, convert: Callable[[Module], Module | None]) -> Module:
