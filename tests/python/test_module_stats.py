@@ -11,6 +11,7 @@ import megengine.functional as F
 import megengine.module as M
 from megengine.utils import module_stats as stats
 from megengine.utils.module_stats import module_stats
+from megengine.utils.network import Network
 
 
 @pytest.fixture
@@ -107,8 +108,6 @@ def test_table(log):
         "-----  ----------  ------------  -------------  ---------  ---------  ----------"
         "  --------------------\n"
         "name   class_name  input_shapes  output_shapes  flops      flops_cum  percentage  bar\n"
-        "-----  ----------  ------------  -------------  ---------  ---------  ----------"
-        "  --------------------\n"
         "       Linear      [(1, 4)]      [(1, 2)]       8.000 OPs  8.000 OPs  100.00%"
         "     ####################\n"
         "total                            2              8.000 OPs\n"
@@ -127,7 +126,7 @@ def test_table(log):
 def test_the_summary_alone(log):
     module_stats(Net(), input_shapes=(2, 3, 16, 16), cal_params=False, logging_to_stdout=False)
     (summary,) = log
-    assert [line.split("  ")[0] for line in summary.split("\n")[4:-1]] == [
+    assert [line.split("  ")[0] for line in summary.split("\n")[3:-1]] == [
         "#params",
         "total_flops",
         "total_act_dims",
@@ -257,6 +256,23 @@ class Node:
 
     def __init__(self, shape):
         self.shape, self.owner = shape, type("Operator", (), {})()
+
+
+def test_networks(log):
+    net = Network()
+    x = net.make_input_node((2, 3, 8, 8), "float32", name="x")
+    y = F.conv2d(x, np.ones((4, 3, 3, 3), "float32"), stride=2, padding=1)
+    y = F.conv2d(F.relu(y), np.ones((8, 4, 3, 3), "float32"), padding=1)
+    net.add_output(F.matmul(y.mean(axis=(2, 3)), np.ones((8, 5), "float32")))
+    totals, details = module_stats(net)
+    convolutions = [row for row in details.flops if row.get("class_name") == "Convolution"]
+    assert [row["receptive_field"] for row in convolutions] == [(3, 3), (7, 7)]
+    assert [row["stride"] for row in convolutions] == [(2, 2), (2, 2)]
+    flops = {row["class_name"]: row["flops_num"] for row in details.flops[:-1]}
+    assert flops["MatrixMul"] == 2 * 5 * 8
+    assert sum(row["flops_num"] for row in convolutions) == 2 * 16 * (4 * 27 + 8 * 36)
+    assert totals.param_dims == 4 * 27 + 8 * 36 + 40
+    assert "receptive_field  stride" in log[1] and "#ops" in log[3]
 
 
 def test_receptive_fields_of_nodes():

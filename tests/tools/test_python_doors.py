@@ -97,9 +97,16 @@ def test_exit_codes_are_the_tools(run, tmp_path):
 
 
 def test_network_visualize(run, model):
-    printed = run("network_visualize", model, "--cal_flops", "--cal_params")
-    assert "exp" in printed
-    assert "log_path has no effect" in run("network_visualize", model, "--log_path", "x")
+    printed = run("network_visualize", model, "--cal_flops", "--cal_params", "--logging_to_stdout")
+    assert "flops stats" in printed and "param stats" in printed and "activations" not in printed
+    assert "input has no effect" in run("network_visualize", model, "--load_input_data", "x")
+    assert "network_visualize:" in run("network_visualize", "nothing.mge", code=1)
+
+
+def test_network_visualize_for_tensorboard(run, model, tmp_path):
+    pytest.importorskip("tensorboard")
+    run("network_visualize", model, "--all")
+    assert len(list((tmp_path / "log").iterdir())) == 1
 
 
 def test_compare_binary_iodump(run, model, build_dir, tmp_path):

@@ -1,44 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what is in a model: ``mge-dump info``.
+"""Tables of what is in a model, and its graph for TensorBoard.
 
-python -m megengine.tools.network_visualize MODEL --all
+    python -m megengine.tools.network_visualize MODEL --all
+
+``mge-dump info`` tells more, in tables of its own.
 """
 
 import argparse
+import sys
 import warnings
 
-from .native import door
+from ..utils.network import Network
+from ..utils.network_stats import network_stats
+
+
+def _write_graph(network: Network, log_path: str) -> None:
+    from ..utils.tensorboard import SummaryWriterExtend
+
+    with SummaryWriterExtend(log_path) as writer:
+        for node in network.all_oprs:
+            shapes = [list(value.partial_shape or ()) for value in node.outputs]
+            params = {name: str(value) for name, value in node.params.items()}
+            inputs = [value.owner.name for value in node.inputs]
+            writer.add_node_raw(node.name, node.type, inputs, shapes, node.outputs[0].dtype, params)
+        writer.add_graph_by_node_raw_list()
+
+
+def visualize(
+    model_path: str,
+    log_path: str,
+    input=None,
+    inp_dict: dict | None = None,
+    cal_params: bool = True,
+    cal_flops: bool = True,
+    cal_activations: bool = True,
+    logging_to_stdout: bool = True,
+    bar_length_max: int = 20,
+) -> tuple:
+    """Count what is in a model, for a batch of one.
+
+    Args:
+        model_path: model file, of any kind that can be read.
+        log_path: folder for TensorBoard, which gets the graph; empty: none.
+        input: without effect, which a warning says: the model does not run.
+        inp_dict: without effect, too.
+        cal_params: count weights.
+        cal_flops: count operations.
+        cal_activations: count results.
+        logging_to_stdout: log the tables, not the summary alone.
+        bar_length_max: length of the longest bars in them.
+    Returns:
+        As ``utils.module_stats.module_stats``.
+    Raises:
+        RuntimeError: it is no model, or damaged.
+        NotAvailableError: TensorBoard is not installed.
+    """
+    for name, given in (("input", input), ("inp_dict", inp_dict)):
+        if given is not None:
+            warnings.warn(f"[visualize] {name} has no effect", UserWarning, stacklevel=2)
+    network = Network.load(model_path)
+    network.reset_batch_size(1)
+    if log_path:
+        _write_graph(network, log_path)
+    return network_stats(
+        network, cal_params, cal_flops, cal_activations, logging_to_stdout, bar_length_max
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="show what is in a model and what it costs")
     parser.add_argument("model_path", help="model file, of any kind that can be read")
-    parser.add_argument("--log_path", default="", help="without effect")
-    parser.add_argument("--load_input_data", default=None, help="without effect")
+    parser.add_argument("--log_path", default="", help="folder for TensorBoard")
+    parser.add_argument("--load_input_data", help="without effect: the model does not run")
     parser.add_argument("--bar_length_max", type=int, default=20, help="of the longest bar")
     parser.add_argument("--cal_params", action="store_true", help="a table of weights")
     parser.add_argument("--cal_flops", action="store_true", help="a table of operators")
     parser.add_argument("--cal_activations", action="store_true", help="a table of results")
-    parser.add_argument("--logging_to_stdout", action="store_true", help="always")
-    parser.add_argument("--all", action="store_true", help="all tables")
+    parser.add_argument("--logging_to_stdout", action="store_true", help="log the tables")
+    parser.add_argument("--all", action="store_true", help="all of it, the graph in ./log")
     return parser
 
 
 def main() -> None:
-    """Run the tool with this program's command line, for a batch of one.
+    """Run the program.
 
     Raises:
-        SystemExit: always, with its exit code.
+        SystemExit: the command line is wrong, or there is no such model.
     """
     args = _parser().parse_args()
-    for name in ("log_path", "load_input_data"):
-        if getattr(args, name):
-            warnings.warn(f"[network_visualize] {name} has no effect", UserWarning, stacklevel=2)
-    tables = {"--params": args.cal_params, "--flops": args.cal_flops}
-    tables |= {"--activations": args.cal_activations, "--all": args.all}
-    wanted = [name for name, is_wanted in tables.items() if is_wanted]
-    bar = ["--bar-length-max", str(args.bar_length_max)]
-    door("mge-dump", ["info", args.model_path, "--batch-size", "1", *bar, *wanted])
+    try:
+        visualize(
+            args.model_path,
+            args.log_path or ("./log" if args.all else ""),
+            args.load_input_data,
+            None,
+            args.cal_params or args.all,
+            args.cal_flops or args.all,
+            args.cal_activations or args.all,
+            args.logging_to_stdout or args.all,
+            args.bar_length_max,
+        )
+    except (OSError, RuntimeError, ImportError) as e:
+        sys.exit(f"network_visualize: {e}")
 
 
 if __name__ == "__main__":

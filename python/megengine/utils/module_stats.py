@@ -129,6 +129,18 @@ def disable_receptive_field() -> None:
     _field_wanted = False
 
 
+@contextlib.contextmanager
+def _field_shown() -> Iterator[None]:
+    """Receptive fields inside of a ``with`` block."""
+    before = _field_wanted
+    enable_receptive_field()
+    try:
+        yield
+    finally:
+        if not before:
+            disable_receptive_field()
+
+
 def _elements(shape: Iterable[int]) -> int:
     return math.prod(tuple(shape))
 
@@ -221,6 +233,17 @@ def _rule_of(table: dict[type, Callable], module) -> Callable | None:
     return next((rule for cls, rule in reversed(table.items()) if isinstance(module, cls)), None)
 
 
+def _noted_field(module, inputs, outputs) -> dict:
+    """What the outputs see, noted for what reads them; told where the class says it."""
+    if not _field_wanted or not all(hasattr(value, "owner") for value in (*inputs, *outputs)):
+        return {}
+    rule = _rule_of(_fields, module)
+    if rule is None:
+        preprocess_receptive_field(module, inputs, outputs)
+        return {}
+    return dict(zip(("receptive_field", "stride"), rule(module, inputs, outputs), strict=True))
+
+
 def get_op_stats(module, inputs, outputs) -> dict | None:
     """Shapes and operations of one call.
 
@@ -236,6 +259,7 @@ def get_op_stats(module, inputs, outputs) -> dict | None:
         >>> get_op_stats(fc, [x], [fc(x)])["flops_num"]
         9
     """
+    field = _noted_field(module, inputs, outputs)
     rule = _rule_of(_flops, module)
     if rule is None:
         return None
@@ -244,10 +268,7 @@ def get_op_stats(module, inputs, outputs) -> dict | None:
         "output_shapes": [_shape_of(value) for value in outputs],
         "flops_num": rule(module, inputs, outputs),
     }
-    if _field_wanted and all(hasattr(value, "owner") for value in (*inputs, *outputs)):
-        field = _rule_of(_fields, module) or preprocess_receptive_field
-        stats["receptive_field"], stats["stride"] = field(module, inputs, outputs)
-    return stats
+    return stats | field
 
 
 def _moments(values: np.ndarray) -> dict[str, str]:
@@ -406,7 +427,8 @@ def module_stats(
     counts twice. The model is left as it was.
 
     Args:
-        model: what is counted are its parts of the classes in ``hook_modules``.
+        model: what is counted are its parts of the classes in ``hook_modules``. A Network is
+            counted from its shapes, without inputs.
         inputs: arrays or Tensors, or nested lists and dicts of them, one for each argument.
         input_shapes: instead of ``inputs`` their shapes: of zeros, float32.
         cal_params: count parameters.
@@ -424,6 +446,12 @@ def module_stats(
         >>> totals.param_dims, totals.flops, details.params[0]["name"]
         (10, 10, '-w')
     """
+    if not isinstance(model, M.Module):
+        from .network_stats import network_stats
+
+        return network_stats(
+            model, cal_params, cal_flops, cal_activations, logging_to_stdout, bar_length_max
+        )
     if inputs is None and input_shapes is None:
         _logger.error("Inputs or input_shapes is required for running model and calculating stats.")
         return None

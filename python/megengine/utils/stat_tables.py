@@ -49,13 +49,13 @@ def dict2table(list_of_dict: Iterable[dict], header: Iterable[str]) -> list[list
 
 
 def _written(table: list[list]) -> str:
-    """A table as text: columns from the left, rules above, below and under the header."""
+    """A table as text: columns from the left between two rules."""
     cells = [[str(cell) for cell in row] for row in table]
     widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
     rule = ["-" * width for width in widths]
     lines = (
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (rule, cells[0], rule, *cells[1:], rule)
+        for row in (rule, *cells, rule)
     )
     return "\n".join(lines)
 
