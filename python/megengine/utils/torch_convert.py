@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From PyTorch: modules that run there, layers that both have, and state dicts."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+
+import numpy as np
+
+from .. import module as M
+from ..module import Module
+from .torch_module import TorchModule
+
+__all__ = ["TorchModule", "convert_module", "convert_state_dict"]
+
+
+class _Refusal(Exception):
+    pass
+
+
+def _refuse_unless(condition: bool, what: str) -> None:
+    if not condition:
+        raise _Refusal(what)
+
+
+def _conv(cls):
+    def convert(layer):
+        _refuse_unless(layer.padding_mode == "zeros", f"padding_mode {layer.padding_mode!r}")
+        _refuse_unless(not isinstance(layer.padding, str), f"padding {layer.padding!r}")
+        sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
+        sizes = [size[0] if cls is M.Conv1d else size for size in sizes]
+        kernel, stride, padding, dilation = sizes
+        return cls(
+            layer.in_channels,
+            layer.out_channels,
+            kernel,
+            stride,
+            padding,
+            dilation=dilation,
+            groups=layer.groups,
+            bias=layer.bias is not None,
+        )
+
+    return convert
+
+
+def _conv_transpose(layer):
+    return M.ConvTranspose2d(
+        layer.in_channels,
+        layer.out_channels,
+        layer.kernel_size,
+        layer.stride,
+        layer.padding,
+        layer.output_padding,
+        layer.dilation,
+        layer.groups,
+        bias=layer.bias is not None,
+    )
+
+
+def _batch_norm(cls):
+    def convert(layer):
+        _refuse_unless(layer.momentum is not None, "a cumulative average (momentum None)")
+        return cls(
+            layer.num_features,
+            eps=layer.eps,
+            momentum=1 - layer.momentum,  # ours is of what stays
+            affine=layer.affine,
+            track_running_stats=layer.track_running_stats,
+        )
+
+    return convert
+
+
+def _max_pool(layer):
+    plain = not layer.ceil_mode and layer.dilation in (1, (1, 1)) and not layer.return_indices
+    _refuse_unless(plain, "ceil_mode, dilation or return_indices")
+    return M.MaxPool2d(layer.kernel_size, layer.stride, layer.padding)
+
+
+def _avg_pool(layer):
+    _refuse_unless(not layer.ceil_mode and not layer.divisor_override, "ceil_mode or divisor")
+    mode = "average" if layer.count_include_pad else "average_count_exclude_padding"
+    return M.AvgPool2d(layer.kernel_size, layer.stride, layer.padding, mode=mode)
+
+
+def _embedding(layer):
+    _refuse_unless(layer.max_norm is None and not layer.sparse, "max_norm or sparse gradients")
+    return M.Embedding(layer.num_embeddings, layer.embedding_dim)
+
+
+def _norm(cls, sizes):
+    def convert(layer):
+        arguments = [getattr(layer, size) for size in sizes]
+        is_affine = layer.elementwise_affine if cls is M.LayerNorm else layer.affine
+        return cls(*arguments, eps=layer.eps, affine=is_affine)
+
+    return convert
+
+
+def _gelu(layer):
+    _refuse_unless(layer.approximate == "none", f"approximate {layer.approximate!r}")
+    return M.GELU()
+
+
+def _softmax(layer):
+    _refuse_unless(layer.dim is not None, "no dim")
+    return M.Softmax(layer.dim)
+
+
+def _adaptive(cls):
+    def convert(layer):
+        size = layer.output_size
+        _refuse_unless(size is not None and size != (None, None), "an output_size of None")
+        return cls(size)
+
+    return convert
+
+
+class _Flatten(Module):
+    """As torch.nn.Flatten."""
+
+    def __init__(self, start: int, end: int):
+        super().__init__()
+        self.start, self.end = start, end
+
+    def forward(self, inputs):
+        return inputs.flatten(self.start, self.end)
+
+
+# The layers that both have, by their class in torch.nn.
+_LAYERS = {
+    "AdaptiveAvgPool2d": _adaptive(M.AdaptiveAvgPool2d),
+    "AdaptiveMaxPool2d": _adaptive(M.AdaptiveMaxPool2d),
+    "AvgPool2d": _avg_pool,
+    "BatchNorm1d": _batch_norm(M.BatchNorm1d),
+    "BatchNorm2d": _batch_norm(M.BatchNorm2d),
+    "Conv1d": _conv(M.Conv1d),
+    "Conv2d": _conv(M.Conv2d),
+    "Conv3d": _conv(M.Conv3d),
+    "ConvTranspose2d": _conv_transpose,
+    "Dropout": lambda layer: M.Dropout(layer.p),
+    "Embedding": _embedding,
+    "Flatten": lambda layer: _Flatten(layer.start_dim, layer.end_dim),
+    "GELU": _gelu,
+    "GroupNorm": _norm(M.GroupNorm, ("num_groups", "num_channels")),
+    "Identity": lambda layer: M.Identity(),
+    "LayerNorm": _norm(M.LayerNorm, ("normalized_shape",)),
+    "LeakyReLU": lambda layer: M.LeakyReLU(layer.negative_slope),
+    "Linear": lambda layer: M.Linear(
+        layer.in_features, layer.out_features, bias=layer.bias is not None
+    ),
+    "MaxPool2d": _max_pool,
+    "PReLU": lambda layer: M.PReLU(layer.num_parameters),
+    "PixelShuffle": lambda layer: M.PixelShuffle(layer.upscale_factor),
+    "ReLU": lambda layer: M.ReLU(),
+    "SiLU": lambda layer: M.SiLU(),
+    "Sigmoid": lambda layer: M.Sigmoid(),
+    "Softmax": _softmax,
+}
+
+
+def _converted(layer, path: str) -> Module:
+    name = type(layer).__name__
+    is_torchs = type(layer).__module__.startswith("torch.nn.modules.")
+    if is_torchs and name == "Sequential":
+        parts = layer.named_children()
+        return M.Sequential(OrderedDict((k, _converted(v, f"{path}.{k}")) for k, v in parts))
+    if not is_torchs or name not in _LAYERS:
+        raise NotImplementedError(
+            f"[convert_module] {path} is a {name}, which has no counterpart here; TorchModule runs"
+            " it in PyTorch"
+        )
+    try:
+        made = _LAYERS[name](layer)
+    except _Refusal as refusal:
+        raise NotImplementedError(
+            f"[convert_module] {path} is a {name} with {refusal}, which has no counterpart here"
+        ) from None
+    made.load_state_dict(convert_state_dict(layer.state_dict(), made))
+    made.train(layer.training)
+    return made
+
+
+def convert_module(module) -> Module:
+    """A Module of ours for a PyTorch module that is a layer, or Sequentials of layers.
+
+    Args:
+        module: a ``torch.nn.Module``.
+    Returns:
+        Module with copies of its parameters and buffers, in its mode; it can be traced and dumped.
+    Raises:
+        NotImplementedError: a layer has no counterpart; the message has its path.
+    """
+    return _converted(module, "module")
+
+
+def _array(value) -> np.ndarray:
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
+    return np.array(value)
+
+
+def convert_state_dict(state_dict: Mapping, module: Module) -> OrderedDict:
+    """A state dict of PyTorch as one for a Module with the same names.
+
+    Shapes are those of the Module: weights of grouped convolutions have an axis for the groups,
+    biases and statistics of images have the axes of an image. Counts of batches are left out.
+
+    Args:
+        state_dict: tensors or arrays by name.
+        module: what the result is for.
+    Returns:
+        Arrays by name, for ``module.load_state_dict``.
+    Raises:
+        KeyError: names are missing, or the Module has no such.
+        ValueError: the number of elements differs.
+    Example:
+        >>> net = M.Conv2d(2, 4, 1, groups=2)
+        >>> state = {"weight": np.ones((4, 1, 1, 1), "float32"), "bias": np.zeros(4, "float32")}
+        >>> convert_state_dict(state, net)["weight"].shape
+        (2, 2, 1, 1, 1)
+    """
+    given = {k: v for k, v in state_dict.items() if not k.endswith("num_batches_tracked")}
+    wanted = OrderedDict(module.named_tensors())
+    if given.keys() != wanted.keys():
+        missing, unknown = sorted(wanted.keys() - given), sorted(given.keys() - wanted)
+        raise KeyError(f"[convert_state_dict] missing: {missing}; not in the Module: {unknown}")
+    found = OrderedDict()
+    for name, tensor in wanted.items():
+        array = _array(given[name])
+        if array.size != tensor.size:
+            raise ValueError(
+                f"[convert_state_dict] {name} has shape {array.shape}, the Module's"
+                f" {tensor._tuple_shape}"
+            )
+        found[name] = array.reshape(tensor._tuple_shape).astype(tensor.dtype, copy=False)
+    return found
