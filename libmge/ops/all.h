@@ -46,6 +46,7 @@
 #include "libmge/ops/optimize/adam_step.h"
 #include "libmge/ops/optimize/lamb_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
+#include "libmge/ops/quantize/fake_quantize.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/ops/random/distribution.h"
@@ -133,6 +134,7 @@ using AllOps = TypeList<
     ops::Exp,
     ops::Expm1,
     ops::Eye,
+    ops::FakeQuantize,
     ops::Flatten,
     ops::Flip,
     ops::Floor,

@@ -14,6 +14,7 @@ namespace {
 using NotOnGpus = TypeList<
     ops::Beta,
     ops::Dequantize,
+    ops::FakeQuantize,
     ops::FusedRegion,
     ops::Gamma,
     ops::LambStep,

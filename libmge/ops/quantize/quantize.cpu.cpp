@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/quantize.h"
 
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/quantize/quantisation.h"
+#include "libmge/ops/quantize/channel_rows-inl.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -29,33 +28,21 @@ Prepared prepare_dequantize(const PrepareContext& context) {
     return Prepared::make(Conversion{inputs[0].dtype, channels_of(inputs[0].shape, inputs[1].shape)});
 }
 
-// Calls fn(begin, end, scale, zero point) for parts of the tensor that lie in one channel.
 template <class Fn>
-void for_channels(const Channels& channels, const Launch& launch, Fn&& fn) {
-    auto* scales = launch.in<float>(1);
+void for_parts(const Conversion& c, const Launch& launch, Fn&& fn) {
     auto* zeros = launch.inputs.size() > 2 ? launch.in<int32_t>(2) : nullptr;
-    auto zero = [&](int64_t c) { return zeros ? float(zeros[c]) : 0.f; };
-    if (channels.outer * channels.count == 1)
-        return par_for(launch.threads, channels.inner, parallel_grain,
-                       [&](int64_t begin, int64_t end) { fn(begin, end, scales[0], zero(0)); });
-    int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, channels.inner));
-    par_for(launch.threads, channels.outer * channels.count, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-            int64_t c = row % channels.count;
-            fn(row * channels.inner, (row + 1) * channels.inner, scales[c], zero(c));
-        }
-    });
+    for_channels(c.channels, launch.threads, launch.in<float>(1), zeros, c.range, fn);
 }
 
 void run_quantize(const Prepared& prepared, const Launch& launch) {
     auto& c = prepared.state<Conversion>();
     dispatch_dtype(c.steps, StepTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        for_channels(c.channels, launch, [&](int64_t begin, int64_t end, float scale, float zero) {
+        for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
             auto* x = launch.in<float>(0);
-            float inverse = 1 / scale;
+            float inverse = 1 / s.scale;
             for (int64_t i = begin; i < end; ++i)
-                launch.out<T>(0)[i] = T(to_step(x[i], inverse, zero, c.range));
+                launch.out<T>(0)[i] = T(to_step(x[i], inverse, s.zero, c.range));
         });
     });
 }
@@ -64,21 +51,56 @@ void run_dequantize(const Prepared& prepared, const Launch& launch) {
     auto& c = prepared.state<Conversion>();
     dispatch_dtype(c.steps, StepTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        for_channels(c.channels, launch, [&](int64_t begin, int64_t end, float scale, float zero) {
+        for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
             auto* x = launch.in<T>(0);
-            for (int64_t i = begin; i < end; ++i) launch.out<float>(0)[i] = to_real(x[i], zero, scale);
+            for (int64_t i = begin; i < end; ++i) launch.out<float>(0)[i] = to_real(x[i], s.zero, s.scale);
         });
+    });
+}
+
+Support supports_rows(const Problem& problem) {
+    if (problem.outputs[0].dtype == DType::i32) return {"steps of a byte only"};
+    return plain_layouts(problem);
+}
+
+void run_quantize_rows(const Prepared& prepared, const Launch& launch) {
+    auto& c = prepared.state<Conversion>();
+    auto& rows = cpu::quantise_rows();
+    for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
+        auto* x = launch.in<float>(0) + begin;
+        if (c.steps == DType::u8)
+            rows.to_u8(x, launch.out<uint8_t>(0) + begin, end - begin, s);
+        else
+            rows.to_i8(x, launch.out<int8_t>(0) + begin, end - begin, s);
+    });
+}
+
+void run_dequantize_rows(const Prepared& prepared, const Launch& launch) {
+    auto& c = prepared.state<Conversion>();
+    auto& rows = cpu::quantise_rows();
+    for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
+        float* y = launch.out<float>(0) + begin;
+        if (c.steps == DType::u8)
+            rows.from_u8(launch.in<uint8_t>(0) + begin, y, end - begin, s);
+        else if (c.steps == DType::i8)
+            rows.from_i8(launch.in<int8_t>(0) + begin, y, end - begin, s);
+        else
+            rows.from_i32(launch.in<int32_t>(0) + begin, y, end - begin, s);
     });
 }
 
 }  // namespace
 
 KernelList kernels(Cpu, Quantize) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_quantize, run_quantize}};
+    static constexpr Algorithm list[] = {
+        {"rows", supports_rows, prepare_quantize, run_quantize_rows},
+        {"reference", plain_layouts, prepare_quantize, run_quantize, {.naive = true}}};
     return list;
 }
 KernelList kernels(Cpu, Dequantize) {
-    static constexpr Algorithm list[] = {{"reference", plain_layouts, prepare_dequantize, run_dequantize}};
+    static constexpr Algorithm list[] = {
+        {"rows", plain_layouts, prepare_dequantize, run_dequantize_rows},
+        {"reference", plain_layouts, prepare_dequantize, run_dequantize, {.naive = true}}};
     return list;
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Between real numbers and steps, row by row (see ops/quantize/quantisation.h), with the bits of the scalar
+// functions there.
+
+#include <cstdint>
+
+namespace mge::cpu {
+
+// Scale and zero point of a row, and the steps that there are.
+struct Steps {
+    float scale, zero, lower, upper;
+};
+
+// How the steps of fake quantisation come about.
+enum class FakeSteps : uint8_t { rounded_then_shifted, shifted_then_rounded };
+
+struct QuantiseRows {
+    void (*to_u8)(const float* x, uint8_t* y, int64_t n, const Steps& steps);
+    void (*to_i8)(const float* x, int8_t* y, int64_t n, const Steps& steps);
+    void (*from_u8)(const uint8_t* x, float* y, int64_t n, const Steps& steps);
+    void (*from_i8)(const int8_t* x, float* y, int64_t n, const Steps& steps);
+    void (*from_i32)(const int32_t* x, float* y, int64_t n, const Steps& steps);
+    // To the nearest step and back; NaN stays.
+    void (*fake)(const float* x, float* y, int64_t n, const Steps& steps, FakeSteps how);
+};
+const QuantiseRows& quantise_rows();
+
+}  // namespace mge::cpu

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/quantise_rows.simd.cpp"
+#include "hwy/foreach_target.h"  // compiles this file once per instruction set
+//
+#include <algorithm>
+#include <cmath>
+
+#include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/quantise_rows.h"
+#include "libmge/kernel/cpu/rows.h"
+#include "libmge/kernel/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+
+// NaN stays.
+HWY_INLINE Simd clipped(Simd step, Simd lower, Simd upper) {
+    return select(step < lower, lower, select(step > upper, upper, step));
+}
+
+template <class T>
+void to_steps(const float* x, T* y, int64_t n, const Steps& s) {
+    const hn::Rebind<T, I32> narrow;
+    float inverse = 1 / s.scale;
+    Simd by = Simd::fill(inverse), zero = Simd::fill(s.zero), lower = Simd::fill(s.lower);
+    Simd upper = Simd::fill(s.upper);
+    const auto lanes = int64_t(simd_lanes());
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        Simd step = round(Simd::load(x + i) * by) + zero;
+        // NaN becomes the lowest.
+        step = select(step > lower, select(step < upper, step, upper), lower);
+        hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(I32(), step.v)), narrow, y + i);
+    }
+    for (; i < n; ++i) {
+        float step = std::round(x[i] * inverse) + s.zero;
+        y[i] = T(step > s.lower ? (step < s.upper ? step : s.upper) : s.lower);
+    }
+}
+
+template <class T>
+HWY_INLINE Simd load_wide(const T* x) {
+    if constexpr (sizeof(T) == 4)
+        return Simd(hn::ConvertTo(F32(), hn::LoadU(I32(), x)));
+    else
+        return Simd(hn::ConvertTo(F32(), hn::PromoteTo(I32(), hn::LoadU(hn::Rebind<T, I32>(), x))));
+}
+
+template <class T>
+void to_reals(const T* x, float* y, int64_t n, const Steps& s) {
+    Simd scale = Simd::fill(s.scale), zero = Simd::fill(s.zero);
+    const auto lanes = int64_t(simd_lanes());
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) ((load_wide(x + i) - zero) * scale).store(y + i);
+    for (; i < n; ++i) y[i] = (float(x[i]) - s.zero) * s.scale;
+}
+
+void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
+    bool is_shifted_first = how == FakeSteps::shifted_then_rounded;
+    Simd scale = Simd::fill(s.scale), zero = Simd::fill(s.zero), lower = Simd::fill(s.lower);
+    Simd upper = Simd::fill(s.upper);
+    const auto lanes = int64_t(simd_lanes());
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        Simd t = Simd::load(x + i) / scale;
+        Simd step = is_shifted_first ? round(t + zero) : round(t) + zero;
+        ((clipped(step, lower, upper) - zero) * scale).store(y + i);
+    }
+    for (; i < n; ++i) {
+        float t = x[i] / s.scale;
+        float step = is_shifted_first ? std::round(t + s.zero) : std::round(t) + s.zero;
+        y[i] = (std::clamp(step, s.lower, s.upper) - s.zero) * s.scale;
+    }
+}
+
+}  // namespace
+
+QuantiseRows make_quantise_rows() {
+    return {to_steps<uint8_t>, to_steps<int8_t>,  to_reals<uint8_t>,
+            to_reals<int8_t>,  to_reals<int32_t>, fake};
+}
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mge::cpu {
+
+HWY_EXPORT(make_quantise_rows);
+
+const QuantiseRows& quantise_rows() {
+    static const QuantiseRows best = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(make_quantise_rows)();
+    }();
+    return best;
+}
+
+}  // namespace mge::cpu
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+// What the gradient of fake quantisation gives the scale.
+enum class ScaleLearning {
+    none,        // nothing; steps are rounded before the zero point is added
+    by_rounded,  // TQT: a number counts as in range by its rounded step
+    by_exact,    // LSQ: before it is rounded
+};
+
+struct FakeQuantize {
+    static constexpr auto name = "fake_quantize";
+    static constexpr auto doc =
+        "Real numbers as quantisation would bring them back: (clip(round(x / scale) + zero_point) - "
+        "zero_point) * scale. The gradient of x is that of the identity inside of the range. When the scale "
+        "is "
+        "learned, the zero point is added before rounding, and the scale has a gradient: of what rounding "
+        "adds "
+        "inside and of the bound outside, times grad_scale.";
+    static constexpr auto inputs = names("x", "scale", optional("zero_point"), optional("grad_scale"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    struct Params {
+        int64_t lower = -128;
+        int64_t upper = 127;
+        ScaleLearning learning = ScaleLearning::none;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::lower>("lower", "Lowest step."), field<&Params::upper>("upper", "Highest step."),
+        field<&Params::learning>("learning", "Of the scale: none, by_rounded or by_exact."));
+    // Quotient, rounding, two comparisons, two sums and a product.
+    static constexpr PerInputElement operations{7};
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, FakeQuantize);
+inline constexpr OpFunction<FakeQuantize> fake_quantize{};
+
+}  // namespace mge::ops
+
+namespace mge {
+template <>
+struct EnumNames<ops::ScaleLearning> {
+    static constexpr std::string_view names[] = {"none", "by_rounded", "by_exact"};
+};
+}  // namespace mge
