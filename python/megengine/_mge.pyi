@@ -913,6 +913,18 @@ class ops:
         """
 
     @staticmethod
+    def fake_quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, grad_scale: Operand | None = None, *, lower: int = -128, upper: int = 127, learning: str = 'none') -> Tensor:
+        """Real numbers as quantisation would bring them back: (clip(round(x / scale) + zero_point) - zero_point) * scale. The gradient of x is that of the identity inside of the range. When the scale is learned, the zero point is added before rounding, and the scale has a gradient: of what rounding adds inside and of the bound outside, times grad_scale.
+
+        Args:
+            lower: Lowest step.
+            upper: Highest step.
+            learning: Of the scale: none, by_rounded or by_exact.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def flatten(x: Operand, *, start: int = 0, end: int = -1) -> Tensor:
         """Joins the axes from `start` to `end`, both included, into one.
 
@@ -1496,7 +1508,7 @@ class ops:
 
     @staticmethod
     def quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, *, dtype: Any = 'int8', lower: int = 0, upper: int = 0) -> Tensor:
-        """The nearest steps of real numbers: x / scale rounded, halves away from zero, plus the zero point, within bounds. NaN becomes the lowest step. Scale and zero point are one number, or one for each element of one axis, in a shape that broadcasts.
+        """The nearest steps of real numbers: x / scale rounded, halves away from zero, plus the zero point, within bounds. NaN becomes the lowest step. The shapes of scale and zero point broadcast to that of x.
 
         Args:
             dtype: Of the steps: uint8, int8 or int32.
@@ -2090,6 +2102,10 @@ class updates:
     @staticmethod
     def expm1(*inputs: Operand, **params: Any) -> None:
         """As ops.expm1; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def fake_quantize(*inputs: Operand, **params: Any) -> None:
+        """As ops.fake_quantize; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
     @staticmethod
     def floor(*inputs: Operand, **params: Any) -> None:

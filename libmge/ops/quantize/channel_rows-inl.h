@@ -17,13 +17,14 @@ void for_channels(const Channels& channels, int threads, const float* scales, co
     auto steps = [&](int64_t c) {
         return cpu::Steps{scales[c], zeros ? float(zeros[c]) : 0.f, float(range.lower), float(range.upper)};
     };
-    if (channels.outer * channels.count == 1)
-        return par_for(threads, channels.inner, parallel_grain,
+    int64_t inner = channels.inner();
+    if (channels.rows() == 1)
+        return par_for(threads, inner, parallel_grain,
                        [&](int64_t begin, int64_t end) { fn(begin, end, steps(0)); });
-    int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, channels.inner));
-    par_for(threads, channels.outer * channels.count, grain, [&](int64_t begin, int64_t end) {
+    int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, inner));
+    par_for(threads, channels.rows(), grain, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row)
-            fn(row * channels.inner, (row + 1) * channels.inner, steps(row % channels.count));
+            fn(row * inner, (row + 1) * inner, steps(channels.scale_of(row)));
     });
 }
 

@@ -8,6 +8,7 @@
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
+#include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
 
@@ -44,7 +45,7 @@ Tensors FakeQuantize::gradient(const GradientContext<Params>& g) {
     if (is_learned && g.needs("scale")) {
         Tensor clipped = minimum(upper, maximum(lower, step));
         dscale = reduce_to_shape(mul(dy, where(is_inside, sub(step, exact), clipped)), scale);
-        if (const Tensor& factor = g.input("grad_scale")) dscale = mul(dscale, factor);
+        if (const Tensor& factor = g.input("grad_scale")) dscale = reshape_like(mul(dscale, factor), scale);
     }
     return g.result({{"x", dx}, {"scale", dscale}});
 }

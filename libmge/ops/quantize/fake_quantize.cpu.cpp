@@ -19,7 +19,7 @@ struct State {
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& p = problem.as<FakeQuantize::Params>();
-    return Prepared::make(State{channels_of(problem.inputs[0].shape, problem.inputs[1].shape),
+    return Prepared::make(State{Channels(problem.inputs[0].shape, problem.inputs[1].shape),
                                 {p.lower, p.upper},
                                 p.learning != ScaleLearning::none});
 }

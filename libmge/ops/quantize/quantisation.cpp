@@ -7,15 +7,11 @@
 namespace mge::ops {
 namespace {
 
-// The axis of x along which a scale differs; -1: none does; nullopt: it does not broadcast so.
-std::optional<int> axis_of(const Shape& x, const Shape& scale) {
-    int axis = -1, ahead = x.rank() - scale.rank();
-    for (int i = 0; i < scale.rank(); ++i) {
-        if (scale[i] == 1) continue;
-        if (axis >= 0 || ahead + i < 0 || scale[i] != x[ahead + i]) return std::nullopt;
-        axis = ahead + i;
-    }
-    return axis;
+bool broadcasts(const Shape& scale, const Shape& x) {
+    int ahead = x.rank() - scale.rank();
+    for (int i = 0; i < scale.rank(); ++i)
+        if (scale[i] != 1 && (ahead + i < 0 || scale[i] != x[ahead + i])) return false;
+    return true;
 }
 
 }  // namespace
@@ -44,22 +40,27 @@ StepRange step_range(std::string_view who, DType dtype, int64_t lower, int64_t u
     return {lower, upper};
 }
 
-Channels channels_of(const Shape& x, const Shape& scale) {
-    int axis = axis_of(x, scale).value_or(-1);
-    if (axis < 0) return {.inner = x.numel()};
-    Channels channels{.count = x[axis]};
-    for (int i = 0; i < axis; ++i) channels.outer *= x[i];
-    for (int i = axis + 1; i < x.rank(); ++i) channels.inner *= x[i];
-    return channels;
+Channels::Channels(const Shape& x, const Shape& scale) {
+    int ahead = x.rank() - scale.rank();
+    int64_t stride = 1;
+    for (int i = x.rank() - 1; i >= 0; --i) {
+        int64_t extent = i < ahead ? 1 : scale[i - ahead];
+        if (axes_.empty() && extent == 1) {
+            inner_ *= x[i];
+            continue;
+        }
+        rows_ *= x[i];
+        axes_.push_back({x[i], extent == 1 ? 0 : stride});
+        stride *= extent;
+    }
 }
 
 void check_scale(std::string_view who, const Shape& x, const TensorSpec& scale, const TensorSpec& zero_point,
                  DType zero_dtype) {
     if (scale.dtype != DType::f32)
         throw_user(who, text("its scale has to be float32, got ", scale.dtype), ErrorClass::type);
-    if (!axis_of(x, scale.shape))
-        throw_user(who, text("its scale has to be one number, or one for each element of one axis of ", x,
-                             "; got shape ", scale.shape));
+    if (!broadcasts(scale.shape, x))
+        throw_user(who, text("its scale does not broadcast from shape ", scale.shape, " to ", x));
     if (zero_point.is_absent()) return;
     if (zero_point.dtype != zero_dtype)
         throw_user(who, text("its zero point has to be ", zero_dtype, ", got ", zero_point.dtype),

@@ -2,14 +2,14 @@
 #pragma once
 // Quantised values. One is an integer, a step, that stands for the real number (step - zero point) * scale.
 // Tensors hold steps as plain u8, i8 or i32; scales (f32) and zero points (i32) are inputs of the operators:
-// one number each, or one per channel. All arithmetic between real numbers and steps is done in f32, in
-// MegEngine's order, so that results have its bits.
+// one number each, or several in a shape that broadcasts. All arithmetic between real numbers and steps is
+// done in f32, in MegEngine's order, so that results have its bits.
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "libmge/tensor/spec.h"
 
@@ -35,14 +35,32 @@ inline int32_t to_step(float x, float inverse_scale, float zero, StepRange range
 }
 inline float to_real(int32_t step, float zero, float scale) { return (float(step) - zero) * scale; }
 
-// A tensor as outer × channels × inner, each channel with a scale of its own; one channel for all.
-struct Channels {
-    int64_t outer = 1, count = 1, inner = 1;
-};
-Channels channels_of(const Shape& x, const Shape& scale);
+// A tensor as rows of `inner` elements that share a scale.
+class Channels {
+public:
+    Channels(const Shape& x, const Shape& scale);
+    int64_t rows() const { return rows_; }
+    int64_t inner() const { return inner_; }
+    // Which of the scales is a row's.
+    int64_t scale_of(int64_t row) const {
+        int64_t index = 0;
+        for (auto [extent, stride] : axes_) {
+            index += row % extent * stride;
+            row /= extent;
+        }
+        return index;
+    }
 
-// UserError of `who` unless the scale (f32) is one number or broadcasts along all axes of x but one, and the
-// zero point (of the given dtype; absent: 0) has as many elements.
+private:
+    struct Axis {
+        int64_t extent, stride;
+    };
+    int64_t rows_ = 1, inner_ = 1;
+    std::vector<Axis> axes_;  // that rows run over, the last first
+};
+
+// UserError of `who` unless the scale (f32) broadcasts to x, and the zero point (of the given dtype; absent:
+// 0) has its shape, or is one number as it is.
 void check_scale(std::string_view who, const Shape& x, const TensorSpec& scale, const TensorSpec& zero_point,
                  DType zero_dtype = DType::i32);
 

@@ -19,13 +19,13 @@ struct Conversion {
 Prepared prepare_quantize(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& p = problem.as<Quantize::Params>();
-    return Prepared::make(Conversion{p.dtype, channels_of(problem.inputs[0].shape, problem.inputs[1].shape),
+    return Prepared::make(Conversion{p.dtype, Channels(problem.inputs[0].shape, problem.inputs[1].shape),
                                      step_range(Quantize::name, p.dtype, p.lower, p.upper)});
 }
 
 Prepared prepare_dequantize(const PrepareContext& context) {
     auto inputs = context.problem.inputs;
-    return Prepared::make(Conversion{inputs[0].dtype, channels_of(inputs[0].shape, inputs[1].shape)});
+    return Prepared::make(Conversion{inputs[0].dtype, Channels(inputs[0].shape, inputs[1].shape)});
 }
 
 template <class Fn>

@@ -11,8 +11,8 @@ struct Quantize {
     static constexpr auto name = "quantize";
     static constexpr auto doc =
         "The nearest steps of real numbers: x / scale rounded, halves away from zero, plus the zero point, "
-        "within bounds. NaN becomes the lowest step. Scale and zero point are one number, or one for each "
-        "element of one axis, in a shape that broadcasts.";
+        "within bounds. NaN becomes the lowest step. The shapes of scale and zero point "
+        "broadcast to that of x.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"));
     static constexpr auto outputs = output_names("y");
     static constexpr bool stops_gradient = true;

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantisation and back, in floats, with gradients as if nothing were rounded."""
 
+from .. import _mge
 from ..autodiff import Function
-from ..core.tensor.dtype import is_dtype_equal
 from ..core.tensor.qparams import QParams, QuantMode, create_qparams
 from ..tensor import Tensor
-from .creation import zeros_like
-from .elemwise import logical_and, maximum, minimum, round
-from .math import sum
-from .selection import where
+from .elemwise import round
 
 
 class Round(Function):
@@ -24,59 +21,6 @@ class Round(Function):
 
     def backward(self, output_grads: Tensor) -> Tensor:
         return output_grads
-
-
-class _Steps(Function):
-    """``(clip(round(x / scale) + zero_point) - zero_point) * scale``, with a gradient to ``x``
-    where the step is in range before it is clipped. Without a zero point that is 0."""
-
-    def __init__(self, qmin: int, qmax: int):
-        self._qmin, self._qmax = float(qmin), float(qmax)
-
-    def forward(self, inp: Tensor, scale: Tensor, zero_point: Tensor | None = None) -> Tensor:
-        step = round(inp / scale)
-        return self._on_step(step if zero_point is None else step + zero_point, scale, zero_point)
-
-    def _on_step(self, step: Tensor, scale: Tensor, zero_point: Tensor | None) -> Tensor:
-        self._step = step
-        # In this order NaN stays NaN.
-        self._clipped = minimum(self._qmax, maximum(self._qmin, step))
-        clipped = self._clipped if zero_point is None else self._clipped - zero_point
-        return clipped * scale
-
-    def backward(self, output_grads: Tensor):
-        return _where_true(self._clipped == self._step, output_grads), None, None
-
-
-class _LearnedSteps(_Steps):
-    """``t = x / scale + zero_point`` rounded and clipped, with a gradient to the scale, too: of
-    what rounding adds inside of the range, of the bound outside."""
-
-    def __init__(self, qmin: int, qmax: int, by_rounded: bool, grad_scale: Tensor | None = None):
-        super().__init__(qmin, qmax)
-        # What is judged to be in range: t before it is rounded, or after.
-        self._by_rounded, self._grad_scale = by_rounded, grad_scale
-
-    def forward(self, inp: Tensor, scale: Tensor, zero_point: Tensor | None = None) -> Tensor:
-        exact = inp / scale
-        self._scale, self._exact = scale, exact if zero_point is None else exact + zero_point
-        return self._on_step(round(self._exact), scale, zero_point)
-
-    def backward(self, output_grads: Tensor):
-        if self._by_rounded:
-            is_inside = self._clipped == self._step
-        else:
-            is_inside = logical_and(self._exact >= self._qmin, self._exact <= self._qmax)
-        steps = where(is_inside, self._step - self._exact, self._clipped)
-        to_scale = sum(output_grads * steps)
-        if self._grad_scale is not None:
-            to_scale = to_scale * self._grad_scale
-        to_scale = to_scale.reshape(self._scale.shape)
-        return _where_true(is_inside, output_grads), to_scale, None
-
-
-def _where_true(mask: Tensor, values: Tensor) -> Tensor:
-    return where(mask, values, zeros_like(values))
 
 
 def fake_quant_tensor(inp: Tensor, qparams: QParams) -> Tensor:
@@ -98,12 +42,12 @@ def fake_quant_tensor(inp: Tensor, qparams: QParams) -> Tensor:
         >>> fake_quant_tensor(Tensor([0.3, 99.0]), qparams)
         Tensor([ 0.5 63.5], device=xpux:0)
     """
-    if not is_dtype_equal(inp.dtype, "float32"):
-        raise RuntimeError(f"[fake_quant_tensor] takes float32, got {inp.dtype}")
-    meta = qparams.dtype_meta
-    has_zero = qparams.mode is not QuantMode.SYMMERTIC
-    known = (qparams.scale, qparams.zero_point) if has_zero else (qparams.scale,)
-    return _Steps(meta.qmin, meta.qmax)(inp, *known)
+    meta, zero_point = qparams.dtype_meta, None
+    if qparams.mode is not QuantMode.SYMMERTIC:
+        zero_point = qparams.zero_point
+        if zero_point is None:
+            raise TypeError("[fake_quant_tensor] qparams has no zero point, but is asymmetric")
+    return _mge.ops.fake_quantize(inp, qparams.scale, zero_point, lower=meta.qmin, upper=meta.qmax)
 
 
 def tqt_forward(qmin: int, qmax: int, inp: Tensor, scale: Tensor) -> Tensor:
@@ -121,7 +65,7 @@ def tqt_forward(qmin: int, qmax: int, inp: Tensor, scale: Tensor) -> Tensor:
         >>> tqt_forward(-128, 127, Tensor([0.7, 99.0]), Tensor(-1.0))
         Tensor([ 0.5 63.5], device=xpux:0)
     """
-    return _LearnedSteps(qmin, qmax, by_rounded=True)(inp, 2**scale)
+    return _mge.ops.fake_quantize(inp, 2**scale, lower=qmin, upper=qmax, learning="by_rounded")
 
 
 def lsq_forward(
@@ -148,8 +92,9 @@ def lsq_forward(
         >>> lsq_forward(-128, 127, Tensor([0.3, 99.0]), Tensor(0.5))
         Tensor([ 0.5 63.5], device=xpux:0)
     """
-    known = (step_size,) if zero_point is None else (step_size, zero_point)
-    return _LearnedSteps(qmin, qmax, by_rounded=False, grad_scale=scale_grad)(inp, *known)
+    return _mge.ops.fake_quantize(
+        inp, step_size, zero_point, scale_grad, lower=qmin, upper=qmax, learning="by_exact"
+    )
 
 
 def fake_quant_bias(bias: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor | None:

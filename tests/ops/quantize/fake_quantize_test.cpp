@@ -26,8 +26,16 @@ TEST(FakeQuantize, AgreesWithItsReference) {
             check_op<ops::FakeQuantize>({.lower = 0, .upper = 15, .learning = learning},
                                         {x, scale, {.shape = {1}, .values = {7}}}, {.gradient = false});
         }
-    check_op<ops::FakeQuantize>({}, {{.shape = {4, 3, 2}}, {.shape = {4, 1, 1}, .low = 0.1}},
-                                {.gradient = false});
+    for (Shape scale :
+         {Shape{4, 1, 1}, Shape{3, 1}, Shape{2}, Shape{4, 1, 2}, Shape{4, 3, 1}, Shape{4, 3, 2}})
+        check_op<ops::FakeQuantize>({}, {{.shape = {4, 3, 2}}, {.shape = scale, .low = 0.1}},
+                                    {.gradient = false});
+}
+
+TEST(FakeQuantize, ScalesBroadcast) {
+    Tensor x = tensor_of<float>({2, 2, 2}, std::vector<float>(8, 1.2f));
+    Tensor scale = tensor_of<float>({2, 1, 2}, {1, 0.5f, 2, 0.25f});
+    EXPECT_THAT(values_of(ops::fake_quantize(x, scale)), ElementsAre(1, 1, 1, 1, 2, 1.25, 2, 1.25));
 }
 
 TEST(FakeQuantize, KeepsNan) {
