@@ -94,7 +94,7 @@ class Graph:
         """Give inputs, by id, other shapes."""
     def take_name(self, value: int, other: int) -> None:
         """The other value, unless it has a name, gets that of the first."""
-    def to_model(self, outputs: collections.abc.Sequence[int], names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str], options: dict, keep_var_name: int = 2, keep_opr_name: bool = True, keep_param_name: bool = True) -> Any:
+    def to_model(self, outputs: collections.abc.Sequence[int], names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str], options: dict, kept: tuple[int, bool, bool] = (2, True, True)) -> Any:
         """These values as a Model."""
 
 class InternalError(RuntimeError):

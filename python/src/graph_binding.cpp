@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -279,7 +280,7 @@ nb::tuple copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values
 
 nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector<std::string>& names,
                     const std::map<std::string, std::string>& metadata, const nb::dict& options,
-                    int keep_var_name, bool keep_opr_name, bool keep_param_name) {
+                    std::tuple<int, bool, bool> kept) {
     Graph graph = open.graph();
     Ids inputs;
     for (ValueId id : order(open, outputs))
@@ -289,7 +290,7 @@ nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector
     graph.set_outputs(outputs);
     std::vector<std::string> input_names;
     for (ValueId id : inputs) input_names.push_back(open.name(id));
-    drop_names(graph, {keep_var_name, keep_opr_name, keep_param_name});
+    drop_names(graph, std::make_from_tuple<KeptNames>(kept));
     return model_object(std::move(graph), input_names, names, metadata, options);
 }
 
@@ -396,8 +397,7 @@ void add_changes(nb::class_<OpenGraph>& type) {
             },
             nb::arg("by"), "Whoever reads a key reads its value from now on.")
         .def("to_model", &to_model, nb::arg("outputs"), nb::arg("names"), nb::arg("metadata"),
-             nb::arg("options"), nb::arg("keep_var_name") = 2, nb::arg("keep_opr_name") = true,
-             nb::arg("keep_param_name") = true, "These values as a Model.");
+             nb::arg("options"), nb::arg("kept") = std::tuple(2, true, true), "These values as a Model.");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ void drop_names(Graph& graph, const KeptNames& kept) {
         if (!kept.operators) graph.node(NodeId(i)).name.clear();
     for (size_t i = 0; i < graph.values().size(); ++i) {
         auto& value = graph.value(ValueId(i));
-        bool is_kept = value.is_input || (value.is_constant() ? kept.constants : kept.values > 1);
+        bool is_kept = value.is_input || kept.values > 1 || (value.is_constant() && kept.constants);
         if (!is_kept) value.name.clear();
     }
 }

@@ -12,7 +12,7 @@ namespace mge::python {
 
 // Which names a file has; inputs have theirs anyway.
 struct KeptNames {
-    int values = 1;  // 0 and 1: none, as outputs are named by who writes the file; 2: of all
+    int values = 1;  // 0 and 1: none, as outputs are named by who writes the file; 2: all, constants too
     bool operators = false, constants = false;
 };
 void drop_names(Graph& graph, const KeptNames& kept);

@@ -247,7 +247,7 @@ std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std:
                                       const NameScopes& scopes, nb::handle tensors) {
     Graph graph = trace.graph();
     name_recorded(graph, scopes, tensor_names(tensors));
-    drop_names(graph, {std::get<0>(kept), std::get<1>(kept), std::get<2>(kept)});
+    drop_names(graph, std::make_from_tuple<KeptNames>(kept));
     graph = remove_dead_nodes(std::move(graph), {});
     if (graph.outputs().empty())
         throw_user("dump", "the traced function returned no tensor", ErrorClass::value);

@@ -99,7 +99,8 @@ def test_nothing_is_kept_unless_it_is_asked_for():
         return names & set(found)
 
     assert kept(keep_var_name=1) == set()
-    assert kept(keep_var_name=2) == {"MUL"}
+    assert kept(keep_var_name=2) == {"MUL", "factor", "linear.weight"}
+    assert kept(keep_var_name=True) == kept(keep_var_name=2)
     assert kept(keep_opr_name=True) == {"MUL", "linear.MatrixMul"}
     assert kept(keep_param_name=True) == {"factor", "linear.weight"}
 

@@ -12,7 +12,9 @@ from network_samples import dumped, run, small, sums
 
 import megengine as mge
 import megengine.functional as F
+from megengine.core._trace_option import use_symbolic_shape
 from megengine.core.plain_pickle import UnsafePickleError
+from megengine.jit import trace
 from megengine.utils import network_node as nodes
 from megengine.utils.comp_graph_tools import GraphInference
 from megengine.utils.network import (
@@ -209,6 +211,7 @@ def test_symbolic_shapes_are_variables():
     net = sums()
     assert set_symbolic_shape(True) is False
     try:
+        assert use_symbolic_shape()
         shape = net.dest_vars[0].shape
     finally:
         assert set_symbolic_shape(False) is True
@@ -412,7 +415,7 @@ def test_names_that_are_kept():
         return found & {"the_conv", "its_value", "its_weight"}
 
     assert kept() == kept(keep_var_name=0) == set()
-    assert kept(keep_var_name=2) == {"its_value"}
+    assert kept(keep_var_name=2) == {"its_value", "its_weight"}
     assert kept(keep_opr_name=True) == {"the_conv"}
     assert kept(keep_param_name=True) == {"its_weight"}
 
@@ -454,6 +457,11 @@ def test_dump_appends(tmp_path):
     net.dump(path, append=True)
     data = path.read_bytes()
     assert data[:size] == data[size:]
+    traced = trace(symbolic=True, capture_as_const=True)(lambda x: x * 2)
+    traced(mge.Tensor([1.0]))
+    more = traced.dump(path, append=True, silent=True).tot_bytes
+    assert path.stat().st_size == 2 * size + more
+    assert GraphInference(path).run([1, 2], [3, 4])["o"].tolist() == [8, 12]
 
 
 def test_strip_info(tmp_path):

@@ -85,9 +85,10 @@ def dump(
         arg_names: names of the inputs, a string or a list; default ``arg_0``, ….
         output_names: names of the outputs; default: what the function called them (``y.name``),
             else those of their operators, or the keys of the dict that the function returned.
-        append: add to the end of an existing file; not available.
-        keep_var_name: which values have names beside inputs and outputs: up to 1 none, 2 all, after
-            the modules and operators that compute them: ``net.conv.Convolution``.
+        append: write behind what the file has.
+        keep_var_name: which values have names beside inputs and outputs: up to 1 none, 2 or True
+            all, after the modules and operators that compute them (``net.conv.Convolution``),
+            parameters too.
         keep_opr_name: operators have these names.
         keep_param_name: parameters have the names that modules have for them: ``net.conv.weight``.
         keep_opr_priority: without effect, which a warning says: there are no priorities.
@@ -125,7 +126,7 @@ def dump(
         ValueError: nothing to dump, or wrong names or options.
         RuntimeError: a batch norm is in training mode, and ``training`` is False.
     """
-    _check_options(traced, append, dump_format, kwargs)
+    _check_options(traced, dump_format, kwargs)
     warn_of(
         keep_opr_priority=keep_opr_priority,
         resize_input=resize_input,
@@ -142,7 +143,7 @@ def dump(
         stored,
         options,
         training,
-        (int(keep_var_name), bool(keep_opr_name), bool(keep_param_name)),
+        kept_names(keep_var_name, keep_opr_name, keep_param_name),
     )
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
         model.add_test_case(
@@ -151,7 +152,9 @@ def dump(
             not no_assert,
             None if maxerr == DEFAULT_MAXERR else float(maxerr),
         )
-    info = write_model(model, file, strip_info_file=strip_info_file, append_json=append_json)
+    info = write_model(
+        model, file, append=append, strip_info_file=strip_info_file, append_json=append_json
+    )
     if not silent:
         get_logger(__name__).info(
             "dumped %d operators, %d bytes (weights %d)",
@@ -183,17 +186,21 @@ def write_model(
     )
 
 
-def _check_options(traced, append, dump_format, kwargs) -> None:
+def _check_options(traced, dump_format, kwargs) -> None:
     if not traced._capture_as_const:
         raise ValueError("you must specify capture_as_const=True at __init__ to use dump")
     if not traced._trace.is_recorded:
         raise ValueError("you should do record first before dump: call the traced function")
     if not traced._has_result:
         raise ValueError("the traced function returned nothing to dump")
-    if append:
-        raise NotImplementedError("[dump] append is not available in this version")
     check_format(dump_format)
     _check_known(kwargs)
+
+
+def kept_names(keep_var_name, keep_opr_name, keep_param_name) -> tuple[int, bool, bool]:
+    """These arguments for ``_mge``: True is all values."""
+    values = 2 if keep_var_name is True else int(keep_var_name)
+    return values, bool(keep_opr_name), bool(keep_param_name)
 
 
 def check_format(dump_format: str | None) -> None:

@@ -10,9 +10,9 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 
+from ..core._trace_option import set_symbolic_shape  # noqa: F401
 from ..core.model_metadata import NO_METADATA, foreign_metadata, metadata_of
 from ..core.tensor.dtype import is_dtype_equal
-from ..core.tracing_state import state
 from ..jit import dumping
 from ..logger import get_logger
 from .comp_graph_tools import find_vars_by_name, get_oprs_seq
@@ -24,23 +24,6 @@ from .network_node import (
     OpNode,
     VarNode,
 )
-
-
-def set_symbolic_shape(option: bool) -> bool:
-    """Whether ``x.shape`` is a Tensor, or a VarNode, that follows the inputs, on this thread.
-
-    Args:
-        option: True for that, False for a tuple.
-    Returns:
-        What was set before.
-    Example:
-        >>> set_symbolic_shape(True)
-        False
-        >>> set_symbolic_shape(False)
-        True
-    """
-    before, state.symbolic_shape = state.symbolic_shape, bool(option)
-    return before
 
 
 def as_varnode(obj) -> VarNode:
@@ -160,7 +143,7 @@ class Network:
         Args:
             file: path, or a binary file object.
             keep_var_name: which variables keep their names beside inputs and outputs: up to 1 none,
-                2 all.
+                2 or True all, constants too.
             keep_opr_name: operators keep their names.
             keep_param_name: constants keep theirs.
             keep_opr_priority: without effect, which a warning says: there are no priorities.
@@ -199,9 +182,7 @@ class Network:
             [var.name for var in outputs],
             metadata,
             options,
-            int(keep_var_name),
-            bool(keep_opr_name),
-            bool(keep_param_name),
+            dumping.kept_names(keep_var_name, keep_opr_name, keep_param_name),
         )
         return dumping.write_model(
             model, file, append=append, strip_info_file=strip_info_file, append_json=append_json

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether shapes are Tensors, under the names that MegEngine has for that."""
+
+from .tracing_state import state
+
+
+def use_symbolic_shape() -> bool:
+    """Whether ``x.shape`` is a Tensor, or a VarNode, that follows the inputs, on this thread."""
+    return state.symbolic_shape
+
+
+def set_symbolic_shape(option: bool) -> bool:
+    """Say whether ``x.shape`` is a Tensor, or a VarNode, that follows the inputs, on this thread.
+
+    Args:
+        option: True for that, False for a tuple.
+    Returns:
+        What was set before.
+    Example:
+        >>> set_symbolic_shape(True)
+        False
+        >>> set_symbolic_shape(False)
+        True
+    """
+    before, state.symbolic_shape = state.symbolic_shape, bool(option)
+    return before
