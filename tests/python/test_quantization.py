@@ -427,3 +427,38 @@ def test_scales_of_channels_keep_small_ones():
         got = F.linear(x, qat.apply_quant_weight(qat.weight)).numpy()
         errors.append(np.linalg.norm(got - want, axis=0) / np.linalg.norm(want, axis=0))
     assert errors[0].max() > 0.5 and errors[1].max() < 0.02
+
+
+ASYMMETRIC = {"mode": Q.QuantMode.ASYMMERTIC, "dtype": "quint8"}
+OTHER_QCONFIGS = {
+    "4 bits": Q.ema_lowbit_fakequant_qconfig,
+    "zero points": Q.QConfig(
+        weight_observer=partial(Q.MinMaxObserver, **ASYMMETRIC),
+        act_observer=partial(Q.ExponentialMovingAverageObserver, **ASYMMETRIC),
+        weight_fake_quant=partial(Q.FakeQuantize, dtype="quint8"),
+        act_fake_quant=partial(Q.FakeQuantize, dtype="quint8"),
+    ),
+    "learned steps": Q.QConfig(
+        None, None, partial(Q.LSQ, dtype="qint8_narrow"), partial(Q.LSQ, dtype="qint8")
+    ),
+    "learned thresholds": Q.tqt_qconfig,
+}
+
+
+@pytest.mark.parametrize("name", OTHER_QCONFIGS)
+def test_integers_give_what_training_gave(name):
+    net = Q.quantize_qat(conv_net(), qconfig=Q.min_max_fakequant_qconfig)
+    net(image())
+    if name.startswith("learned"):
+        net = Q.reset_qconfig(net, OTHER_QCONFIGS[name])
+    else:
+        Q.propagate_qconfig(net, OTHER_QCONFIGS[name])
+    parameters = list(net.parameters())
+    step = step_of(net, SGD(parameters, lr=1e-3), GradManager().attach(parameters))
+    for seed in range(3):
+        step(image(seed))
+    net.eval()
+    want = net(image()).numpy()
+    largest_step = get_scale(net[2].get_activation_dtype())
+    got = Q.quantize(net)(image()).numpy()
+    assert np.abs(got - want).max() < 1.01 * largest_step
