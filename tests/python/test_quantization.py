@@ -221,6 +221,12 @@ def test_gradients_of_fake_quantisation_agree_with_differences():
     assert step.grad.item() == pytest.approx(want, abs=1e-5)
 
 
+def quantised_conv():
+    conv = Q.quantize(Q.quantize_qat(M.Conv2d(3, 4, 3)))
+    conv.eval()
+    return conv
+
+
 WRONG = [
     (lambda: Q.MinMaxObserver(dtype="qint9"), ValueError, "qint9"),
     (lambda: Q.FakeQuantize("qint9"), ValueError, "qint9"),
@@ -235,6 +241,16 @@ WRONG = [
     (lambda: Q.PassiveObserver("qint8").get_qparams(), RuntimeError, "set_qparams"),
     (lambda: Q.Observer("qint8"), TypeError, "abstract"),
     (lambda: Q.PercentileObserver(0), ValueError, "percentile"),
+    (lambda: Q.quantize(M.Sequential(QAT.QuantStub())), ValueError, "scale of its result"),
+    (
+        lambda: Q.quantize(
+            Q.quantize_qat(conv_net(), qconfig=Q.tqt_qconfig._replace(weight_fake_quant=None))
+        ),
+        ValueError,
+        "scale of its weight",
+    ),
+    (lambda: Q.quantize(Q.quantize_qat(conv_net()))(image()), ValueError, "inference"),
+    (lambda: quantised_conv()(image()), TypeError, "QuantStub"),
     (lambda: Q.quantize_post_training(conv_net(), []), ValueError, "batch"),
     (lambda: Q.quantize_post_training(3, []), TypeError, "Module"),
     (lambda: Q.layer_errors(conv_net(), conv_net(), image()), ValueError, "training"),

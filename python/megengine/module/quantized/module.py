@@ -45,6 +45,8 @@ class QuantizedModule(Module):
             qat_module: of the class of the same name in ``module.qat``.
         Returns:
             A module with the weights on their steps.
+        Raises:
+            ValueError: it has no observer and no fake quantiser that knows a scale.
         """
         return cls._taken_from(qat_module, qat_module)
 
@@ -60,6 +62,8 @@ class QuantizedModule(Module):
         made.training = qat_module.training
         made._name, made._short_name = qat_module._name, qat_module._short_name
         made.output_dtype = qat_module.get_activation_dtype()
+        if made.output_dtype is None and qat_module.with_act:
+            raise ValueError(_scale_is_missing(qat_module, "result"))
         return made
 
     @classmethod
@@ -70,7 +74,9 @@ class QuantizedModule(Module):
         product of weight's and input's, which is known when the input is there."""
         made = cls._taken_from(qat_module, part)
         qparams = qat_module.get_weight_qparams()
-        if qparams is not None and qparams.scale.size > 1:
+        if qparams is None:
+            raise ValueError(_scale_is_missing(qat_module, "weight"))
+        if qparams.scale.size > 1:
             steps = F.clip(weight / qparams.scale, qparams.dtype_meta.qmin, qparams.dtype_meta.qmax)
             made.weight = Parameter(steps.detach().astype(qint8(1.0)))
             made.weight_scale = qparams.scale.reshape(*cls._channel_shape)
@@ -103,3 +109,10 @@ class QuantizedModule(Module):
             sums = sums.astype("float32") * self.weight_scale
         out = sums.astype(self.output_dtype)
         return F.relu(out) if nonlinear_mode == "relu" else out
+
+
+def _scale_is_missing(qat_module: QATModule, what: str) -> str:
+    return (
+        f"[{type(qat_module).__name__}] nobody knows the scale of its {what}: set_qconfig gives it"
+        " observers or fake quantisers"
+    )
