@@ -290,7 +290,8 @@ nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector
     graph.set_outputs(outputs);
     std::vector<std::string> input_names;
     for (ValueId id : inputs) input_names.push_back(open.name(id));
-    drop_names(graph, std::make_from_tuple<KeptNames>(kept));
+    auto [values, operators, constants] = kept;
+    drop_names(graph, {values, operators, constants});
     return model_object(std::move(graph), input_names, names, metadata, options);
 }
 

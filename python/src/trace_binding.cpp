@@ -247,7 +247,8 @@ std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std:
                                       const NameScopes& scopes, nb::handle tensors) {
     Graph graph = trace.graph();
     name_recorded(graph, scopes, tensor_names(tensors));
-    drop_names(graph, std::make_from_tuple<KeptNames>(kept));
+    auto [values, operators, constants] = kept;
+    drop_names(graph, {values, operators, constants});
     graph = remove_dead_nodes(std::move(graph), {});
     if (graph.outputs().empty())
         throw_user("dump", "the traced function returned no tensor", ErrorClass::value);
