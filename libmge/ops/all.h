@@ -69,6 +69,7 @@
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/shape/wait_for.h"
+#include "libmge/ops/vision/deformable_roi_pool2d.h"
 #include "libmge/ops/vision/nms.h"
 #include "libmge/ops/vision/preprocess.h"
 #include "libmge/ops/vision/remap.h"
@@ -124,6 +125,8 @@ using AllOps = TypeList<
     ops::CtcLoss,
     ops::CtcLossBackward,
     ops::Cumsum,
+    ops::DeformableRoiPool2d,
+    ops::DeformableRoiPool2dBackward,
     ops::Dequantize,
     ops::Div,
     ops::Dropout,

@@ -22,6 +22,8 @@ using TrainingOps = TypeList<
     ops::Conv2dBackwardWeight,
     ops::CtcLoss,
     ops::CtcLossBackward,
+    ops::DeformableRoiPool2d,
+    ops::DeformableRoiPool2dBackward,
     ops::EmbeddingBackward,
     ops::GeluSlope,
     ops::GroupNormBackward,

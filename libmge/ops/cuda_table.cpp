@@ -13,6 +13,8 @@ namespace {
 // clang-format off
 using NotOnGpus = TypeList<
     ops::Beta,
+    ops::DeformableRoiPool2d,
+    ops::DeformableRoiPool2dBackward,
     ops::Dequantize,
     ops::FakeQuantize,
     ops::FusedRegion,

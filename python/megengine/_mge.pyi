@@ -832,6 +832,34 @@ class ops:
         """
 
     @staticmethod
+    def deformable_roi_pool2d(x: Operand, regions: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> Tensor:
+        """The mean of samples, bilinear between pixels, of each cell of regions of images x (N, C, H, W): (R, C, height, width). Regions (R, 5) are the index of an image and the corners x1, y1, x2, y2, rounded and inclusive. Each of the parts x parts parts of a region is moved by its `offsets` (R, 2, parts, parts), x first. Samples outside of the image do not count; a cell without any is 0.
+
+        Args:
+            height: Rows of each result.
+            width: Columns of each result.
+            samples: Of a cell along each axis.
+            scale: Pixels of x per unit of the regions.
+            offset_scale: What an offset of 1 is, in widths and heights of its region.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def deformable_roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> tuple[Tensor, ...]:
+        """Gradients of deformable_roi_pool2d with respect to x and the offsets; the second is empty without them.
+
+        Args:
+            height: Rows of each result.
+            width: Columns of each result.
+            samples: Of a cell along each axis.
+            scale: Pixels of x per unit of the regions.
+            offset_scale: What an offset of 1 is, in widths and heights of its region.
+        Returns:
+            dx, doffsets
+        """
+
+    @staticmethod
     def dequantize(x: Operand, scale: Operand, zero_point: Operand | None = None) -> Tensor:
         """The real numbers that steps stand for: (x - zero_point) * scale, in float32.
         Returns:

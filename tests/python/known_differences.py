@@ -92,11 +92,6 @@ CASES = {
     ),
 }
 
-# Modules of the interface that this version does not have.
-MODULES_NOT_AVAILABLE = [
-    "DeformablePSROIPooling",
-]
-
 # Modules that behave otherwise: construction and reason.
 MODULES = {
     "M.Conv1d(2, 4, 3)": "recorded is a defect: its representation fails",

@@ -21,7 +21,6 @@ NAMES = (
     (F, "polar"),
     (F, "external"),
     (F.tensor, "complex"),
-    (F.nn, "deformable_psroi_pooling"),
     (F.vision, "nvof"),
     (mge, "distributed"),
     (mge.device, "get_cuda_version"),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import megengine.functional as F
+import megengine.module as M
 from megengine import Tensor
 from megengine.autodiff import GradManager
 from megengine.jit import trace
@@ -165,3 +166,51 @@ def test_bytes_stay_bytes_in_another_size(dtype, mode):
         rounded = np.clip(rounded, 0, 255)
     assert y.dtype == dtype
     np.testing.assert_array_equal(y.numpy(), rounded.astype(np.int32).astype(dtype))
+
+
+# What MegEngine 1.13 gives, with gradients of the sum of squares.
+PSROI = {
+    True: (
+        [0.87, 2.656667, 1.02, 2.806667, 1.35, 3.136667, 1.5, 3.211852]
+        + [1.675556, 1.686667, 1.855555, 1.866667, 2.155555, 1.418519, 2.335556, 1.448889],
+        [0.5075, 1.02407, 2.0663, 0.51657, 0, 0.73083, 1.43765, 2.82728, 0.70682, 0]
+        + [0.62333, 1.19506, 2.28691, 0.57173, 0, 0.02833, 0.05432, 0.10395, 0.02599, 0],
+        None,
+    ),
+    False: (
+        [0.363, 2.152667, 1.449, 2.844167, 0.843, 2.632667, 1.85325, 2.968796]
+        + [1.675222, 1.686, 1.812667, 1.648111, 2.155222, 1.485185, 2.292667, 2.128111],
+        [0.4114, 0.16265, 1.85369, 1.6743, 0, 0.25392, 0.33801, 0.96822, 0.4797, 0]
+        + [0.6762, 1.78902, 2.85739, 0.67812, 0, 0.25357, 0.54168, 0.5547, 0.12509, 0],
+        [1.1867, -6.04866, 5.75011, -1.76714, 0.09648, 0.38283, 0.02191, -1.96776]
+        + [-1.94076, -1.873, 6.73275, -7.95524, 0.55158, 0.02331, 0.39411, 0.54378],
+    ),
+}
+
+
+@pytest.mark.parametrize("no_trans", PSROI)
+def test_deformable_psroi_pooling(no_trans):
+    wanted, wanted_dx, wanted_dt = PSROI[no_trans]
+    x = Tensor((np.arange(80) * 7919 % 101 / 25).reshape(2, 2, 4, 5).astype(np.float32))
+    rois = Tensor([[0.0, 1, 1, 6, 5], [1, 0, 2, 9, 7]])
+    trans = Tensor((np.arange(16) * 31 % 17 / 8 - 1).reshape(2, 2, 2, 2).astype(np.float32))
+    pool = M.DeformablePSROIPooling(no_trans, 2, 2, 2, 3, 0.5, 0.2)
+    with GradManager().attach([x, trans]) as gm:
+        y = pool(x, rois, trans)
+        gm.backward((y * y).sum())
+    np.testing.assert_allclose(y.numpy().ravel(), wanted, atol=2e-6)
+    np.testing.assert_allclose(x.grad.numpy()[0, 0].ravel(), wanted_dx, atol=2e-5)
+    if no_trans:
+        assert trans.grad is None
+    else:
+        np.testing.assert_allclose(trans.grad.numpy().ravel(), wanted_dt, atol=2e-5)
+
+
+def test_wrong_deformable_psroi_pooling():
+    x, rois, trans = F.ones((1, 1, 4, 4)), Tensor([[0.0, 0, 0, 2, 2]]), F.zeros((1, 2, 3, 3))
+    with pytest.raises(
+        RuntimeError, match=r"trans has shape \(1, 2, 3, 3\), expected \(R, 2, 2, 2\)"
+    ):
+        F.nn.deformable_psroi_pooling(x, rois, trans, False, 2, 2, 2, 2, 1.0)
+    with pytest.raises(ValueError, match="samples is 0"):
+        F.nn.deformable_psroi_pooling(x, rois, trans, True, 2, 2, 2, 0, 1.0)

@@ -130,3 +130,57 @@ def _evenly(start: Tensor, stop: Tensor, count: int) -> Tensor:
     parts = (np.arange(count, dtype=np.float32) + 0.5) / count
     extent = _mge.ops.maximum(stop - start, 0.0)
     return start + extent * Tensor(parts.reshape(1, count))
+
+
+def deformable_psroi_pooling(
+    inp: Tensor,
+    rois: Tensor,
+    trans: Tensor,
+    no_trans: bool,
+    part_size: int,
+    pooled_h: int,
+    pooled_w: int,
+    sample_per_part: int,
+    spatial_scale: float,
+    trans_std: float = 0.1,
+) -> Tensor:
+    """Means of regions of feature maps whose parts are moved (Deformable ConvNets).
+
+    Args:
+        inp: float32 (N, C, H, W).
+        rois: (R, 5): index of the image and the corners x1, y1, x2, y2. They have no gradient.
+        trans: (R, 2, part_size, part_size): how far each part is moved along x and y, in widths and
+            heights of its region times ``trans_std``.
+        no_trans: leave the parts where they are.
+        part_size: parts of a region along each axis.
+        pooled_h: rows of the result.
+        pooled_w: columns of the result.
+        sample_per_part: samples of a cell along each axis.
+        spatial_scale: pixels of ``inp`` per unit of ``rois``.
+        trans_std: see ``trans``.
+    Returns:
+        (R, C, pooled_h, pooled_w).
+    Raises:
+        ValueError: the result or the samples have no rows or columns.
+        RuntimeError: the shapes do not fit.
+    Example:
+        >>> rois, still = Tensor([[0.0, 1.0, 1.0, 2.0, 2.0]]), F.zeros((1, 2, 1, 1))
+        >>> x = F.ones((1, 1, 4, 4))
+        >>> F.nn.deformable_psroi_pooling(x, rois, still, False, 1, 1, 1, 2, 1.0)
+        Tensor([[[[1.]]]], device=xpux:0)
+    """
+    if not no_trans and trans._tuple_shape[2:] != (part_size, part_size):
+        raise RuntimeError(
+            f"[deformable_psroi_pooling] trans has shape {trans._tuple_shape}, expected (R, 2,"
+            f" {part_size}, {part_size})"
+        )
+    return _mge.ops.deformable_roi_pool2d(
+        inp,
+        rois,
+        None if no_trans else trans,
+        height=pooled_h,
+        width=pooled_w,
+        samples=sample_per_part,
+        scale=spatial_scale,
+        offset_scale=trans_std,
+    )

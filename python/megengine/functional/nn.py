@@ -32,6 +32,7 @@ from .convolution import (  # noqa: F401
     sliding_window,
     sliding_window_transpose,
 )
+from .detection import deformable_psroi_pooling
 from .loss import (  # noqa: F401
     binary_cross_entropy,
     cross_entropy,
@@ -85,6 +86,7 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "deformable_conv2d",
+    "deformable_psroi_pooling",
     "dropout",
     "embedding",
     "gelu",

@@ -21,6 +21,7 @@ from .conv import (
 )
 from .conv_bn import ConvBn2d, ConvBnRelu2d
 from .conv_transpose_bn import ConvTransposeBn2d, ConvTransposeBnRelu2d
+from .deformable_psroi_pooling import DeformablePSROIPooling
 from .dropout import Dropout
 from .elemwise import Elemwise
 from .embedding import Embedding
@@ -59,6 +60,7 @@ __all__ = [
     "ConvTransposeBnRelu2d",
     "ConvTransposeRelu2d",
     "DeformableConv2d",
+    "DeformablePSROIPooling",
     "DequantStub",
     "Dropout",
     "Elemwise",

@@ -158,5 +158,45 @@ TEST(RoiPool2d, IsWhatTheFormulaSays) {
                       [&] { ops::roi_pool2d(x, x); });
 }
 
+TEST(DeformableRoiPool2d, HasItsGradients) {
+    // The second reaches beyond its image, the third has none, of the fourth nothing is inside.
+    InputSpec boxes{.shape = {4, 5},
+                    .dtype = DType::f32,
+                    .differentiate = false,
+                    .values = {0, 1, 1, 6, 5, 1, 0, 2, 9, 7, 2, 0, 0, 3, 3, 0, 50, 50, 60, 60}};
+    InputSpec offsets{.shape = {4, 2, 3, 3}, .values = between};
+    for (bool moves : {false, true}) {
+        offsets.absent = !moves;
+        ops::DeformableRoiPoolParams params{
+            .height = 3, .width = 2, .samples = 2, .scale = 0.53, .offset_scale = 0.07};
+        check_op<ops::DeformableRoiPool2d>(params, {{.shape = {2, 2, 5, 6}}, boxes, offsets},
+                                           {.reduction = 16});
+        check_op<ops::DeformableRoiPool2dBackward>(
+            params, {{.shape = {2, 2, 5, 6}}, boxes, {.shape = {4, 2, 3, 2}}, offsets}, {.reduction = 64});
+        check_op<ops::DeformableRoiPool2d>(params, {{.shape = {1, 2, 0, 6}},
+                                                    {.shape = {0, 5}, .differentiate = false},
+                                                    {.shape = {0, 2, 3, 3}, .absent = !moves}});
+    }
+}
+
+TEST(DeformableRoiPool2d, IsWhatTheFormulaSays) {
+    Tensor x = tensor_of<float>({1, 1, 2, 3}, {0, 1, 2, 3, 4, 5}), none;
+    Tensor regions = tensor_of<float>({3, 5}, {0, 0, 0, 1, 1, 0, 7, 7, 9, 9, 9, 0, 0, 1, 1});
+    // One sample at the corner (-0.5, -0.5) of the first pixel; then one that is moved by half of two pixels.
+    EXPECT_THAT(values_of(ops::deformable_roi_pool2d(x, regions, none)), testing::ElementsAre(0, 0, 0));
+    Tensor moved = tensor_of<float>({3, 2, 1, 1}, {5, 0, 5, 0, 5, 0});
+    EXPECT_THAT(values_of(ops::deformable_roi_pool2d(x, regions, moved)), testing::ElementsAre(0.5, 0, 0));
+    expect_user_error(ErrorClass::runtime,
+                      "[deformable_roi_pool2d] regions have to be float32 of shape (R, 5), got "
+                      "float32(1, 1, 2, 3)",
+                      [&] { ops::deformable_roi_pool2d(x, x, none); });
+    expect_user_error(ErrorClass::runtime,
+                      "[deformable_roi_pool2d] offsets have to be float32 of shape (3, 2, parts, parts), got "
+                      "float32(1, 1, 2, 3)",
+                      [&] { ops::deformable_roi_pool2d(x, regions, x); });
+    expect_user_error(ErrorClass::value, "[deformable_roi_pool2d] width is 0, expected 1 … 4096",
+                      [&] { ops::deformable_roi_pool2d(x, regions, none, {.width = 0}); });
+}
+
 }  // namespace
 }  // namespace mge::test

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct DeformableRoiPoolParams {
+    int64_t height = 1, width = 1, samples = 1;
+    double scale = 1, offset_scale = 0.1;
+    bool operator==(const DeformableRoiPoolParams&) const = default;
+};
+inline constexpr auto deformable_roi_pool_fields =
+    field_list(field<&DeformableRoiPoolParams::height>("height", "Rows of each result."),
+               field<&DeformableRoiPoolParams::width>("width", "Columns of each result."),
+               field<&DeformableRoiPoolParams::samples>("samples", "Of a cell along each axis."),
+               field<&DeformableRoiPoolParams::scale>("scale", "Pixels of x per unit of the regions."),
+               field<&DeformableRoiPoolParams::offset_scale>(
+                   "offset_scale", "What an offset of 1 is, in widths and heights of its region."));
+
+// Dai et al., "Deformable convolutional networks" (2017), with one group of channels.
+struct DeformableRoiPool2d {
+    static constexpr auto name = "deformable_roi_pool2d";
+    static constexpr auto doc =
+        "The mean of samples, bilinear between pixels, of each cell of regions of images x (N, C, H, W): (R, "
+        "C, "
+        "height, width). Regions (R, 5) are the index of an image and the corners x1, y1, x2, y2, rounded "
+        "and "
+        "inclusive. Each of the parts x parts parts of a region is moved by its `offsets` (R, 2, parts, "
+        "parts), "
+        "x first. Samples outside of the image do not count; a cell without any is 0.";
+    static constexpr auto inputs = names("x", unpromoted("regions"), optional("offsets"));
+    static constexpr auto outputs = output_names("y");
+    using Params = DeformableRoiPoolParams;
+    static constexpr auto fields = deformable_roi_pool_fields;
+    // Four products for each of the samples, about.
+    static constexpr NobodyCanTell operations{};
+    static constexpr auto autocast = Autocast::wide;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, DeformableRoiPool2d);
+inline constexpr OpFunction<DeformableRoiPool2d> deformable_roi_pool2d{};
+
+struct DeformableRoiPool2dBackward {
+    static constexpr auto name = "deformable_roi_pool2d_backward";
+    static constexpr auto doc =
+        "Gradients of deformable_roi_pool2d with respect to x and the offsets; the second is empty without "
+        "them.";
+    static constexpr auto inputs = names("x", unpromoted("regions"), "dy", optional("offsets"));
+    static constexpr auto outputs = output_names("dx", "doffsets");
+    using Params = DeformableRoiPoolParams;
+    static constexpr auto fields = deformable_roi_pool_fields;
+    static constexpr bool stops_gradient = true;
+    static constexpr NobodyCanTell operations{};
+    static constexpr auto autocast = Autocast::wide;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, DeformableRoiPool2dBackward);
+inline constexpr OpFunction<DeformableRoiPool2dBackward, false> deformable_roi_pool2d_backward{};
+
+}  // namespace mge::ops
