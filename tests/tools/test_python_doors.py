@@ -19,6 +19,7 @@ pytest.importorskip("megengine")
 import megengine.functional as F
 from megengine.jit import trace
 from megengine.tools import svg_viewer
+from megengine.tools.compare_binary_iodump import check, load_tensor_binary
 from megengine.tools.load_network_and_run import _Maker
 from megengine.tools.native import find_tool
 
@@ -116,7 +117,36 @@ def test_compare_binary_iodump(run, model, build_dir, tmp_path):
         command = [build_dir / "bin" / "load_and_run", model, "--iter", "1", "--input", inputs]
         subprocess.run([*command, "--bin-io-dump", tmp_path / folder], check=True)
     run("compare_binary_iodump", "a", "b")
+    values = [load_tensor_binary(str(path)) for path in (tmp_path / "c").iterdir()]
+    owners = {name.split(" owner_opr_inputs=")[0]: array for array, name in values}
+    (label,) = (array for name, array in owners.items() if "name:label" in name)
+    np.testing.assert_array_equal(label.ravel(), [2, 2, 3, 4, 5, 6])
     run("compare_binary_iodump", "a", "c", code=7)
+
+
+@pytest.mark.parametrize(
+    "other, message",
+    [
+        ([[1, 2.1]], r"x not equal: shape=\(1, 2\) nonequal_idx=\(0, 1\) v0=2.0 v1=2.09"),
+        ([1, 2], r"x shape mismatch: \(1, 2\) vs \(2,\)"),
+        ([[1, np.nan]], "x not finite: sum=3.0 vs sum=nan"),
+    ],
+)
+def test_values_that_differ(other, message):
+    with pytest.raises(AssertionError, match=message):
+        check(np.array([[1.0, 2.0]]), np.array(other), "x", 1e-3)
+
+
+@pytest.mark.parametrize("content", [b"", bytes(40)[:30], bytes([0] * 4 + [77] + [0] * 35)])
+def test_dumps_that_are_damaged(tmp_path, content):
+    (tmp_path / "value").write_bytes(content)
+    with pytest.raises(ValueError, match="load_tensor_binary"):
+        load_tensor_binary(str(tmp_path / "value"))
+
+
+def test_optimisations_reach_the_tool(run, model):
+    printed = run("load_network_and_run", model, "--enable-hwcd4", "--enable-fuse-conv-bias-with-z")
+    assert "Performance summary" in printed
 
 
 def test_tools_that_are_not_installed(monkeypatch, tmp_path):

@@ -4,9 +4,86 @@
 python -m megengine.tools.compare_binary_iodump FOLDER FOLDER --max-err 1e-3 --stop-on-error
 """
 
+import struct
 import sys
+from typing import BinaryIO
 
+import numpy as np
+
+from ..core.files import open_input
 from .native import door
+
+# By MegEngine's number of a dtype; quantised ones as the integers that they are stored as.
+_DTYPES = {
+    0: "float32",
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    9: "float16",
+    12: "bool",
+    13: "uint16",
+    100000: "uint8",
+    100001: "int32",
+    100002: "int8",
+    100005: "int16",
+}
+_HEADER = struct.Struct("<3I7I")  # length of the name, dtype, axes that there is room for, extents
+
+
+def load_tensor_binary(fobj: str | BinaryIO) -> tuple[np.ndarray, str]:
+    """One value of a binary io dump.
+
+    Args:
+        fobj: path, or a file at the beginning of the value.
+    Returns:
+        The array, and its name.
+    Raises:
+        ValueError: it is cut off, or its dtype is not known.
+        OSError: it cannot be read.
+    """
+    if not hasattr(fobj, "read"):
+        with open_input(fobj) as file:
+            return load_tensor_binary(file)
+    header = fobj.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        raise ValueError(f"[load_tensor_binary] a header of {len(header)} bytes is cut off")
+    length, dtype, rank, *extents = _HEADER.unpack(header)
+    if dtype not in _DTYPES or rank != len(extents):
+        raise ValueError(f"[load_tensor_binary] dtype {dtype} with {rank} axes is not known")
+    shape = [extent for extent in extents if extent]
+    name = fobj.read(length).decode("utf-8", "replace")
+    data = np.frombuffer(fobj.read(), _DTYPES[dtype])
+    if data.size != np.prod(shape, dtype=np.int64):
+        raise ValueError(f"[load_tensor_binary] {data.size} elements for the shape {shape}")
+    return data.reshape(shape), name
+
+
+def check(v0: np.ndarray, v1: np.ndarray, name: str, max_err: float) -> None:
+    """Compare two values.
+
+    Args:
+        v0: one.
+        v1: the other.
+        name: for the message.
+        max_err: largest difference over the larger magnitude, or over 1 where that is smaller.
+    Raises:
+        AssertionError: they differ, or one of them is not finite.
+    Example:
+        >>> check(np.ones(2), np.ones(2) + 1e-5, "x", 1e-3)
+    """
+    assert v0.shape == v1.shape, f"{name} shape mismatch: {v0.shape} vs {v1.shape}"
+    v0, v1 = v0.astype(np.float32), v1.astype(np.float32)
+    sums = v0.sum(), v1.sum()
+    assert np.isfinite(sums).all(), f"{name} not finite: sum={sums[0]} vs sum={sums[1]}"
+    errors = np.abs(v0 - v1) / np.maximum(np.maximum(np.abs(v0), np.abs(v1)), 1)
+    wrong = np.argwhere(errors > max_err)
+    if len(wrong):
+        at = tuple(int(i) for i in wrong[0])
+        raise AssertionError(
+            f"{name} not equal: shape={v0.shape} nonequal_idx={at}"
+            f" v0={v0[at]} v1={v1[at]} err={errors[at]}"
+        )
 
 
 def main() -> None:

@@ -16,28 +16,24 @@ import numpy as np
 from .. import _mge
 from .native import run_tool
 
-# Options that the tool has under the same name.
-_SAME = (
-    "fast-run",
-    "reproducible",
-    "verbose",
-    "weight-preprocess",
-    "optimize-for-inference",
-    "enable-io16xc32",
-    "enable-ioc16",
-    "enable-nhwcd4",
-    "enable-nchw4",
-    "enable-nchw88",
-    "enable-nchw44",
-    "enable-nchw44-dot",
-    "enable-chwn4",
-    "enable-nchw32",
-    "enable-fuse-conv-bias-nonlinearity",
-    "enable-fuse-conv-bias-with-z",
+# Flags that the tool has under the same name.
+_SAME = ("fast-run", "reproducible", "verbose", "weight-preprocess", "optimize-for-inference")
+# Those of optimisations, as MegEngine's interface for graphs calls them.
+_OPTIMISATIONS = (
+    "enable_io16xc32",
+    "enable_ioc16",
+    "enable_hwcd4",
+    "enable_nchw4",
+    "enable_nchw88",
+    "enable_nchw44",
+    "enable_nchw44_dot",
+    "enable_nchw32",
+    "enable_chwn4",
+    "enable_fuse_conv_bias_nonlinearity",
+    "enable_fuse_conv_bias_with_z",
 )
 _SAME_WITH_VALUE = ("device", "profile", "iter", "seed", "get-static-mem-info")
 _SHORT = {"device": ["-d"], "verbose": ["-v"]}
-_OTHER_NAMES = {"enable-nhwcd4": ["--enable-hwcd4"]}
 _MISSING = ("focused-nvprof", "embed-input")
 
 
@@ -45,8 +41,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="load a network and run it")
     parser.add_argument("net", help="model file, of any kind that can be read")
     for name in _SAME:
-        names = [*_SHORT.get(name, ()), f"--{name}", *_OTHER_NAMES.get(name, ())]
+        names = [*_SHORT.get(name, ()), f"--{name}"]
         parser.add_argument(*names, action="store_true", help="as of load_and_run")
+    for name in _OPTIMISATIONS:
+        name = name.replace("_", "-")
+        parser.add_argument(f"--{name}", action="store_true", help="as of load_and_run")
     for name in _SAME_WITH_VALUE:
         parser.add_argument(*_SHORT.get(name, ()), f"--{name}", help="as of load_and_run")
     parser.add_argument("--warm-up", default="0", help="runs before those that are timed")
@@ -62,6 +61,35 @@ def _parser() -> argparse.ArgumentParser:
     for name in _MISSING:
         parser.add_argument(f"--{name}", action="store_true", help="not in this version")
     return parser
+
+
+def get_execution_strategy(args) -> str:
+    """How algorithms are chosen.
+
+    Args:
+        args: the command line: ``fast_run`` and ``reproducible``.
+    Returns:
+        As ``functional.debug_param.set_execution_strategy`` takes it.
+    Example:
+        >>> get_execution_strategy(argparse.Namespace(fast_run=True, reproducible=True))
+        'PROFILE_REPRODUCIBLE'
+    """
+    strategy = "PROFILE" if args.fast_run else "HEURISTIC"
+    return f"{strategy}_REPRODUCIBLE" if args.reproducible else strategy
+
+
+def get_opt_kwargs(args) -> dict[str, bool]:
+    """The optimisations that are asked for.
+
+    Args:
+        args: the command line.
+    Returns:
+        True by keyword of ``trace.dump``.
+    Example:
+        >>> get_opt_kwargs(argparse.Namespace(enable_ioc16=True))
+        {'enable_ioc16': True}
+    """
+    return {name: True for name in _OPTIMISATIONS if getattr(args, name, False)}
 
 
 class _Maker:
@@ -160,6 +188,9 @@ def _data(args) -> dict[str, np.ndarray]:
 def _command(args, data: dict[str, np.ndarray], folder: Path) -> list[str]:
     command = [args.net, "--warmup-iter", args.warm_up]
     command += [f"--{name}" for name in _SAME if getattr(args, name.replace("-", "_"))]
+    # The tool has MegEngine's name for the layout itself.
+    names = (name.replace("hwcd4", "nhwcd4") for name in get_opt_kwargs(args))
+    command += ["--" + name.replace("_", "-") for name in names]
     others = {"custom_op_lib": "c-opr-lib", "dump_cpp_model": "model-dump"}
     named = {name.replace("-", "_"): name for name in _SAME_WITH_VALUE} | others
     for attribute, name in named.items():
