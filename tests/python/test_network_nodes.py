@@ -127,6 +127,13 @@ def test_parameters_are_those_of_the_definition_and_change_the_graph():
     conv.params["stride"] = [1, 1]
     assert net.dest_vars[0].shape == (2, 2, 6, 6)
     assert run(net, X)["y"].shape == (2, 2, 6, 6)
+    assert (conv.params["stride_h"], conv.params["pad_w"], conv.params["dilate_h"]) == (1, 1, 1)
+    conv.params["stride_w"] = 3
+    assert conv.params["stride"] == [1, 3] and net.dest_vars[0].shape == (2, 2, 6, 2)
+    assert "window_h" not in conv.params and "stride_w" not in list(conv.params)
+    with pytest.raises(RuntimeError, match="stride"):
+        conv.params["stride_w"] = 0
+    assert conv.params["stride"] == [1, 3]
     with pytest.raises(KeyError, match="has no parameter 'strides'; it has"):
         conv.params["strides"] = 1
     with pytest.raises(TypeError, match="cannot be deleted"):

@@ -246,6 +246,10 @@ for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or x
     setattr(VarNode, f"__i{_name}__", _not_in_place)
 
 
+# MegEngine has a parameter for each axis where there is one pair here: ``stride_h``, ``stride_w``.
+_PAIRS = {"stride": "stride", "pad": "padding", "dilate": "dilation", "window": "kernel"}
+
+
 class _Params(MutableMapping):
     """The parameters of an operator; to assign one changes the graph."""
 
@@ -259,15 +263,29 @@ class _Params(MutableMapping):
         found = node.graph.params(node._number) if has_maker else {}
         return ({"mode": mode} if mode else {}) | found
 
+    def _find(self, name: str) -> tuple[str, int | None]:
+        """The parameter behind a name, and which of its numbers; None: all of it."""
+        known = self._known()
+        pair, _, axis = name.rpartition("_")
+        if name in known:
+            return name, None
+        if axis in ("h", "w") and _PAIRS.get(pair) in known:
+            return _PAIRS[pair], "hw".index(axis)
+        raise KeyError(f"{self._node!r} has no parameter {name!r}; it has {list(known)}")
+
     def __getitem__(self, name: str):
-        return self._known()[name]
+        own, at = self._find(name)
+        value = self._known()[own]
+        return value if at is None else value[at]
 
     def __setitem__(self, name: str, value) -> None:
-        node = self._node
-        if name not in self._known():
-            raise KeyError(f"{node!r} has no parameter {name!r}; it has {list(self)}")
-        node.graph.set_param(node._number, name, value)
-        node.graph.refresh()
+        own, at = self._find(name)
+        if at is not None:
+            both = self._known()[own]
+            value = [*both[:at], value, *both[at + 1 :]]
+        graph = self._node.graph
+        graph.set_param(self._node._number, own, value)
+        graph.refresh()
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters of an operator cannot be deleted")
