@@ -303,10 +303,15 @@ std::span<const std::byte> first_model(std::span<const std::byte> bytes) {
     return bytes.first(size_t(std::min<uint64_t>(header.file_bytes, bytes.size())));
 }
 
+Model read(ModelBytes file) {
+    file.bytes = first_model(file.bytes);
+    return open_model(file);
+}
+
 Model read(nb::bytes bytes, const std::string& label) {
     auto data = first_model(std::as_bytes(std::span(bytes.c_str(), bytes.size())));
     auto kept = std::make_shared<std::vector<std::byte>>(data.begin(), data.end());
-    return open_model(ModelBytes{*kept, kept, label});
+    return read({*kept, kept, label});
 }
 
 void add_values(nb::class_<OpenGraph>& type) {
@@ -440,11 +445,14 @@ void add_graphs(PyObject* module_object) {
         [](OpenGraph* self, nb::handle data, const std::string& label) {
             if (data.is_none())
                 new (self) OpenGraph();
+            else if (nb::isinstance<nb::str>(data))
+                new (self) OpenGraph(read(decrypt_model(nb::cast<std::string>(data))));
             else
                 new (self) OpenGraph(read(nb::cast<nb::bytes>(data), label));
         },
         nb::arg("data") = nb::none(), nb::arg("label") = "",
-        "The graph of a model file's bytes, of any kind, or an empty one; the label names it in errors.");
+        "The graph of a model file of any kind, given by its path or by its bytes, which the label names in "
+        "errors; or an empty one.");
     add_values(type);
     add_queries(type);
     add_changes(type);

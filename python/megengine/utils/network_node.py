@@ -23,11 +23,11 @@ class OpenGraph(_mge.Graph):
     """A graph with the objects that stand for its variables and operators, each made once.
 
     Args:
-        data: bytes of a model file, of any kind; none: an empty graph.
-        label: names the file in errors.
+        data: path or bytes of a model file, of any kind; none: an empty graph.
+        label: names bytes in errors.
     """
 
-    def __init__(self, data: bytes | None = None, label: str = "") -> None:
+    def __init__(self, data: str | bytes | None = None, label: str = "") -> None:
         super().__init__(data, label)
         self._variables: WeakValueDictionary[int, VarNode] = WeakValueDictionary()
         self._operators: WeakValueDictionary[int, OpNode] = WeakValueDictionary()
@@ -49,6 +49,8 @@ class OpenGraph(_mge.Graph):
         """
         if hasattr(file, "read"):
             return cls(file.read(), str(getattr(file, "name", "a file object")))
+        if os.path.isfile(file):  # its weights are mapped
+            return cls(os.fsdecode(file))
         with open_input(file) as stream:
             return cls(stream.read(), os.fsdecode(file))
 
