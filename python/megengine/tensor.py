@@ -131,7 +131,7 @@ class Tensor(_mge.Tensor):
             number = int(self.device.physical_name.partition(":")[0][3:])
         return (1 if kind == "cpu" else 2), number
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, stream=None, *, max_version=None, dl_device=None, copy=None):
         """A capsule of DLPack with the memory of the Tensor, for other libraries to take.
 
         Args:

@@ -279,3 +279,16 @@ def test_frozen_batch_norm_changes_nothing():
         np.testing.assert_array_equal(value, before[name])
     with pytest.raises(AssertionError, match="track_running_stats"):
         M.BatchNorm2d(2, freeze=True, track_running_stats=False)
+
+
+def test_parameters_are_replaced_by_their_numbers():
+    net = M.Sequential(M.Linear(2, 3), M.Linear(3, 1, bias=False))
+    old = [p.numpy() for p in net.parameters()]
+    shapes = [p.shape for p in old]
+    first, last = (mge.Parameter(np.ones(shape, np.float32)) for shape in (shapes[0], shapes[2]))
+    assert net.replace_param({10: first, 12: last}, start_pos=10) == 3
+    new = list(net.parameters())
+    assert new[0] is first and new[2] is last
+    np.testing.assert_array_equal(new[1].numpy(), old[1])
+    with pytest.raises(AssertionError, match="has shape"):
+        net.replace_param({0: mge.Parameter([1.0])}, 0)

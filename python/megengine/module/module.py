@@ -252,6 +252,39 @@ class Module:
         """Switch to evaluation mode, sub-modules too."""
         self.train(False)
 
+    def replace_param(self, params: dict[int, Parameter], start_pos: int, seen=None) -> int:
+        """Put other Parameters in the place of some (deprecated: assign to the attributes).
+
+        Args:
+            params: by the numbers of those that they replace, in the order of ``parameters``; those
+                in lists do not count.
+            start_pos: number of the first parameter.
+            seen: not used.
+        Returns:
+            How many parameters the Module has.
+        Raises:
+            AssertionError: a shape differs.
+        Example:
+            >>> net = M.Linear(2, 2)
+            >>> net.replace_param({1: Parameter([[1.0, 2.0], [3.0, 4.0]])}, start_pos=0)
+            2
+            >>> net.weight.numpy()[1].tolist()
+            [3.0, 4.0]
+        """
+        places = [
+            (parent, name.rpartition(".")[2])
+            for name, _, parent in self.named_parameters(with_parent=True)
+        ]
+        places = [(parent, name) for parent, name in places if name in vars(parent)]
+        for number, (parent, name) in enumerate(places, start_pos):
+            new = params.get(number, getattr(parent, name))
+            shape = getattr(parent, name)._tuple_shape
+            assert new._tuple_shape == shape, (
+                f"[replace_param] {name} has shape {shape}, not {new._tuple_shape}"
+            )
+            setattr(parent, name, new)
+        return len(places)
+
     def share_memory(self) -> "Module":
         """Move parameters and buffers to memory that other processes can have too.
 

@@ -243,6 +243,15 @@ class RegionRestrictedConv(_WindowConv):
         ic, oc, g = self.in_channels, self.out_channels, self.groups
         return (g, oc // g, ic // g, *self.kernel_size)
 
+    def get_pad_width(self) -> tuple[tuple[int, int], ...]:
+        """The padding of each axis of (N, C, H, W), before and behind.
+
+        Example:
+            >>> M.RegionRestrictedConv(2, 2, 3, 2, padding=(1, 2)).get_pad_width()
+            ((0, 0), (0, 0), (1, 1), (2, 2))
+        """
+        return ((0, 0), (0, 0), *((p, p) for p in self.padding))
+
     def calc_conv(
         self, inp: Tensor, weight: Tensor, rin: Tensor, rout: Tensor, bias: Tensor | None
     ) -> Tensor:
