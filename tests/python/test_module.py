@@ -292,3 +292,12 @@ def test_parameters_are_replaced_by_their_numbers():
     np.testing.assert_array_equal(new[1].numpy(), old[1])
     with pytest.raises(AssertionError, match="has shape"):
         net.replace_param({0: mge.Parameter([1.0])}, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_comparisons_as_modules_give_numbers(dtype):
+    x, y = (mge.Tensor(values, dtype=dtype) for values in ([1, 2, 3], [1, 3, 2]))
+    for method, want in (("eq", [1, 0, 0]), ("lt", [0, 1, 0]), ("leq", [1, 1, 0])):
+        got = M.Elemwise(method)(x, y).numpy()
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == dtype

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """An elementwise function as a module."""
 
+from collections.abc import Callable
+
 from .. import functional as F
 from ..tensor import Tensor
 from .module import Module
+
+
+def _as_number(compare: Callable) -> Callable:
+    """A comparison whose result is 1 or 0 in the dtype of its operands."""
+    return lambda x, y: compare(x, y).astype(x.dtype)
+
 
 _METHODS = {
     "ABS": F.abs,
@@ -26,11 +34,11 @@ _METHODS = {
     "FUSE_MUL_ADD4": lambda x, y, z, w: x * y + z * w,
     "GELU": F.gelu,
     "H_SWISH": F.hswish,
-    "LEQ": F.less_equal,
+    "LEQ": _as_number(F.less_equal),
     "LOG": F.log,
     "LOG1P": F.log1p,
-    "LT": F.less,
-    "EQ": F.equal,
+    "LT": _as_number(F.less),
+    "EQ": _as_number(F.equal),
     "MAX": F.maximum,
     "MIN": F.minimum,
     "MOD": F.mod,
