@@ -4,8 +4,10 @@
 
 #include "libmge/inspect/operator_recorder.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
+#include <memory>
 #include <utility>
 
 #include "libmge/device/device.h"
@@ -20,8 +22,13 @@ int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
 }  // namespace
 
 OperatorRecorder& operator_recorder() {
-    static OperatorRecorder* const recorder = new OperatorRecorder;
-    return *recorder;
+    static auto& recorder = *std::make_unique<OperatorRecorder>().release();
+    // Held across fork(), so that the child's copy is consistent and its lock free.
+    static const int registered =
+        pthread_atfork([] { operator_recorder().mutex_.lock(); }, [] { operator_recorder().mutex_.unlock(); },
+                       [] { operator_recorder().mutex_.unlock(); });
+    (void)registered;
+    return recorder;
 }
 
 void OperatorRecorder::start() {

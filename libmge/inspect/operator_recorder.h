@@ -53,6 +53,7 @@ private:
     };
     void watch(const Tensor& output, size_t made_by, int64_t now);
     static void note_release(Storage* storage);
+    friend MGE_API OperatorRecorder& operator_recorder();
 
     std::mutex mutex_;
     OperatorRecording recording_;
