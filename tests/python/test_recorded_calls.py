@@ -222,6 +222,28 @@ def test_whole_steps_run_alone(optimizer):
     assert (alone[2], eager[2]) == (1, 5)
 
 
+def test_options_of_an_optimizer_count():
+    w = mge.Parameter([1.0])
+    gm, optimizer = GradManager().attach(w), mge.optimizer.SGD([w], lr=0.5)
+
+    @without_host
+    def step(optimizer):
+        with gm:
+            gm.backward(w * 1)
+        optimizer.step().clear_grad()
+
+    for lr, expected in ((0.5, 0.5), (0.25, 0.25), (0.25, 0)):
+        optimizer.param_groups[0]["lr"] = lr
+        step(optimizer)
+        assert w.numpy() == [expected]
+
+
+@pytest.mark.parametrize("wrap", [partial_trace, without_host])
+def test_arguments_that_may_change(wrap):
+    with pytest.raises(TypeError, match="ndarray may change between calls.*as Tensors"):
+        wrap(lambda x: mge.Tensor(x))(np.ones(3))
+
+
 def test_gradients_that_a_step_leaves():
     w = mge.Parameter([1.0, 2.0])
     gm = GradManager().attach(w)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from .. import _mge
 from ..core.tracing_state import state
 from ..module import Module
+from ..optimizer import Optimizer
 from ..tensor import Tensor
 
 
@@ -51,11 +52,23 @@ def _kind(value) -> Hashable:
         return Tensor, str(value.dtype), value._tuple_shape, str(value.device)
     if isinstance(value, Module):
         return value, value.training
+    if isinstance(value, Optimizer):
+        return value, _kind([_without_params(group) for group in value.param_groups])
     if isinstance(value, dict):
         return dict, tuple((key, _kind(part)) for key, part in value.items())
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(_kind, value))
-    return type(value), value if isinstance(value, Hashable) else id(value)
+    if not isinstance(value, Hashable):
+        raise TypeError(
+            f"[trace] an argument of {type(value).__name__} may change between calls, but Python"
+            " code runs once: give arrays as Tensors"
+        )
+    return type(value), value
+
+
+def _without_params(group: dict) -> dict:
+    """The options of an optimizer, which a recording has as constants."""
+    return {name: value for name, value in group.items() if name != "params"}
 
 
 class _Recording:
