@@ -58,12 +58,15 @@ def joined(
         before = np.histogram(middle, bins, range=(low, high), weights=[counts.sum()])[0]
         within = Range(low, high)
     else:
-        # A bin of the new range is a whole number of the parts.
-        part = (old.high - old.low) / (bins * upsample_rate)
-        rate = int(np.ceil((high - low) / (bins * part)))
-        surplus = rate * bins * part - (high - low)
-        within = Range(low - surplus / 2, high + surplus / 2)
-        start = int(np.round((old.low - within.low) / part))
+        # A bin of the new range is a whole number of the parts. In float32, as MegEngine counts:
+        # where the old range begins differs by a part otherwise.
+        first, last = np.float32(old.low), np.float32(old.high)
+        least, most = np.float32(low), np.float32(high)
+        part = (last - first) / np.float32(bins * upsample_rate)
+        rate = int(np.ceil((most - least) / (np.float32(bins) * part)))
+        surplus = np.float32(rate) * (np.float32(bins) * part) - (most - least)
+        within = Range(float(least - surplus / 2), float(most + surplus / 2))
+        start = int(np.round((first - np.float32(within.low)) / part))
         before = _resampled(counts, upsample_rate, rate, start)
     return (before + count(values, bins, within)).astype(np.float32), within
 
