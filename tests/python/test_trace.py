@@ -595,3 +595,26 @@ def test_a_dtr_config_is_a_budget():
 def test_imperative_is_not_dropped_in_silence():
     with pytest.warns(UserWarning, match="imperative has no effect"):
         trace(lambda x: x, imperative=True)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_side_effects_happen_in_every_call_with_its_values(symbolic):
+    seen = []
+
+    @mge.jit.sideeffect
+    def note(x, scale=1):
+        """Notes a number."""
+        seen.append(float(x) * scale)
+        return len(seen)
+
+    @mge.jit.trace(symbolic=symbolic)
+    def step(x):
+        y = x * 2
+        if note(y, scale=10) > 100:
+            y = y + 1
+        return y + 1
+
+    for k in range(4):
+        assert float(step(mge.Tensor(float(k)))) == 2 * k + 1
+    assert seen == [0, 20, 40, 60]
+    assert note(mge.Tensor(1.0)) == 5 and note.__doc__ == "Notes a number."

@@ -6,7 +6,7 @@ from .dtr_config import DTRConfig
 from .graph_opt_config import GraphOptimizationConfig
 from .partial_tracing import partial_trace
 from .sublinear_memory_config import SublinearMemoryConfig
-from .tracing import exclude_from_trace, is_tracing, trace
+from .tracing import exclude_from_trace, is_tracing, sideeffect, trace
 
 __all__ = [
     "DTRConfig",
@@ -16,5 +16,6 @@ __all__ = [
     "exclude_from_trace",
     "is_tracing",
     "partial_trace",
+    "sideeffect",
     "trace",
 ]

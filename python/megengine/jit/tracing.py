@@ -45,6 +45,32 @@ def exclude_from_trace():
         _mge.resume_trace(paused)
 
 
+def sideeffect(function: Callable) -> Callable:
+    """Mark a function that does something beyond its result: a trace leaves it out.
+
+    Args:
+        function: it runs at once in every call of a traced function that calls it, with the values
+            of that call.
+    Returns:
+        The function, to be called in its place.
+    Example:
+        >>> seen = []
+        >>> note = sideeffect(lambda x: seen.append(x.item()))
+        >>> double = trace(lambda x: (note(x), x * 2)[1])
+        >>> for k in range(3):
+        ...     y = double(Tensor(float(k)))
+        >>> seen
+        [0.0, 1.0, 2.0]
+    """
+
+    @functools.wraps(function)
+    def called(*args, **kwargs):
+        with exclude_from_trace():
+            return function(*args, **kwargs)
+
+    return called
+
+
 def _warn(name: str, why: str) -> None:
     warnings.warn(f"[trace] {name} has no effect: {why}", UserWarning, stacklevel=4)
 
