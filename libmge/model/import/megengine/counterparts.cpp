@@ -28,6 +28,7 @@ constexpr Row rows[] = {
     {"conv2d_backward_data", "ConvolutionBackwardData"},
     {"conv2d_backward_weight", "ConvolutionBackwardFilter"},
     {"convert", "TypeCvt"},
+    {"deformable_roi_pool2d", "DeformablePSROIPoolingForward"},
     {"dequantize", "TypeCvt"},
     {"embedding", "IndexingMultiAxisVec"},
     {"fake_quantize", "FakeQuant"},
