@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choosing nodes of a ``Network``, step by step."""
+
+import fnmatch
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+from .comp_graph_tools import get_oprs_seq
+from .network_node import ConstOpBase, Host2DeviceCopy, NetworkNode, OpNode, VarNode
+
+
+class NodeFilter:
+    """Nodes of a graph, of which others are chosen step by step.
+
+    Args:
+        node_iter: the nodes.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> net.add_output(net.make_input_node((2,), "float32", name="x") * 3)
+        >>> net.opr_filter.type(Host2DeviceCopy).as_unique()
+        x{Host2DeviceCopy}
+        >>> net.var_filter.name("X").as_count()
+        1
+    """
+
+    def __init__(self, node_iter: Iterable[NetworkNode]) -> None:
+        self._nodes = node_iter
+
+    @classmethod
+    def make_all_deps(cls, *dest_vars: VarNode) -> "NodeFilter":
+        """All operators that variables need."""
+        return NodeFilter(get_oprs_seq(list(dest_vars), prune_immtensor=False))
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return iter(self._nodes)
+
+    def type(self, node_type: type) -> "NodeFilter":
+        """Those of a class of ``network_node``."""
+        return NodeFilterType(self, node_type)
+
+    def check_type(self, node_type: type) -> "NodeFilter":
+        """All, which have to be of a class: another one is a TypeError."""
+        return NodeFilterCheckType(self, node_type)
+
+    def not_type(self, node_type: type) -> "NodeFilter":
+        """Those that are not of a class."""
+        return NodeFilterNotType(self, node_type)
+
+    def param_provider(self) -> "NodeFilter":
+        """The constants among operators."""
+        return self.type(ConstOpBase)
+
+    def data_provider(self) -> "NodeFilter":
+        """The inputs among operators."""
+        return self.type(Host2DeviceCopy)
+
+    def name(self, pattern: str, ignorecase: bool = True) -> "NodeFilter":
+        """Those whose whole names match.
+
+        Args:
+            pattern: with ``*`` and ``?``, or a regular expression behind a ``~``.
+            ignorecase: letters match in both cases.
+        """
+        return NodeFilterName(self, pattern, ignorecase)
+
+    def has_input(self, var: VarNode) -> "NodeFilter":
+        """The operators that read a variable.
+
+        Raises:
+            TypeError: ``var`` is none, or there are other nodes than operators.
+        """
+        return NodeFilterHasInput(self, var)
+
+    def as_list(self) -> list[NetworkNode]:
+        """A list of them."""
+        return list(self)
+
+    def as_unique(self) -> NetworkNode:
+        """The only one; a ValueError when there are others or none."""
+        found = self.as_list()
+        if len(found) != 1:
+            raise ValueError(f"expected exactly one node, there are {len(found)}: {found[:8]}")
+        return found[0]
+
+    def as_dict(self) -> "OrderedDict[str, NetworkNode]":
+        """By name, in their order."""
+        return OrderedDict((node.name, node) for node in self)
+
+    def as_count(self) -> int:
+        """How many there are."""
+        return sum(1 for _ in self)
+
+
+class NodeFilterType(NodeFilter):
+    """The nodes of a class; see ``NodeFilter.type``.
+
+    Raises:
+        TypeError: ``node_type`` is no class of nodes.
+    """
+
+    def __init__(self, node_iter: Iterable[NetworkNode], node_type: type) -> None:
+        if not isinstance(node_type, type) or not issubclass(node_type, NetworkNode):
+            raise TypeError(f"a filter takes a class of network_node, got {node_type!r}")
+        super().__init__(node_iter)
+        self._type = node_type
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return (node for node in self._nodes if isinstance(node, self._type))
+
+
+class NodeFilterNotType(NodeFilterType):
+    """The nodes of all other classes; see ``NodeFilter.not_type``."""
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return (node for node in self._nodes if not isinstance(node, self._type))
+
+
+class NodeFilterCheckType(NodeFilterType):
+    """All nodes, which have to be of a class; see ``NodeFilter.check_type``."""
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        for node in self._nodes:
+            if not isinstance(node, self._type):
+                raise TypeError(f"expected nodes of type {self._type.__name__}, got {node!r}")
+            yield node
+
+
+class NodeFilterHasInput(NodeFilter):
+    """The operators that read a variable; see ``NodeFilter.has_input``."""
+
+    def __init__(self, node_iter: Iterable[NetworkNode], var: VarNode) -> None:
+        if not isinstance(var, VarNode):
+            raise TypeError(f"has_input takes a VarNode, got {type(var).__name__}")
+        super().__init__(node_iter)
+        self._var = var
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        for node in self._nodes:
+            if not isinstance(node, OpNode):
+                raise TypeError(f"has_input chooses among operators, got {node!r}")
+            if any(var is self._var for var in node.inputs):
+                yield node
+
+
+class NodeFilterName(NodeFilter):
+    """The nodes whose names match; see ``NodeFilter.name``."""
+
+    def __init__(
+        self, node_iter: Iterable[NetworkNode], pattern: str, ignorecase: bool = True
+    ) -> None:
+        super().__init__(node_iter)
+        self._re = self.make_re(pattern, ignorecase)
+
+    @classmethod
+    def make_re(cls, pattern: str, ignorecase: bool = True) -> re.Pattern:
+        """The regular expression that a pattern means.
+
+        Raises:
+            TypeError: the pattern is no string.
+        """
+        if not isinstance(pattern, str):
+            raise TypeError(f"the pattern of a name is a string, got {pattern!r}")
+        text = pattern[1:] if pattern.startswith("~") else fnmatch.translate(pattern)
+        return re.compile(text, re.IGNORECASE if ignorecase else 0)
+
+    def __iter__(self) -> Iterator[NetworkNode]:
+        return (node for node in self._nodes if self._re.fullmatch(node.name))
