@@ -143,17 +143,31 @@ void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs
 
 namespace {
 
-PyObject* apply_and_wrap(const OpInfo& op, const void* params, Inputs& inputs) {
+PyObject* wrap_outputs(const OpInfo& op, Tensors outputs) {
+    bool one_output = op.outputs.size() == 1 && !op.traits.variadic_outputs;
+    return one_output ? wrap_tensor(std::move(outputs.at(0))) : wrap_tensors(std::move(outputs));
+}
+
+PyObject* record(Interpreter& graph, const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    InterpreterScope scope(graph);
+    return wrap_outputs(op, apply(op, params, operands_for_graph(inputs)));
+}
+
+}  // namespace
+
+PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
     bool one_output = op.outputs.size() == 1 && !op.traits.variadic_outputs;
     PyObject* result;
-    if (is_large(inputs.span())) {
+    if (Interpreter* graph = graph_among(inputs.span())) [[unlikely]] {
+        result = record(*graph, op, params, inputs.span());
+    } else if (is_large(inputs.span())) {
         inputs.own_all();
         Tensors outputs;
         {
             GilReleased released;
             outputs = apply(op, params, inputs.span());
         }
-        result = one_output ? wrap_tensor(std::move(outputs.at(0))) : wrap_tensors(std::move(outputs));
+        result = wrap_outputs(op, std::move(outputs));
     } else {
         result = one_output ? wrap_tensor(apply_one(op, params, inputs.span()))
                             : wrap_tensors(apply(op, params, inputs.span()));
@@ -161,16 +175,6 @@ PyObject* apply_and_wrap(const OpInfo& op, const void* params, Inputs& inputs) {
     if (inputs.format() && keeps_format(op)) [[unlikely]]
         set_formats(result, inputs.format());
     return result;
-}
-
-}  // namespace
-
-PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
-    Interpreter* graph = graph_among(inputs.span());
-    if (!graph) [[likely]]
-        return apply_and_wrap(op, params, inputs);
-    InterpreterScope scope(*graph);
-    return apply_and_wrap(op, params, inputs);
 }
 
 }  // namespace mge::python

@@ -145,6 +145,12 @@ private:
     std::map<ValueId, Tensor> known_;
 };
 
+Tensor at_default_place(const Tensor& tensor) {
+    if (tensor.device() == host_device || !(tensor.device() == default_device())) return tensor;
+    Tensor here = to_host(tensor);
+    return Tensor(here.spec(), here.impl()->storage, here.impl()->offset);
+}
+
 // A method of the graph's object in Python.
 template <class... Args>
 nb::object call_method(OpenGraph& graph, const char* name, Args&&... args) {
@@ -328,7 +334,7 @@ void add_values(nb::class_<OpenGraph>& type) {
         .def(
             "add_constant",
             [](OpenGraph& g, nb::handle tensor, const std::string& name) {
-                return g.graph().add_constant(tensor_argument(tensor, "make_const"), name);
+                return g.graph().add_constant(at_default_place(tensor_argument(tensor, "make_const")), name);
             },
             nb::arg("tensor"), nb::arg("name"), "A further constant; gives its id.")
         .def("copy_from", &copy_from, nb::arg("source"), nb::arg("values"), nb::arg("known"),
@@ -344,7 +350,8 @@ void add_values(nb::class_<OpenGraph>& type) {
         .def(
             "id_of",
             [](OpenGraph& g, nb::handle tensor) {
-                return g.builder().value_of(tensor_argument(tensor, "id_of"));
+                const Tensor& given = tensor_argument(tensor, "id_of");
+                return g.builder().value_of(given.is_symbolic() ? given : at_default_place(given));
             },
             nb::arg("tensor"), "The id of the value that a Tensor stands for; another becomes a constant.");
 }
@@ -411,6 +418,13 @@ void add_changes(nb::class_<OpenGraph>& type) {
 Interpreter* graph_behind(const Tensor& symbol) {
     OpenGraph* graph = innermost_capture() ? nullptr : OpenGraph::find(symbol);
     return graph ? &graph->builder() : nullptr;
+}
+
+Tensors operands_for_graph(std::span<const Tensor> operands) {
+    Tensors result(operands.begin(), operands.end());
+    for (auto& operand : result)
+        if (operand && !operand.is_symbolic()) operand = at_default_place(operand);
+    return result;
 }
 
 PyObject* object_of_symbol(const Tensor& symbol) {

@@ -20,6 +20,9 @@ inline Interpreter* graph_among(std::span<const Tensor> inputs) {
     return nullptr;
 }
 
+// Operands as a graph takes them: what lies on the default device lies at the graph's default place.
+Tensors operands_for_graph(std::span<const Tensor> operands);
+
 // A new reference to the object for the value; null: it is none of an open graph.
 PyObject* object_of_symbol(const Tensor& symbol);
 

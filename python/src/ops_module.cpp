@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -162,9 +161,10 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
         convert_inputs(op, arguments.inputs, inputs);
         const void* params = arguments.params ? arguments.params.get() : function.defaults.get();
         if constexpr (!updates) return call_op(op, params, inputs);
-        std::optional<InterpreterScope> scope;
-        if (Interpreter* graph = graph_among(inputs.span())) scope.emplace(*graph);
-        return reset_inputs(op, arguments.inputs, update(op, params, inputs.span()));
+        Interpreter* graph = graph_among(inputs.span());
+        if (!graph) return reset_inputs(op, arguments.inputs, update(op, params, inputs.span()));
+        InterpreterScope scope(*graph);
+        return reset_inputs(op, arguments.inputs, apply(op, params, operands_for_graph(inputs.span())));
     });
 }
 

@@ -276,6 +276,22 @@ def test_tensors_become_constants():
     assert y.owner.inputs[1].numpy().tolist() == [10, 20]
 
 
+def test_what_lies_on_the_default_device_goes_with_the_graph():
+    before = mge.get_default_device()
+    mge.set_default_device("cpu1")
+    try:
+        net = sums()
+        y = net.dest_vars[0] + mge.Tensor([1.0, 2.0]) + net.make_const([10.0, 20.0]) + 100
+        y[0] = mge.Tensor(-1.0)
+        y.name = "y"
+        net.add_output(y)
+        assert run(net, [1, 2], [3, 4])["y"].tolist() == [-1, 134]
+        with pytest.raises(RuntimeError, match="different devices"):
+            y + mge.Tensor([1.0, 2.0], device="cpu2")
+    finally:
+        mge.set_default_device(before)
+
+
 def test_modules_take_variables():
     net = load(lambda x: x * 2, X, output_names=["y"])
     conv = M.Conv2d(4, 3, 3)
