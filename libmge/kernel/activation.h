@@ -8,8 +8,8 @@
 
 namespace mge {
 
-// What matmul and conv2d apply to their result before storing it: the operators of the same names. Of NaN some
-// kernels of libraries make something else.
+// What matmul and conv2d apply to their result before storing it: the operators of the same names. Of NaN
+// some kernels of libraries make something else.
 enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
 
 template <>
