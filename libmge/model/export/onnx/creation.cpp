@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/export/onnx/families.h"
+#include "libmge/ops/create/arange.h"
+#include "libmge/ops/create/eye.h"
+#include "libmge/ops/create/full.h"
+
+namespace mge::to_onnx {
+namespace {
+
+Operand filled(Site& s, const Operand& shape, double value, DType dtype) {
+    return s.emit("ConstantOfShape", {shape}, {{"value", number_tensor(value, dtype).with_shape({1})}});
+}
+
+// 0, 1, … as f32; `count` is a number in int64.
+Operand counted_up(Site& s, const Operand& count) {
+    Operand all = s.emit("Range", {s.integer(0), count, s.integer(1)});
+    return s.cast(all, DType::f32);
+}
+
+}  // namespace
+
+// In f32 as long as the result is no whole number, in int64 else.
+Operands export_arange(Site& s) {
+    auto& p = s.params<ops::Arange>();
+    DType computed = is_float(p.dtype) ? DType::f32 : DType::i64;
+    auto bound = [&](size_t i, double otherwise) {
+        if (!s.has(i)) return s.number(otherwise, computed);
+        Operand number = s.emit("Squeeze", {s.wide(i)});
+        return s.cast(number, DType::i64, computed);
+    };
+    Operand all = s.emit("Range", {bound(0, p.start), bound(1, p.stop), bound(2, p.step)});
+    return {s.cast(all, computed, p.dtype)};
+}
+
+// start + i * (stop - start) / (n - 1); one value is start.
+Operands export_linspace(Site& s) {
+    auto& p = s.params<ops::Linspace>();
+    auto end = [&](size_t i, double otherwise) {
+        return s.has(i) ? s.emit("Squeeze", {s.cast(s.in(i), s.dtype(i), DType::f32)})
+                        : s.number(otherwise, DType::f32);
+    };
+    Operand count = s.has(2) ? s.emit("Squeeze", {s.wide(2)}) : s.integer(p.num);
+    Operand gaps = s.emit("Max", {s.emit("Sub", {count, s.integer(1)}), s.integer(1)});
+    Operand start = end(0, p.start), distance = s.emit("Sub", {end(1, p.stop), start});
+    Operand step = s.emit("Div", {distance, s.cast(gaps, DType::f32)});
+    return {s.emit("Add", {start, s.emit("Mul", {counted_up(s, count), step})})};
+}
+
+Operands export_eye(Site& s) {
+    auto& p = s.params<ops::Eye>();
+    Operand zeros = filled(s, s.integers({p.n, p.m < 0 ? p.n : p.m}), 0, DType::f32);
+    return {s.cast(s.emit("EyeLike", {zeros}), DType::f32, p.dtype)};
+}
+
+Operands export_full(Site& s) {
+    auto& p = s.params<ops::Full>();
+    Operand shape = s.shapes.fixed(s.out_id()) || !s.has(0) ? s.shape_operand(s.out_id(), {}) : s.wide(0);
+    return {filled(s, shape, p.value, p.dtype)};
+}
+
+Operands export_full_like(Site& s) {
+    return {filled(s, s.shape_of(0), s.params<ops::FullLike>().value, s.dtype())};
+}
+
+}  // namespace mge::to_onnx

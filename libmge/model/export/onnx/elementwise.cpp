@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "libmge/model/export/onnx/families.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/elementwise/convert.h"
+
+namespace mge::to_onnx {
+namespace {
+
+// The remainder with the divisor's sign; ONNX says nothing about a divisor of 0.
+struct GuardedDivision {
+    Operand divisor, by_zero;  // by_zero is empty where the divisor is known not to be 0
+};
+GuardedDivision guard(Site& s) {
+    if (Tensor value = s.constant_of(1)) {
+        IntList all = integers_of(value);
+        if (std::ranges::find(all, 0) == all.end()) return {s.in(1), {}};
+    }
+    Operand by_zero = s.emit("Equal", {s.in(1), s.number(0, s.dtype(1))});
+    return {s.emit("Where", {by_zero, s.number(1, s.dtype(1)), s.in(1)}), by_zero};
+}
+Operand zero_where(Site& s, const Operand& mask, const Operand& x) {
+    return mask.empty() ? x : s.emit("Where", {mask, s.number(0, s.dtype()), x});
+}
+
+}  // namespace
+
+Operands export_same(Site& s) { return {s.emit(std::string(s.type), s.all())}; }
+
+Operands export_rounding(Site& s) { return is_float(s.dtype()) ? export_same(s) : export_identity(s); }
+
+Operands export_identity(Site& s) { return {s.in(0)}; }
+
+Operands export_convert(Site& s) { return {s.cast(s.in(0), s.dtype(), s.params<ops::Convert>().dtype)}; }
+
+Operands export_clip(Site& s) {
+    auto& p = s.params<ops::Clip>();
+    auto bound = [&](double value) { return std::isinf(value) ? Operand() : s.number(value, s.dtype()); };
+    if (!is_float(s.dtype()) && (std::floor(p.lower) != p.lower || std::floor(p.upper) != p.upper))
+        unsupported("whole numbers with bounds that are none");
+    return {s.emit("Clip", {s.in(0), bound(p.lower), bound(p.upper)})};
+}
+
+Operands export_comparison(Site& s) {
+    // ONNX orders numbers only.
+    bool is_bool = s.dtype() == DType::boolean && s.type != "Equal";
+    auto operand = [&](size_t i) { return is_bool ? s.cast(s.in(i), DType::i32) : s.in(i); };
+    return {s.emit(std::string(s.type), {operand(0), operand(1)})};
+}
+
+Operands export_not_equal(Site& s) { return {s.emit("Not", {s.emit("Equal", {s.in(0), s.in(1)})})}; }
+
+// Of whole numbers none is infinite or not a number; half precision came later to ONNX.
+Operands export_float_test(Site& s) {
+    return {s.emit(std::string(s.type), {s.cast(s.in(0), s.dtype(), DType::f32)})};
+}
+
+// Of integers (a - a mod b) / b, which divides without remainder; 0 where b is 0.
+Operands export_floor_div(Site& s) {
+    if (is_float(s.dtype())) return {s.emit("Floor", {s.emit("Div", {s.in(0), s.in(1)})})};
+    auto [divisor, by_zero] = guard(s);
+    Operand rest = s.emit("Mod", {s.in(0), divisor});
+    Operand quotient = s.emit("Div", {s.emit("Sub", {s.in(0), rest}), divisor});
+    return {zero_where(s, by_zero, quotient)};
+}
+
+Operands export_mod(Site& s) {
+    if (is_float(s.dtype())) return {s.emit("Mod", {s.in(0), s.in(1)}, {{"fmod", 1}})};
+    auto [divisor, by_zero] = guard(s);
+    return {zero_where(s, by_zero, s.emit("Mod", {s.in(0), divisor}))};
+}
+
+// ONNX shifts unsigned numbers only. In int64, where nothing narrower overflows:
+//     a << b => a * 2^b      a >> b => (a - a mod 2^b) / 2^b
+Operands export_shift(Site& s) {
+    constexpr int64_t widest = 62;  // 2^63 is no int64
+    Operand a = s.cast(s.in(0), s.dtype(0), DType::i64), b = s.cast(s.in(1), s.dtype(1), DType::i64);
+    bool is_left = s.node.op == &ops::LeftShift::info;
+    int64_t most = is_left ? int64_t(8 * size_of(s.dtype())) : widest;
+    if (s.dtype() == DType::i64) unsupported("int64");
+    Operand power =
+        s.emit("Pow", {s.number(2, DType::i64), s.emit("Min", {b, s.number(double(most), DType::i64)})});
+    Operand result = is_left ? s.emit("Mul", {a, power})
+                             : s.emit("Div", {s.emit("Sub", {a, s.emit("Mod", {a, power})}), power});
+    return {s.cast(result, s.out().dtype)};
+}
+
+// Halves away from zero, where ONNX goes to even numbers: sign(x) * (⌊|x|⌋ + (|x| - ⌊|x|⌋ >= ½)). Exact,
+// unlike ⌊|x| + ½⌋.
+Operands export_round(Site& s) {
+    if (!is_float(s.dtype())) return export_identity(s);
+    DType dtype = s.dtype();
+    Operand magnitude = s.emit("Abs", {s.in(0)});
+    Operand whole = s.emit("Floor", {magnitude});
+    Operand goes_up = s.emit("GreaterOrEqual", {s.emit("Sub", {magnitude, whole}), s.number(0.5, dtype)});
+    Operand rounded = s.emit("Add", {whole, s.cast(goes_up, dtype)});
+    return {s.emit("Mul", {s.emit("Sign", {s.in(0)}), rounded})};
+}
+
+Operands export_rsqrt(Site& s) { return {s.emit("Reciprocal", {s.emit("Sqrt", {s.in(0)})})}; }
+
+Operands export_square(Site& s) { return {s.emit("Mul", {s.in(0), s.in(0)})}; }
+
+Operands export_expm1(Site& s) { return {s.emit("Sub", {s.emit("Exp", {s.in(0)}), s.number(1, s.dtype())})}; }
+
+Operands export_log1p(Site& s) { return {s.emit("Log", {s.emit("Add", {s.in(0), s.number(1, s.dtype())})})}; }
+
+// max(a, b) + log(1 + e^-|a - b|)
+Operands export_logaddexp(Site& s) {
+    Operand distance = s.emit("Abs", {s.emit("Sub", {s.in(0), s.in(1)})});
+    return {
+        s.emit("Add", {s.emit("Max", {s.in(0), s.in(1)}), s.emit("Softplus", {s.emit("Neg", {distance})})})};
+}
+
+// atan(a / b), turned by half a circle where b is negative; 0 for two zeros.
+Operands export_atan2(Site& s) {
+    DType dtype = s.out().dtype;
+    Operand zero = s.number(0, dtype), pi = s.number(std::numbers::pi, dtype);
+    Operand slope = s.emit("Atan", {s.emit("Div", {s.in(0), s.in(1)})});
+    Operand half_turn = s.emit("Where", {s.emit("Less", {s.in(0), zero}), s.emit("Neg", {pi}), pi});
+    Operand turned =
+        s.emit("Where", {s.emit("Less", {s.in(1), zero}), s.emit("Add", {slope, half_turn}), slope});
+    Operand is_origin = s.emit("And", {s.emit("Equal", {s.in(0), zero}), s.emit("Equal", {s.in(1), zero})});
+    return {s.emit("Where", {is_origin, zero, turned})};
+}
+
+}  // namespace mge::to_onnx

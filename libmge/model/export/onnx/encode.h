@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "libmge/model/export/onnx/record.h"
+
+namespace mge::to_onnx {
+
+// Weights of a file of their own lie there one behind the other, each at a multiple of this.
+inline constexpr size_t external_alignment = 4096;
+
+// The bytes of an ONNX file. With an `external` name the larger initialisers are said to lie in that file, in
+// the order of external_tensors(). UserError when it is too much for one file.
+std::string encode(const ModelRecord& model, const std::string& external = {});
+
+struct ExternalTensor {
+    size_t offset;
+    Tensor tensor;
+};
+std::vector<ExternalTensor> external_tensors(const ModelRecord& model);
+
+}  // namespace mge::to_onnx

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/export/onnx/families.h"
+#include "libmge/ops/nn/pooling/adaptive_pool2d.h"
+#include "libmge/ops/nn/pooling/geometry.h"
+#include "libmge/ops/nn/pooling/pool2d.h"
+#include "libmge/ops/vision/nms.h"
+#include "libmge/ops/vision/preprocess.h"
+#include "libmge/ops/vision/remap.h"
+#include "libmge/ops/vision/roi_pool2d.h"
+
+namespace mge::to_onnx {
+namespace {
+
+IntList list(const ops::Pair& pair) { return {pair[0], pair[1]}; }
+
+template <class Params>
+Attributes window(const Params& p) {
+    return {{"kernel_shape", list(p.kernel)},
+            {"strides", list(p.stride)},
+            {"pads", IntList{p.padding[0], p.padding[1], p.padding[0], p.padding[1]}}};
+}
+
+// What GridSample calls a border, and where it takes it to be.
+struct Border {
+    std::string mode;
+    bool is_at_centres = false;  // of the outermost pixels, not at their edges
+};
+Border border_of(ops::Border border) {
+    switch (border) {
+        case ops::Border::constant:
+            return {"zeros"};
+        case ops::Border::replicate:
+            return {"border"};
+        case ops::Border::reflect:
+            return {"reflection"};
+        case ops::Border::reflect_101:
+            return {"reflection", true};
+        case ops::Border::wrap:
+            break;
+    }
+    unsupported("a border that wraps around");
+}
+
+}  // namespace
+
+Operands export_max_pool2d(Site& s) {
+    return {s.emit("MaxPool", {s.in(0)}, window(s.params<ops::MaxPool2d>()))};
+}
+
+Operands export_avg_pool2d(Site& s) {
+    auto& p = s.params<ops::AvgPool2d>();
+    Attributes attributes = window(p);
+    attributes.push_back({"count_include_pad", int64_t(p.count_include_pad)});
+    return {s.emit("AveragePool", {s.in(0)}, attributes)};
+}
+
+// All its windows have one size and one step.
+Operands export_adaptive_pool2d(Site& s) {
+    auto& p = s.node.as<ops::AdaptiveMaxPool2d::Params>();
+    if (p.height == 1 && p.width == 1) return {s.emit("Global" + std::string(s.type), {s.in(0)})};
+    Shape image{1, 1, s.extent(0, 2), s.extent(0, 3)};
+    auto geometry = ops::adaptive_pool_geometry(s.node.op->name, image, {p.height, p.width});
+    return {s.emit(std::string(s.type), {s.in(0)}, window(geometry))};
+}
+
+Operands export_nms(Site& s) {
+    auto& p = s.params<ops::Nms>();
+    constexpr int64_t all = (int64_t(1) << 31) - 1;
+    Operand kept = s.emit("NonMaxSuppression", {s.unsqueeze(s.in(0), {0}), s.unsqueeze(s.in(1), {0, 1}),
+                                                s.integers({p.max_output < 0 ? all : p.max_output}),
+                                                s.reshape(s.number(p.threshold, DType::f32), {1})});
+    // Batch, class, box.
+    return {s.narrowed(s.emit("Gather", {kept, s.integer(2)}, {{"axis", 1}}))};
+}
+
+Operands export_preprocess(Site& s) {
+    bool is_last = s.params<ops::Preprocess>().channels_last;
+    int64_t channels = s.extent(0, is_last ? 3 : 1), wanted = s.extent(1, 0);
+    Operand x = s.cast(s.in(0), s.dtype(), DType::f32);
+    if (is_last) x = s.transpose(x, {0, 3, 1, 2});
+    if (wanted > channels) x = s.emit("Pad", {x, s.integers({0, 0, 0, 0, 0, wanted - channels, 0, 0})});
+    x = s.emit("Sub", {x, s.reshaped(1, {wanted, 1, 1})});
+    return {s.emit("Mul", {x, s.reshaped(2, {wanted, 1, 1})})};
+}
+
+// From pixels to ONNX's coordinates, where the image goes from -1 to 1:
+//     (2p + 1)/size - 1 from edge to edge      2p/(size - 1) - 1 from centre to centre
+Operands export_remap(Site& s) {
+    s.require_opset(16);
+    auto& p = s.params<ops::Remap>();
+    Border border = border_of(p.border);
+    auto per_axis = [&](auto&& value) {
+        Tensor both = integer_tensor({0, 0});
+        Operand column = s.reshape(s.number(value(double(s.extent(0, 3))), DType::f32), {1});
+        Operand row = s.reshape(s.number(value(double(s.extent(0, 2))), DType::f32), {1});
+        return s.emit("Concat", {column, row}, {{"axis", 0}});
+    };
+    double less = border.is_at_centres ? 1 : 0;
+    Operand factor = per_axis([&](double size) { return 2 / (size - less); });
+    Operand summand = per_axis([&](double size) { return border.is_at_centres ? -1 : 1 / size - 1; });
+    Operand grid = s.emit("Add", {s.emit("Mul", {s.in(1), factor}), summand});
+    Operand x = s.has(2) ? s.emit("Gather", {s.in(0), s.in(2)}) : s.in(0);
+    bool is_shifted = p.border == ops::Border::constant && p.value != 0;
+    if (is_shifted) x = s.emit("Sub", {x, s.number(p.value, s.dtype())});
+    std::string linear = s.opset() >= 20 ? "linear" : "bilinear";
+    Operand y = s.emit("GridSample", {x, grid},
+                       {{"mode", p.interpolation == ops::Interpolation::linear ? linear : "nearest"},
+                        {"padding_mode", border.mode},
+                        {"align_corners", int64_t(border.is_at_centres)}});
+    return {is_shifted ? s.emit("Add", {y, s.number(p.value, s.dtype())}) : y};
+}
+
+Operands export_roi_pool2d(Site& s) {
+    auto& p = s.params<ops::RoiPool2d>();
+    if (p.mode != ops::RoiPoolMode::max) unsupported("means of regions");
+    return {s.emit("MaxRoiPool", s.all(),
+                   {{"pooled_shape", IntList{p.height, p.width}}, {"spatial_scale", p.scale}})};
+}
+
+}  // namespace mge::to_onnx

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantised values as QuantizeLinear and DequantizeLinear around operators on real numbers, the form that
+// other engines recognise and run on integers.
+
+#include "libmge/device/device.h"
+#include "libmge/model/export/onnx/families.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/quantize/quantisation.h"
+#include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
+
+namespace mge::to_onnx {
+namespace {
+
+// How integers stand for real numbers: a scale, or one for each place of an axis, and a zero point.
+struct Steps {
+    Operand scale, zero;
+    int axis = -1;  // of a scale with several elements
+};
+
+Attributes axis_of(const Steps& steps) {
+    return steps.axis < 0 ? Attributes{} : Attributes{{"axis", steps.axis}};
+}
+
+Operand zero_point(Site& s, size_t i, DType dtype, const Shape& shape) {
+    if (!s.has(i)) return {};
+    if (Tensor value = s.constant_of(i)) return s.constant(convert_dtype(value, dtype).with_shape(shape));
+    return s.cast(s.reshaped(i, shape), s.dtype(i), dtype);
+}
+
+// Scale and zero point are the inputs from 1 on, and broadcast to a tensor of this rank.
+Steps steps_of(Site& s, int rank, DType dtype) {
+    Shape shape = s.fixed_shape(1), flat;
+    Steps steps;
+    for (int i = 0; i < shape.rank(); ++i)
+        if (shape[i] != 1) {
+            steps.axis = rank - shape.rank() + i;
+            flat = {shape[i]};
+        }
+    steps.scale = s.reshaped(1, flat);
+    steps.zero = zero_point(s, 2, dtype, flat);
+    return steps;
+}
+
+Operand real_of(Site& s, const Operand& x, const Steps& steps) {
+    return s.emit("DequantizeLinear", {x, steps.scale, steps.zero}, axis_of(steps));
+}
+
+// Without a zero point that says otherwise the steps are uint8.
+Operand steps_from(Site& s, const Operand& x, Steps steps, DType dtype, int64_t lower, int64_t upper,
+                   const Shape& zero_shape) {
+    if (size_of(dtype) > 1) unsupported("steps of ", dtype);
+    if (steps.zero.empty()) {
+        Tensor zeros = convert_dtype(integer_tensor(IntList(size_t(zero_shape.numel()))), dtype);
+        steps.zero = s.constant(zeros.with_shape(zero_shape));
+    }
+    Operand y = s.emit("QuantizeLinear", {x, steps.scale, steps.zero}, axis_of(steps));
+    auto full = ops::full_range(dtype);
+    bool is_full = (lower == 0 && upper == 0) || (lower == full.lower && upper == full.upper);
+    if (is_full) return y;
+    return s.emit("Clip", {y, s.number(double(lower), dtype), s.number(double(upper), dtype)});
+}
+
+Operand one_scale(Site& s, size_t i) { return s.reshaped(i, {}); }
+
+using Conv = ops::QuantizedConv2d;
+
+Operand residual_of(Site& s) {
+    DType dtype = s.dtype(Conv::residual);
+    Steps steps{one_scale(s, Conv::residual_scale), zero_point(s, Conv::residual_zero, dtype, {})};
+    return real_of(s, s.in(Conv::residual), steps);
+}
+
+}  // namespace
+
+Operands export_quantize(Site& s) {
+    auto& p = s.params<ops::Quantize>();
+    Steps steps = steps_of(s, s.rank(0), p.dtype);
+    Shape zero_shape;
+    if (steps.axis >= 0) zero_shape = {s.fixed_shape(1).numel()};
+    return {steps_from(s, s.in(0), steps, p.dtype, p.lower, p.upper, zero_shape)};
+}
+
+Operands export_dequantize(Site& s) { return {real_of(s, s.in(0), steps_of(s, s.rank(0), s.dtype()))}; }
+
+// ONNX wants the scales of images and weights apart, and knows their product only: that of the weights is the
+// product, and that of the images 1.
+Operands export_quantized_conv2d(Site& s) {
+    auto& p = s.params<Conv>();
+    if (!s.has(Conv::y_scale)) unsupported("sums in int32 without a scale");
+    Operand one = s.number(1, DType::f32);
+    Operand image = real_of(s, s.in(Conv::x), {one, zero_point(s, Conv::x_zero, s.dtype(Conv::x), {})});
+    int64_t scales = s.fixed_shape(Conv::scale).numel();
+    Shape per_channel = scales == 1 ? Shape{} : Shape{scales};
+    Operand scale = s.reshaped(Conv::scale, per_channel);
+    DType weight_dtype = s.dtype(Conv::weight);
+    Steps of_weight{scale, zero_point(s, Conv::weight_zero, weight_dtype, {}), scales == 1 ? -1 : 0};
+    if (scales > 1 && !of_weight.zero.empty())
+        of_weight.zero = s.emit("Expand", {of_weight.zero, s.integers({scales})});
+    Operand weight = real_of(s, conv_weight(s, Conv::weight), of_weight), bias;
+    if (s.has(Conv::bias)) {
+        Shape channels{s.fixed_shape(Conv::bias).numel()};
+        bias = real_of(s, s.reshaped(Conv::bias, channels), {scale, {}, of_weight.axis});
+    }
+    Operand y = s.emit("Conv", {image, weight, bias},
+                       {{"strides", IntList{p.stride[0], p.stride[1]}},
+                        {"pads", IntList{p.padding[0], p.padding[1], p.padding[0], p.padding[1]}},
+                        {"dilations", IntList{p.dilation[0], p.dilation[1]}},
+                        {"group", p.groups}});
+    if (s.has(Conv::residual)) y = s.emit("Add", {y, residual_of(s)});
+    y = activated(s, p.activation, y, DType::f32);
+    Steps of_result{one_scale(s, Conv::y_scale), zero_point(s, Conv::y_zero, p.dtype, {})};
+    return {steps_from(s, y, of_result, p.dtype, p.lower, p.upper, {})};
+}
+
+}  // namespace mge::to_onnx

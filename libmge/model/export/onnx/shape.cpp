@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "libmge/model/export/onnx/families.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/flip.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
+#include "libmge/ops/shape/split.h"
+#include "libmge/ops/shape/transpose.h"
+
+namespace mge::to_onnx {
+namespace {
+
+// The shape of the result, with -1 for the one extent that depends on the batch; nullopt when there are more.
+std::optional<IntList> target_of(Site& s) {
+    IntList target;
+    if (!s.out().shape.is_known()) return std::nullopt;
+    for (int i = 0; i < s.out().shape.rank(); ++i)
+        target.push_back(s.shapes.extent(s.out_id(), i).value_or(-1));
+    bool has_zero = std::ranges::find(target, 0) != target.end();
+    auto unknown = std::ranges::count(target, -1);
+    return unknown > 1 || (unknown == 1 && has_zero) ? std::nullopt : std::optional(target);
+}
+
+}  // namespace
+
+Operands export_broadcast_to(Site& s) {
+    return {s.expanded(s.in(0), s.id(0), s.out_id(), s.has(1) ? s.wide(1) : Operand())};
+}
+
+Operands export_broadcast_like(Site& s) { return {s.expanded(s.in(0), s.id(0), s.out_id(), s.shape_of(1))}; }
+
+Operands export_concat(Site& s) {
+    return {s.emit("Concat", s.all(), {{"axis", s.params<ops::Concat>().axis}})};
+}
+
+Operands export_flip(Site& s) {
+    auto& axes = s.params<ops::Flip>().axes;
+    constexpr int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
+    if (axes.empty()) return export_identity(s);
+    auto all = [&](int64_t value) { return s.integers(IntList(axes.size(), value)); };
+    return {s.emit("Slice", {s.in(0), all(first), all(last), s.integers(axes), all(-1)})};
+}
+
+Operands export_pad(Site& s) {
+    auto& p = s.params<ops::Pad>();
+    IntList margins = p.before;
+    margins.insert(margins.end(), p.after.begin(), p.after.end());
+    std::string mode = p.mode == ops::PadMode::reflect     ? "reflect"
+                       : p.mode == ops::PadMode::replicate ? "edge"
+                                                           : "constant";
+    Operand value = p.mode == ops::PadMode::constant ? s.number(p.value, s.dtype()) : Operand();
+    return {s.emit("Pad", {s.in(0), s.integers(margins), value}, {{"mode", mode}})};
+}
+
+Operands export_reshape(Site& s) {
+    if (auto target = target_of(s)) return {s.reshape(s.in(0), *target)};
+    auto& fixed = s.params<ops::Reshape>().shape;
+    return {s.has(1) ? s.emit("Reshape", {s.in(0), s.wide(1)}) : s.reshape(s.in(0), fixed)};
+}
+
+Operands export_reshape_like(Site& s) {
+    if (auto target = target_of(s)) return {s.reshape(s.in(0), *target)};
+    return {s.emit("Reshape", {s.in(0), s.shape_of(1)})};
+}
+
+Operands export_flatten(Site& s) {
+    auto target = target_of(s);
+    if (!target) unsupported("a shape is not known ahead of a run");
+    return {s.reshape(s.in(0), *target)};
+}
+
+Operands export_add_axis(Site& s) { return {s.unsqueeze(s.in(0), s.params<ops::AddAxis>().axes)}; }
+
+Operands export_remove_axis(Site& s) { return {s.squeeze(s.in(0), s.params<ops::RemoveAxis>().axes)}; }
+
+Operands export_shape_of(Site& s) {
+    int axis = s.params<ops::ShapeOf>().axis;
+    Operand shape = s.shape_of(0);
+    return {s.narrowed(axis < 0 ? shape : s.emit("Gather", {shape, s.integers({axis})}))};
+}
+
+Operands export_split(Site& s) {
+    auto& p = s.params<ops::Split>();
+    int axis = normalize_axis("split", p.axis, s.rank(0));
+    IntList sizes;
+    for (size_t i = 0; i < s.node.outputs.size(); ++i) {
+        auto size = s.shapes.extent(s.out_id(i), axis);
+        if (!size) unsupported("the extent of a part is not known ahead of a run");
+        sizes.push_back(*size);
+    }
+    return s.emit_many("Split", {s.in(0), s.integers(sizes)}, {{"axis", axis}}, sizes.size());
+}
+
+Operands export_transpose(Site& s) {
+    auto pattern = ops::transpose_axes(s.params<ops::Transpose>(), s.rank(0));
+    return {s.transpose(s.in(0), IntList(pattern.begin(), pattern.end()))};
+}
+
+}  // namespace mge::to_onnx

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What of a graph's shapes and small values is so in every run, and what only now. Found out by inferring the
+// graph's shapes for other batches, and for several extents of what only a run can tell: how many elements
+// pass a mask, or boxes stay.
+
+#include <optional>
+#include <vector>
+
+#include "libmge/graph/graph.h"
+#include "libmge/graph/infer.h"
+
+namespace mge::to_onnx {
+
+class Shapes {
+public:
+    // Without `other_batches` the present batch is the only one. Shapes that only a run can tell are filled
+    // into the graph with some extent: their ranks are known then.
+    Shapes(Graph& graph, bool other_batches);
+
+    // The graph works for other batches.
+    bool has_batch() const { return has_batch_; }
+    bool is_batch(ValueId id, int axis) const;
+    // Nullopt where it depends on the run.
+    std::optional<int64_t> extent(ValueId id, int axis) const;
+    std::optional<Shape> fixed(ValueId id) const;
+    // In every run the shapes are equal, or the extents of these axes.
+    bool is_same(ValueId a, ValueId b) const;
+    bool is_same_extent(ValueId a, int axis_a, ValueId b, int axis_b) const;
+    // What is known of it ahead of a run; null: nothing, or not the same in every run.
+    Tensor value(const Graph& graph, ValueId id) const;
+
+private:
+    // One set of extents: that of the batch, and of what only a run can tell.
+    struct Trial {
+        int64_t batch;
+        std::vector<Shape> shapes;
+        Tensors computed;
+    };
+    std::vector<Trial> trials_;
+    bool has_batch_ = false;
+};
+
+}  // namespace mge::to_onnx

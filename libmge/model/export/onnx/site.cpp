@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/export/onnx/site.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libmge/device/device.h"
+#include "libmge/op/apply.h"
+
+namespace mge::to_onnx {
+namespace {
+
+// Larger ones are equal too seldom to be compared.
+constexpr size_t small_bytes = 64;
+
+}  // namespace
+
+int type_number(DType dtype) {
+    switch (dtype) {
+        case DType::f32:
+            return 1;
+        case DType::u8:
+            return 2;
+        case DType::i8:
+            return 3;
+        case DType::u16:
+            return 4;
+        case DType::i16:
+            return 5;
+        case DType::i32:
+            return 6;
+        case DType::i64:
+            return 7;
+        case DType::boolean:
+            return 9;
+        case DType::f16:
+            return 10;
+        case DType::bf16:
+            return 16;
+        case DType::none:
+            break;
+    }
+    return 0;
+}
+
+Tensor integer_tensor(const IntList& values) {
+    Tensor result = empty_tensor({DType::i64, {int64_t(values.size())}, {}}, host_device);
+    std::ranges::copy(values, result.data<int64_t>());
+    return result;
+}
+
+Tensor number_tensor(double value, DType dtype) {
+    Tensor result;
+    if (is_float(dtype)) {
+        result = empty_tensor({DType::f32, {}, {}}, host_device);
+        *result.data<float>() = float(value);
+    } else {
+        result = integer_tensor({int64_t(value)}).with_shape({});
+    }
+    return result.dtype() == dtype ? result : convert_dtype(result, dtype);
+}
+
+IntList integers_of(const Tensor& tensor) {
+    Tensor wide = tensor.dtype() == DType::i64 ? tensor : convert_dtype(tensor, DType::i64);
+    return {wide.data<int64_t>(), wide.data<int64_t>() + wide.spec().numel()};
+}
+
+// --- GraphWriter ---
+
+std::string GraphWriter::unique(const std::string& name) {
+    std::string result = name;
+    while (!taken_.insert(result).second) result = text(name, '_', ++counts_[name]);
+    return result;
+}
+
+Operands GraphWriter::emit(const std::string& type, Operands inputs, Attributes attributes, size_t outputs) {
+    NodeRecord node{type, {}, std::move(inputs), {}, std::move(attributes)};
+    for (size_t i = 0; i < outputs; ++i) node.outputs.push_back(unique(type));
+    while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
+    record.nodes.push_back(std::move(node));
+    return record.nodes.back().outputs;
+}
+
+Operand GraphWriter::constant(const Tensor& value, const std::string& name) {
+    std::string content;
+    if (value.spec().bytes() <= small_bytes) {
+        content = text(value.spec(), ':');
+        content.append(static_cast<const char*>(value.data()), value.spec().bytes());
+        if (auto found = small_constants_.find(content); found != small_constants_.end())
+            return found->second;
+    }
+    record.initialisers.emplace_back(unique(name), value);
+    if (!content.empty()) small_constants_[content] = record.initialisers.back().first;
+    return record.initialisers.back().first;
+}
+
+void GraphWriter::reshape_constant(const Operand& name, const Shape& shape) {
+    auto found = std::ranges::find(record.initialisers, name, [](auto& constant) { return constant.first; });
+    found->second = found->second.with_shape(shape);
+}
+
+Operand GraphWriter::wide_form(const Operand& narrow) const {
+    auto found = wide_forms_.find(narrow);
+    return found == wide_forms_.end() ? Operand() : found->second;
+}
+
+void GraphWriter::rename(size_t first, const Operand& from, const std::string& to) {
+    bool is_made = false;
+    for (size_t i = first; i < record.nodes.size(); ++i) {
+        auto& node = record.nodes[i];
+        is_made |= std::ranges::find(node.outputs, from) != node.outputs.end();
+        if (!is_made) continue;
+        std::ranges::replace(node.inputs, from, to);
+        std::ranges::replace(node.outputs, from, to);
+    }
+    if (!is_made) {
+        record.nodes.push_back({"Identity", {}, {from}, {to}, {}});
+        if (Operand wide = wide_form(from); !wide.empty()) wide_forms_[to] = wide;
+        return;
+    }
+    auto replace = [&](Operand& operand) {
+        if (operand == from) operand = to;
+    };
+    for (auto& [narrow, wide] : wide_forms_) replace(wide);
+    if (auto found = wide_forms_.extract(from)) {
+        found.key() = to;
+        wide_forms_.insert(std::move(found));
+    }
+}
+
+void GraphWriter::name_nodes(size_t first, const std::string& name, const Operand& result) {
+    for (size_t i = first; i < record.nodes.size(); ++i) {
+        auto& node = record.nodes[i];
+        bool is_last = std::ranges::find(node.outputs, result) != node.outputs.end();
+        node.name = is_last ? name : text(name, '/', node.type, '_', i - first);
+    }
+}
+
+void GraphWriter::drop_unread() {
+    std::set<Operand> read;
+    for (auto& output : record.outputs) read.insert(output.name);
+    std::vector<NodeRecord> kept;
+    for (size_t i = record.nodes.size(); i-- > 0;) {
+        auto& node = record.nodes[i];
+        if (!std::ranges::any_of(node.outputs, [&](auto& name) { return read.contains(name); })) continue;
+        read.insert(node.inputs.begin(), node.inputs.end());
+        kept.push_back(std::move(node));
+    }
+    std::ranges::reverse(kept);
+    record.nodes = std::move(kept);
+    std::erase_if(record.initialisers, [&](auto& constant) { return !read.contains(constant.first); });
+}
+
+// --- Site ---
+
+void Site::require_opset(int least) const {
+    if (opset() < least) unsupported("it needs operator set ", least, ", asked is ", opset());
+}
+
+Operands Site::all(size_t from) const {
+    Operands result;
+    for (size_t i = from; i < size(); ++i) result.push_back(in(i));
+    return result;
+}
+
+int Site::rank(size_t i) const {
+    if (!spec(i).shape.is_known()) unsupported("an input whose rank only a run can tell");
+    return spec(i).shape.rank();
+}
+
+int Site::out_rank(size_t i) const {
+    if (!out(i).shape.is_known()) unsupported("a result whose rank only a run can tell");
+    return out(i).shape.rank();
+}
+
+int64_t Site::extent(size_t i, int axis) const {
+    auto result = shapes.extent(id(i), axis);
+    if (!result) unsupported("extent ", axis, " of an input is not known ahead of a run");
+    return *result;
+}
+
+Shape Site::fixed_shape_of(ValueId id) const {
+    auto result = shapes.fixed(id);
+    if (!result) unsupported("a shape is not known ahead of a run");
+    return *result;
+}
+
+Operand Site::number(double value, DType dtype) { return constant(number_tensor(value, dtype)); }
+Operand Site::integers(const IntList& values) { return constant(integer_tensor(values)); }
+Operand Site::integer(int64_t value) { return constant(integer_tensor({value}).with_shape({})); }
+
+Operand Site::reshaped(size_t i, const Shape& shape) {
+    if (spec(i).shape == shape) return in(i);
+    Tensor value = constant_of(i);
+    if (!value) return reshape(in(i), {shape.begin(), shape.end()});
+    // A name is for one form, and belongs to this one when it is the only one.
+    if (uses_[size_t(id(i))] > 1) return writer_.constant(value.with_shape(shape), in(i));
+    writer_.reshape_constant(in(i), shape);
+    return in(i);
+}
+
+Operand Site::cast(const Operand& x, DType dtype) { return emit("Cast", {x}, {{"to", type_number(dtype)}}); }
+
+Operand Site::reshape(const Operand& x, const IntList& shape) {
+    Attributes attributes;
+    if (std::ranges::find(shape, 0) != shape.end()) {
+        require_opset(14);
+        attributes.push_back({"allowzero", 1});
+    }
+    return emit("Reshape", {x, integers(shape)}, attributes);
+}
+
+Operand Site::transpose(const Operand& x, const IntList& pattern) {
+    if (std::ranges::is_sorted(pattern)) return x;
+    return emit("Transpose", {x}, {{"perm", pattern}});
+}
+
+Operand Site::unsqueeze(const Operand& x, const IntList& axes) {
+    return axes.empty() ? x : emit("Unsqueeze", {x, integers(axes)});
+}
+Operand Site::squeeze(const Operand& x, const IntList& axes) {
+    return axes.empty() ? x : emit("Squeeze", {x, integers(axes)});
+}
+
+Operand Site::narrowed(const Operand& wide) {
+    Operand result = cast(wide, DType::i32);
+    writer_.note_wide_form(result, wide);
+    return result;
+}
+
+Operand Site::wide(size_t i) {
+    if (Tensor value = known(i))
+        return constant(value.dtype() == DType::i64 ? value : convert_dtype(value, DType::i64));
+    if (dtype(i) == DType::i64) return in(i);
+    Operand known_form = writer_.wide_form(in(i));
+    return known_form.empty() ? cast(in(i), DType::i64) : known_form;
+}
+
+Operand Site::shape_operand(ValueId id, const Operand& value) {
+    if (auto shape = shapes.fixed(id)) return integers({shape->begin(), shape->end()});
+    return emit("Shape", {value});
+}
+
+Operand Site::expanded(const Operand& x, ValueId x_id, ValueId like, const Operand& dynamic_shape) {
+    if (shapes.is_same(x_id, like)) return x;
+    auto &from = graph_.value(x_id).spec.shape, &to = graph_.value(like).spec.shape;
+    IntList target;
+    for (int i = 0; i < to.rank(); ++i) {
+        auto extent = shapes.extent(like, i);
+        int own = i - to.rank() + from.rank();
+        // An extent of 1 in the target keeps that of x.
+        if (!extent && own >= 0 && from.is_known() && shapes.is_same_extent(x_id, own, like, i)) extent = 1;
+        if (extent) target.push_back(*extent);
+    }
+    if (to.is_known() && int(target.size()) == to.rank()) return emit("Expand", {x, integers(target)});
+    if (dynamic_shape.empty()) unsupported("a shape is not known ahead of a run");
+    return emit("Expand", {x, dynamic_shape});
+}
+
+}  // namespace mge::to_onnx

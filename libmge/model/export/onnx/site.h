@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// An operator that is being translated: what it reads, and how nodes of ONNX are made.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "libmge/graph/graph.h"
+#include "libmge/model/export/onnx/record.h"
+#include "libmge/model/export/onnx/shapes.h"
+
+namespace mge::to_onnx {
+
+// What cannot be said in ONNX. Collected, so that one error can name all of it.
+struct Unsupported {
+    std::string what;
+};
+template <class... Args>
+[[noreturn]] void unsupported(const Args&... what) {
+    throw Unsupported{text(what...)};
+}
+
+// A graph on its way to a record: names, each given once, and constants, equal small ones once.
+class GraphWriter {
+public:
+    explicit GraphWriter(int opset) : opset(opset) {}
+    const int opset;
+
+    std::string unique(const std::string& name);
+    // One node with as many outputs; their names are made up.
+    Operands emit(const std::string& type, Operands inputs, Attributes attributes, size_t outputs);
+    Operand constant(const Tensor& value, const std::string& name = "constant");
+    // The initialiser of that name under another shape.
+    void reshape_constant(const Operand& name, const Shape& shape);
+    // An int64 operand that has the values of this int32 one; empty: not known.
+    Operand wide_form(const Operand& narrow) const;
+    void note_wide_form(const Operand& narrow, const Operand& wide) { wide_forms_[narrow] = wide; }
+
+    size_t node_count() const { return record.nodes.size(); }
+    // Gives a value that a node since `first` makes another name; through a node of its own when none does.
+    void rename(size_t first, const Operand& from, const std::string& to);
+    // The nodes since `first` are the work of the operator of that name.
+    void name_nodes(size_t first, const std::string& name, const Operand& result);
+    // Leaves out what no output depends on.
+    void drop_unread();
+
+    GraphRecord record;
+
+private:
+    std::set<std::string> taken_;
+    std::map<std::string, int> counts_;                   // how often a name was wanted again
+    std::map<std::string, std::string> small_constants_;  // names by content
+    std::map<Operand, Operand> wide_forms_;
+};
+
+class Site {
+public:
+    Site(GraphWriter& writer, const Graph& graph, const Node& node, const Shapes& shapes,
+         const std::vector<Operand>& names, const std::vector<int>& uses)
+        : node(node), shapes(shapes), writer_(writer), graph_(graph), names_(names), uses_(uses) {}
+    const Node& node;
+    const Shapes& shapes;
+    std::string_view type;  // what the operator's row says it is
+
+    int opset() const { return writer_.opset; }
+    void require_opset(int least) const;
+    template <class O>
+    const typename O::Params& params() const {
+        return node.as<typename O::Params>();
+    }
+
+    size_t size() const { return node.inputs.size(); }
+    bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != no_value; }
+    // Empty when it is absent.
+    Operand in(size_t i) const { return has(i) ? names_[size_t(node.inputs[i])] : Operand(); }
+    Operands all(size_t from = 0) const;
+    const TensorSpec& spec(size_t i) const { return graph_.value(node.inputs.at(i)).spec; }
+    const TensorSpec& out(size_t i = 0) const { return graph_.value(node.outputs.at(i)).spec; }
+    ValueId id(size_t i) const { return node.inputs.at(i); }
+    ValueId out_id(size_t i = 0) const { return node.outputs.at(i); }
+    DType dtype(size_t i = 0) const { return spec(i).dtype; }
+    // Unsupported when only a run can tell.
+    int rank(size_t i) const;
+    int out_rank(size_t i = 0) const;
+    // For every batch; Unsupported when it depends on the batch or only a run can tell.
+    int64_t extent(size_t i, int axis) const;
+    Shape fixed_shape(size_t i) const { return fixed_shape_of(id(i)); }
+    Shape fixed_out_shape(size_t i = 0) const { return fixed_shape_of(out_id(i)); }
+    bool is_read(size_t output) const {
+        return output < node.outputs.size() && uses_[size_t(node.outputs[output])] > 0;
+    }
+    // Null when it is none.
+    Tensor constant_of(size_t i) const { return has(i) ? graph_.value(id(i)).constant : Tensor(); }
+    // What is known of an input ahead of a run, for every batch; null: nothing.
+    Tensor known(size_t i) const { return has(i) ? shapes.value(graph_, id(i)) : Tensor(); }
+
+    // A node with one output, or with several.
+    Operand emit(const std::string& onnx_type, Operands inputs, Attributes attributes = {}) {
+        return writer_.emit(onnx_type, std::move(inputs), std::move(attributes), 1)[0];
+    }
+    Operands emit_many(const std::string& onnx_type, Operands inputs, Attributes attributes, size_t outputs) {
+        return writer_.emit(onnx_type, std::move(inputs), std::move(attributes), outputs);
+    }
+    Operand constant(const Tensor& value) { return writer_.constant(value); }
+    Operand number(double value, DType dtype);
+    // An int64 vector, and a number.
+    Operand integers(const IntList& values);
+    Operand integer(int64_t value);
+
+    // An input under another shape of known extents; a constant is written so.
+    Operand reshaped(size_t i, const Shape& shape);
+    Operand cast(const Operand& x, DType dtype);
+    // Nothing happens where it has that dtype.
+    Operand cast(const Operand& x, DType from, DType to) { return from == to ? x : cast(x, to); }
+    Operand reshape(const Operand& x, const IntList& shape);
+    Operand transpose(const Operand& x, const IntList& pattern);
+    Operand unsqueeze(const Operand& x, const IntList& axes);
+    Operand squeeze(const Operand& x, const IntList& axes);
+    // An int32 result, made of the int64 one that ONNX has.
+    Operand narrowed(const Operand& wide);
+    // A whole number or vector (a host value of the operator, say) as int64.
+    Operand wide(size_t i);
+    // The shape of an input or output as int64 vector.
+    Operand shape_operand(ValueId id, const Operand& value);
+    Operand shape_of(size_t i) { return shape_operand(id(i), in(i)); }
+    // The value repeated to the shape that the result has.
+    Operand expanded(const Operand& x, ValueId x_id, ValueId like, const Operand& dynamic_shape);
+
+private:
+    Shape fixed_shape_of(ValueId id) const;
+
+    GraphWriter& writer_;
+    const Graph& graph_;
+    const std::vector<Operand>& names_;
+    const std::vector<int>& uses_;
+};
+
+// A host tensor.
+Tensor number_tensor(double value, DType dtype);
+Tensor integer_tensor(const IntList& values);
+IntList integers_of(const Tensor& tensor);
+
+}  // namespace mge::to_onnx
