@@ -36,6 +36,10 @@ std::vector<std::string> value_names(const Graph& graph) {
 
 cli::Json write_and_describe(const std::string& path, const Model& model) {
     write_model(path, model);
+    return describe_written(path, model);
+}
+
+cli::Json describe_written(const std::string& path, const Model& model) {
     std::error_code is_special;  // a device has no size
     auto bytes = std::filesystem::file_size(path, is_special);
     if (is_special) bytes = 0;

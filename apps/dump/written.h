@@ -12,5 +12,7 @@ std::vector<std::string> value_names(const Graph& graph);
 
 // Writes the model and says so: one line, and the figures for the report.
 cli::Json write_and_describe(const std::string& path, const Model& model);
+// Of a file that holds the model already.
+cli::Json describe_written(const std::string& path, const Model& model);
 
 }  // namespace mge::dump

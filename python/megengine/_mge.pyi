@@ -126,8 +126,12 @@ class Model:
     def text(self) -> Any: ...
     def to_bytes(self) -> bytes:
         ...
+    def to_onnx_bytes(self, opset: int = 17) -> bytes:
+        ...
     def write(self, path: str) -> None:
         """Write the file whole or not at all."""
+    def write_onnx(self, path: str, opset: int = 17, most_inner_bytes: int = 2147483648) -> None:
+        """Write an ONNX file whole or not at all; weights of more bytes than that go to PATH.data."""
 
 class NewFile:
     """A file that gets its name when it is whole; until then it has none."""
@@ -260,6 +264,9 @@ def memory_status(device: Any | None = None) -> tuple:
 
 def mixed_precision() -> tuple:
     """Whether this thread casts automatically, and between which dtypes: (enabled, low, high)."""
+
+def onnx_counterparts() -> list[tuple[str, str]]:
+    """Operators and the ONNX nodes that they become."""
 
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""

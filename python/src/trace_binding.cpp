@@ -22,6 +22,7 @@
 #include "libmge/inspect/call_profiler.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/kernel/select_settings.h"
+#include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
 #include "libmge/model/stored_options.h"
@@ -390,12 +391,29 @@ void add_model(nb::module_& module) {
             "write", [](const LoadedModel& m, const std::string& path) { write_model(path, m.model()); },
             nb::arg("path"), "Write the file whole or not at all.")
         .def("to_bytes", &to_bytes)
+        .def(
+            "write_onnx",
+            [](const LoadedModel& m, const std::string& path, int opset, size_t most_inner_bytes) {
+                nb::gil_scoped_release released;
+                write_onnx(path, m.model(), {opset, most_inner_bytes});
+            },
+            nb::arg("path"), nb::arg("opset") = default_onnx_opset,
+            nb::arg("most_inner_bytes") = OnnxOptions{}.most_inner_bytes,
+            "Write an ONNX file whole or not at all; weights of more bytes than that go to PATH.data.")
+        .def(
+            "to_onnx_bytes",
+            [](const LoadedModel& m, int opset) {
+                std::string bytes = onnx_bytes(m.model(), {.opset = opset});
+                return nb::bytes(bytes.data(), bytes.size());
+            },
+            nb::arg("opset") = default_onnx_opset)
         .def("statistics", &statistics)
         .def_prop_ro("operators", &operators)
         .def_prop_ro("dtypes", &dtypes);
     module.def(
         "load", [](const std::string& path) { return std::make_shared<LoadedModel>(open_model(path)); },
         nb::arg("path"), "Read a model file of any kind: .mge, MegEngine's, packed.");
+    module.def("onnx_counterparts", &onnx_counterparts, "Operators and the ONNX nodes that they become.");
 }
 
 }  // namespace
