@@ -75,9 +75,11 @@ def dump(
     model_version=2,
     compat_older_version=None,
     training=False,
+    format="mge",
+    opset=17,
     **kwargs,
 ) -> DumpInfo:
-    """Write what was traced as a .mge file, for ``load_and_run`` and ``_mge.load``.
+    """Write what was traced as a .mge file, for ``load_and_run`` and ``_mge.load``, or as ONNX.
 
     Args:
         traced: the ``trace`` object; it has to be traced with ``capture_as_const``.
@@ -124,9 +126,11 @@ def dump(
         parameters.
     Raises:
         ValueError: nothing to dump, or wrong names or options.
-        RuntimeError: a batch norm is in training mode, and ``training`` is False.
+        RuntimeError: a batch norm is in training mode, and ``training`` is False; or ONNX has no
+            counterpart of some operators, each of which the message names.
     """
     _check_options(traced, dump_format, kwargs)
+    is_onnx = _check_file_format(format, input_data, append)
     warn_of(
         keep_opr_priority=keep_opr_priority,
         resize_input=resize_input,
@@ -143,7 +147,7 @@ def dump(
         stored,
         options,
         training,
-        kept_names(keep_var_name, keep_opr_name, keep_param_name),
+        kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name),
     )
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
         model.add_test_case(
@@ -153,7 +157,12 @@ def dump(
             None if maxerr == DEFAULT_MAXERR else float(maxerr),
         )
     info = write_model(
-        model, file, append=append, strip_info_file=strip_info_file, append_json=append_json
+        model,
+        file,
+        append=append,
+        strip_info_file=strip_info_file,
+        append_json=append_json,
+        opset=opset if is_onnx else None,
     )
     if not silent:
         get_logger(__name__).info(
@@ -166,7 +175,13 @@ def dump(
 
 
 def write_model(
-    model, file, *, append: bool = False, strip_info_file=None, append_json: bool = False
+    model,
+    file,
+    *,
+    append: bool = False,
+    strip_info_file=None,
+    append_json: bool = False,
+    opset: int | None = None,
 ) -> DumpInfo:
     """Write a ``_mge.Model`` and what there is to tell about it.
 
@@ -176,9 +191,13 @@ def write_model(
         append: behind what the file has.
         strip_info_file: path of a JSON file that lists the operators and dtypes used.
         append_json: merge with what this file has.
+        opset: write ONNX of this operator set.
     """
-    data = model.to_bytes()
-    _write(file, data, append)
+    if opset is None:
+        data = model.to_bytes()
+        _write(file, data, append)
+    else:
+        data = _write_onnx(file, model, opset)
     if strip_info_file is not None:
         _write_strip_info(strip_info_file, model, append_json, data)
     return DumpInfo(
@@ -201,6 +220,17 @@ def kept_names(keep_var_name, keep_opr_name, keep_param_name) -> tuple[int, bool
     """These arguments for ``_mge``: True is all values."""
     values = 2 if keep_var_name is True else int(keep_var_name)
     return values, bool(keep_opr_name), bool(keep_param_name)
+
+
+def _check_file_format(format: str, input_data, append: bool) -> bool:
+    """Whether it is ONNX; a ValueError when there is none of that name."""
+    if format not in ("mge", "onnx"):
+        raise ValueError(f"[dump] format is 'mge' or 'onnx', got {format!r}")
+    if format == "onnx" and input_data is not None:
+        raise ValueError("[dump] ONNX files have no test cases: input_data has to be None")
+    if format == "onnx" and append:
+        raise ValueError("[dump] nothing can stand behind what an ONNX file has: append is False")
+    return format == "onnx"
 
 
 def check_format(dump_format: str | None) -> None:
@@ -283,6 +313,16 @@ def _write(file, data: bytes, append: bool) -> None:
         data = Path(file).read_bytes() + data
     with written_whole(file) as out:
         out.write(data)
+
+
+def _write_onnx(file, model, opset: int) -> bytes:
+    """To a file object, or to a path, where large weights lie in a second file."""
+    if hasattr(file, "write"):
+        data = model.to_onnx_bytes(opset)
+        file.write(data)
+        return data
+    model.write_onnx(str(file), opset)
+    return Path(file).read_bytes()
 
 
 def _write_strip_info(path, model, append: bool, data: bytes) -> None:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was recorded, as an ONNX file."""
+
+import contextlib
+import inspect
+
+from ..module import Module
+from ..tensor import Tensor
+
+DEFAULT_OPSET = 17
+
+
+def export(module, path, args, input_names=None, output_names=None, opset=DEFAULT_OPSET):
+    """Write a Module or function as an ONNX file, as it is in evaluation mode.
+
+    Where it works for other batches than that of ``args``, the first extent of inputs and outputs
+    is called ``batch`` in the file. Weights beyond 2 GiB go to a second file, ``PATH.data``.
+
+    Args:
+        module: the Module, or a function of Tensors.
+        path: path of the file, or a binary file object.
+        args: the arguments of one call, Tensors or arrays: one, or a tuple of them.
+        input_names: names of the inputs; default: those of the arguments.
+        output_names: names of the outputs; default: what the function called them, else those of
+            their operators, or the keys of the dict that the function returns.
+        opset: version of the operator set, 13 to 26.
+    Returns:
+        What ``trace.dump`` returns: number of operators, bytes, names of inputs and outputs, ….
+    Raises:
+        ValueError: wrong names, or an operator set out of range.
+        RuntimeError: some operators cannot be said in ONNX; the message names each.
+    Example:
+        >>> import megengine.module as M
+        >>> from megengine import onnx
+        >>> onnx.export(M.Linear(3, 2), "/tmp/linear.onnx", Tensor([[1.0, 2.0, 3.0]])).inputs
+        ['inputs']
+    """
+    from ..jit import trace
+
+    tensors = [
+        arg if isinstance(arg, Tensor) else Tensor(arg)
+        for arg in (args if isinstance(args, (tuple, list)) else (args,))
+    ]
+    function = module.forward if isinstance(module, Module) else module
+    with _evaluating(module):
+        traced = trace(function, symbolic=True, capture_as_const=True)
+        traced(*tensors)
+    return traced.dump(
+        path,
+        arg_names=input_names or _argument_names(function, len(tensors)),
+        output_names=output_names,
+        format="onnx",
+        opset=opset,
+        silent=True,
+    )
+
+
+def _argument_names(function, count: int) -> list[str] | None:
+    """Those of the first parameters; None where they do not have one each."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[:count]
+    except ValueError:  # of a function without a signature
+        return None
+    named = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_POSITIONAL]
+    return named if len(named) == count else None
+
+
+@contextlib.contextmanager
+def _evaluating(module):
+    """Each part is afterwards in the mode that it was in."""
+    parts = list(module.modules()) if isinstance(module, Module) else []
+    modes = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, mode in zip(parts, modes, strict=True):
+            part.training = mode
