@@ -44,6 +44,7 @@ LiteConfig config_for(uint64_t choice) {
     config.options.force_output_dynamic_alloc = choice / 8 % 2;
     config.options.comp_node_seq_record_level = choice / 16 % 4 == 0;
     config.auto_optimize_inference = choice / 64 % 4 == 0;
+    config.has_compression = choice / 256 % 4 == 0;
     return config;
 }
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What others take from megengine.core.tensor.utils, with what MegEngine 1.13 answers."""
+
+import numpy as np
+import pytest
+
+from megengine import Tensor
+from megengine.core.tensor.utils import (
+    _normalize_axis,
+    astensor1d,
+    convert_inputs,
+    convert_single_value,
+    isscalar,
+    make_shape_tuple,
+    result_type,
+)
+
+VECTOR, SCALAR = Tensor([1, 2, 3]), Tensor(2)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((1, 2), (1, 2)),
+        ([1, 2], (1, 2)),
+        (VECTOR, (1, 2, 3)),
+        (SCALAR, (2,)),
+        (3, (3,)),
+        ((SCALAR, 3), (2, 3)),
+        (np.array([1, 2]), (1, 2)),
+        ((), ()),
+    ],
+)
+def test_shapes(shape, expected):
+    assert make_shape_tuple(shape) == expected
+
+
+@pytest.mark.parametrize("shape", [(1, (2, 3)), "a", 1.5])
+def test_what_is_no_shape(shape):
+    with pytest.raises(TypeError, match="a shape consists of whole numbers"):
+        make_shape_tuple(shape)
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"), [((1, 2), [1, 2]), (VECTOR, [1, 2, 3]), ([VECTOR, 1], [1, 2, 3, 1])]
+)
+def test_vectors(x, expected):
+    result = astensor1d(x, VECTOR)
+    assert result.dtype == np.int32 and result.numpy().tolist() == expected
+    assert astensor1d(x, dtype="float32").dtype == np.float32
+    assert str(astensor1d(x, device="cpu1").device) == "cpu1:0"
+
+
+def test_scalars():
+    assert isscalar(SCALAR) and isscalar(3) and isscalar(np.array(1))
+    assert not isscalar(VECTOR) and not isscalar(np.array([1]))
+
+
+def test_axes():
+    assert _normalize_axis(4, -1) == 3
+    assert _normalize_axis(4, [-1, 0]) == [0, 3]
+    assert _normalize_axis(4, [-1, 0], reverse=True) == [3, 0]
+    with pytest.raises(AssertionError, match="out of bounds for tensor of dimension 4"):
+        _normalize_axis(4, 5)
+    with pytest.raises(AssertionError, match="duplicated"):
+        _normalize_axis(4, [1, -3])
+
+
+def test_common_dtypes():
+    assert result_type(VECTOR, 1.5) == np.int32
+    assert result_type(VECTOR, Tensor([1.0])) == np.float32
+    a, b, none = convert_inputs(VECTOR, 1.5, None)
+    assert (a.dtype, b.dtype, none) == (np.float32, np.float32, None)
+    a, b = convert_inputs(VECTOR.astype("uint8"), 1)
+    assert a.dtype == b.dtype == np.uint8
+    assert convert_single_value(VECTOR) is VECTOR
+    assert convert_single_value(VECTOR, dtype="float32").dtype == np.float32
