@@ -21,6 +21,8 @@ struct QuantiseRows {
     void (*from_u8)(const uint8_t* x, float* y, int64_t n, const Steps& steps);
     void (*from_i8)(const int8_t* x, float* y, int64_t n, const Steps& steps);
     void (*from_i32)(const int32_t* x, float* y, int64_t n, const Steps& steps);
+    // The integer part modulo 256; that of NaN and of what no int32 holds is -2^31.
+    void (*to_low_byte)(const float* x, uint8_t* y, int64_t n);
     // To the nearest step and back; NaN stays.
     void (*fake)(const float* x, float* y, int64_t n, const Steps& steps, FakeSteps how);
 };

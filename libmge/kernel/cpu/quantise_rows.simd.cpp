@@ -57,6 +57,20 @@ void to_reals(const T* x, float* y, int64_t n, const Steps& s) {
     for (; i < n; ++i) y[i] = (float(x[i]) - s.zero) * s.scale;
 }
 
+void to_low_byte(const float* x, uint8_t* y, int64_t n) {
+    const hn::Rebind<uint8_t, I32> narrow;
+    Simd least(-2147483648.0), beyond(2147483648.0);
+    const auto lanes = int64_t(simd_lanes());
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        Simd v = Simd::load(x + i);
+        v = select((v >= least) & (v < beyond), v, least);
+        auto whole = hn::And(hn::ConvertTo(I32(), v.v), hn::Set(I32(), 255));
+        hn::StoreU(hn::DemoteTo(narrow, whole), narrow, y + i);
+    }
+    for (; i < n; ++i) y[i] = x[i] >= -0x1p31f && x[i] < 0x1p31f ? uint8_t(int32_t(x[i])) : 0;
+}
+
 void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
     bool is_shifted_first = how == FakeSteps::shifted_then_rounded;
     Simd scale = Simd::fill(s.scale), zero = Simd::fill(s.zero), lower = Simd::fill(s.lower);
@@ -78,8 +92,13 @@ void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
 }  // namespace
 
 QuantiseRows make_quantise_rows() {
-    return {to_steps<uint8_t>, to_steps<int8_t>,  to_reals<uint8_t>,
-            to_reals<int8_t>,  to_reals<int32_t>, fake};
+    return {to_steps<uint8_t>,
+            to_steps<int8_t>,
+            to_reals<uint8_t>,
+            to_reals<int8_t>,
+            to_reals<int32_t>,
+            to_low_byte,
+            fake};
 }
 
 }  // namespace mge::cpu::HWY_NAMESPACE

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/half.h"
+#include "libmge/kernel/cpu/quantise_rows.h"
 #include "libmge/kernel/cpu/scalar_rows.h"
 #include "libmge/ops/elementwise/elementwise.cpu.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -37,6 +38,7 @@ void convert_element(const void* const* in, void* out, const void*) {
 template <class From, class To>
 void convert_run(const From* x, To* y, int64_t n) {
     constexpr bool from_half = is_float(DTypeOf<From>) && sizeof(From) == 2;
+    constexpr bool to_byte = std::is_same_v<To, uint8_t> || std::is_same_v<To, int8_t>;
     constexpr bool to_half = is_float(DTypeOf<To>) && sizeof(To) == 2;
     if constexpr (std::is_same_v<From, To>) {
         std::memmove(y, x, size_t(n) * sizeof(To));
@@ -44,6 +46,12 @@ void convert_run(const From* x, To* y, int64_t n) {
         cpu::halves_to_floats(x, y, n);
     } else if constexpr (to_half && std::is_same_v<From, float>) {
         cpu::floats_to_halves(x, y, n);
+    } else if constexpr (std::is_same_v<From, uint8_t> && std::is_same_v<To, float>) {
+        cpu::quantise_rows().from_u8(x, y, n, {.scale = 1});
+    } else if constexpr (std::is_same_v<From, int8_t> && std::is_same_v<To, float>) {
+        cpu::quantise_rows().from_i8(x, y, n, {.scale = 1});
+    } else if constexpr (std::is_same_v<From, float> && to_byte) {
+        cpu::quantise_rows().to_low_byte(x, reinterpret_cast<uint8_t*>(y), n);
     } else {
         for (int64_t i = 0; i < n; ++i) y[i] = convert_value<To>(x[i]);
     }
