@@ -22,7 +22,6 @@ using TrainingOps = TypeList<
     ops::Conv2dBackwardWeight,
     ops::CtcLoss,
     ops::CtcLossBackward,
-    ops::DeformableRoiPool2d,
     ops::DeformableRoiPool2dBackward,
     ops::EmbeddingBackward,
     ops::GeluSlope,

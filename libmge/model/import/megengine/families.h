@@ -98,6 +98,7 @@ Tensors import_remap(const Site&);
 // regions.cpp
 Tensors import_roi_align(const Site&);
 Tensors import_roi_pooling(const Site&);
+Tensors import_deformable_roi_pooling(const Site&);
 Tensors import_nms_keep(const Site&);
 
 // volumes.cpp

@@ -17,6 +17,7 @@
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
+#include "libmge/ops/vision/deformable_roi_pool2d.h"
 #include "libmge/ops/vision/nms.h"
 #include "libmge/ops/vision/remap.h"
 #include "libmge/ops/vision/roi_pool2d.h"
@@ -114,6 +115,24 @@ Tensors import_roi_pooling(const Site& site) {
                              .width = size[1],
                              .mode = p.mode() == max ? ops::RoiPoolMode::max : ops::RoiPoolMode::average,
                              .scale = p.scale()}),
+            Tensor()};
+}
+
+// Inputs: images, regions, how far their parts are moved. The second output is for the gradient.
+Tensors import_deformable_roi_pooling(const Site& site) {
+    auto& p = site.params<file::DeformablePSROIPooling>();
+    check_regions(site.in(0), site.in(1));
+    const Tensor& offsets = site.in(2);
+    // MegEngine reads beyond offsets of another number of parts.
+    if (!p.no_trans() && (offsets.shape().rank() != 4 || offsets.shape()[2] != int64_t(p.part_size())))
+        invalid("offsets of shape ", offsets.shape(), " for ", p.part_size(), " parts");
+    return {ops::deformable_roi_pool2d(site.in(0), convert_dtype(site.in(1), DType::f32),
+                                       p.no_trans() ? Tensor() : offsets,
+                                       {.height = p.pooled_h(),
+                                        .width = p.pooled_w(),
+                                        .samples = p.sample_per_part(),
+                                        .scale = p.spatial_scale(),
+                                        .offset_scale = p.trans_std()}),
             Tensor()};
 }
 

@@ -45,6 +45,13 @@ def nets(mge):
             V.roi_align(x, r[r[:, 1] < 2], (2, 2)) * 2,
         ]
 
+    def moved_regions(x, r, t):
+        pool = mge.functional.nn.deformable_psroi_pooling
+        return [
+            pool(x, r, t, False, 2, 2, 2, 3, 0.5, 0.2),
+            pool(x * 2, r, t, True, 2, 2, 2, 2, 1.0, 0.1),
+        ]
+
     def boxes(b, s):
         kept = V.nms(b, s, 0.5, 4)
         return [kept, b[kept] * 2, V.nms(b, s, 0.95, 10), V.nms(b[1:], s[1:], 0.1, 1)]
@@ -64,6 +71,14 @@ def nets(mge):
             {
                 "x": numbers("x", (1, 4, 5, 3), 0, 1),
                 "y": whole("y", (1, 4, 5, 3), 0, 256, np.uint8),
+            },
+        ),
+        "moved_regions": (
+            moved_regions,
+            {
+                "x": numbers("regions", (2, 3, 8, 8)),
+                "r": np.array(REGIONS, np.float32),
+                "t": numbers("t", (3, 2, 2, 2)),
             },
         ),
         "regions": (
