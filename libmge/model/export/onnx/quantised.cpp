@@ -71,10 +71,22 @@ Operand residual_of(Site& s) {
     return real_of(s, s.in(Conv::residual), steps);
 }
 
+// Wider steps than ONNX has: those of biases.
+Operand wide_steps(Site& s) {
+    auto& p = s.params<ops::Quantize>();
+    auto full = ops::full_range(p.dtype);
+    bool is_full = (p.lower == 0 && p.upper == 0) || (p.lower == full.lower && p.upper == full.upper);
+    if (!is_full) unsupported("steps of ", p.dtype, " with bounds");
+    Operand y = s.cast(s.emit("Round", {s.emit("Div", {s.in(0), s.in(1)})}), p.dtype);
+    return s.has(2) ? s.emit("Add", {y, s.cast(s.in(2), s.dtype(2), p.dtype)}) : y;
+}
+
 }  // namespace
 
 Operands export_quantize(Site& s) {
     auto& p = s.params<ops::Quantize>();
+    if (Tensor steps = s.known_out()) return {s.constant(steps)};
+    if (size_of(p.dtype) > 1) return {wide_steps(s)};
     Steps steps = steps_of(s, s.rank(0), p.dtype);
     Shape zero_shape;
     if (steps.axis >= 0) zero_shape = {s.fixed_shape(1).numel()};

@@ -97,6 +97,8 @@ public:
     // What is known of an input ahead of a run, for every batch; null: nothing.
     Tensor known(size_t i) const { return has(i) ? shapes.value(graph_, id(i)) : Tensor(); }
 
+    Tensor known_out() const { return shapes.value(graph_, out_id()); }
+
     // A node with one output, or with several.
     Operand emit(const std::string& onnx_type, Operands inputs, Attributes attributes = {}) {
         return writer_.emit(onnx_type, std::move(inputs), std::move(attributes), 1)[0];
