@@ -48,6 +48,7 @@
 #include "libmge/ops/optimize/sgd_step.h"
 #include "libmge/ops/quantize/fake_quantize.h"
 #include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/ops/random/distribution.h"
 #include "libmge/ops/random/dropout.h"
@@ -203,6 +204,7 @@ using AllOps = TypeList<
     ops::Preprocess,
     ops::Prod,
     ops::Quantize,
+    ops::QuantizedAdd,
     ops::QuantizedConv2d,
     ops::Reciprocal,
     ops::ReduceToShape,

@@ -23,6 +23,7 @@ using NotOnGpus = TypeList<
     ops::Multinomial,
     ops::Poisson,
     ops::Quantize,
+    ops::QuantizedAdd,
     ops::QuantizedConv2d,
     ops::Svd>;
 // clang-format on

@@ -15,6 +15,12 @@ struct Steps {
 // How the steps of fake quantisation come about.
 enum class FakeSteps : uint8_t { rounded_then_shifted, shifted_then_rounded };
 
+// A sum of steps of a byte.
+struct StepSum {
+    float a_scale, b_scale, inverse_y_scale, a_zero, b_zero, y_zero, lower, upper;
+    bool is_a_signed, is_b_signed, is_y_signed, relu;
+};
+
 struct QuantiseRows {
     void (*to_u8)(const float* x, uint8_t* y, int64_t n, const Steps& steps);
     void (*to_i8)(const float* x, int8_t* y, int64_t n, const Steps& steps);
@@ -23,6 +29,7 @@ struct QuantiseRows {
     void (*from_i32)(const int32_t* x, float* y, int64_t n, const Steps& steps);
     // The integer part modulo 256; that of NaN and of what no int32 holds is -2^31.
     void (*to_low_byte)(const float* x, uint8_t* y, int64_t n);
+    void (*add)(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& sum);
     // To the nearest step and back; NaN stays.
     void (*fake)(const float* x, float* y, int64_t n, const Steps& steps, FakeSteps how);
 };

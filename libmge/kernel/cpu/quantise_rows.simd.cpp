@@ -5,6 +5,7 @@
 //
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/quantise_rows.h"
@@ -14,6 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 namespace {
+
+constexpr int64_t max_lanes = 16;
 
 // NaN stays.
 HWY_INLINE Simd clipped(Simd step, Simd lower, Simd upper) {
@@ -71,6 +74,46 @@ void to_low_byte(const float* x, uint8_t* y, int64_t n) {
     for (; i < n; ++i) y[i] = x[i] >= -0x1p31f && x[i] < 0x1p31f ? uint8_t(int32_t(x[i])) : 0;
 }
 
+template <class A, class B, class Y>
+void add_typed(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s) {
+    const hn::Rebind<Y, I32> narrow;
+    Simd a_scale = Simd::fill(s.a_scale), b_scale = Simd::fill(s.b_scale), by = Simd::fill(s.inverse_y_scale);
+    Simd a_zero = Simd::fill(s.a_zero), b_zero = Simd::fill(s.b_zero), y_zero = Simd::fill(s.y_zero);
+    Simd lower = Simd::fill(s.lower), upper = Simd::fill(s.upper), zero(0.0);
+    const auto lanes = int64_t(simd_lanes());
+    auto steps = [&](Simd x) {
+        if (s.relu) x = select(x > zero, x, zero);
+        Simd step = round(x * by) + y_zero;
+        return select(step > lower, select(step < upper, step, upper), lower);
+    };
+    for (int64_t i = 0; i < n; i += lanes) {
+        HWY_ALIGN uint8_t last[3][max_lanes];
+        const uint8_t *from_a = a + i, *from_b = b + i;
+        uint8_t* to = y + i;
+        bool is_last = i + lanes > n;
+        if (is_last) {  // what is left goes through a vector of its own
+            std::memcpy(last[0], from_a, size_t(n - i));
+            std::memcpy(last[1], from_b, size_t(n - i));
+            from_a = last[0], from_b = last[1], to = last[2];
+        }
+        Simd real_a = (load_wide(reinterpret_cast<const A*>(from_a)) - a_zero) * a_scale;
+        Simd real_b = (load_wide(reinterpret_cast<const B*>(from_b)) - b_zero) * b_scale;
+        auto whole = hn::ConvertTo(I32(), steps(real_a + real_b).v);
+        hn::StoreU(hn::DemoteTo(narrow, whole), narrow, reinterpret_cast<Y*>(to));
+        if (is_last) std::memcpy(y + i, last[2], size_t(n - i));
+    }
+}
+
+void add(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s) {
+    using Function = void (*)(const uint8_t*, const uint8_t*, uint8_t*, int64_t, const StepSum&);
+    constexpr Function functions[] = {
+        add_typed<uint8_t, uint8_t, uint8_t>, add_typed<uint8_t, uint8_t, int8_t>,
+        add_typed<uint8_t, int8_t, uint8_t>,  add_typed<uint8_t, int8_t, int8_t>,
+        add_typed<int8_t, uint8_t, uint8_t>,  add_typed<int8_t, uint8_t, int8_t>,
+        add_typed<int8_t, int8_t, uint8_t>,   add_typed<int8_t, int8_t, int8_t>};
+    functions[4 * s.is_a_signed + 2 * s.is_b_signed + s.is_y_signed](a, b, y, n, s);
+}
+
 void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
     bool is_shifted_first = how == FakeSteps::shifted_then_rounded;
     Simd scale = Simd::fill(s.scale), zero = Simd::fill(s.zero), lower = Simd::fill(s.lower);
@@ -98,6 +141,7 @@ QuantiseRows make_quantise_rows() {
             to_reals<int8_t>,
             to_reals<int32_t>,
             to_low_byte,
+            add,
             fake};
 }
 

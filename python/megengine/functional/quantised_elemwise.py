@@ -2,7 +2,7 @@
 """Elementwise functions of quantised Tensors by their modes: on the real numbers, then rounded."""
 
 from .. import _mge
-from ..core.quantised import to_real, to_steps
+from ..core.quantised import scale_tensor, to_real, to_steps, zero_tensor
 from ..core.tensor.dtype import is_quantize, quantised_meta
 from ..tensor import Tensor
 
@@ -104,4 +104,27 @@ def _elemwise_multi_type(*args: Tensor, mode: str, dtype) -> Tensor:
         raise RuntimeError(f"[elemwise] the result has to be of a quantised dtype, not {dtype}")
     if len({quantised_meta(x.dtype) for x in args} | {None}) != 2:
         raise RuntimeError(f"[elemwise] mode {mode} takes Tensors of one kind of quantised dtypes")
+    if mode.upper() in ("QADD", "QFUSE_ADD_RELU") and _are_bytes_of_one_shape(args, dtype):
+        return _sum(*args, dtype, mode.upper() != "QADD")
     return to_steps(function(*(to_real(x) for x in args)), dtype)
+
+
+def _are_bytes_of_one_shape(args, dtype) -> bool:
+    a, b = args
+    return a.dtype.itemsize == dtype.itemsize == 1 and a._tuple_shape == b._tuple_shape
+
+
+def _sum(a: Tensor, b: Tensor, dtype, relu: bool) -> Tensor:
+    """The same in one step."""
+    meta, dtypes = quantised_meta(dtype), (a.dtype, b.dtype, dtype)
+    steps = _ops.quantized_add(
+        a._steps(),
+        b._steps(),
+        *(scale_tensor(each, a.device) for each in dtypes),
+        *(zero_tensor(each, a.device) for each in dtypes),
+        relu=relu,
+        dtype=meta.np_dtype_str,
+        lower=meta.qmin,
+        upper=meta.qmax,
+    )
+    return steps._as_steps_of(dtype)

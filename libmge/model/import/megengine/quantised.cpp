@@ -12,6 +12,7 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
 
 namespace mge::megengine {
@@ -156,7 +157,27 @@ Tensors elementwise(const Site& site) {
     return quantised_input(site, 0).type == DTypeEnum::QuantizedS32 ? joined(site) : on_steps(site);
 }
 
+bool is_byte(const FileDType& dtype) { return is_quantised(dtype) && stored_dtype(dtype) != DType::i32; }
+
+// Sums of bytes of one shape, which residual networks are full of; null for others.
+Tensor sum_of_bytes(const Site& site, uint32_t mode) {
+    enum : uint32_t { qadd = 6, qfuse_add_relu = 7 };
+    FileDType to = result_of(site);
+    if ((mode != qadd && mode != qfuse_add_relu) || site.size() != 2 || !is_byte(to)) return {};
+    auto *a = site.quantisation(0), *b = site.quantisation(1);
+    bool fits = a && b && is_byte(*a) && is_byte(*b) && site.in(0).shape().is_known() &&
+                site.in(0).shape() == site.in(1).shape();
+    if (!fits) return {};
+    return ops::quantized_add({site.in(0), site.in(1), number(a->scale), number(b->scale), number(to.scale),
+                               zero_point(*a), zero_point(*b), zero_point(to)},
+                              {.relu = mode == qfuse_add_relu, .dtype = stored_dtype(to)});
+}
+
 Tensors elementwise_real(const Site& site) {
+    if (Tensor sum = sum_of_bytes(site, site.params<file::ElemwiseMultiType>().mode())) {
+        site.mark(0, result_of(site));
+        return {sum};
+    }
     Tensors inputs;
     for (size_t i = 0; i < site.size(); ++i) inputs.push_back(real_input(site, i));
     return finished(site, apply_quantised_mode(site.params<file::ElemwiseMultiType>().mode(), inputs));

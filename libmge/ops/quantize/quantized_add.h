@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct QuantizedAdd {
+    static constexpr auto name = "quantized_add";
+    static constexpr auto doc =
+        "The steps of a sum of real numbers that are given as steps of a byte, of scales of their own, and "
+        "not "
+        "below zero with relu: what dequantize, add, relu and quantize make of them.";
+    static constexpr auto inputs = names("a", "b", "a_scale", "b_scale", "y_scale", optional("a_zero"),
+                                         optional("b_zero"), optional("y_zero"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        bool relu = false;
+        DType dtype = DType::i8;
+        int64_t lower = 0;
+        int64_t upper = 0;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::relu>("relu", "Negative sums become 0."),
+        field<&Params::dtype>("dtype", "Of the steps of y: uint8 or int8."),
+        field<&Params::lower>("lower", "Lowest step of y; when both bounds are 0, that of the dtype."),
+        field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."));
+    // Two differences and products, their sum, a product, rounding, a sum and three comparisons.
+    static constexpr PerInputElement operations{6};
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, QuantizedAdd);
+inline constexpr OpFunction<QuantizedAdd> quantized_add{};
+
+}  // namespace mge::ops
