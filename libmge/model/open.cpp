@@ -11,6 +11,7 @@
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/import/megengine/megengine.h"
+#include "libmge/model/import/onnx/onnx.h"
 #include "libmge/model/pack.h"
 
 namespace mge {
@@ -34,6 +35,8 @@ Model open_megengine(const ModelBytes& file, const OpenOptions& options) {
     return megengine::read_model(file, options.has_compressed_weights);
 }
 
+Model open_onnx(const ModelBytes& file, const OpenOptions&) { return onnx::read_model(file); }
+
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options);
 
 struct Kind {
@@ -49,6 +52,8 @@ constexpr Kind kinds[] = {
     {ModelKind::megengine, megengine::is_model, open_megengine},
     {ModelKind::packed, is_packed, open_packed_model},
     {ModelKind::encrypted, is_encrypted, nullptr},
+    // The last: it has no signature.
+    {ModelKind::onnx, onnx::is_model, open_onnx},
 };
 
 const Kind* find_kind(std::span<const std::byte> bytes) {
@@ -105,7 +110,7 @@ Unsealed unseal(const ModelBytes& file, const OpenOptions& options) {
         throw ModelError(
             text("'", file.label, "' is not a model this program knows: it has ", file.bytes.size(),
                  " bytes and starts with ", first_bytes(file.bytes),
-                 "- neither a .mge file nor one of MegEngine; if it is encrypted in one of MegEngine's "
+                 "- neither a .mge file nor one of MegEngine or ONNX; if it is encrypted in one of MegEngine's "
                  "formats, name its cipher"));
     if (kind->kind == ModelKind::encrypted) return decrypt(container_cipher);
     // The parts of a packed one have ciphers of their own.
@@ -162,7 +167,7 @@ Model open_part(const UnsealedParts& packed, const std::string& label, const Ope
     if (is_plain) refuse_plain(file, options);
     auto* kind = find_kind(packed.model);
     // Only models proper: a packed model in a packed model in … would be a way to exhaust the stack.
-    if (!kind || (kind->kind != ModelKind::mge && kind->kind != ModelKind::megengine)) {
+    if (!kind || kind->kind == ModelKind::packed || kind->kind == ModelKind::encrypted) {
         if (!is_plain) throw_no_model(label, cipher);
         throw ModelError(text("'", label, "': what is packed in it is not a model"));
     }

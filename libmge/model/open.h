@@ -2,7 +2,7 @@
 #pragma once
 // The door for model files of every kind: what a file is, its contents tell, never its name.
 //
-//     Model model = open_model("resnet.mge");   // our own container, MegEngine's, or a packed Lite model
+//     Model model = open_model("resnet.mge");   // our own container, MegEngine's, ONNX's, or a packed Lite one
 //     Model secret = open_model("resnet.enc", {.key = provide_key(std::move(key))});
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace mge {
 
-enum class ModelKind { mge, megengine, packed, encrypted };
+enum class ModelKind { mge, megengine, packed, encrypted, onnx };
 
 // A model's bytes: a mapped file, or what came out of an envelope. `owner` keeps them alive, `label` names
 // them in errors.

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that hold values, and what functions take over from their callers.
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/importer.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::onnx {
+namespace {
+
+Tensor float_vector(const FloatList& values) {
+    std::vector<float> data(values.begin(), values.end());
+    return tensor_from_host({DType::f32, {int64_t(data.size())}, {}}, data.data(), host_device);
+}
+
+// What a node of the body says, with what the caller says in the places that refer to it.
+void take_over(file::NodeProto& node, const file::FunctionProto& function, const file::NodeProto& caller);
+
+void take_over(file::GraphProto& graph, const file::FunctionProto& function, const file::NodeProto& caller) {
+    for (auto& node : *graph.mutable_node()) take_over(node, function, caller);
+}
+
+const file::AttributeProto* given(const std::string& name, const file::FunctionProto& function,
+                                  const file::NodeProto& caller) {
+    for (auto& attribute : caller.attribute())
+        if (attribute.name() == name) return &attribute;
+    for (auto& attribute : function.attribute_proto())
+        if (attribute.name() == name) return &attribute;
+    return nullptr;
+}
+
+void take_over(file::NodeProto& node, const file::FunctionProto& function, const file::NodeProto& caller) {
+    google::protobuf::RepeatedPtrField<file::AttributeProto> kept;
+    for (auto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) take_over(*attribute.mutable_g(), function, caller);
+        auto* value = attribute.ref_attr_name().empty() ? &attribute
+                                                        : given(attribute.ref_attr_name(), function, caller);
+        if (!value) continue;
+        auto* copy = kept.Add();
+        *copy = *value;
+        copy->set_name(attribute.name());
+    }
+    node.mutable_attribute()->Swap(&kept);
+}
+
+}  // namespace
+
+google::protobuf::RepeatedPtrField<file::NodeProto> with_attributes(const file::FunctionProto& function,
+                                                                    const file::NodeProto& caller) {
+    auto nodes = function.node();
+    for (auto& node : nodes) take_over(node, function, caller);
+    return nodes;
+}
+
+Tensors import_constant(const Site& site) {
+    auto& attributes = site.attributes;
+    if (auto* value = attributes.tensor("value")) return {tensor_of(*value, site.importer.external_files())};
+    if (attributes.has("value_int")) {
+        int64_t value = attributes.integer("value_int", 0);
+        return {tensor_from_host({DType::i64, {}, {}}, &value, host_device)};
+    }
+    if (attributes.has("value_float"))
+        return {scalar_tensor(attributes.number("value_float", 0), DType::f32, host_device)};
+    if (auto values = attributes.integers("value_ints")) return {vector_of(*values)};
+    if (auto values = attributes.numbers("value_floats")) return {float_vector(*values)};
+    unsupported("a constant of text, or a sparse one");
+}
+
+Tensors import_constant_of_shape(const Site& site) {
+    auto* value = site.attributes.tensor("value");
+    Tensor fill =
+        value ? tensor_of(*value, site.importer.external_files()) : scalar_tensor(0, DType::f32, host_device);
+    if (fill.spec().numel() != 1) invalid("a value of shape ", fill.shape());
+    ops::Full::Params p{.dtype = fill.dtype()};
+    dispatch_dtype(fill.dtype(), AllTypes{},
+                   [&]<class T>(std::type_identity<T>) { p.value = double(*fill.data<T>()); });
+    auto known = site.find_values(0);
+    if (!known) return {ops::full(site.in(0), p)};
+    p.shape = *known;
+    return {ops::full(p)};
+}
+
+}  // namespace mge::onnx

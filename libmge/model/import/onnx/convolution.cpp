@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions along one axis or two, and transposed ones.
+
+#include "libmge/ops/nn/convolution/conv2d.h"
+
+#include <algorithm>
+
+#include "libmge/model/import/onnx/windows.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+// The extents of a weight, which no run changes.
+IntList weight_extents(const Site& site, size_t i) {
+    auto shape = site.extents.find_shape(site.in(i));
+    if (!shape) unsupported("a weight whose extents differ between runs");
+    if (shape->rank() < 3) invalid("a weight of shape ", *shape);
+    if (shape->rank() > 4) unsupported("a convolution along ", shape->rank() - 2, " axes");
+    return {shape->begin(), shape->end()};
+}
+
+void check_kernel(const Site& site, const IntList& kernel) {
+    auto stated = site.attributes.integers("kernel_shape");
+    if (stated && *stated != kernel) invalid("its window is not that of its weight");
+}
+
+// (OC, C, …) for one group, (G, OC / G, C, …) for several; constants stay what they are.
+Tensor grouped(const Tensor& weight, const IntList& extents, int64_t groups) {
+    if (groups < 1 || extents[0] % groups) invalid(extents[0], " channels in ", groups, " groups");
+    IntList shape = extents;
+    if (shape.size() == 3) shape.insert(shape.begin() + 2, 1);
+    if (groups > 1) {
+        shape[0] /= groups;
+        shape.insert(shape.begin(), groups);
+    }
+    return weight.is_symbolic() ? ops::reshape(weight, {.shape = shape}) : weight.with_shape(Shape(shape));
+}
+
+Tensor per_channel(const Tensor& bias) { return ops::reshape(bias, {.shape = {1, -1, 1, 1}}); }
+
+// The sizes that a transposed convolution adds at the end, and the margins that it drops.
+struct Transposed {
+    IntList more, before, after;
+};
+
+Transposed transposed_of(const Site& site, const Window& window) {
+    size_t axes = window.axes();
+    Transposed t{site.attributes.integers("output_padding").value_or(IntList(axes, 0)), window.before,
+                 window.after};
+    auto wanted = site.attributes.integers("output_shape");
+    std::string how = site.attributes.word("auto_pad", "NOTSET");
+    bool is_same = how == "SAME_UPPER" || how == "SAME_LOWER";
+    if (t.more.size() != axes || (wanted && wanted->size() < axes))
+        invalid("its attributes are of another rank");
+    for (size_t i = 0; i < axes && (wanted || is_same); ++i) {
+        auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
+        if (!extent) unsupported("a given size where extents differ between runs");
+        int64_t size = wanted ? (*wanted)[wanted->size() - axes + i] : *extent * window.stride[i];
+        int64_t dropped = window.stride[i] * (*extent - 1) + t.more[i] + window.reach(i) - size;
+        // What is missing is added at the end.
+        if (dropped < 0) t.more[i] -= std::exchange(dropped, 0);
+        t.before[i] = how == "SAME_UPPER" ? dropped / 2 : dropped - dropped / 2;
+        t.after[i] = dropped - t.before[i];
+    }
+    return t;
+}
+
+// Margins off the images, and zeros behind them.
+Tensor trimmed(Tensor y, const Transposed& t) {
+    IntList after(size_t(rank_of(y)), 0), none = after;
+    for (size_t i = 0; i < t.more.size(); ++i) after[size_t(rank_of(y)) - t.more.size() + i] = t.more[i];
+    if (after != none) y = ops::pad(y, {.before = none, .after = after});
+    for (size_t i = 0; i < t.more.size(); ++i)
+        if (t.before[i] || t.after[i])
+            y = cut(y, rank_of(y) - int(t.more.size()) + int(i), t.before[i],
+                    t.after[i] ? -t.after[i] : ops::absent_bound);
+    return y;
+}
+
+}  // namespace
+
+Tensors import_conv(const Site& site) {
+    IntList extents = weight_extents(site, 1), kernel(extents.begin() + 2, extents.end());
+    check_kernel(site, kernel);
+    Window window = window_of(site, kernel);
+    int axes = int(kernel.size());
+    if (site.rank(0) != axes + 2)
+        invalid("images of rank ", site.rank(0), " under a window of ", axes, " axes");
+    int64_t groups = site.attributes.integer("group", 1);
+    Tensor x = site.in(0), weight = grouped(site.in(1), extents, groups);
+    if (!has_equal_margins(window)) x = with_window_margins(x, window, 0);
+    Tensor y = ops::conv2d(as_images(x, axes), weight,
+                           {.stride = as_pair(window.stride, 1),
+                            .padding = as_pair(window.before, 0),
+                            .dilation = as_pair(window.dilation, 1),
+                            .groups = groups});
+    if (site.has(2)) y = ops::add(y, per_channel(site.in(2)));
+    return {as_given(y, axes)};
+}
+
+// The margins are dropped afterwards: those before and after need not be equal.
+Tensors import_conv_transpose(const Site& site) {
+    IntList extents = weight_extents(site, 1), kernel(extents.begin() + 2, extents.end());
+    check_kernel(site, kernel);
+    int axes = int(kernel.size());
+    Window window = window_of_transposed(site, kernel);
+    Transposed t = transposed_of(site, window);
+    int64_t groups = site.attributes.integer("group", 1);
+    Tensor y = ops::conv2d_backward_data(
+        grouped(site.in(1), extents, groups), as_images(site.in(0), axes),
+        {.stride = as_pair(window.stride, 1), .dilation = as_pair(window.dilation, 1), .groups = groups});
+    y = trimmed(as_given(y, axes), t);
+    if (!site.has(2)) return {y};
+    return {ops::add(
+        y, ops::reshape(site.in(2), {.shape = axes == 1 ? IntList{1, -1, 1} : IntList{1, -1, 1, 1}}))};
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators.
+
+#include "libmge/ops/elementwise/clip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::onnx {
+namespace {
+
+double scalar_in(const Tensor& constant) {
+    if (constant.spec().numel() != 1) invalid("a bound of shape ", constant.shape());
+    double value = 0;
+    dispatch_dtype(constant.dtype(), NumberTypes{},
+                   [&]<class T>(std::type_identity<T>) { value = double(*constant.data<T>()); });
+    return value;
+}
+
+// Rounded towards zero; an integer divided by 0 is what it is.
+Tensor truncated_quotient(const Tensor& a, const Tensor& b) {
+    Tensor quotient = ops::floor_div(a, b);
+    if (is_unsigned(a.dtype())) return quotient;
+    Tensor rest = ops::sub(a, ops::mul(quotient, b)), zero = number(a, 0);
+    Tensor is_below =
+        ops::logical_and(ops::not_equal(rest, zero), ops::not_equal(ops::less(a, zero), ops::less(b, zero)));
+    return ops::add(quotient, as_dtype(is_below, a.dtype()));
+}
+
+// Before version 7 the second operand's axes stand where an attribute says.
+Tensor old_operand(const Site& site) {
+    auto axis = site.attributes.has("axis") ? site.attributes.integer("axis", 0) : -1;
+    site.attributes.integers("consumed_inputs");
+    if (!site.attributes.integer("broadcast", 0) || axis < 0) return site.in(1);
+    return with_trailing_axes(site.in(1), site.rank(0) - site.axis(axis, site.rank(0)) - site.rank(1));
+}
+Tensor second(const Site& site) { return site.opset < 7 ? old_operand(site) : site.in(1); }
+
+// The sign of a remainder of floats is that of the dividend for fmod, else that of the divisor.
+Tensor remainder(const Tensor& a, const Tensor& b, bool is_fmod) {
+    if (is_float(a.dtype()) == is_fmod) return ops::mod(a, b);
+    if (is_fmod) return ops::sub(a, ops::mul(truncated_quotient(a, b), b));
+    return ops::sub(a, ops::mul(ops::floor(ops::div(a, b)), b));
+}
+
+// alpha (e^(x / scale) - 1) below zero.
+Tensor exponential_unit(const Tensor& x, double alpha, double scale) {
+    Tensor below = ops::minimum(x, number(x, 0));
+    if (scale != 1) below = ops::div(below, number(x, scale));
+    return ops::where(ops::less(x, number(x, 0)), ops::mul(ops::expm1(below), number(x, alpha)), x);
+}
+
+// Of any number of operands.
+template <const auto& f>
+Tensor folded(const Site& site) {
+    Tensor result = site.in(0);
+    for (size_t i = 1; i < site.size(); ++i) result = f(result, site.in(i));
+    return result;
+}
+
+// 1.5957 x (1 + 0.044715 x^2), whose logistic function is half of one plus a hyperbolic tangent.
+Tensor gelu_by_tanh(const Tensor& x) {
+    Tensor inner = ops::add(ops::mul(ops::square(x), number(x, 0.044715)), number(x, 1));
+    return ops::mul(
+        x, ops::sigmoid(ops::mul(ops::mul(x, inner), number(x, 2 * std::sqrt(2 / std::numbers::pi)))));
+}
+
+DType target_dtype(const Site& site) {
+    auto to = int(site.attributes.integer("to", 0));
+    auto dtype = dtype_of(to);
+    if (!dtype) unsupported("a conversion to ", name_of_data_type(to));
+    return *dtype;
+}
+
+}  // namespace
+
+// Halves go to the even neighbour: that of x / 2, doubled.
+Tensor rounded_to_even(const Tensor& x) {
+    Tensor is_tie = ops::equal(ops::sub(x, ops::floor(x)), number(x, 0.5));
+    Tensor even = ops::mul(ops::round(ops::mul(x, number(x, 0.5))), number(x, 2));
+    return ops::where(is_tie, even, ops::round(x));
+}
+
+Tensors import_div(const Site& site) {
+    Tensor a = site.in(0), b = second(site);
+    return {is_float(a.dtype()) ? ops::div(a, b) : truncated_quotient(a, b)};
+}
+Tensors import_add(const Site& site) { return {ops::add(site.in(0), second(site))}; }
+Tensors import_sub(const Site& site) { return {ops::sub(site.in(0), second(site))}; }
+Tensors import_mul(const Site& site) { return {ops::mul(site.in(0), second(site))}; }
+Tensors import_and(const Site& site) { return {ops::logical_and(site.in(0), second(site))}; }
+Tensors import_or(const Site& site) { return {ops::logical_or(site.in(0), second(site))}; }
+Tensors import_xor(const Site& site) { return {ops::logical_xor(site.in(0), second(site))}; }
+Tensors import_equal(const Site& site) { return {ops::equal(site.in(0), second(site))}; }
+Tensors import_less(const Site& site) { return {ops::less(site.in(0), second(site))}; }
+Tensors import_greater(const Site& site) { return {ops::greater(site.in(0), second(site))}; }
+
+Tensors import_mod(const Site& site) {
+    bool is_fmod = site.attributes.integer("fmod", 0);
+    return {remainder(site.in(0), site.in(1), is_fmod)};
+}
+
+// The result has the dtype of the base.
+Tensors import_pow(const Site& site) {
+    Tensor x = site.in(0), exponent = second(site);
+    if (is_float(x.dtype())) return {ops::pow(x, as_dtype(exponent, x.dtype()))};
+    // f32 holds whole numbers up to 2^24: larger powers of integers would be inexact.
+    auto known = is_float(exponent.dtype()) ? Tensor() : site.extents.find_value(exponent);
+    if (!known || known.spec().numel() != 1) unsupported("a power of ", x.dtype(), " that is computed");
+    int64_t power = numbers_in(known)[0];
+    if (power < 0 || power > 8) unsupported("the power ", power, " of ", x.dtype());
+    Tensor result = ops::add(ops::mul(x, number(x, 0)), number(x, 1));
+    for (int64_t i = 0; i < power; ++i) result = ops::mul(result, x);
+    return {result};
+}
+
+Tensors import_max(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    return {folded<ops::maximum>(site)};
+}
+Tensors import_min(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    return {folded<ops::minimum>(site)};
+}
+Tensors import_sum(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    return {folded<ops::add>(site)};
+}
+Tensors import_mean(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    Tensor sum = folded<ops::add>(site);
+    return {ops::div(sum, number(sum, double(site.size())))};
+}
+
+Tensors import_clip(const Site& site) {
+    Tensor x = site.in(0);
+    if (site.opset < 11) {
+        site.attributes.integers("consumed_inputs");
+        double infinity = std::numeric_limits<double>::infinity();
+        return {ops::clip(x, {.lower = site.attributes.number("min", -infinity),
+                              .upper = site.attributes.number("max", infinity)})};
+    }
+    Tensor low = site.optional(1), high = site.optional(2);
+    Tensor low_value = low ? site.extents.find_value(low) : Tensor();
+    Tensor high_value = high ? site.extents.find_value(high) : Tensor();
+    bool is_constant = is_float(x.dtype()) && (!low || low_value) && (!high || high_value);
+    if (is_constant) {
+        ops::Clip::Params bounds;
+        if (low) bounds.lower = scalar_in(low_value);
+        if (high) bounds.upper = scalar_in(high_value);
+        if (bounds.lower <= bounds.upper) return {ops::clip(x, bounds)};
+    }
+    if (low) x = ops::maximum(x, low);
+    return {high ? ops::minimum(x, high) : low ? x : ops::copy(x)};
+}
+
+Tensors import_cast(const Site& site) {
+    site.attributes.integer("saturate", 1);
+    site.attributes.word("round_mode", "up");
+    return {ops::convert(site.in(0), {.dtype = target_dtype(site)})};
+}
+Tensors import_cast_like(const Site& site) {
+    site.attributes.integer("saturate", 1);
+    site.attributes.word("round_mode", "up");
+    return {ops::convert(site.in(0), {.dtype = site.in(1).dtype()})};
+}
+
+Tensors import_where(const Site& site) { return {ops::where(site.in(0), site.in(1), site.in(2))}; }
+Tensors import_round(const Site& site) { return {rounded_to_even(site.in(0))}; }
+
+Tensors import_is_inf(const Site& site) {
+    bool above = site.attributes.integer("detect_positive", 1);
+    bool below = site.attributes.integer("detect_negative", 1);
+    const Tensor& x = site.in(0);
+    Tensor is_infinite = ops::isinf(x);
+    if (above && below) return {is_infinite};
+    if (!above && !below) return {ops::logical_and(is_infinite, ops::logical_not(is_infinite))};
+    Tensor has_sign = above ? ops::greater(x, number(x, 0)) : ops::less(x, number(x, 0));
+    return {ops::logical_and(is_infinite, has_sign)};
+}
+
+Tensors import_leaky_relu(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    return {ops::leaky_relu(site.in(0), {site.attributes.number("alpha", 0.01)})};
+}
+// Before version 7 a slope per channel has no axes behind it; broadcasting is from the right since.
+Tensors import_prelu(const Site& site) {
+    Tensor slope = site.in(1);
+    site.attributes.integers("consumed_inputs");
+    if (site.opset < 7 && site.rank(1) == 1) slope = with_trailing_axes(slope, std::max(0, site.rank(0) - 2));
+    return {ops::prelu(site.in(0), slope)};
+}
+Tensors import_elu(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    return {exponential_unit(site.in(0), site.attributes.number("alpha", 1), 1)};
+}
+Tensors import_celu(const Site& site) {
+    double alpha = site.attributes.number("alpha", 1);
+    return {exponential_unit(site.in(0), alpha, alpha)};
+}
+Tensors import_selu(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    double alpha = site.attributes.number("alpha", site.opset < 6 ? 1.6732 : 1.67326319217681884765625);
+    double gamma = site.attributes.number("gamma", site.opset < 6 ? 1.0507 : 1.05070102214813232421875);
+    Tensor y = exponential_unit(site.in(0), alpha, 1);
+    return {ops::mul(y, number(y, gamma))};
+}
+Tensors import_hard_sigmoid(const Site& site) {
+    site.attributes.integers("consumed_inputs");
+    const Tensor& x = site.in(0);
+    double alpha = site.attributes.number("alpha", double(0.2F)), beta = site.attributes.number("beta", 0.5);
+    Tensor line = ops::add(ops::mul(x, number(x, alpha)), number(x, beta));
+    return {ops::clip(line, {.lower = 0, .upper = 1})};
+}
+Tensors import_thresholded_relu(const Site& site) {
+    const Tensor& x = site.in(0);
+    double alpha = site.attributes.number("alpha", 1);
+    return {ops::where(ops::greater(x, number(x, alpha)), x, number(x, 0))};
+}
+Tensors import_shrink(const Site& site) {
+    const Tensor& x = site.in(0);
+    double bias = site.attributes.number("bias", 0), lambda = site.attributes.number("lambd", 0.5);
+    Tensor below = ops::where(ops::less(x, number(x, -lambda)), ops::add(x, number(x, bias)), number(x, 0));
+    return {ops::where(ops::greater(x, number(x, lambda)), ops::sub(x, number(x, bias)), below)};
+}
+Tensors import_softsign(const Site& site) {
+    const Tensor& x = site.in(0);
+    return {ops::div(x, ops::add(ops::abs(x), number(x, 1)))};
+}
+Tensors import_mish(const Site& site) { return {ops::mul(site.in(0), ops::tanh(ops::softplus(site.in(0))))}; }
+Tensors import_swish(const Site& site) {
+    const Tensor& x = site.in(0);
+    double alpha = site.attributes.number("alpha", 1);
+    return {alpha == 1 ? ops::silu(x) : ops::mul(x, ops::sigmoid(ops::mul(x, number(x, alpha))))};
+}
+Tensors import_gelu(const Site& site) {
+    std::string how = site.attributes.word("approximate", "none");
+    if (how != "none" && how != "tanh") unsupported("the approximation '", how, "'");
+    return {how == "tanh" ? gelu_by_tanh(site.in(0)) : ops::gelu(site.in(0))};
+}
+
+// Shifts of unsigned numbers only: ours are arithmetic.
+Tensors import_bit_shift(const Site& site) {
+    std::string direction = site.attributes.word("direction", "");
+    if (!is_unsigned(site.in(0).dtype())) unsupported("a shift of ", site.in(0).dtype());
+    if (direction == "LEFT") return {ops::left_shift(site.in(0), site.in(1))};
+    if (direction == "RIGHT") return {ops::right_shift(site.in(0), site.in(1))};
+    invalid("it shifts to '", direction, "'");
+}
+
+Tensors import_identity(const Site& site) { return {site.in(0)}; }
+
+// In inference nothing is dropped. The mask is true everywhere, before version 10 a number.
+Tensors import_dropout(const Site& site) {
+    site.attributes.number("ratio", 0.5);
+    site.attributes.integer("seed", 0);
+    site.attributes.integer("is_test", 0);
+    site.attributes.integers("consumed_inputs");
+    if (site.has(2)) {
+        auto training = site.values(2, "a training mode");
+        if (training.size() != 1 || training[0]) unsupported("dropout in training mode");
+    }
+    const Tensor& x = site.in(0);
+    if (!site.makes(1)) return {x};
+    Tensor is_same = ops::logical_or(ops::equal(x, x), ops::isnan(x));
+    return {x, site.opset < 10 ? as_dtype(is_same, x.dtype()) : is_same};
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/onnx/extents.h"
+
+#include <numeric>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/operators.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/create/arange.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
+#include "libmge/ops/shape/transpose.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::onnx {
+
+int rank_of(const Tensor& t) {
+    if (!t.shape().is_known()) unsupported("an input whose rank only a run can tell");
+    return t.shape().rank();
+}
+
+IntList numbers_in(const Tensor& constant) {
+    IntList result;
+    if (is_float(constant.dtype())) invalid("numbers of ", constant.dtype(), " where whole ones should be");
+    dispatch_dtype(constant.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        auto* data = constant.data<T>();
+        for (int64_t i = 0; i < constant.spec().numel(); ++i) result.push_back(int64_t(data[i]));
+    });
+    return result;
+}
+
+Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype(), host_device); }
+
+Tensor vector_of(const IntList& values) {
+    return tensor_from_host({DType::i64, {int64_t(values.size())}, {}}, values.data(), host_device);
+}
+
+Tensor as_dtype(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : convert_dtype(t, dtype); }
+Tensor as_index(const Tensor& t) { return as_dtype(t, DType::i32); }
+
+IntList all_axes(int rank) {
+    IntList axes(size_t(rank), 0);
+    std::iota(axes.begin(), axes.end(), 0);
+    return axes;
+}
+
+Tensor extents_of(const Tensor& x, int begin, int end) {
+    Tensor all = as_dtype(ops::shape_of(x), DType::i64);
+    return begin == 0 && end == rank_of(x) ? all : cut(all, 0, begin, end);
+}
+
+Extent extent_of(const Tensor& x, int axis) { return as_dtype(ops::shape_of(x, {.axis = axis}), DType::i64); }
+
+Tensor target_of(const std::vector<Extent>& extents) {
+    Tensors parts;
+    IntList known;
+    auto flush = [&] {
+        if (!known.empty()) parts.push_back(vector_of(std::exchange(known, {})));
+    };
+    for (auto& extent : extents) {
+        if (auto* value = std::get_if<int64_t>(&extent)) {
+            known.push_back(*value);
+            continue;
+        }
+        flush();
+        parts.push_back(std::get<Tensor>(extent));
+    }
+    flush();
+    return parts.size() == 1 ? parts[0] : ops::concat(TensorList(parts), {.axis = 0});
+}
+
+Tensor reshaped(const Tensor& x, const std::vector<Extent>& extents) {
+    IntList known;
+    for (auto& extent : extents)
+        if (auto* value = std::get_if<int64_t>(&extent)) known.push_back(*value);
+    if (known.size() == extents.size()) return ops::reshape(x, {.shape = known});
+    return ops::reshape(x, target_of(extents));
+}
+
+Tensor cut(const Tensor& x, int axis, int64_t begin, int64_t end) {
+    return ops::slice({x}, {.items = {axis, begin, end, ops::absent_bound, 0}});
+}
+
+Tensor element(const Tensor& x, int axis, int64_t i) {
+    return ops::slice({x}, {.items = {axis, i, i, 1, 1}});
+}
+
+Tensor with_trailing_axes(const Tensor& x, int count) {
+    IntList axes;
+    for (int i = 0; i < count; ++i) axes.push_back(rank_of(x) + i);
+    return axes.empty() ? x : ops::add_axis(x, {.axes = axes});
+}
+
+Tensor count_up(const Extent& count, DType dtype) {
+    if (auto* known = std::get_if<int64_t>(&count))
+        return ops::arange({.start = 0, .stop = double(*known), .step = 1, .dtype = dtype});
+    return ops::arange(Tensor(), std::get<Tensor>(count), Tensor(), {.dtype = dtype});
+}
+
+Tensor moved_axis(const Tensor& x, int from, int to) {
+    if (from == to) return x;
+    IntList pattern = all_axes(rank_of(x));
+    pattern.erase(pattern.begin() + from);
+    pattern.insert(pattern.begin() + to, from);
+    return ops::transpose(x, {.pattern = pattern});
+}
+
+}  // namespace mge::onnx

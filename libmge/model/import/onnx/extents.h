@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Numbers, shapes and pieces of tensors that families of operators share. What follows from the extents of an
+// input stays a computation, so that another run may have other ones.
+
+#include <variant>
+#include <vector>
+
+#include "libmge/base/reflect.h"
+#include "libmge/tensor/tensor.h"
+
+namespace mge::onnx {
+
+// Throws Unsupported when only a run can tell it.
+int rank_of(const Tensor& t);
+// The whole numbers, or truth values, of a constant.
+IntList numbers_in(const Tensor& constant);
+// A number in the dtype of x.
+Tensor number(const Tensor& like, double value);
+// A constant i64 vector.
+Tensor vector_of(const IntList& values);
+// Indices are i32, whatever the file has.
+Tensor as_index(const Tensor& t);
+Tensor as_dtype(const Tensor& t, DType dtype);
+IntList all_axes(int rank);
+
+// A number that is known, or computed: i64 (1,).
+using Extent = std::variant<int64_t, Tensor>;
+// The extents of x from one axis to before another, computed.
+Tensor extents_of(const Tensor& x, int begin, int end);
+Extent extent_of(const Tensor& x, int axis);
+Tensor target_of(const std::vector<Extent>& extents);
+// One of the extents may be -1.
+Tensor reshaped(const Tensor& x, const std::vector<Extent>& extents);
+
+// x[:, …, begin:end, …] along one axis; element i of it, without the axis.
+Tensor cut(const Tensor& x, int axis, int64_t begin, int64_t end);
+Tensor element(const Tensor& x, int axis, int64_t i);
+// With axes of extent 1 behind it.
+Tensor with_trailing_axes(const Tensor& x, int count);
+// 0, 1, … up to the extent, in that dtype.
+Tensor count_up(const Extent& count, DType dtype);
+// Axis `from` in the place `to`, the others in their order.
+Tensor moved_axis(const Tensor& x, int from, int to);
+
+}  // namespace mge::onnx

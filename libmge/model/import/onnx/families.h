@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The functions behind the rows of operators.cpp, by the file they stand in.
+
+#include <functional>
+
+#include "libmge/model/import/onnx/extents.h"
+#include "libmge/model/import/onnx/operators.h"
+#include "libmge/model/import/onnx/weights.h"
+
+namespace mge::onnx {
+
+// constants.cpp
+Tensors import_constant(const Site& site);
+Tensors import_constant_of_shape(const Site& site);
+// The body of a function with the attributes of its caller in the places that refer to them.
+google::protobuf::RepeatedPtrField<file::NodeProto> with_attributes(const file::FunctionProto& function,
+                                                                    const file::NodeProto& caller);
+
+// elementwise.cpp
+Tensors import_div(const Site& site);
+Tensors import_add(const Site& site);
+Tensors import_sub(const Site& site);
+Tensors import_mul(const Site& site);
+Tensors import_and(const Site& site);
+Tensors import_or(const Site& site);
+Tensors import_xor(const Site& site);
+Tensors import_equal(const Site& site);
+Tensors import_less(const Site& site);
+Tensors import_greater(const Site& site);
+Tensors import_mod(const Site& site);
+Tensors import_pow(const Site& site);
+Tensors import_max(const Site& site);
+Tensors import_min(const Site& site);
+Tensors import_sum(const Site& site);
+Tensors import_mean(const Site& site);
+Tensors import_clip(const Site& site);
+Tensors import_cast(const Site& site);
+Tensors import_cast_like(const Site& site);
+Tensors import_where(const Site& site);
+Tensors import_round(const Site& site);
+Tensors import_is_inf(const Site& site);
+Tensors import_leaky_relu(const Site& site);
+Tensors import_prelu(const Site& site);
+Tensors import_elu(const Site& site);
+Tensors import_celu(const Site& site);
+Tensors import_selu(const Site& site);
+Tensors import_hard_sigmoid(const Site& site);
+Tensors import_thresholded_relu(const Site& site);
+Tensors import_shrink(const Site& site);
+Tensors import_softsign(const Site& site);
+Tensors import_mish(const Site& site);
+Tensors import_swish(const Site& site);
+Tensors import_gelu(const Site& site);
+Tensors import_bit_shift(const Site& site);
+Tensors import_identity(const Site& site);
+Tensors import_dropout(const Site& site);
+Tensor rounded_to_even(const Tensor& x);
+
+// shape.cpp
+Tensors import_shape(const Site& site);
+Tensors import_size(const Site& site);
+Tensors import_reshape(const Site& site);
+Tensors import_flatten(const Site& site);
+Tensors import_transpose(const Site& site);
+Tensors import_concat(const Site& site);
+Tensors import_split(const Site& site);
+Tensors import_slice(const Site& site);
+Tensors import_squeeze(const Site& site);
+Tensors import_unsqueeze(const Site& site);
+Tensors import_expand(const Site& site);
+Tensors import_tile(const Site& site);
+Tensors import_pad(const Site& site);
+Tensors import_depth_to_space(const Site& site);
+Tensors import_space_to_depth(const Site& site);
+
+// indexing.cpp
+Tensors import_gather(const Site& site);
+Tensors import_gather_elements(const Site& site);
+Tensors import_scatter_elements(const Site& site);
+Tensors import_gather_nd(const Site& site);
+Tensors import_scatter_nd(const Site& site);
+Tensors import_arg_max(const Site& site);
+Tensors import_arg_min(const Site& site);
+Tensors import_topk(const Site& site);
+Tensors import_one_hot(const Site& site);
+Tensors import_non_zero(const Site& site);
+Tensors import_range(const Site& site);
+Tensors import_trilu(const Site& site);
+Tensors import_cum_sum(const Site& site);
+Tensors import_eye_like(const Site& site);
+Tensors import_compress(const Site& site);
+
+// reduction.cpp
+Tensors import_reduce_sum(const Site& site);
+Tensors import_reduce_prod(const Site& site);
+Tensors import_reduce_mean(const Site& site);
+Tensors import_reduce_max(const Site& site);
+Tensors import_reduce_min(const Site& site);
+Tensors import_reduce_l1(const Site& site);
+Tensors import_reduce_l2(const Site& site);
+Tensors import_reduce_log_sum(const Site& site);
+Tensors import_reduce_log_sum_exp(const Site& site);
+Tensors import_reduce_sum_square(const Site& site);
+
+// normalisation.cpp
+Tensors import_batch_norm(const Site& site);
+Tensors import_instance_norm(const Site& site);
+Tensors import_group_norm(const Site& site);
+Tensors import_layer_norm(const Site& site);
+Tensors import_rms_norm(const Site& site);
+Tensors import_mean_variance_norm(const Site& site);
+Tensors import_lp_norm(const Site& site);
+Tensors import_softmax(const Site& site);
+Tensors import_log_softmax(const Site& site);
+Tensors import_hardmax(const Site& site);
+
+// products.cpp
+Tensors import_matmul(const Site& site);
+Tensors import_gemm(const Site& site);
+Tensors import_matmul_integer(const Site& site);
+
+// convolution.cpp
+Tensors import_conv(const Site& site);
+Tensors import_conv_transpose(const Site& site);
+
+// pooling.cpp
+Tensors import_max_pool(const Site& site);
+Tensors import_average_pool(const Site& site);
+Tensors import_lp_pool(const Site& site);
+Tensors import_global_average_pool(const Site& site);
+Tensors import_global_max_pool(const Site& site);
+Tensors import_global_lp_pool(const Site& site);
+Tensors import_local_response_norm(const Site& site);
+
+// resampling.cpp
+Tensors import_upsample(const Site& site);
+Tensors import_resize(const Site& site);
+
+// recurrent.cpp
+Tensors import_rnn(const Site& site);
+Tensors import_gru(const Site& site);
+Tensors import_lstm(const Site& site);
+
+// quantised.cpp
+Tensors import_quantize_linear(const Site& site);
+Tensors import_dequantize_linear(const Site& site);
+Tensors import_dynamic_quantize_linear(const Site& site);
+
+}  // namespace mge::onnx

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/onnx/importer.h"
+
+#include <algorithm>
+
+#include "libmge/base/number_text.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/passes/pass.h"
+
+namespace mge::onnx {
+namespace {
+
+constexpr size_t most_problems = 64;  // in one message
+constexpr size_t most_nodes = 1'000'000, longest_name = 512;
+constexpr int deepest_call = 32;
+
+// Poisoned values are null: the reason was noted where it arose.
+bool is_missing(const Tensor& t) { return !t; }
+
+}  // namespace
+
+const Tensor* Names::find(std::string_view name) const {
+    for (auto* scope = this; scope; scope = scope->outer)
+        if (auto found = scope->values.find(name); found != scope->values.end()) return &found->second;
+    return nullptr;
+}
+
+Importer::Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open)
+    : record_(record), label_(label), open_(open), extents_(builder_), files_(record.folder) {}
+
+template <class... Args>
+void Importer::fail(const Args&... what) const {
+    throw ModelError(text("'", label_, "' is not a valid ONNX model: ", what...));
+}
+
+std::string Importer::place(const file::NodeProto& node) const {
+    std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
+    std::string domain = is_standard(node.domain()) ? "" : node.domain() + ".";
+    return text("node '", name.substr(0, longest_name), "' (", domain, node.op_type(), ", opset ",
+                version_of(node.domain()), ")");
+}
+
+void Importer::add_problem(const std::string& what) {
+    if (++problem_count_ <= most_problems) problems_ += text(problems_.empty() ? "" : "; ", what);
+}
+
+void Importer::throw_problems() const {
+    if (!problem_count_) return;
+    std::string more =
+        problem_count_ > most_problems ? text("; and ", problem_count_ - most_problems, " more") : "";
+    throw ModelError(text("'", label_, "' (ONNX) has ", counted(problem_count_, "place"),
+                          " without a counterpart here: ", problems_, more));
+}
+
+void Importer::read_versions() {
+    auto& model = record_.model;
+    if (model.ir_version() > newest_ir)
+        fail("its IR version is ", model.ir_version(), ", this program reads up to ", newest_ir);
+    for (auto& set : model.opset_import())
+        versions_[is_standard(set.domain()) ? "" : set.domain()] = int(set.version());
+    if (auto found = versions_.find(""); found != versions_.end() && found->second > newest_opset)
+        fail("its operators are of version ", found->second, ", this program reads ", oldest_opset, " to ",
+             newest_opset);
+}
+
+int Importer::version_of(const std::string& domain) const {
+    auto found = versions_.find(is_standard(domain) ? "" : std::string_view(domain));
+    return found == versions_.end() ? 0 : found->second;
+}
+
+void Importer::define(Names& names, const std::string& name, const Tensor& value) const {
+    if (!names.values.emplace(name, value).second)
+        fail("'", name.substr(0, longest_name), "' is defined twice");
+}
+
+void Importer::add_initializers(Names& names) {
+    for (auto& weight : record_.initializers) {
+        auto& name = weight.tensor.name();
+        Tensor value;
+        try {
+            value = tensor_of(weight.tensor, weight.raw, files_);
+            constant_names_.emplace(value.impl(), name);
+        } catch (const Unsupported& problem) {
+            add_problem(text("weight '", name.substr(0, longest_name), "': ", problem.what));
+        } catch (const UserError& e) {
+            fail("weight '", name.substr(0, longest_name), "': ", e.what());
+        }
+        define(names, name, value);
+    }
+    for (auto& weight : record_.model.graph().sparse_initializer())
+        add_problem(text("weight '", weight.values().name().substr(0, longest_name), "': a sparse tensor"));
+}
+
+// Equal names are equal extents.
+Tensor Importer::add_input(const file::ValueInfoProto& info) {
+    if (!info.type().has_tensor_type()) unsupported("a value that is no tensor");
+    auto& type = info.type().tensor_type();
+    auto dtype = dtype_of(type.elem_type());
+    if (!dtype) unsupported("dtype ", name_of_data_type(type.elem_type()));
+    if (!type.has_shape()) unsupported("an input whose rank the model does not tell");
+    if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
+    Shape shape, other;
+    for (auto& dim : type.shape().dim()) {
+        bool is_open = !dim.has_dim_value() || dim.dim_value() < 0;
+        int64_t extent = is_open ? (shape.rank() ? open_.others : open_.first) : dim.dim_value();
+        if (is_open && !dim.dim_param().empty())
+            extent = named_extents_.emplace(dim.dim_param(), extent).first->second;
+        shape.push_back(extent);
+        // Another parity, not a multiple, and far enough that no division hides it.
+        other.push_back(is_open ? 3 * extent + 1024 * (extent > 1) + 4 : extent);
+    }
+    checked_numel("input", shape);
+    Tensor input = builder_.input({*dtype, shape, {}}, info.name());
+    extents_.add_input(input, {*dtype, other, {}});
+    return input;
+}
+
+// An input that is an initialiser too has that as its value: callers of ours give all inputs or none.
+void Importer::add_inputs(Names& names) {
+    for (auto& info : record_.model.graph().input()) {
+        if (names.values.contains(info.name())) continue;
+        Tensor value;
+        try {
+            value = add_input(info);
+        } catch (const Unsupported& problem) {
+            add_problem(text("input '", info.name().substr(0, longest_name), "': ", problem.what));
+        }
+        define(names, info.name(), value);
+    }
+}
+
+void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names& names) {
+    for (int i = 0; i < node.output_size(); ++i) {
+        auto& name = node.output(i);
+        if (name.empty()) continue;
+        Tensor value = size_t(i) < outputs.size() ? outputs[size_t(i)] : Tensor();
+        if (!value) unsupported("output ", i);
+        if (Tensor fixed = extents_.find_value(value)) {
+            value = fixed;
+            constant_names_.emplace(value.impl(), name);
+        } else if (auto& made = builder_.graph().value(value.impl()->symbol); made.name.empty()) {
+            made.name = name;
+        }
+        define(names, name, value);
+    }
+}
+
+const file::FunctionProto* Importer::find_function(const file::NodeProto& node) const {
+    for (auto& function : record_.model.functions())
+        if (function.name() == node.op_type() && function.domain() == node.domain() &&
+            function.overload() == node.overload())
+            return &function;
+    return nullptr;
+}
+
+// The body of a function with the attributes of its caller in the places that refer to them.
+Tensors Importer::call_function(const file::FunctionProto& function, const file::NodeProto& node,
+                                std::span<const Tensor> inputs) {
+    if (++depth_ > deepest_call) fail(place(node), ": functions call each other too deeply");
+    auto outer_versions = versions_;
+    for (auto& set : function.opset_import())
+        versions_[is_standard(set.domain()) ? "" : set.domain()] = int(set.version());
+    Names names;
+    for (int i = 0; i < function.input_size(); ++i)
+        define(names, function.input(i), size_t(i) < inputs.size() ? inputs[size_t(i)] : Tensor());
+    auto body = with_attributes(function, node);
+    auto* caller = std::exchange(names_, &names);
+    import_nodes(body, names);
+    names_ = caller;
+    versions_ = outer_versions;
+    --depth_;
+    Tensors outputs;
+    for (auto& name : function.output()) {
+        auto* found = names.find(name);
+        if (!found) fail(place(node), ": its output '", name, "' is made nowhere");
+        outputs.push_back(*found);
+    }
+    return outputs;
+}
+
+Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs) {
+    if (++depth_ > deepest_call) fail("graphs in it are nested too deeply");
+    Names names;
+    names.outer = names_;
+    for (auto& weight : graph.initializer()) define(names, weight.name(), tensor_of(weight, files_));
+    for (int i = 0; i < graph.input_size(); ++i)
+        if (!names.values.contains(graph.input(i).name()))
+            define(names, graph.input(i).name(), inputs[size_t(i)]);
+    auto* outer = std::exchange(names_, &names);
+    import_nodes(graph.node(), names);
+    names_ = outer;
+    --depth_;
+    Tensors outputs;
+    for (auto& output : graph.output()) {
+        auto* found = names.find(output.name());
+        if (!found) fail("output '", output.name(), "' of an inner graph is made nowhere");
+        outputs.push_back(*found);
+    }
+    return outputs;
+}
+
+Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor> inputs, Names& names) {
+    if (auto* function = find_function(node)) return call_function(*function, node, inputs);
+    auto* row = find_operator(node.domain(), node.op_type(), version_of(node.domain()));
+    if (!row) unsupported("there is no such operator here");
+    Site site(node, version_of(node.domain()), inputs, *this, extents_);
+    names_ = &names;
+    Tensors outputs = row->import(site);
+    if (auto name = site.attributes.unread(); !name.empty())
+        unsupported("the attribute '", name.substr(0, longest_name), "'");
+    return outputs;
+}
+
+void Importer::translate(const file::NodeProto& node, Names& names) {
+    Tensors inputs;
+    bool is_poisoned = false;
+    for (auto& name : node.input()) {
+        if (name.empty()) {
+            inputs.emplace_back();
+            continue;
+        }
+        auto* found = names.find(name);
+        if (!found) fail(place(node), " reads '", name.substr(0, longest_name), "' before it is made");
+        is_poisoned |= is_missing(*found);
+        inputs.push_back(*found);
+    }
+    // What is missing here may be named even if what it reads cannot be made.
+    bool is_known =
+        find_function(node) || find_operator(node.domain(), node.op_type(), version_of(node.domain()));
+    if (!is_known) unsupported("there is no such operator here");
+    if (is_poisoned) {
+        for (auto& name : node.output())
+            if (!name.empty()) define(names, name, {});
+        return;
+    }
+    Tensors outputs = translated(node, inputs, names);
+    store(node, outputs, names);
+}
+
+void Importer::import_node(const file::NodeProto& node, Names& names) {
+    size_t first_node = builder_.graph().nodes().size();
+    try {
+        translate(node, names);
+    } catch (const Unsupported& problem) {
+        add_problem(text(place(node), ": ", problem.what));
+        for (auto& name : node.output())
+            if (!name.empty()) names.values.emplace(name, Tensor());
+    } catch (const ModelError&) {
+        throw;
+    } catch (const UserError& e) {
+        throw UserError(text(place(node), ": ", e.what()));
+    }
+    if (builder_.graph().nodes().size() > most_nodes)
+        fail(place(node), ": more than ", most_nodes, " operators have to be made of the file's");
+    std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
+    for (size_t n = first_node; n < builder_.graph().nodes().size(); ++n)
+        if (auto& made = builder_.graph().node(NodeId(n)); made.name.empty())
+            made.name = name.substr(0, longest_name);
+}
+
+void Importer::import_nodes(const google::protobuf::RepeatedPtrField<file::NodeProto>& nodes, Names& names) {
+    for (auto& node : nodes) import_node(node, names);
+}
+
+// A value has one name: inputs, constants and what is an output already are copied.
+void Importer::add_outputs(const Names& names) {
+    auto& outputs = record_.model.graph().output();
+    if (outputs.empty()) fail("it has no outputs");
+    Tensors values;
+    std::set<ValueId> taken;
+    for (auto& output : outputs) {
+        auto* found = names.find(output.name());
+        if (!found) fail("output '", output.name().substr(0, longest_name), "' is made nowhere");
+        Tensor t = *found;
+        bool is_made = t.is_symbolic() && builder_.graph().value(t.impl()->symbol).producer >= 0;
+        if (!is_made || taken.contains(t.impl()->symbol)) t = ops::copy(t);
+        taken.insert(t.impl()->symbol);
+        builder_.graph().value(t.impl()->symbol).name = output.name();
+        values.push_back(t);
+    }
+    builder_.set_outputs(values);
+}
+
+Graph Importer::build() {
+    read_versions();
+    Names names;
+    add_initializers(names);
+    InterpreterScope scope(builder_);
+    add_inputs(names);
+    import_nodes(record_.model.graph().node(), names);
+    throw_problems();
+    add_outputs(names);
+    for (size_t i = 0; i < builder_.graph().values().size(); ++i) {
+        auto& value = builder_.graph().value(ValueId(i));
+        if (!value.is_constant()) continue;
+        if (auto found = constant_names_.find(value.constant.impl()); found != constant_names_.end())
+            value.name = found->second;
+    }
+    return remove_dead_nodes(builder_.take(), {});
+}
+
+}  // namespace mge::onnx

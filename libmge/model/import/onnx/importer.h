@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// From a decoded model to a graph of our operators.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "libmge/graph/builder.h"
+#include "libmge/model/import/onnx/operators.h"
+#include "libmge/model/import/onnx/weights.h"
+
+namespace mge::onnx {
+
+// The values of a graph by name. What an inner graph does not name, the one around it may.
+struct Names {
+    std::map<std::string, Tensor, std::less<>> values{};
+    const Names* outer = nullptr;
+    // Null when nobody names it.
+    const Tensor* find(std::string_view name) const;
+};
+
+// Extents that a model leaves open, and what they are recorded as.
+struct OpenExtents {
+    int64_t first = 1, others = 8;  // of first axes, which are mostly batches, and of all others
+    bool operator==(const OpenExtents&) const = default;
+};
+
+class Importer {
+public:
+    Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open);
+    // ModelError that lists everything without a counterpart, or says what is wrong.
+    Graph build();
+
+    // The outputs of an inner graph; it sees the names around the node that holds it.
+    Tensors import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs);
+    ExternalFiles& external_files() { return files_; }
+
+private:
+    template <class... Args>
+    [[noreturn]] void fail(const Args&... what) const;
+    void read_versions();
+    int version_of(const std::string& domain) const;
+    void add_initializers(Names& names);
+    void add_inputs(Names& names);
+    Tensor add_input(const file::ValueInfoProto& info);
+    void add_outputs(const Names& names);
+    void import_nodes(const google::protobuf::RepeatedPtrField<file::NodeProto>& nodes, Names& names);
+    void import_node(const file::NodeProto& node, Names& names);
+    void translate(const file::NodeProto& node, Names& names);
+    Tensors translated(const file::NodeProto& node, std::span<const Tensor> inputs, Names& names);
+    Tensors call_function(const file::FunctionProto& function, const file::NodeProto& node,
+                          std::span<const Tensor> inputs);
+    const file::FunctionProto* find_function(const file::NodeProto& node) const;
+    void store(const file::NodeProto& node, const Tensors& outputs, Names& names);
+    void define(Names& names, const std::string& name, const Tensor& value) const;
+    void add_problem(const std::string& what);
+    void throw_problems() const;
+    std::string place(const file::NodeProto& node) const;
+
+    const ModelRecord& record_;
+    const std::string& label_;
+    OpenExtents open_;
+    GraphBuilder builder_;
+    OtherExtents extents_;
+    ExternalFiles files_;
+    std::map<std::string, int, std::less<>> versions_;
+    std::map<std::string, int64_t> named_extents_;
+    std::map<const TensorImpl*, std::string> constant_names_;
+    Names* names_ = nullptr;  // of the node that is being translated
+    int depth_ = 0;           // of functions and inner graphs
+    std::string problems_;
+    size_t problem_count_ = 0;
+};
+
+}  // namespace mge::onnx

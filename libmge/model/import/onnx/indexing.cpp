@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements by their places, and places of elements. Ours are i32, those of files mostly i64.
+
+#include <algorithm>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/create/arange.h"
+#include "libmge/ops/create/eye.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/cond_take.h"
+#include "libmge/ops/index/gather.h"
+#include "libmge/ops/index/sort.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/reduce/arg_extreme.h"
+#include "libmge/ops/reduce/cumsum.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/flip.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
+#include "libmge/ops/shape/transpose.h"
+
+namespace mge::onnx {
+namespace {
+
+// Negative ones count from the end of the axis.
+Tensor places(const Tensor& index, const Tensor& x, int axis) {
+    Tensor extent = ops::shape_of(x, {.axis = axis}), at = as_index(index);
+    return ops::where(ops::less(at, number(at, 0)), ops::add(at, ops::reshape(extent, {.shape = {}})), at);
+}
+
+// Only an index that may be negative needs to be looked at.
+Tensor checked_places(const Site& site, size_t i, const Tensor& x, int axis) {
+    Tensor known = site.extents.find_value(site.in(i));
+    bool is_plain = known && std::ranges::none_of(numbers_in(known), [](int64_t n) { return n < 0; });
+    return is_plain ? as_index(known) : places(site.in(i), x, axis);
+}
+
+// One index tensor for each element of the last axis.
+Tensors split_places(const Site& site, const Tensor& x, const Tensor& index, int first_axis) {
+    auto count = site.extents.find_extent(index, rank_of(index) - 1);
+    if (!count) unsupported("places whose length differs between runs");
+    if (*count + first_axis > rank_of(x) || *count < 1)
+        invalid("places of length ", *count, " in ", x.shape());
+    Tensors indices;
+    for (int64_t i = 0; i < *count; ++i)
+        indices.push_back(places(element(index, rank_of(index) - 1, i), x, first_axis + int(i)));
+    return indices;
+}
+
+Tensors with_operands(Tensors first, const Tensors& others) {
+    first.insert(first.end(), others.begin(), others.end());
+    return first;
+}
+
+std::string reduction_of(const Site& site) {
+    std::string how = site.attributes.word("reduction", "none");
+    if (how != "none" && how != "add") unsupported("the reduction '", how, "'");
+    return how;
+}
+
+// Row r of a matrix of `columns` numbers is less than, or at most, column c by `k`.
+Tensor is_kept_triangle(const Tensor& x, const Tensor& k, bool upper) {
+    int rank = rank_of(x);
+    Tensor rows = ops::add_axis(count_up(extent_of(x, rank - 2), DType::i64), {.axes = {1}});
+    Tensor columns = count_up(extent_of(x, rank - 1), DType::i64);
+    Tensor difference = ops::sub(columns, rows);
+    return upper ? ops::greater_equal(difference, k) : ops::less_equal(difference, k);
+}
+
+// The extremes of an axis with their places, largest or smallest first.
+Tensors extremes(const Site& site, const Tensor& x, int axis, int64_t k, bool largest) {
+    int last = rank_of(x) - 1;
+    Tensors found = ops::topk(moved_axis(x, axis, last), {.k = k, .descending = largest});
+    (void)site;
+    return {moved_axis(found[0], last, axis), as_dtype(moved_axis(found[1], last, axis), DType::i64)};
+}
+
+template <const auto& f>
+Tensors extreme_place(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
+    bool keeps = site.attributes.integer("keepdims", 1),
+         takes_last = site.attributes.integer("select_last_index", 0);
+    if (!takes_last) return {as_dtype(f(x, {.axis = axis, .keepdims = keeps}), DType::i64)};
+    Tensor from_end =
+        as_dtype(f(ops::flip(x, {.axes = {axis}}), {.axis = axis, .keepdims = keeps}), DType::i64);
+    Tensor last = ops::sub(ops::reshape(std::get<Tensor>(extent_of(x, axis)), {.shape = {}}),
+                           scalar_tensor(1, DType::i64, host_device));
+    return {ops::sub(last, from_end)};
+}
+
+}  // namespace
+
+Tensors import_gather(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
+    return {ops::take({x, checked_places(site, 1, x, axis)}, {.axes = {axis}})};
+}
+
+Tensors import_gather_elements(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
+    return {ops::gather(x, checked_places(site, 1, x, axis), {.axis = axis})};
+}
+
+Tensors import_scatter_elements(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
+    Tensor index = checked_places(site, 1, x, axis);
+    bool adds = reduction_of(site) == "add";
+    return {adds ? ops::scatter_add(x, index, site.in(2), {.axis = axis})
+                 : ops::scatter(x, index, site.in(2), {.axis = axis})};
+}
+
+// The places of leading axes that both have are counted.
+Tensors import_gather_nd(const Site& site) {
+    const Tensor &x = site.in(0), &index = site.in(1);
+    auto batch = int(site.attributes.integer("batch_dims", 0));
+    if (batch < 0 || batch >= rank_of(index) || batch >= rank_of(x)) invalid(batch, " batch axes");
+    Tensors indices;
+    for (int i = 0; i < batch; ++i)
+        indices.push_back(with_trailing_axes(count_up(extent_of(x, i), DType::i32), rank_of(index) - 2 - i));
+    Tensors rest = split_places(site, x, index, batch);
+    IntList axes = all_axes(batch + int(rest.size()));
+    return {ops::take(TensorList(with_operands({x}, with_operands(indices, rest))), {.axes = axes})};
+}
+
+Tensors import_scatter_nd(const Site& site) {
+    const Tensor& x = site.in(0);
+    Tensors indices = split_places(site, x, site.in(1), 0);
+    TensorList operands(with_operands({x, site.in(2)}, indices));
+    IntList axes = all_axes(int(indices.size()));
+    bool adds = reduction_of(site) == "add";
+    return {adds ? ops::add_take(operands, {.axes = axes}) : ops::set_take(operands, {.axes = axes})};
+}
+
+Tensors import_arg_max(const Site& site) { return extreme_place<ops::argmax>(site); }
+Tensors import_arg_min(const Site& site) { return extreme_place<ops::argmin>(site); }
+
+Tensors import_topk(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
+    int64_t k = site.opset < 10 ? site.attributes.integer("k", 1) : 0;
+    if (site.opset >= 10) {
+        auto values = site.values(1, "how many");
+        if (values.size() != 1) invalid("how many is ", values.size(), " numbers");
+        k = values[0];
+    }
+    site.attributes.integer("sorted", 1);
+    return extremes(site, x, axis, k, site.attributes.integer("largest", 1));
+}
+
+Tensors import_one_hot(const Site& site) {
+    const Tensor& index = site.in(0);
+    auto depth = site.values(1, "a depth");
+    int rank = rank_of(index) + 1, axis = site.axis(site.attributes.integer("axis", -1), rank);
+    if (depth.size() != 1 || depth[0] < 1) invalid("a depth of ", depth.empty() ? 0 : depth[0]);
+    Tensor at = as_dtype(index, DType::i64), count = number(at, double(depth[0]));
+    at = ops::where(ops::less(at, number(at, 0)), ops::add(at, count), at);
+    Tensor classes = with_trailing_axes(count_up(depth[0], DType::i64), rank - 1 - axis);
+    Tensor is_hot = ops::equal(ops::add_axis(at, {.axes = {axis}}), classes);
+    return {ops::where(is_hot, element(site.in(2), 0, 1), element(site.in(2), 0, 0))};
+}
+
+Tensors import_non_zero(const Site& site) {
+    const Tensor& x = site.in(0);
+    int rank = rank_of(x);
+    Tensor flat = ops::reshape(x, {.shape = {-1}});
+    Tensor at =
+        ops::cond_take(flat, x.dtype() == DType::boolean ? flat : ops::not_equal(flat, number(x, 0)))[1];
+    Tensors places;
+    // The last axis counts fastest.
+    for (int i = rank - 1; i >= 0; --i) {
+        Tensor extent = ops::shape_of(x, {.axis = i});
+        places.insert(places.begin(), ops::reshape(i ? ops::mod(at, extent) : at, {.shape = {1, -1}}));
+        if (i) at = ops::floor_div(at, extent);
+    }
+    if (places.empty()) unsupported("a scalar");
+    return {as_dtype(ops::concat(TensorList(places), {.axis = 0}), DType::i64)};
+}
+
+Tensors import_range(const Site& site) {
+    const Tensor &start = site.in(0), &limit = site.in(1), &delta = site.in(2);
+    auto whole = [&](size_t i) { return is_float(site.in(i).dtype()) ? std::nullopt : site.find_values(i); };
+    auto first = whole(0), last = whole(1), step = whole(2);
+    if (first && last && step)
+        return {ops::arange({.start = double(first->at(0)),
+                             .stop = double(last->at(0)),
+                             .step = double(step->at(0)),
+                             .dtype = start.dtype()})};
+    return {ops::arange(start, limit, delta, {.dtype = start.dtype()})};
+}
+
+Tensors import_trilu(const Site& site) {
+    const Tensor& x = site.in(0);
+    if (rank_of(x) < 2) invalid("a matrix of rank ", rank_of(x));
+    Tensor k =
+        site.has(1) ? ops::reshape(site.in(1), {.shape = {}}) : scalar_tensor(0, DType::i64, host_device);
+    Tensor is_kept = is_kept_triangle(x, k, site.attributes.integer("upper", 1));
+    return {ops::where(is_kept, x, number(x, 0))};
+}
+
+// Without the element itself: the sums up to the one before.
+Tensors import_cum_sum(const Site& site) {
+    Tensor x = site.in(0);
+    auto axes = site.values(1, "an axis");
+    if (axes.size() != 1) invalid("it sums along ", axes.size(), " axes");
+    int axis = site.axis(axes[0], rank_of(x));
+    bool reverse = site.attributes.integer("reverse", 0), exclusive = site.attributes.integer("exclusive", 0);
+    if (reverse) x = ops::flip(x, {.axes = {axis}});
+    Tensor sums = ops::cumsum(x, {.axis = axis});
+    if (exclusive) sums = ops::sub(sums, x);
+    return {reverse ? ops::flip(sums, {.axes = {axis}}) : sums};
+}
+
+Tensors import_eye_like(const Site& site) {
+    const Tensor& x = site.in(0);
+    auto shape = site.extents.find_shape(x);
+    if (!shape || shape->rank() != 2) unsupported("a matrix whose extents differ between runs");
+    auto to = site.attributes.integer("dtype", 0);
+    auto dtype = to ? dtype_of(int(to)) : std::optional(x.dtype());
+    if (!dtype) unsupported("dtype ", name_of_data_type(int(to)));
+    Tensor rows = ops::add_axis(count_up((*shape)[0], DType::i64), {.axes = {1}});
+    Tensor on_diagonal =
+        ops::equal(ops::sub(count_up((*shape)[1], DType::i64), rows),
+                   scalar_tensor(double(site.attributes.integer("k", 0)), DType::i64, host_device));
+    return {as_dtype(on_diagonal, *dtype)};
+}
+
+// The elements, or slices along an axis, where a vector is true; what it is too short for is not taken.
+Tensors import_compress(const Site& site) {
+    bool is_flat = !site.attributes.has("axis");
+    Tensor x = is_flat ? ops::reshape(site.in(0), {.shape = {-1}}) : site.in(0);
+    int axis = is_flat ? 0 : site.axis(site.attributes.integer("axis", 0), rank_of(x));
+    auto kept = site.values(1, "what is kept");
+    std::vector<int32_t> places;
+    for (size_t i = 0; i < kept.size(); ++i)
+        if (kept[i]) places.push_back(int32_t(i));
+    Tensor index = tensor_from_host({DType::i32, {int64_t(places.size())}, {}}, places.data(), host_device);
+    return {ops::take({x, index}, {.axes = {axis}})};
+}
+
+}  // namespace mge::onnx

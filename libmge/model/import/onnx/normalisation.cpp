@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalisations and softmax.
+
+#include <algorithm>
+
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/group_norm.h"
+#include "libmge/ops/nn/layer_norm.h"
+#include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/reduce/arg_extreme.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+constexpr double usual_epsilon = double(1e-5F);
+
+// As f32 (channels,): what statistics and their scales are.
+Tensor as_statistic(const Tensor& t) { return as_dtype(t, DType::f32); }
+
+// Before version 13 the axes from one on are one.
+Tensors over_axis(const Site& site, const std::function<Tensor(const Tensor& x, int axis)>& apply) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", site.opset < 13 ? 1 : -1), rank_of(x));
+    if (site.opset >= 13 || axis == rank_of(x) - 1) return {apply(x, axis)};
+    Tensor y = apply(ops::flatten(x, {.start = axis, .end = -1}), axis);
+    return {ops::reshape_like(y, x)};
+}
+
+// x in a batch of images: batch normalisation wants channels.
+void require_channels(const Site& site) {
+    if (site.rank(0) < 2) unsupported("an input of rank ", site.rank(0));
+}
+
+// The mean of the squares over the trailing axes is 1 afterwards.
+Tensor by_root_mean_square(const Tensor& x, int first, double epsilon) {
+    IntList axes;
+    for (int i = first; i < rank_of(x); ++i) axes.push_back(i);
+    Tensor mean = ops::mean(ops::square(x), {.axes = axes, .keepdims = true});
+    return ops::mul(x, ops::rsqrt(ops::add(mean, number(mean, epsilon))));
+}
+
+}  // namespace
+
+Tensors import_batch_norm(const Site& site) {
+    require_channels(site);
+    bool is_training = site.attributes.integer("training_mode", 0);
+    site.attributes.number("momentum", 0.9);
+    site.attributes.integers("consumed_inputs");
+    if (site.opset < 9 && !site.attributes.integer("spatial", 1)) unsupported("statistics per element");
+    if (site.opset < 7 && !site.attributes.integer("is_test", 0)) unsupported("statistics of the batch");
+    if (is_training) unsupported("batch normalisation in training mode");
+    double epsilon = site.attributes.number("epsilon", usual_epsilon);
+    Tensor y = ops::batch_norm(site.in(0), as_statistic(site.in(1)), as_statistic(site.in(2)),
+                               as_statistic(site.in(3)), as_statistic(site.in(4)),
+                               {.training = false, .epsilon = epsilon})[0];
+    return {as_dtype(y, site.in(0).dtype())};
+}
+
+Tensors import_instance_norm(const Site& site) {
+    require_channels(site);
+    site.attributes.integers("consumed_inputs");
+    auto channels = site.extents.find_extent(site.in(0), 1);
+    if (!channels) unsupported("a number of channels that differs between runs");
+    return {ops::group_norm(
+        site.in(0), site.in(1), site.in(2),
+        {.groups = *channels, .epsilon = site.attributes.number("epsilon", usual_epsilon)})[0]};
+}
+
+// Before version 21 there is one scale for each group, afterwards one for each channel.
+Tensors import_group_norm(const Site& site) {
+    require_channels(site);
+    site.attributes.integer("stash_type", 1);
+    int64_t groups = site.attributes.integer("num_groups", 1);
+    auto channels = site.extents.find_extent(site.in(0), 1);
+    if (!channels) unsupported("a number of channels that differs between runs");
+    if (groups < 1 || *channels % groups) invalid(groups, " groups of ", *channels, " channels");
+    double epsilon = site.attributes.number("epsilon", usual_epsilon);
+    auto per_channel = [&](const Tensor& t) {
+        if (site.opset >= 21) return t;
+        Tensor ones = as_dtype(vector_of(IntList(size_t(*channels / groups), 1)), t.dtype());
+        return ops::reshape(ops::mul(ops::add_axis(t, {.axes = {1}}), ones), {.shape = {-1}});
+    };
+    return {ops::group_norm(site.in(0), per_channel(site.in(1)), per_channel(site.in(2)),
+                            {.groups = groups, .epsilon = epsilon})[0]};
+}
+
+Tensors import_layer_norm(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
+    site.attributes.integer("stash_type", 1);
+    double epsilon = site.attributes.number("epsilon", usual_epsilon);
+    int axes = rank_of(x) - axis;
+    Shape inner(x.shape().dims().subspan(size_t(axis)));
+    bool is_usual = site.in(1).shape() == inner && (!site.has(2) || site.in(2).shape() == inner);
+    Tensors found = is_usual
+                        ? ops::layer_norm(x, site.in(1), site.optional(2), {.axes = axes, .epsilon = epsilon})
+                        : ops::layer_norm(x, Tensor(), Tensor(), {.axes = axes, .epsilon = epsilon});
+    // A scale may be smaller and repeat.
+    if (!is_usual) found[0] = ops::mul(found[0], site.in(1));
+    if (!is_usual && site.has(2)) found[0] = ops::add(found[0], site.in(2));
+    IntList trailing;
+    for (int i = axis; i < rank_of(x); ++i) trailing.push_back(i);
+    for (size_t i = 1; i < 3; ++i) found[i] = ops::add_axis(found[i], {.axes = trailing});
+    return {found[0], found[1], found[2]};
+}
+
+Tensors import_rms_norm(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
+    site.attributes.integer("stash_type", 1);
+    Tensor wide =
+        by_root_mean_square(as_dtype(x, DType::f32), axis, site.attributes.number("epsilon", usual_epsilon));
+    return {ops::mul(as_dtype(wide, x.dtype()), site.in(1))};
+}
+
+Tensors import_mean_variance_norm(const Site& site) {
+    const Tensor& x = site.in(0);
+    IntList axes = site.attributes.integers("axes").value_or(IntList{0, 2, 3});
+    Tensor mean = ops::mean(x, {.axes = axes, .keepdims = true}), centred = ops::sub(x, mean);
+    Tensor variance = ops::mean(ops::square(centred), {.axes = axes, .keepdims = true});
+    return {ops::div(centred, ops::add(ops::sqrt(variance), number(x, 1e-9)))};
+}
+
+// Of nothing but zeros nothing is divided by.
+Tensors import_lp_norm(const Site& site) {
+    const Tensor& x = site.in(0);
+    int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
+    int64_t p = site.attributes.integer("p", 2);
+    if (p != 1 && p != 2) unsupported("the norm of order ", p);
+    Tensor sum = ops::sum(p == 1 ? ops::abs(x) : ops::square(x), {.axes = {axis}, .keepdims = true});
+    Tensor norm = p == 1 ? sum : ops::sqrt(sum);
+    return {ops::div(x, ops::where(ops::equal(norm, number(norm, 0)), number(norm, 1), norm))};
+}
+
+Tensors import_softmax(const Site& site) {
+    return over_axis(site, [](auto& x, int axis) { return ops::softmax(x, {.axis = axis}); });
+}
+Tensors import_log_softmax(const Site& site) {
+    return over_axis(site, [](auto& x, int axis) { return ops::softmax(x, {.axis = axis, .log = true}); });
+}
+
+// 1 at the first of the largest.
+Tensors import_hardmax(const Site& site) {
+    return over_axis(site, [](auto& x, int axis) {
+        Tensor largest = ops::argmax(x, {.axis = axis, .keepdims = true});
+        Tensor places = with_trailing_axes(count_up(extent_of(x, axis), DType::i32), rank_of(x) - 1 - axis);
+        return as_dtype(ops::equal(largest, places), x.dtype());
+    });
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/onnx/onnx.h"
+
+#include "libmge/base/utf8.h"
+#include "libmge/model/import/onnx/importer.h"
+
+namespace mge::onnx {
+namespace {
+
+// What open extents are recorded as: nets of images may not fit small ones, nets of texts not large ones.
+constexpr OpenExtents tried_extents[] = {{1, 8}, {1, 64}, {1, 224}, {2, 2}, {1, 1}};
+
+bool has_open_extents(const file::GraphProto& graph) {
+    for (auto& input : graph.input())
+        for (auto& dim : input.type().tensor_type().shape().dim())
+            if (!dim.has_dim_value() || dim.dim_value() < 0) return true;
+    return false;
+}
+
+Graph build(const ModelRecord& record, const std::string& label) {
+    std::string reason;
+    for (auto& extents : tried_extents) {
+        try {
+            return Importer(record, label, extents).build();
+        } catch (const ModelError&) {
+            throw;
+        } catch (const UserError& e) {
+            if (reason.empty()) reason = e.what();
+            if (!has_open_extents(record.model.graph())) break;
+        }
+    }
+    throw ModelError(text("'", label, "' is not a valid ONNX model: ", reason));
+}
+
+std::string extents_text(const file::TensorShapeProto& shape) {
+    std::string result;
+    for (auto& dim : shape.dim()) {
+        std::string extent = dim.has_dim_value()       ? text(dim.dim_value())
+                             : dim.dim_param().empty() ? "?"
+                                                       : dim.dim_param();
+        result += (result.empty() ? "" : ",") + extent;
+    }
+    return result;
+}
+
+// What nothing here reads and a writer may want back: where the model comes from, and the names of extents.
+std::map<std::string, std::string> metadata_of(const file::ModelProto& model) {
+    std::map<std::string, std::string> metadata;
+    for (auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
+    auto note = [&](const std::string& key, const std::string& value) {
+        if (!value.empty()) metadata["onnx." + key] = value;
+    };
+    note("producer", model.producer_name());
+    note("producer_version", model.producer_version());
+    note("ir_version", text(model.ir_version()));
+    for (auto& set : model.opset_import())
+        note("opset." + (set.domain().empty() ? "ai.onnx" : set.domain()), text(set.version()));
+    for (auto& input : model.graph().input())
+        note("extents." + input.name(), extents_text(input.type().tensor_type().shape()));
+    for (auto& output : model.graph().output())
+        note("extents." + output.name(), extents_text(output.type().tensor_type().shape()));
+    return metadata;
+}
+
+// Names may be in any encoding: what is no UTF-8 in them is escaped.
+void escape_names(Model& model) {
+    for (ValueId id = 0; id < ValueId(model.graph.values().size()); ++id)
+        if (auto& name = model.graph.value(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
+    for (NodeId id = 0; id < NodeId(model.graph.nodes().size()); ++id)
+        if (auto& name = model.graph.node(id).name; !is_utf8(name)) name = with_escaped_bytes(name);
+    std::map<std::string, std::string> escaped;
+    for (auto& [key, value] : model.metadata) escaped[with_escaped_bytes(key)] = with_escaped_bytes(value);
+    model.metadata = std::move(escaped);
+}
+
+}  // namespace
+
+bool is_model(std::span<const std::byte> bytes) { return looks_like_model(bytes); }
+
+Model read_model(const ModelBytes& file) {
+    ModelRecord record = decode(file.bytes, file.label);
+    Model model;
+    model.graph = build(record, file.label);
+    model.metadata = metadata_of(record.model);
+    model.format = "ONNX";
+    escape_names(model);
+    return model;
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/onnx/operators.h"
+
+#include <algorithm>
+
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+
+namespace mge::onnx {
+namespace {
+
+// What is one operator of ours, with nothing to say beside its input.
+template <const auto& f>
+Tensors one(const Site& site) {
+    if (site.opset < 6) site.attributes.integers("consumed_inputs");
+    return {f(site.in(0))};
+}
+template <const auto& f>
+Tensors of_two(const Site& site) {
+    return {f(site.in(0), site.in(1))};
+}
+
+constexpr int any = oldest_opset, last = newest_opset;
+
+// Sorted by name. The versions are those whose meaning the function has.
+constexpr OperatorRow rows[] = {
+    {"Abs", any, last, one<ops::abs>},
+    {"Acos", any, last, one<ops::acos>},
+    {"Acosh", any, last, one<ops::acosh>},
+    {"Add", any, last, import_add},
+    {"And", any, last, import_and},
+    {"ArgMax", any, last, import_arg_max},
+    {"ArgMin", any, last, import_arg_min},
+    {"Asin", any, last, one<ops::asin>},
+    {"Asinh", any, last, one<ops::asinh>},
+    {"Atan", any, last, one<ops::atan>},
+    {"Atanh", any, last, one<ops::atanh>},
+    {"AveragePool", any, last, import_average_pool},
+    {"BatchNormalization", any, last, import_batch_norm},
+    {"BitShift", 11, last, import_bit_shift},
+    {"Cast", any, last, import_cast},
+    {"CastLike", 15, last, import_cast_like},
+    {"Ceil", any, last, one<ops::ceil>},
+    {"Celu", 12, last, import_celu},
+    {"Clip", any, last, import_clip},
+    {"Compress", 9, last, import_compress},
+    {"Concat", any, last, import_concat},
+    {"Constant", any, last, import_constant},
+    {"ConstantOfShape", 9, last, import_constant_of_shape},
+    {"Conv", any, last, import_conv},
+    {"ConvTranspose", any, last, import_conv_transpose},
+    {"Cos", any, last, one<ops::cos>},
+    {"Cosh", any, last, one<ops::cosh>},
+    {"CumSum", 11, last, import_cum_sum},
+    {"DepthToSpace", any, last, import_depth_to_space},
+    {"DequantizeLinear", 10, last, import_dequantize_linear},
+    {"Div", any, last, import_div},
+    {"Dropout", any, last, import_dropout},
+    {"DynamicQuantizeLinear", 11, last, import_dynamic_quantize_linear},
+    {"Elu", any, last, import_elu},
+    {"Equal", any, last, import_equal},
+    {"Erf", 9, last, one<ops::erf>},
+    {"Exp", any, last, one<ops::exp>},
+    {"Expand", 8, last, import_expand},
+    {"EyeLike", 9, last, import_eye_like},
+    {"Flatten", any, last, import_flatten},
+    {"Floor", any, last, one<ops::floor>},
+    {"GRU", 7, last, import_gru},
+    {"Gather", any, last, import_gather},
+    {"GatherElements", 11, last, import_gather_elements},
+    {"GatherND", 11, last, import_gather_nd},
+    {"Gelu", 20, last, import_gelu},
+    {"Gemm", any, last, import_gemm},
+    {"GlobalAveragePool", any, last, import_global_average_pool},
+    {"GlobalLpPool", any, last, import_global_lp_pool},
+    {"GlobalMaxPool", any, last, import_global_max_pool},
+    {"Greater", any, last, import_greater},
+    {"GreaterOrEqual", 12, last, of_two<ops::greater_equal>},
+    {"GroupNormalization", 18, last, import_group_norm},
+    {"HardSigmoid", any, last, import_hard_sigmoid},
+    {"HardSwish", 14, last, one<ops::hswish>},
+    {"Hardmax", any, last, import_hardmax},
+    {"Identity", any, last, import_identity},
+    {"InstanceNormalization", any, last, import_instance_norm},
+    {"IsInf", 10, last, import_is_inf},
+    {"IsNaN", 9, last, one<ops::isnan>},
+    {"LRN", any, last, import_local_response_norm},
+    {"LSTM", 7, last, import_lstm},
+    {"LayerNormalization", 17, last, import_layer_norm},
+    {"LeakyRelu", any, last, import_leaky_relu},
+    {"Less", any, last, import_less},
+    {"LessOrEqual", 12, last, of_two<ops::less_equal>},
+    {"Log", any, last, one<ops::log>},
+    {"LogSoftmax", any, last, import_log_softmax},
+    {"LpNormalization", any, last, import_lp_norm},
+    {"LpPool", any, last, import_lp_pool},
+    {"MatMul", any, last, import_matmul},
+    {"MatMulInteger", 10, last, import_matmul_integer},
+    {"Max", any, last, import_max},
+    {"MaxPool", any, last, import_max_pool},
+    {"Mean", any, last, import_mean},
+    {"MeanVarianceNormalization", 9, last, import_mean_variance_norm},
+    {"Min", any, last, import_min},
+    {"Mish", 18, last, import_mish},
+    {"Mod", 10, last, import_mod},
+    {"Mul", any, last, import_mul},
+    {"Neg", any, last, one<ops::neg>},
+    {"NonZero", 9, last, import_non_zero},
+    {"Not", any, last, one<ops::logical_not>},
+    {"OneHot", 9, last, import_one_hot},
+    {"Or", any, last, import_or},
+    {"PRelu", any, last, import_prelu},
+    {"Pad", any, last, import_pad},
+    {"Pow", any, last, import_pow},
+    {"QuantizeLinear", 10, last, import_quantize_linear},
+    {"RMSNormalization", 23, last, import_rms_norm},
+    {"RNN", 7, last, import_rnn},
+    {"Range", 11, last, import_range},
+    {"Reciprocal", any, last, one<ops::reciprocal>},
+    {"ReduceL1", any, last, import_reduce_l1},
+    {"ReduceL2", any, last, import_reduce_l2},
+    {"ReduceLogSum", any, last, import_reduce_log_sum},
+    {"ReduceLogSumExp", any, last, import_reduce_log_sum_exp},
+    {"ReduceMax", any, last, import_reduce_max},
+    {"ReduceMean", any, last, import_reduce_mean},
+    {"ReduceMin", any, last, import_reduce_min},
+    {"ReduceProd", any, last, import_reduce_prod},
+    {"ReduceSum", any, last, import_reduce_sum},
+    {"ReduceSumSquare", any, last, import_reduce_sum_square},
+    {"Relu", any, last, one<ops::relu>},
+    {"Reshape", any, last, import_reshape},
+    {"Resize", 10, last, import_resize},
+    {"Round", 11, last, import_round},
+    {"ScatterElements", 11, last, import_scatter_elements},
+    {"ScatterND", 11, last, import_scatter_nd},
+    {"Selu", any, last, import_selu},
+    {"Shape", any, last, import_shape},
+    {"Shrink", 9, last, import_shrink},
+    {"Sigmoid", any, last, one<ops::sigmoid>},
+    {"Sign", 9, last, one<ops::sign>},
+    {"Sin", any, last, one<ops::sin>},
+    {"Sinh", any, last, one<ops::sinh>},
+    {"Size", any, last, import_size},
+    {"Slice", any, last, import_slice},
+    {"Softmax", any, last, import_softmax},
+    {"Softplus", any, last, one<ops::softplus>},
+    {"Softsign", any, last, import_softsign},
+    {"SpaceToDepth", any, last, import_space_to_depth},
+    {"Split", any, last, import_split},
+    {"Sqrt", any, last, one<ops::sqrt>},
+    {"Squeeze", any, last, import_squeeze},
+    {"Sub", any, last, import_sub},
+    {"Sum", any, last, import_sum},
+    {"Swish", 24, last, import_swish},
+    {"Tan", any, last, one<ops::tan>},
+    {"Tanh", any, last, one<ops::tanh>},
+    {"ThresholdedRelu", 10, last, import_thresholded_relu},
+    {"Tile", any, last, import_tile},
+    {"TopK", any, last, import_topk},
+    {"Transpose", any, last, import_transpose},
+    {"Trilu", 14, last, import_trilu},
+    {"Unsqueeze", any, last, import_unsqueeze},
+    {"Upsample", 7, 9, import_upsample},
+    {"Where", 9, last, import_where},
+    {"Xor", any, last, import_xor},
+};
+
+}  // namespace
+
+bool is_standard(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+const OperatorRow* find_operator(std::string_view domain, std::string_view name, int opset) {
+    if (!is_standard(domain)) return nullptr;
+    auto found = std::ranges::equal_range(rows, name, {}, &OperatorRow::name);
+    auto row = std::ranges::find_if(found, [&](auto& r) { return opset >= r.first && opset <= r.last; });
+    return row == found.end() ? nullptr : &*row;
+}
+
+std::span<const OperatorRow> operator_rows() { return rows; }
+
+}  // namespace mge::onnx

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// ONNX's operators in terms of ours: one row per operator and range of versions in `operators.cpp`, one small
+// function each in the file of its family. A function applies our operators to symbolic tensors, so whatever
+// it builds also works for other extents of the inputs.
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "libmge/base/error.h"
+#include "libmge/model/import/onnx/other_extents.h"
+#include "libmge/model/import/onnx/record.h"
+
+namespace mge::onnx {
+
+// What this program has no counterpart for. Collected, so that one error can name all of them.
+struct Unsupported {
+    std::string what;
+};
+template <class... Args>
+[[noreturn]] void unsupported(const Args&... what) {
+    throw Unsupported{text(what...)};
+}
+// For what no program could read.
+template <class... Args>
+[[noreturn]] void invalid(const Args&... what) {
+    throw UserError(text(what...));
+}
+
+// What a node says beside its inputs. It remembers what was asked for: an attribute that nobody asks for has
+// a meaning that nobody gave it.
+class Attributes {
+public:
+    explicit Attributes(const file::NodeProto& node) : node_(node) {}
+    bool has(std::string_view name) const { return find(name); }
+    int64_t integer(std::string_view name, int64_t otherwise) const;
+    double number(std::string_view name, double otherwise) const;
+    std::string word(std::string_view name, std::string_view otherwise) const;
+    std::optional<IntList> integers(std::string_view name) const;
+    std::optional<FloatList> numbers(std::string_view name) const;
+    std::vector<std::string> words(std::string_view name) const;
+    // Null when there is none.
+    const file::TensorProto* tensor(std::string_view name) const;
+    const file::GraphProto* graph(std::string_view name) const;
+    // The first that nobody asked for; empty: none.
+    std::string_view unread() const;
+
+private:
+    const file::AttributeProto* find(std::string_view name) const;
+    const file::AttributeProto* find(std::string_view name, file::AttributeProto::AttributeType type) const;
+
+    const file::NodeProto& node_;
+    mutable std::set<std::string_view> read_;
+};
+
+class Importer;
+
+// A node that is being translated.
+class Site {
+public:
+    Site(const file::NodeProto& node, int opset, std::span<const Tensor> inputs, Importer& importer,
+         OtherExtents& extents)
+        : node(node), opset(opset), attributes(node), importer(importer), extents(extents), inputs_(inputs) {}
+    const file::NodeProto& node;
+    const int opset;
+    const Attributes attributes;
+    Importer& importer;
+    OtherExtents& extents;
+
+    size_t size() const { return inputs_.size(); }
+    std::span<const Tensor> inputs() const { return inputs_; }
+    bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
+    const Tensor& in(size_t i) const {
+        if (!has(i)) invalid("input ", i, " is missing");
+        return inputs_[i];
+    }
+    Tensor optional(size_t i) const { return has(i) ? inputs_[i] : Tensor(); }
+    // Some reader may exist for output i.
+    bool makes(size_t i) const { return int(i) < node.output_size() && !node.output(int(i)).empty(); }
+    size_t outputs() const { return size_t(node.output_size()); }
+    int rank(size_t i) const;
+    // The axis from 0 on that an attribute counts from either end.
+    int axis(int64_t axis, int rank) const;
+    // The numbers of an input whose value is the same in every run; nullopt: it is computed.
+    std::optional<IntList> find_values(size_t i) const;
+    IntList values(size_t i, std::string_view what) const;
+    // The numbers of an attribute that later versions have as an input; nullopt: neither is there.
+    std::optional<IntList> values_of(std::string_view attribute, size_t input) const;
+
+private:
+    std::span<const Tensor> inputs_;
+};
+
+using ImportFunction = Tensors (*)(const Site&);
+
+// Of the domain ai.onnx. The versions of the operator set that it holds for.
+struct OperatorRow {
+    std::string_view name;
+    int first, last;
+    ImportFunction import;
+};
+
+// Null when there is no counterpart.
+const OperatorRow* find_operator(std::string_view domain, std::string_view name, int opset);
+std::span<const OperatorRow> operator_rows();
+
+// The domain of the standard has two names.
+bool is_standard(std::string_view domain);
+
+}  // namespace mge::onnx

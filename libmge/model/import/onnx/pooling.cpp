@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools. Their windows may reach over the end of the images where the number of windows is rounded up.
+
+#include "libmge/ops/nn/pooling/pool2d.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "libmge/model/import/onnx/windows.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+Window pool_window(const Site& site) {
+    auto kernel = site.attributes.integers("kernel_shape");
+    if (!kernel) invalid("it has no window");
+    if (int(kernel->size()) != site.rank(0) - 2)
+        invalid("images of rank ", site.rank(0), " under a window of ", kernel->size(), " axes");
+    if (kernel->size() > 2) unsupported("a pool along ", kernel->size(), " axes");
+    return window_of(site, *kernel);
+}
+
+// How much further the last windows reach when their number is rounded up; a window that would begin behind
+// the image and its margin is none.
+IntList overhang(const Site& site, const Window& window) {
+    IntList result(window.axes(), 0);
+    if (!site.attributes.integer("ceil_mode", 0)) return result;
+    for (size_t i = 0; i < window.axes(); ++i) {
+        if (window.stride[i] == 1) continue;
+        auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
+        if (!extent) unsupported("windows rounded up where extents differ between runs");
+        int64_t room = *extent + window.before[i] + window.after[i] - window.reach(i);
+        int64_t last = (room + window.stride[i] - 1) / window.stride[i] * window.stride[i];
+        if (last >= *extent + window.before[i]) last -= window.stride[i];
+        result[i] = std::max<int64_t>(0, last - room);
+    }
+    return result;
+}
+
+bool is_dilated(const Window& window) {
+    return std::ranges::any_of(window.dilation, [](int64_t n) { return n != 1; });
+}
+
+// x under tap `at` of the window, for every place of the window.
+Tensor under_tap(const Tensor& x, const Window& window, const IntList& at) {
+    IntList items;
+    for (size_t i = 0; i < window.axes(); ++i) {
+        int64_t missing = window.dilation[i] * (window.kernel[i] - 1 - at[i]);
+        items.insert(items.end(), {int64_t(i) + 2, at[i] * window.dilation[i],
+                                   missing ? -missing : ops::absent_bound, window.stride[i], 0});
+    }
+    return ops::slice({x}, {.items = items});
+}
+
+// Tap by tap: for windows that no pool of ours has.
+template <const auto& join>
+Tensor joined_taps(const Tensor& x, const Window& window) {
+    constexpr int64_t most_taps = 1024;
+    int64_t taps = 1;
+    for (int64_t k : window.kernel) taps *= std::min(k, most_taps);
+    if (taps > most_taps) unsupported("a window of more than ", most_taps, " taps");
+    Tensor result;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+        IntList at(window.axes());
+        for (size_t i = window.axes(), rest = size_t(tap); i-- > 0; rest /= size_t(window.kernel[i]))
+            at[i] = int64_t(rest) % window.kernel[i];
+        Tensor part = under_tap(x, window, at);
+        result = result ? join(result, part) : part;
+    }
+    return result;
+}
+
+void add_overhang(Window& window, const IntList& more) {
+    for (size_t i = 0; i < window.axes(); ++i) window.after[i] += more[i];
+}
+
+double lowest_of(DType dtype) {
+    if (dtype == DType::u8) return 0;
+    if (dtype == DType::i8) return -128;
+    return -std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+Tensors import_max_pool(const Site& site) {
+    Tensor x = site.in(0);
+    if (site.makes(1)) unsupported("the places of the largest");
+    site.attributes.integer("storage_order", 0);
+    Window window = pool_window(site);
+    IntList more = overhang(site, window);
+    add_overhang(window, more);
+    int axes = int(window.axes());
+    DType dtype = x.dtype();
+    bool is_plain = is_float(dtype) && !is_dilated(window) && has_equal_margins(window);
+    if (!is_plain) {
+        x = with_window_margins(x, window, lowest_of(dtype));
+        if (is_dilated(window) || !is_float(dtype)) return {joined_taps<ops::maximum>(x, window)};
+    }
+    return {as_given(ops::max_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
+                                                          .stride = as_pair(window.stride, 1),
+                                                          .padding = as_pair(window.before, 0)}),
+                     axes)};
+}
+
+// Where the margins count, those that the file names do; what rounding up adds never does.
+Tensors import_average_pool(const Site& site) {
+    Tensor x = site.in(0);
+    bool counts_margins = site.attributes.integer("count_include_pad", 0);
+    Window window = pool_window(site);
+    IntList more = overhang(site, window);
+    bool has_more = std::ranges::any_of(more, [](int64_t n) { return n > 0; });
+    int axes = int(window.axes());
+    if (!is_dilated(window) && has_equal_margins(window) && !has_more)
+        return {as_given(ops::avg_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
+                                                              .stride = as_pair(window.stride, 1),
+                                                              .padding = as_pair(window.before, 0),
+                                                              .count_include_pad = counts_margins}),
+                         axes)};
+    Tensor ones = ops::full_like(x, {.value = 1});
+    Window bare = window;
+    if (counts_margins) ones = with_window_margins(ones, bare, 1);
+    // The window's margins are those that are left to add, plus what rounding up adds.
+    Window around = window;
+    if (counts_margins) around.before = around.after = IntList(window.axes(), 0);
+    add_overhang(around, more);
+    add_overhang(window, more);
+    x = with_window_margins(x, window, 0);
+    ones = with_window_margins(ones, around, 0);
+    return {ops::div(joined_taps<ops::add>(x, window), joined_taps<ops::add>(ones, window))};
+}
+
+Tensors import_lp_pool(const Site& site) {
+    int64_t p = site.attributes.integer("p", 2);
+    if (p != 1 && p != 2) unsupported("the norm of order ", p);
+    Window window = pool_window(site);
+    add_overhang(window, overhang(site, window));
+    Tensor x = with_window_margins(p == 1 ? ops::abs(site.in(0)) : ops::square(site.in(0)), window, 0);
+    Tensor sum = joined_taps<ops::add>(x, window);
+    return {p == 1 ? sum : ops::sqrt(sum)};
+}
+
+namespace {
+
+IntList image_axes(const Site& site) {
+    IntList axes;
+    for (int i = 2; i < site.rank(0); ++i) axes.push_back(i);
+    if (axes.empty()) unsupported("an input of rank ", site.rank(0));
+    return axes;
+}
+
+}  // namespace
+
+Tensors import_global_average_pool(const Site& site) {
+    const Tensor& x = site.in(0);
+    return {as_dtype(ops::mean(x, {.axes = image_axes(site), .keepdims = true}), x.dtype())};
+}
+Tensors import_global_max_pool(const Site& site) {
+    return {ops::max(site.in(0), {.axes = image_axes(site), .keepdims = true})};
+}
+Tensors import_global_lp_pool(const Site& site) {
+    int64_t p = site.attributes.integer("p", 2);
+    if (p != 1 && p != 2) unsupported("the norm of order ", p);
+    const Tensor& x = site.in(0);
+    Tensor sum =
+        ops::sum(p == 1 ? ops::abs(x) : ops::square(x), {.axes = image_axes(site), .keepdims = true});
+    return {p == 1 ? sum : ops::sqrt(sum)};
+}
+
+// x / (bias + alpha / size * the sum of the squares of neighbouring channels) ^ beta.
+Tensors import_local_response_norm(const Site& site) {
+    const Tensor& x = site.in(0);
+    int64_t size = site.attributes.integer("size", 1);
+    if (size < 1 || size > 1024) invalid("a size of ", size);
+    double alpha = site.attributes.number("alpha", double(1e-4F)),
+           beta = site.attributes.number("beta", 0.75);
+    IntList before(size_t(rank_of(x)), 0), after = before;
+    before[1] = (size - 1) / 2;
+    after[1] = size - 1 - before[1];
+    Tensor squares = ops::pad(ops::square(x), {.before = before, .after = after}), sum;
+    for (int64_t i = 0; i < size; ++i) {
+        Tensor part = cut(squares, 1, i, i + 1 < size ? i + 1 - size : ops::absent_bound);
+        sum = sum ? ops::add(sum, part) : part;
+    }
+    Tensor base = ops::add(ops::mul(sum, number(x, alpha / double(size))),
+                           number(x, site.attributes.number("bias", 1)));
+    return {ops::div(x, ops::pow(base, number(x, beta)))};
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products.
+
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+// f32 holds whole numbers exactly up to 2^24; products of bytes and their sums are computed in it.
+constexpr int64_t most_exact_terms = (int64_t(1) << 24) / (255 * 255);
+
+void require_floats(const Tensor& x) {
+    if (!is_float(x.dtype())) unsupported("a product of ", x.dtype());
+}
+
+Tensor scaled(const Tensor& x, double factor) { return factor == 1 ? x : ops::mul(x, number(x, factor)); }
+
+// What a step is before its product: a number without its zero point, which belongs to a row or a column.
+Tensor centred(const Site& site, size_t i, size_t zero, bool is_left) {
+    Tensor x = as_dtype(site.in(i), DType::f32);
+    if (!site.has(zero)) return x;
+    Tensor point = as_dtype(site.in(zero), DType::f32);
+    if (is_left && rank_of(point) == 1 && point.shape()[0] != 1) point = ops::add_axis(point, {.axes = {1}});
+    return ops::sub(x, point);
+}
+
+}  // namespace
+
+Tensors import_matmul(const Site& site) {
+    require_floats(site.in(0));
+    return {ops::matmul(site.in(0), site.in(1))};
+}
+
+// alpha a b + beta c, with either transposed.
+Tensors import_gemm(const Site& site) {
+    require_floats(site.in(0));
+    double alpha = site.attributes.number("alpha", 1), beta = site.attributes.number("beta", 1);
+    site.attributes.integer("broadcast", 0);
+    Tensor y = ops::matmul(site.in(0), site.in(1),
+                           {.transpose_a = bool(site.attributes.integer("transA", 0)),
+                            .transpose_b = bool(site.attributes.integer("transB", 0))});
+    y = scaled(y, alpha);
+    return {site.has(2) && beta != 0 ? ops::add(y, scaled(site.in(2), beta)) : y};
+}
+
+Tensors import_matmul_integer(const Site& site) {
+    auto terms = site.extents.find_extent(site.in(0), site.rank(0) - 1);
+    if (!terms || *terms > most_exact_terms)
+        unsupported("sums of more than ", most_exact_terms, " products of steps");
+    return {as_dtype(ops::matmul(centred(site, 0, 2, true), centred(site, 1, 3, false)), DType::i32)};
+}
+
+}  // namespace mge::onnx

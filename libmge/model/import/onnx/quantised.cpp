@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that stand for real numbers. They are computed as floats: halves of a step go to the even one, which
+// no kernel of ours for steps does.
+
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+struct Range {
+    double lowest, highest;
+};
+Range range_of(DType dtype) {
+    switch (dtype) {
+        case DType::u8:
+            return {0, 255};
+        case DType::i8:
+            return {-128, 127};
+        case DType::u16:
+            return {0, 65535};
+        case DType::i16:
+            return {-32768, 32767};
+        default:
+            unsupported("steps of ", dtype);
+    }
+}
+
+// One number, or one for each element of an axis.
+Tensor along(const Site& site, const Tensor& numbers, int rank, int64_t axis) {
+    if (rank_of(numbers) == 0) return numbers;
+    if (rank_of(numbers) != 1) unsupported("scales in blocks");
+    if (numbers.shape()[0] == 1) return ops::reshape(numbers, {.shape = {}});
+    return with_trailing_axes(numbers, rank - 1 - site.axis(axis, rank));
+}
+
+Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
+    Range range = range_of(dtype);
+    Tensor steps = rounded_to_even(ops::div(x, scale));
+    if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
+    return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
+}
+
+Tensor numbers_of(const Tensor& steps, const Tensor& scale, const Tensor& zero) {
+    Tensor x = as_dtype(steps, DType::f32);
+    if (zero) x = ops::sub(x, as_dtype(zero, DType::f32));
+    return ops::mul(x, as_dtype(scale, DType::f32));
+}
+
+void refuse_blocks(const Site& site) {
+    if (site.attributes.integer("block_size", 0)) unsupported("scales in blocks");
+}
+
+}  // namespace
+
+Tensors import_quantize_linear(const Site& site) {
+    refuse_blocks(site);
+    site.attributes.integer("saturate", 1);
+    site.attributes.integer("precision", 0);
+    Tensor x = as_dtype(site.in(0), DType::f32);
+    int64_t axis = site.attributes.integer("axis", 1), to = site.attributes.integer("output_dtype", 0);
+    auto dtype = to ? dtype_of(int(to)) : site.has(2) ? std::optional(site.in(2).dtype()) : DType::u8;
+    if (!dtype) unsupported("steps of ", name_of_data_type(int(to)));
+    int rank = rank_of(x);
+    Tensor scale = as_dtype(along(site, site.in(1), rank, axis), DType::f32);
+    Tensor zero = site.has(2) ? along(site, site.in(2), rank, axis) : Tensor();
+    return {steps_of(x, scale, zero, *dtype)};
+}
+
+Tensors import_dequantize_linear(const Site& site) {
+    refuse_blocks(site);
+    int64_t axis = site.attributes.integer("axis", 1), to = site.attributes.integer("output_dtype", 0);
+    auto dtype = to ? dtype_of(int(to)) : std::optional(site.in(1).dtype());
+    if (!dtype) unsupported("numbers of ", name_of_data_type(int(to)));
+    int rank = site.rank(0);
+    Tensor zero = site.has(2) ? along(site, site.in(2), rank, axis) : Tensor();
+    return {as_dtype(numbers_of(site.in(0), along(site, site.in(1), rank, axis), zero), *dtype)};
+}
+
+// The range of x, widened to hold 0, in 255 steps.
+Tensors import_dynamic_quantize_linear(const Site& site) {
+    const Tensor& x = site.in(0);
+    Tensor none = number(x, 0);
+    Tensor highest = ops::maximum(ops::max(x), none), lowest = ops::minimum(ops::min(x), none);
+    Tensor scale = ops::div(ops::sub(highest, lowest), number(x, 255));
+    Tensor zero = ops::clip(rounded_to_even(ops::neg(ops::div(lowest, scale))), {.lower = 0, .upper = 255});
+    return {steps_of(x, scale, zero, DType::u8), scale, as_dtype(zero, DType::u8)};
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recurrent layers: what the inputs contribute is one product for all steps, what the state contributes is
+// computed step by step.
+
+#include <algorithm>
+
+#include "libmge/graph/inner_graph.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/control/scan.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
+
+namespace mge::onnx {
+namespace {
+
+using Activate = Tensor (*)(const Tensor&);
+
+Activate activation_of(const std::string& name) {
+    if (name == "Sigmoid") return [](const Tensor& x) -> Tensor { return ops::sigmoid(x); };
+    if (name == "Tanh") return [](const Tensor& x) -> Tensor { return ops::tanh(x); };
+    if (name == "Relu") return [](const Tensor& x) -> Tensor { return ops::relu(x); };
+    if (name == "Softplus") return [](const Tensor& x) -> Tensor { return ops::softplus(x); };
+    unsupported("the activation '", name, "'");
+}
+
+// The state after a step; c is null for layers without.
+struct State {
+    Tensor h, c;
+};
+
+// One direction of a layer. The gates' parts of `from_input` and the weights lie one after another.
+struct Direction {
+    Tensor recurrence;              // (gates * hidden, hidden)
+    Tensor input_bias, state_bias;  // (gates * hidden); null: none
+    Tensor peepholes;               // (3 * hidden); null: none
+    std::vector<Activate> activations;
+    int64_t hidden = 0;
+    bool is_linear_before_reset = false;
+    Tensor part(const Tensor& x, int64_t i) const {
+        return cut(x, rank_of(x) - 1, i * hidden, (i + 1) * hidden);
+    }
+    Tensor rows(const Tensor& weight, int64_t begin, int64_t end) const {
+        return cut(weight, 0, begin * hidden, end * hidden);
+    }
+};
+// What the inputs contribute to a step, (batch, gates * hidden), and the state before it.
+using Step = State (*)(const Direction& d, const Tensor& from_input, const State& state);
+
+Tensor product(const Tensor& x, const Tensor& weight) {
+    return ops::matmul(x, weight, {.transpose_b = true});
+}
+Tensor plus(const Tensor& x, const Tensor& bias) { return bias ? ops::add(x, bias) : x; }
+
+// h = f(x W + h R)
+State rnn_step(const Direction& d, const Tensor& from_input, const State& state) {
+    return {d.activations[0](ops::add(from_input, plus(product(state.h, d.recurrence), d.state_bias))), {}};
+}
+
+// Gates: input, output, forget, cell.
+State lstm_step(const Direction& d, const Tensor& from_input, const State& state) {
+    Tensor sum = ops::add(from_input, plus(product(state.h, d.recurrence), d.state_bias));
+    auto gate = [&](int64_t i, int64_t peephole, const Tensor& c) {
+        Tensor x = d.part(sum, i);
+        return d.peepholes ? ops::add(x, ops::mul(d.part(d.peepholes, peephole), c)) : x;
+    };
+    Tensor input = d.activations[0](gate(0, 0, state.c)), forget = d.activations[0](gate(2, 2, state.c));
+    Tensor candidate = d.activations[1](d.part(sum, 3));
+    Tensor c = ops::add(ops::mul(forget, state.c), ops::mul(input, candidate));
+    Tensor output = d.activations[0](gate(1, 1, c));
+    return {ops::mul(output, d.activations[2](c)), c};
+}
+
+// Gates: update, reset, candidate.
+State gru_step(const Direction& d, const Tensor& from_input, const State& state) {
+    auto bias = [&](int64_t begin, int64_t end) {
+        return d.state_bias ? d.rows(d.state_bias, begin, end) : Tensor();
+    };
+    auto from_state = [&](const Tensor& h, int64_t begin, int64_t end) {
+        return plus(product(h, d.rows(d.recurrence, begin, end)), bias(begin, end));
+    };
+    Tensor gates = from_state(state.h, 0, 2);
+    Tensor update = d.activations[0](ops::add(d.part(from_input, 0), d.part(gates, 0)));
+    Tensor reset = d.activations[0](ops::add(d.part(from_input, 1), d.part(gates, 1)));
+    Tensor memory = d.is_linear_before_reset ? ops::mul(reset, from_state(state.h, 2, 3))
+                                             : from_state(ops::mul(reset, state.h), 2, 3);
+    Tensor candidate = d.activations[1](ops::add(d.part(from_input, 2), memory));
+    // (1 - z) candidate + z h
+    return {ops::add(candidate, ops::mul(update, ops::sub(state.h, candidate))), {}};
+}
+
+struct Kind {
+    int64_t gates;
+    Step step;
+    std::vector<std::string> activations;
+    bool has_cell = false;
+};
+
+// All h in the order of the sequence, (steps, batch, hidden), and the last state.
+struct Walk {
+    Tensor all;
+    State last;
+};
+
+// `lengths`: sequences that are shorter keep their state, and give zeros, from their end on.
+Walk walked(const Direction& d, Step step, const Tensor& from_input, const State& start,
+            const Tensor& lengths, bool is_reverse) {
+    Tensors carried{start.h}, sliced{from_input};
+    if (start.c) carried.push_back(start.c);
+    if (lengths) sliced.push_back(count_up(extent_of(from_input, 0), lengths.dtype()));
+    TensorSpecs specs = specs_of(carried);
+    for (auto& x : sliced) {
+        TensorSpec spec = x.spec();
+        spec.shape.erase(0);
+        specs.push_back(spec);
+    }
+    Tensors captured;
+    auto body = capture_subgraph(specs, captured, [&](std::span<const Tensor> in) -> Tensors {
+        State before{in[0], start.c ? in[1] : Tensor()};
+        State after = step(d, in[carried.size()], before);
+        Tensor result = after.h;
+        if (lengths) {
+            Tensor is_inside = ops::add_axis(ops::less(in[carried.size() + 1], lengths), {.axes = {1}});
+            result = ops::where(is_inside, after.h, number(after.h, 0));
+            after.h = ops::where(is_inside, after.h, before.h);
+            if (after.c) after.c = ops::where(is_inside, after.c, before.c);
+        }
+        return after.c ? Tensors{after.h, after.c, result} : Tensors{after.h, result};
+    });
+    Tensors operands = carried;
+    operands.insert(operands.end(), sliced.begin(), sliced.end());
+    operands.insert(operands.end(), captured.begin(), captured.end());
+    Tensors results = ops::scan(TensorList(operands), {.body = body,
+                                                       .carried = int64_t(carried.size()),
+                                                       .sliced = int64_t(sliced.size()),
+                                                       .reverse = is_reverse});
+    return {results.back(), {results[0], start.c ? results[1] : Tensor()}};
+}
+
+Direction direction_of(const Site& site, const Kind& kind, int64_t hidden, int64_t i) {
+    Direction d{.recurrence = element(site.in(2), 0, i), .hidden = hidden};
+    int64_t rows = kind.gates * hidden;
+    if (site.has(3)) {
+        Tensor biases = element(site.in(3), 0, i);
+        d.input_bias = cut(biases, 0, 0, rows);
+        d.state_bias = cut(biases, 0, rows, 2 * rows);
+    }
+    if (site.has(7)) d.peepholes = element(site.in(7), 0, i);
+    auto names = site.attributes.words("activations");
+    size_t count = kind.activations.size();
+    for (size_t k = 0; k < count; ++k) {
+        size_t at = size_t(i) * count + k;
+        d.activations.push_back(activation_of(at < names.size() ? names[at] : kind.activations[k]));
+    }
+    d.is_linear_before_reset = site.attributes.integer("linear_before_reset", 0);
+    return d;
+}
+
+Tensors layer(const Site& site, const Kind& kind) {
+    bool is_batch_first = site.attributes.integer("layout", 0);
+    if (is_batch_first) unsupported("the attribute 'layout'");
+    if (site.attributes.has("clip")) unsupported("the attribute 'clip'");
+    if (site.attributes.integer("input_forget", 0)) unsupported("the attribute 'input_forget'");
+    site.attributes.integer("output_sequence", 0);
+    if (site.attributes.has("activation_alpha") || site.attributes.has("activation_beta"))
+        unsupported("parameters of activations");
+    std::string how = site.attributes.word("direction", "forward");
+    int64_t directions = how == "bidirectional" ? 2 : 1;
+    Tensor x = site.in(0), lengths = site.optional(4);
+    auto weight = site.extents.find_shape(site.in(2));
+    if (!weight || weight->rank() != 3 || (*weight)[0] != directions)
+        invalid("weights of shape ", site.in(2).shape());
+    int64_t hidden = site.attributes.integer("hidden_size", (*weight)[2]);
+    if (lengths && how != "forward") unsupported("lengths of sequences that are read backwards");
+    Tensor zeros = ops::full(target_of({extent_of(x, 1), hidden}), {.dtype = x.dtype()});
+    Tensors all, last_h, last_c;
+    for (int64_t i = 0; i < directions; ++i) {
+        Direction d = direction_of(site, kind, hidden, i);
+        Tensor from_input = plus(product(x, element(site.in(1), 0, i)), d.input_bias);
+        State start{site.has(5) ? element(site.in(5), 0, i) : zeros, {}};
+        if (kind.has_cell) start.c = site.has(6) ? element(site.in(6), 0, i) : zeros;
+        Walk walk = walked(d, kind.step, from_input, start, lengths, i == 1 || how == "reverse");
+        all.push_back(ops::add_axis(walk.all, {.axes = {1}}));
+        last_h.push_back(ops::add_axis(walk.last.h, {.axes = {0}}));
+        if (kind.has_cell) last_c.push_back(ops::add_axis(walk.last.c, {.axes = {0}}));
+    }
+    Tensors results{ops::concat(TensorList(all), {.axis = 1}), ops::concat(TensorList(last_h), {.axis = 0})};
+    if (kind.has_cell) results.push_back(ops::concat(TensorList(last_c), {.axis = 0}));
+    return results;
+}
+
+}  // namespace
+
+Tensors import_rnn(const Site& site) { return layer(site, {1, rnn_step, {"Tanh"}}); }
+Tensors import_gru(const Site& site) { return layer(site, {3, gru_step, {"Sigmoid", "Tanh"}}); }
+Tensors import_lstm(const Site& site) {
+    return layer(site, {4, lstm_step, {"Sigmoid", "Tanh", "Tanh"}, true});
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes: reading, changing and joining. Targets that follow from extents of inputs stay computations.
+
+#include <algorithm>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/flip.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
+#include "libmge/ops/shape/transpose.h"
+
+namespace mge::onnx {
+namespace {
+
+// 0 stands for the extent that x has there.
+Tensor without_zeros(const Tensor& target, const Tensor& x) {
+    int64_t length = target.shape()[0];
+    Tensor have = extents_of(x, 0, int(std::min<int64_t>(length, rank_of(x))));
+    if (length > rank_of(x))
+        have = ops::concat({have, vector_of(IntList(size_t(length) - size_t(rank_of(x)), 1))});
+    return ops::where(ops::equal(target, number(target, 0)), have, target);
+}
+
+std::vector<Extent> extents_in(const Site& site, const Tensor& x, const IntList& target, bool allows_zero) {
+    std::vector<Extent> extents(target.begin(), target.end());
+    for (size_t i = 0; i < extents.size() && !allows_zero; ++i) {
+        if (target[i]) continue;
+        if (int(i) >= rank_of(x)) invalid("extent ", i, " of the shape is 0, and its input has no such axis");
+        auto fixed = site.extents.find_extent(x, int(i));
+        extents[i] = fixed ? Extent(*fixed) : extent_of(x, int(i));
+    }
+    return extents;
+}
+
+int length_of(const Tensor& vector, std::string_view what) {
+    if (!vector.shape().is_known() || vector.shape().rank() != 1)
+        unsupported(what, " whose length only a run can tell");
+    return int(vector.shape()[0]);
+}
+
+// Ones before the numbers, up to a length.
+Tensor lengthened(const Tensor& extents, int have, int length) {
+    if (have >= length) return extents;
+    return ops::concat({vector_of(IntList(size_t(length - have), 1)), extents}, {.axis = 0});
+}
+
+// Either repeats along what is 1 in the other.
+Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
+    int rank = rank_of(x), length = length_of(target, "a shape");
+    auto shape = site.extents.find_shape(x);
+    Tensor known = site.extents.find_value(target);
+    if (shape && known) {
+        auto numbers = numbers_in(known);
+        Shape both = broadcast_shapes("Expand", *shape, Shape(numbers));
+        return ops::broadcast_to(x, {.shape = IntList(both.begin(), both.end())});
+    }
+    if (!rank) return ops::broadcast_to(x, target);
+    int both = std::max(rank, length);
+    Tensor have = lengthened(extents_of(x, 0, rank), rank, both), want = lengthened(target, length, both);
+    return ops::broadcast_to(x, ops::where(ops::equal(want, number(want, 1)), have, want));
+}
+
+// A part of the sizes along an axis, from the sum of those before.
+Tensors parts_along(const Tensor& x, int axis, const IntList& sizes) {
+    Tensors parts;
+    int64_t begin = 0;
+    for (int64_t size : sizes) {
+        parts.push_back(cut(x, axis, begin, begin + size));
+        begin += size;
+    }
+    return parts;
+}
+
+// As many equal parts as there are outputs; the last may be smaller.
+IntList equal_sizes(const Site& site, int axis) {
+    auto parts = site.attributes.integer("num_outputs", int64_t(site.outputs()));
+    auto extent = site.extents.find_extent(site.in(0), axis);
+    if (!extent) unsupported("equal parts of an extent that differs between runs");
+    if (parts < 1 || parts != int64_t(site.outputs()))
+        invalid(parts, " parts in ", site.outputs(), " outputs");
+    int64_t size = (*extent + parts - 1) / parts;
+    IntList sizes(size_t(parts), size);
+    sizes.back() = *extent - size * (parts - 1);
+    if (sizes.back() < 0) invalid("an extent of ", *extent, " has no ", parts, " parts");
+    return sizes;
+}
+
+struct Bounds {
+    IntList axes, steps;
+    Tensor starts, ends;
+};
+
+// Beyond all extents; the smallest numbers have other meanings for our slices.
+constexpr int64_t beyond = int64_t(1) << 40;
+
+Tensor sliced_by_known(const Tensor& x, const Bounds& b, const IntList& starts, const IntList& ends) {
+    IntList items;
+    for (size_t i = 0; i < b.axes.size(); ++i) {
+        int64_t start = std::clamp(starts[i], -beyond, beyond), end = std::clamp(ends[i], -beyond, beyond);
+        items.insert(items.end(), {b.axes[i], start, end, b.steps[i], 0});
+    }
+    return ops::slice({x}, {.items = items});
+}
+
+Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
+    Tensor starts = site.extents.find_value(b.starts), ends = site.extents.find_value(b.ends);
+    if (starts && ends) return sliced_by_known(x, b, numbers_in(starts), numbers_in(ends));
+    IntList items;
+    Tensors operands{x};
+    auto bound = [&](const Tensor& vector, const Tensor& known, size_t i) {
+        if (known) return std::clamp(numbers_in(known)[i], -beyond, beyond);
+        operands.push_back(cut(vector, 0, int64_t(i), int64_t(i) + 1));
+        return ops::bound_from_input;
+    };
+    for (size_t i = 0; i < b.axes.size(); ++i) {
+        int64_t start = bound(b.starts, starts, i), end = bound(b.ends, ends, i);
+        items.insert(items.end(), {b.axes[i], start, end, b.steps[i], 0});
+    }
+    return ops::slice(TensorList(operands), {.items = items});
+}
+
+// Margins that are negative cut.
+Tensor with_margins(const Tensor& x, IntList before, IntList after, const ops::Pad::Params& how) {
+    Tensor inner = x;
+    for (int i = 0; i < rank_of(x); ++i) {
+        int64_t begin = std::max<int64_t>(0, -before[size_t(i)]),
+                end = std::min<int64_t>(0, after[size_t(i)]);
+        if (begin || end) inner = cut(inner, i, begin, end ? end : ops::absent_bound);
+        before[size_t(i)] = std::max<int64_t>(0, before[size_t(i)]);
+        after[size_t(i)] = std::max<int64_t>(0, after[size_t(i)]);
+    }
+    return ops::pad(inner, {.before = before, .after = after, .mode = how.mode, .value = how.value});
+}
+
+// What lies before is the end of x again, what lies after its beginning.
+Tensor wrapped(Tensor x, const IntList& before, const IntList& after) {
+    for (int i = 0; i < rank_of(x); ++i) {
+        Tensors parts;
+        if (before[size_t(i)] > 0) parts.push_back(cut(x, i, -before[size_t(i)], ops::absent_bound));
+        parts.push_back(x);
+        if (after[size_t(i)] > 0) parts.push_back(cut(x, i, 0, after[size_t(i)]));
+        if (parts.size() > 1) x = ops::concat(TensorList(parts), {.axis = i});
+    }
+    return x;
+}
+
+double pad_value(const Site& site) {
+    if (site.opset < 11) return site.attributes.number("value", 0);
+    if (!site.has(2)) return 0;
+    Tensor known = site.extents.find_value(site.in(2));
+    if (!known) unsupported("margins of a value that is computed");
+    Tensor wide = to_host(known);
+    if (wide.spec().numel() != 1) invalid("a value of shape ", wide.shape());
+    if (!is_float(wide.dtype())) return double(numbers_in(wide)[0]);
+    InterpreterScope scope(eager_interpreter());
+    return double(*as_dtype(wide, DType::f32).data<float>());
+}
+
+}  // namespace
+
+Tensors import_shape(const Site& site) {
+    int rank = site.rank(0);
+    auto bound = [&](std::string_view name, int64_t otherwise) {
+        int64_t value = site.attributes.integer(name, otherwise);
+        return int(std::clamp<int64_t>(value < 0 ? value + rank : value, 0, rank));
+    };
+    int start = bound("start", 0), end = bound("end", rank);
+    if (start >= end) return {vector_of({})};
+    if (auto shape = site.extents.find_shape(site.in(0)))
+        return {vector_of(IntList(shape->begin() + start, shape->begin() + end))};
+    return {extents_of(site.in(0), start, end)};
+}
+
+Tensors import_size(const Site& site) {
+    if (!site.rank(0)) return {scalar_tensor(1, DType::i64, host_device)};
+    return {ops::prod(extents_of(site.in(0), 0, site.rank(0)))};
+}
+
+Tensors import_reshape(const Site& site) {
+    const Tensor& x = site.in(0);
+    bool allows_zero = site.attributes.integer("allowzero", 0);
+    site.attributes.integers("consumed_inputs");
+    auto known = site.attributes.integers("shape");
+    if (!known) known = site.find_values(1);
+    if (known) return {reshaped(x, extents_in(site, x, *known, allows_zero))};
+    return {ops::reshape(x, allows_zero ? site.in(1) : without_zeros(site.in(1), x))};
+}
+
+Tensors import_flatten(const Site& site) {
+    int rank = site.rank(0);
+    int64_t axis = site.attributes.integer("axis", 1);
+    if (axis < -rank || axis > rank) invalid("axis ", axis, " is out of range for rank ", rank);
+    if (axis < 0) axis += rank;
+    const Tensor& x = site.in(0);
+    if (axis == 0) return {ops::reshape(x, {.shape = {1, -1}})};
+    if (axis == rank) return {ops::reshape(x, {.shape = {-1, 1}})};
+    // Each group of axes of its own, so that any of them may be empty.
+    Tensor rows = ops::flatten(x, {.start = 0, .end = int(axis) - 1});
+    return {ops::flatten(rows, {.start = 1, .end = -1})};
+}
+
+Tensors import_transpose(const Site& site) {
+    auto pattern = site.attributes.integers("perm");
+    if (!pattern) {
+        pattern = all_axes(site.rank(0));
+        std::ranges::reverse(*pattern);
+    }
+    return {pattern->empty() ? site.in(0) : ops::transpose(site.in(0), {.pattern = *pattern})};
+}
+
+Tensors import_concat(const Site& site) {
+    int axis = site.axis(site.attributes.integer("axis", 1), site.rank(0));
+    return {ops::concat(TensorList(Tensors(site.inputs().begin(), site.inputs().end())), {.axis = axis})};
+}
+
+Tensors import_split(const Site& site) {
+    int axis = site.axis(site.attributes.integer("axis", 0), site.rank(0));
+    auto sizes = site.values_of("split", 1);
+    if (!sizes) sizes = equal_sizes(site, axis);
+    if (sizes->size() != site.outputs()) invalid(sizes->size(), " parts in ", site.outputs(), " outputs");
+    return parts_along(site.in(0), axis, *sizes);
+}
+
+Tensors import_slice(const Site& site) {
+    const Tensor& x = site.in(0);
+    Bounds bounds;
+    if (site.opset < 10) {
+        auto starts = site.attributes.integers("starts"), ends = site.attributes.integers("ends");
+        if (!starts || !ends) invalid("it has no starts or no ends");
+        bounds = {
+            site.attributes.integers("axes").value_or(IntList()), {}, vector_of(*starts), vector_of(*ends)};
+    } else {
+        bounds = {site.has(3) ? site.values(3, "axes") : IntList(),
+                  site.has(4) ? site.values(4, "steps") : IntList(), site.in(1), site.in(2)};
+    }
+    auto count = size_t(length_of(bounds.starts, "a list of starts"));
+    if (bounds.axes.empty()) bounds.axes = all_axes(int(count));
+    if (bounds.steps.empty()) bounds.steps = IntList(count, 1);
+    bool fits = bounds.axes.size() == count && bounds.steps.size() == count &&
+                size_t(length_of(bounds.ends, "a list of ends")) == count;
+    if (!fits) invalid("it has ", count, " starts, but not as many ends, axes or steps");
+    for (int64_t& axis : bounds.axes) axis = site.axis(axis, rank_of(x));
+    return {count ? sliced(site, x, bounds) : x};
+}
+
+Tensors import_squeeze(const Site& site) {
+    const Tensor& x = site.in(0);
+    auto axes = site.values_of("axes", 1);
+    if (!axes) {
+        axes.emplace();
+        for (int i = 0; i < rank_of(x); ++i) {
+            auto extent = site.extents.find_extent(x, i);
+            if (!extent) unsupported("dropping axes of extent 1 where extents differ between runs");
+            if (*extent == 1) axes->push_back(i);
+        }
+    }
+    return {axes->empty() ? x : ops::remove_axis(x, {.axes = *axes})};
+}
+
+Tensors import_unsqueeze(const Site& site) {
+    auto axes = site.values_of("axes", 1);
+    if (!axes) invalid("it has no axes");
+    int rank = site.rank(0) + int(axes->size());
+    for (int64_t& axis : *axes) axis = site.axis(axis, rank);
+    std::ranges::sort(*axes);
+    return {axes->empty() ? site.in(0) : ops::add_axis(site.in(0), {.axes = *axes})};
+}
+
+Tensors import_expand(const Site& site) { return {expanded(site, site.in(0), site.in(1))}; }
+
+// Copies along one axis after the other: the rank never grows by more than one.
+Tensors import_tile(const Site& site) {
+    Tensor x = site.in(0);
+    auto repeats = site.values(1, "the number of copies");
+    if (site.opset < 6) unsupported("copies along one axis");
+    if (int(repeats.size()) != rank_of(x))
+        invalid(repeats.size(), " numbers of copies for rank ", rank_of(x));
+    for (int i = 0; i < int(repeats.size()); ++i) {
+        if (repeats[size_t(i)] == 1) continue;
+        IntList shape(repeats.size() + 1, -1);
+        shape[size_t(i)] = repeats[size_t(i)];
+        Tensor copies = ops::broadcast_to(ops::add_axis(x, {.axes = {i}}), {.shape = shape});
+        x = ops::flatten(copies, {.start = i, .end = i + 1});
+    }
+    return {x};
+}
+
+Tensors import_pad(const Site& site) {
+    const Tensor& x = site.in(0);
+    auto pads = site.opset < 2 ? site.attributes.integers("paddings") : site.values_of("pads", 1);
+    if (!pads) invalid("it has no margins");
+    auto axes = site.has(3) ? site.values(3, "axes") : all_axes(rank_of(x));
+    if (pads->size() != 2 * axes.size()) invalid(pads->size(), " margins for ", axes.size(), " axes");
+    IntList before(size_t(rank_of(x)), 0), after = before;
+    for (size_t i = 0; i < axes.size(); ++i) {
+        auto axis = size_t(site.axis(axes[i], rank_of(x)));
+        before[axis] = (*pads)[i];
+        after[axis] = (*pads)[i + axes.size()];
+    }
+    std::string mode = site.attributes.word("mode", "constant");
+    if (mode == "wrap") return {wrapped(x, before, after)};
+    ops::Pad::Params how{.value = pad_value(site)};
+    if (mode == "reflect")
+        how.mode = ops::PadMode::reflect;
+    else if (mode == "edge")
+        how.mode = ops::PadMode::replicate;
+    else if (mode != "constant")
+        unsupported("margins in the mode '", mode, "'");
+    return {with_margins(x, before, after, how)};
+}
+
+Tensors import_depth_to_space(const Site& site) {
+    const Tensor& x = site.in(0);
+    if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
+    int64_t block = site.attributes.integer("blocksize", 1);
+    auto channels = site.extents.find_extent(x, 1);
+    if (!channels) unsupported("a number of channels that differs between runs");
+    std::string mode = site.attributes.word("mode", "DCR");
+    if (mode != "DCR" && mode != "CRD") unsupported("the mode '", mode, "'");
+    if (block < 1 || *channels % (block * block)) invalid(*channels, " channels in blocks of ", block);
+    int64_t depth = *channels / (block * block);
+    Extent n = extent_of(x, 0), h = extent_of(x, 2), w = extent_of(x, 3);
+    bool blocks_first = mode == "DCR";
+    Tensor parts = blocks_first ? reshaped(x, {n, block, block, depth, h, w})
+                                : reshaped(x, {n, depth, block, block, h, w});
+    IntList order = blocks_first ? IntList{0, 3, 4, 1, 5, 2} : IntList{0, 1, 4, 2, 5, 3};
+    Tensor rows = ops::flatten(ops::transpose(parts, {.pattern = order}), {.start = 4, .end = 5});
+    return {ops::flatten(rows, {.start = 2, .end = 3})};
+}
+
+Tensors import_space_to_depth(const Site& site) {
+    const Tensor& x = site.in(0);
+    if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
+    int64_t block = site.attributes.integer("blocksize", 1);
+    auto height = site.extents.find_extent(x, 2), width = site.extents.find_extent(x, 3);
+    if (!height || !width) unsupported("images whose extents differ between runs");
+    if (block < 1 || *height % block || *width % block) invalid("blocks of ", block, " in ", x.shape());
+    Tensor parts =
+        reshaped(x, {extent_of(x, 0), extent_of(x, 1), *height / block, block, *width / block, block});
+    Tensor moved = ops::transpose(parts, {.pattern = {0, 3, 5, 1, 2, 4}});
+    return {ops::flatten(moved, {.start = 1, .end = 3})};
+}
+
+}  // namespace mge::onnx

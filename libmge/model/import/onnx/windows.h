@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Windows that move over images: what convolutions and pools have in common.
+
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+
+namespace mge::onnx {
+
+// One number per axis of the window.
+struct Window {
+    IntList kernel, stride, dilation, before, after;
+    size_t axes() const { return kernel.size(); }
+    int64_t reach(size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
+};
+
+// Of the attributes, and of the images where margins follow from their extents.
+Window window_of(const Site& site, const IntList& kernel);
+// The same where margins that follow from extents are another matter.
+Window window_of_transposed(const Site& site, const IntList& kernel);
+// The margins are equal on both sides.
+bool has_equal_margins(const Window& window);
+// Images with the margins around their last axes, and a window that needs none.
+Tensor with_window_margins(const Tensor& x, Window& window, double value);
+
+// Of rank 4 whatever the number of axes: an axis of extent 1 stands before a single one.
+Tensor as_images(const Tensor& x, int axes);
+Tensor as_given(const Tensor& images, int axes);
+ops::Pair as_pair(const IntList& numbers, int64_t otherwise);
+
+}  // namespace mge::onnx

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A look at the bytes of a protobuf message before anything is made of them: the message itself says how many
+// objects it will become, and two bytes of a file may become hundreds in memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mge::onnx {
+
+using Bytes = std::span<const std::byte>;
+
+// One field of a message as it lies in the file.
+struct WireField {
+    uint32_t number = 0, type = 0;
+    uint64_t value = 0;  // of types varint, fixed64 and fixed32
+    Bytes content;       // of type length_delimited
+    Bytes whole;         // with its tag
+};
+enum WireType : uint32_t { varint = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5 };
+
+// The fields of a message one after the other. A malformed one ends the walk.
+class WireReader {
+public:
+    explicit WireReader(Bytes bytes) : rest_(bytes) {}
+    bool next(WireField& field);
+    bool is_malformed() const { return is_malformed_; }
+
+private:
+    bool read_varint(uint64_t& value);
+    bool take(size_t count, Bytes& taken);
+    bool read(WireField& field);
+
+    Bytes rest_;
+    bool is_malformed_ = false;
+};
+
+// True when the bytes start like a ModelProto: the fields that every writer sets, of the types that they
+// have.
+bool looks_like_model(Bytes bytes);
+
+// What a whole message will take in memory once it is parsed, about; nullopt when it is malformed or nested
+// too deeply.
+struct WireCost {
+    size_t bytes = 0;
+    bool is_well_formed = true;
+};
+WireCost cost_of_model(Bytes bytes);
+
+}  // namespace mge::onnx
