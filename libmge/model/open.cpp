@@ -12,6 +12,7 @@
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/import/megengine/megengine.h"
 #include "libmge/model/import/onnx/onnx.h"
+#include "libmge/model/import/onnx/wire.h"
 #include "libmge/model/pack.h"
 
 namespace mge {
@@ -31,11 +32,18 @@ Model open_mge(const ModelBytes& file, const OpenOptions&) {
     return read_model(here.bytes, here.owner, here.label);
 }
 
+#ifdef MGE_LITE_ONLY
+// The library for deployment is without protobuf.
+constexpr std::string_view known_kinds =
+    "a .mge file nor one of MegEngine (one of ONNX: 'mge-dump convert' it)";
+#else
+constexpr std::string_view known_kinds = "a .mge file nor one of MegEngine or ONNX";
+Model open_onnx(const ModelBytes& file, const OpenOptions&) { return onnx::read_model(file); }
+#endif
+
 Model open_megengine(const ModelBytes& file, const OpenOptions& options) {
     return megengine::read_model(file, options.has_compressed_weights);
 }
-
-Model open_onnx(const ModelBytes& file, const OpenOptions&) { return onnx::read_model(file); }
 
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options);
 
@@ -52,8 +60,10 @@ constexpr Kind kinds[] = {
     {ModelKind::megengine, megengine::is_model, open_megengine},
     {ModelKind::packed, is_packed, open_packed_model},
     {ModelKind::encrypted, is_encrypted, nullptr},
+#ifndef MGE_LITE_ONLY
     // The last: it has no signature.
-    {ModelKind::onnx, onnx::is_model, open_onnx},
+    {ModelKind::onnx, onnx::looks_like_model, open_onnx},
+#endif
 };
 
 const Kind* find_kind(std::span<const std::byte> bytes) {
@@ -107,11 +117,11 @@ Unsealed unseal(const ModelBytes& file, const OpenOptions& options) {
     if (names_cipher(options)) return decrypt(options.cipher);
     auto* kind = find_kind(file.bytes);
     if (!kind)
-        throw ModelError(
-            text("'", file.label, "' is not a model this program knows: it has ", file.bytes.size(),
-                 " bytes and starts with ", first_bytes(file.bytes),
-                 "- neither a .mge file nor one of MegEngine or ONNX; if it is encrypted in one of MegEngine's "
-                 "formats, name its cipher"));
+        throw ModelError(text("'", file.label, "' is not a model this program knows: it has ",
+                              file.bytes.size(), " bytes and starts with ", first_bytes(file.bytes),
+                              "- neither ", known_kinds,
+                              "; if it is encrypted in one of MegEngine's "
+                              "formats, name its cipher"));
     if (kind->kind == ModelKind::encrypted) return decrypt(container_cipher);
     // The parts of a packed one have ciphers of their own.
     if (kind->kind != ModelKind::packed) refuse_plain(file, options);

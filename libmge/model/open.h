@@ -2,8 +2,8 @@
 #pragma once
 // The door for model files of every kind: what a file is, its contents tell, never its name.
 //
-//     Model model = open_model("resnet.mge");   // our own container, MegEngine's, ONNX's, or a packed Lite one
-//     Model secret = open_model("resnet.enc", {.key = provide_key(std::move(key))});
+//     Model model = open_model("resnet.mge");   // our own container, MegEngine's, ONNX's, or a packed Lite
+//     one Model secret = open_model("resnet.enc", {.key = provide_key(std::move(key))});
 
 #include <cstddef>
 #include <memory>

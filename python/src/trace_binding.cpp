@@ -306,10 +306,20 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
     return {names.begin(), names.end()};
 }
 
+// Tensors of Python's have no int64, the inputs of models of other formats do.
+void widen_integers(const Graph& graph, Tensors& values) {
+    for (size_t i = 0; i < std::min(values.size(), graph.inputs().size()); ++i) {
+        DType wanted = graph.value(graph.inputs()[i]).spec.dtype;
+        if (values[i] && values[i].dtype() == DType::i32 && wanted == DType::i64)
+            values[i] = convert_dtype(values[i], wanted);
+    }
+}
+
 nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer) {
     Tensors values = tensor_list(inputs, "Model.run");
     for (auto& value : values)
         if (value) value = concrete_value(value);
+    widen_integers(model.model().graph, values);
     Tensors outputs;
     {
         nb::gil_scoped_release released;

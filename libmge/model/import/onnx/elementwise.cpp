@@ -51,11 +51,15 @@ Tensor old_operand(const Site& site) {
 }
 Tensor second(const Site& site) { return site.opset < 7 ? old_operand(site) : site.in(1); }
 
-// The sign of a remainder of floats is that of the dividend for fmod, else that of the divisor.
+// Ours of floats has the sign of the dividend, ours of integers that of the divisor.
 Tensor remainder(const Tensor& a, const Tensor& b, bool is_fmod) {
-    if (is_float(a.dtype()) == is_fmod) return ops::mod(a, b);
-    if (is_fmod) return ops::sub(a, ops::mul(truncated_quotient(a, b), b));
-    return ops::sub(a, ops::mul(ops::floor(ops::div(a, b)), b));
+    Tensor rest = ops::mod(a, b), zero = number(a, 0);
+    if (is_float(a.dtype()) == is_fmod || is_unsigned(a.dtype())) return rest;
+    Tensor other = is_fmod ? a : b;
+    Tensor is_other = ops::logical_and(ops::not_equal(rest, zero),
+                                       ops::not_equal(ops::less(rest, zero), ops::less(other, zero)));
+    Tensor moved = is_fmod ? ops::sub(rest, b) : ops::add(rest, b);
+    return ops::where(is_other, moved, rest);
 }
 
 // alpha (e^(x / scale) - 1) below zero.

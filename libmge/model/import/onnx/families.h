@@ -147,4 +147,11 @@ Tensors import_quantize_linear(const Site& site);
 Tensors import_dequantize_linear(const Site& site);
 Tensors import_dynamic_quantize_linear(const Site& site);
 
+// losses.cpp
+Tensors import_negative_log_likelihood(const Site& site);
+Tensors import_softmax_cross_entropy(const Site& site);
+
+// branches.cpp
+Tensors import_if(const Site& site);
+
 }  // namespace mge::onnx

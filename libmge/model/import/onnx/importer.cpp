@@ -139,8 +139,9 @@ void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names&
         if (Tensor fixed = extents_.find_value(value)) {
             value = fixed;
             constant_names_.emplace(value.impl(), name);
-        } else if (auto& made = builder_.graph().value(value.impl()->symbol); made.name.empty()) {
-            made.name = name;
+        } else if (value.impl()->symbol_owner == &builder_) {  // not of an inner graph
+            auto& made = builder_.graph().value(value.impl()->symbol);
+            if (made.name.empty()) made.name = name;
         }
         define(names, name, value);
     }

@@ -75,8 +75,6 @@ void escape_names(Model& model) {
 
 }  // namespace
 
-bool is_model(std::span<const std::byte> bytes) { return looks_like_model(bytes); }
-
 Model read_model(const ModelBytes& file) {
     ModelRecord record = decode(file.bytes, file.label);
     Model model;

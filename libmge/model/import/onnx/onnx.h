@@ -2,15 +2,9 @@
 #pragma once
 // Model files of the ONNX format, of any exporter. docs/formats/onnx.md says what is read and what is not.
 
-#include <cstddef>
-#include <span>
-
 #include "libmge/model/open.h"
 
 namespace mge::onnx {
-
-// True when the bytes start like a model. The format has no signature: this asks for what all writers write.
-bool is_model(std::span<const std::byte> bytes);
 
 // Verifies everything before it believes anything. ModelError names the file, the place and the reason, and
 // lists every operator that has no counterpart here. External data is looked for beside the file that the

@@ -120,16 +120,16 @@ Tensor resized(const Tensor& x, const Axis& a, const Style& style) {
 }
 
 // The scale is given and the size follows.
-Axis scaled_axis(const Tensor& x, int axis, const Tensor& scale) {
-    Axis a{axis, rank_of(x) - 1 - axis, as_float(as_scalar(ops::shape_of(x, {.axis = axis}))), {}, scale, {}};
+Axis scaled_axis(const Tensor& x, int axis, int trailing, const Tensor& scale) {
+    Axis a{axis, trailing, as_float(as_scalar(ops::shape_of(x, {.axis = axis}))), {}, scale, {}};
     a.want = ops::floor(ops::mul(a.have, a.scale));
     a.count = as_float(count_up(ops::reshape(as_dtype(a.want, DType::i64), {.shape = {1}}), DType::i32));
     return a;
 }
 
 // The size is given and the scale follows.
-Axis sized_axis(const Tensor& x, int axis, const Tensor& size) {
-    Axis a{axis, rank_of(x) - 1 - axis, as_float(as_scalar(ops::shape_of(x, {.axis = axis}))), {}, {}, {}};
+Axis sized_axis(const Tensor& x, int axis, int trailing, const Tensor& size) {
+    Axis a{axis, trailing, as_float(as_scalar(ops::shape_of(x, {.axis = axis}))), {}, {}, {}};
     a.want = as_float(as_scalar(size));
     a.scale = ops::div(a.want, a.have);
     a.count = as_float(count_up(ops::reshape(as_dtype(size, DType::i64), {.shape = {1}}), DType::i32));
@@ -163,18 +163,20 @@ struct Request {
 Tensor in_new_size(const Site& site, const Request& request, const Style& style) {
     Tensor x = site.in(0);
     DType dtype = x.dtype();
+    // What a size that only a run can tell makes of x has no known rank any more.
+    int rank = rank_of(x);
     bool moves_only = style.mode == "nearest";
     if (!moves_only && !is_float(dtype))
         unsupported("a resize of ", dtype, " in the mode '", style.mode, "'");
     if (!moves_only) x = as_float(x);
     Tensor known = request.scales ? site.extents.find_value(request.scales) : Tensor();
     for (size_t i = 0; i < request.axes.size(); ++i) {
-        int axis = site.axis(request.axes[i], rank_of(x));
+        int axis = site.axis(request.axes[i], rank), trailing = rank - 1 - axis;
         // What keeps its size stays as it is.
         if (known && known.dtype() == DType::f32 && known.data<float>()[i] == 1) continue;
         Tensor size = request.sizes ? cut(request.sizes, 0, int64_t(i), int64_t(i) + 1) : Tensor();
-        Axis a = size ? sized_axis(x, axis, size)
-                      : scaled_axis(x, axis, as_float(element(request.scales, 0, int64_t(i))));
+        Axis a = size ? sized_axis(x, axis, trailing, size)
+                      : scaled_axis(x, axis, trailing, as_float(element(request.scales, 0, int64_t(i))));
         if (size) {
             auto extent = site.extents.find_extent(x, axis);
             auto wanted = site.extents.find_value(request.sizes);

@@ -37,8 +37,8 @@ private:
     bool is_malformed_ = false;
 };
 
-// True when the bytes start like a ModelProto: the fields that every writer sets, of the types that they
-// have.
+// True when the bytes start like a ModelProto, which has no signature: the fields that every writer sets, of
+// the types that they have.
 bool looks_like_model(Bytes bytes);
 
 // What a whole message will take in memory once it is parsed, about; nullopt when it is malformed or nested

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX files as functions of Tensors."""
+
+from .. import _mge
+
+
+class Model:
+    """The graph of an ONNX file, to be called with Tensors.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._model = _mge.load(path)
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs, in the order of a call."""
+        return self._model.input_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs, in the order of the results."""
+        return self._model.output_names
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the file says about itself: its exporter, versions and the names of extents."""
+        return self._model.metadata
+
+    def __call__(self, *inputs, **named):
+        """What the graph makes of its inputs.
+
+        Args:
+            inputs: Tensors or arrays in the order of ``input_names``, of any extents that fit.
+            named: further ones by their names.
+        Returns:
+            The only output, or a list of all.
+        Raises:
+            TypeError: for an input that is missing, or that the graph does not have.
+        Example:
+            >>> relu = megengine.onnx.load("relu.onnx")
+            >>> relu([[-1.0, 2.0]])
+        """
+        values = dict(zip(self.input_names, inputs, strict=False))
+        unknown = sorted(set(named) - set(self.input_names))
+        missing = [n for n in self.input_names if n not in values and n not in named]
+        if unknown or missing or len(inputs) > len(values):
+            raise TypeError(
+                f"the model takes {self.input_names}, got {len(inputs)} by position "
+                f"and {sorted(named)} by name"
+            )
+        values.update(named)
+        outputs = self._model.run([_tensor(values[name]) for name in self.input_names])
+        return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _tensor(value):
+    from ..tensor import Tensor
+
+    return value if isinstance(value, Tensor) else Tensor(value)
+
+
+def load(path: str) -> Model:
+    """Read an ONNX file.
+
+    Args:
+        path: of the file; weights that lie in other files are looked for beside it.
+    Returns:
+        A callable over its graph. ``megengine.utils.network.Network.load`` gives the same graph to
+        be changed.
+    Raises:
+        RuntimeError: for a file that is damaged, or that has operators without a counterpart; it
+            names each of them.
+    Example:
+        >>> model = megengine.onnx.load("resnet18.onnx")
+        >>> model(image)
+    """
+    return Model(str(path))

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX files: real exports, ONNX's own cases, and what is refused."""
+
+import importlib
+import json
+import os
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from megengine.utils.network import Network
+
+load = importlib.import_module("megengine.onnx.reading").load
+onnx = pytest.importorskip("onnx")
+FILES = Path(__file__).resolve().parents[1] / "data" / "onnx"
+EXPORTS = [json.loads(line) for line in (FILES / "index.jsonl").read_text().splitlines()]
+NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
+
+# Cases whose results differ: name and why.
+KNOWN_DIFFERENCES = {
+    "test_attention_4d_causal_fp16_expanded": "the sums are rounded to float16 elsewhere",
+}
+# Of the cases of one operator each (1884 of onnx 1.23).
+LEAST_PASSING = 900
+
+
+def model_of(nodes, inputs, outputs, tmp_path, *, initializers=(), opset=17, functions=()):
+    graph = onnx.helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+    sets = [onnx.helper.make_opsetid("", opset)]
+    if functions:
+        sets.append(onnx.helper.make_opsetid("own", 1))
+    model = onnx.helper.make_model(
+        graph, opset_imports=sets, functions=list(functions), ir_version=10
+    )
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def port(name, shape, dtype=onnx.TensorProto.FLOAT):
+    return onnx.helper.make_tensor_value_info(name, dtype, shape)
+
+
+@pytest.mark.parametrize("row", EXPORTS, ids=lambda row: row["name"])
+def test_real_exports_give_the_outputs_of_onnx_runtime(row):
+    model = load(FILES / f"{row['name']}.onnx")
+    inputs = np.load(FILES / f"{row['name']}.inputs.npz")
+    expected = np.load(FILES / f"{row['name']}.outputs.npz")
+    outputs = model(**{name: inputs[name] for name in inputs.files})
+    for name, y in zip(model.output_names, [outputs], strict=True):
+        error = np.abs(y.numpy() - expected[name]).max() / np.abs(expected[name]).max()
+        assert y.numpy().dtype == expected[name].dtype and error <= row["tolerance"]
+
+
+@pytest.mark.parametrize(
+    "name, shape", [("tv_mobilenet_v2_ts", (5, 3, 64, 64)), ("torch_unet_ts", (1, 1, 48, 64))]
+)
+def test_open_extents_stay_open(name, shape):
+    runtime = pytest.importorskip("onnxruntime")
+    x = np.random.default_rng(3).normal(size=shape).astype(np.float32)
+    expected = runtime.InferenceSession(str(FILES / f"{name}.onnx")).run(None, {"x": x})[0]
+    np.testing.assert_allclose(load(FILES / f"{name}.onnx")(x).numpy(), expected, atol=1e-5)
+
+
+def run_case(case, tmp_path):
+    """ "passed", "refused", or what is wrong."""
+    path = tmp_path / "case.onnx"
+    path.write_bytes(case.model.SerializeToString())
+    try:
+        model = load(path)
+    except RuntimeError as error:
+        assert "is not a valid ONNX model" in str(error) or "without a counterpart" in str(error)
+        return "refused"
+    names = [port.name for port in case.model.graph.input]
+    for inputs, expected in case.data_sets:
+        given = dict(zip(names, inputs, strict=False))
+        arrays = [np.asarray(given[name]) for name in model.input_names]
+        if any(a.dtype.kind not in "fiub" for a in arrays):
+            return "not for NumPy"
+        outputs = model(*arrays)
+        for y, z in zip(outputs if isinstance(outputs, list) else [outputs], expected, strict=True):
+            y, z = y.numpy(), np.asarray(z)
+            if y.dtype != z.dtype or y.shape != z.shape:
+                return f"{y.dtype}{y.shape} instead of {z.dtype}{z.shape}"
+            if not np.allclose(y, z, rtol=1e-3, atol=1e-7, equal_nan=True):
+                return "other values"
+    return "passed"
+
+
+def test_cases_of_onnx_pass_or_are_refused(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
+    step = 1 if NIGHTLY else 3
+    results = {case.name: run_case(case, tmp_path) for case in cases[::step]}
+    fine = {"passed", "refused", "not for NumPy"}
+    wrong = {name: result for name, result in results.items() if result not in fine}
+    assert set(wrong) <= set(KNOWN_DIFFERENCES), wrong
+    counts = Counter(results.values())
+    assert counts["passed"] >= 0.95 * LEAST_PASSING / step, counts
+
+
+def test_everything_that_is_missing_is_named_at_once(tmp_path):
+    nodes = [
+        onnx.helper.make_node("Unique", ["x"], ["a"], name="first"),
+        onnx.helper.make_node("Det", ["a"], ["b"], name="second"),
+        onnx.helper.make_node("Relu", ["x"], ["y"], name="third", alpha=1.0),
+    ]
+    path = model_of(nodes, [port("x", [2, 2])], [port("b", []), port("y", [2, 2])], tmp_path)
+    with pytest.raises(RuntimeError) as caught:
+        load(path)
+    for part in [
+        "'first' (Unique, opset 17)",
+        "'second' (Det, opset 17)",
+        "'third'",
+        "the attribute 'alpha'",
+    ]:
+        assert part in str(caught.value)
+
+
+def test_functions_of_the_model_and_their_attributes(tmp_path):
+    node = onnx.helper.make_node("LeakyRelu", ["a"], ["b"])
+    node.attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+    function = onnx.helper.make_function(
+        "own", "Leak", ["a"], ["b"], [node], [onnx.helper.make_opsetid("", 17)], ["slope"]
+    )
+    call = onnx.helper.make_node("Leak", ["x"], ["y"], domain="own", slope=0.5)
+    path = model_of([call], [port("x", ["n"])], [port("y", ["n"])], tmp_path, functions=[function])
+    np.testing.assert_array_equal(load(path)([-4.0, 2.0]).numpy(), [-2, 2])
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_branches_that_a_run_decides(tmp_path, taken):
+    def branch(name, op):
+        node = onnx.helper.make_node(op, ["x"], ["r"])
+        return onnx.helper.make_graph([node], name, [], [port("r", [2])])
+
+    node = onnx.helper.make_node(
+        "If", ["c"], ["y"], then_branch=branch("then", "Neg"), else_branch=branch("else", "Abs")
+    )
+    inputs = [port("c", [], onnx.TensorProto.BOOL), port("x", [2])]
+    model = load(model_of([node], inputs, [port("y", [2])], tmp_path))
+    np.testing.assert_array_equal(
+        model(np.array(taken), [-1.0, 3.0]).numpy(), [1, -3] if taken else [1, 3]
+    )
+
+
+def external(location, tmp_path, **keys):
+    weight = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[2])
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in {"location": location, **keys}.items():
+        weight.external_data.add(key=key, value=str(value))
+    node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
+    return model_of([node], [port("x", [2])], [port("y", [2])], tmp_path, initializers=[weight])
+
+
+def test_external_weights_are_read_where_they_lie(tmp_path):
+    (tmp_path / "weights.bin").write_bytes(np.float32([9, 1, 2]).tobytes())
+    model = load(external("weights.bin", tmp_path, offset=4, length=8))
+    np.testing.assert_array_equal(model([1.0, 1.0]).numpy(), [2, 3])
+
+
+@pytest.mark.parametrize(
+    "location, keys, reason",
+    [
+        ("../outside.bin", {}, "outside"),
+        ("link.bin", {}, "outside"),
+        ("missing.bin", {}, "cannot be found"),
+        (".", {}, "no plain file"),
+        ("inside.bin", {"offset": 4}, "it needs 8 from byte 4 on"),
+        ("inside.bin", {"offset": "many"}, "no number"),
+        ("inside.bin", {"offset": 2**64 - 4}, "it needs 8"),
+    ],
+)
+def test_external_weights_stay_inside_of_the_folder(tmp_path, location, keys, reason):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "outside.bin").write_bytes(bytes(8))
+    (folder / "inside.bin").write_bytes(bytes(8))
+    (folder / "link.bin").symlink_to(tmp_path / "outside.bin")
+    with pytest.raises(RuntimeError, match=reason):
+        load(external(location, folder, **keys))
+
+
+def is_refused(data, path):
+    path.write_bytes(data)
+    try:
+        load(path)
+    except (RuntimeError, ValueError):
+        return True
+    return False
+
+
+def test_cut_and_doubled_files_are_refused(tmp_path):
+    whole = (FILES / "hf_bert_ts.onnx").read_bytes()
+    cuts = np.random.default_rng(11).integers(len(whole), size=40)
+    for data in [whole[:cut] for cut in cuts] + [whole + whole]:
+        assert is_refused(data, tmp_path / "damaged.onnx"), len(data)
+
+
+def test_changed_bytes_do_no_more_than_refuse(tmp_path):
+    whole = (FILES / "hf_bert_ts.onnx").read_bytes()
+    random = np.random.default_rng(12)
+    refused = 0
+    for _ in range(200):
+        changed = bytearray(whole)
+        changed[random.integers(len(whole))] = random.integers(256)
+        refused += is_refused(bytes(changed), tmp_path / "damaged.onnx")
+    assert 20 < refused < 200
+
+
+def test_what_would_become_a_hundred_times_larger_is_refused(tmp_path):
+    nodes = b"\x0a\x00" * (5 << 20)
+    size = len(nodes)
+    length = bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21])
+    (tmp_path / "nodes.onnx").write_bytes(b"\x08\x08\x3a" + length + nodes)
+    with pytest.raises(RuntimeError, match="in memory"):
+        load(tmp_path / "nodes.onnx")
+
+
+def test_a_network_of_an_onnx_file_can_be_changed():
+    network = Network.load(str(FILES / "tv_mobilenet_v2_ts.onnx"))
+    assert [v.name for v in network.input_vars] == ["x"]
+    assert [v.name for v in network.output_vars] == ["y"]
