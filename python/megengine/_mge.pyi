@@ -268,6 +268,9 @@ def mixed_precision() -> tuple:
 def onnx_counterparts() -> list[tuple[str, str]]:
     """Operators and the ONNX nodes that they become."""
 
+def onnx_rows() -> list[tuple[str, int, int]]:
+    """ONNX's operators that are read: name, first and last version."""
+
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""
 

@@ -23,6 +23,7 @@
 #include "libmge/inspect/value_names.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/model/export/onnx/onnx.h"
+#include "libmge/model/import/onnx/onnx.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
 #include "libmge/model/stored_options.h"
@@ -423,6 +424,8 @@ void add_model(nb::module_& module) {
     module.def(
         "load", [](const std::string& path) { return std::make_shared<LoadedModel>(open_model(path)); },
         nb::arg("path"), "Read a model file of any kind: .mge, MegEngine's, packed.");
+    module.def("onnx_rows", &onnx::known_operators,
+               "ONNX's operators that are read: name, first and last version.");
     module.def("onnx_counterparts", &onnx_counterparts, "Operators and the ONNX nodes that they become.");
 }
 

@@ -2,6 +2,10 @@
 #pragma once
 // Model files of the ONNX format, of any exporter. docs/formats/onnx.md says what is read and what is not.
 
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "libmge/model/open.h"
 
 namespace mge::onnx {
@@ -10,5 +14,8 @@ namespace mge::onnx {
 // lists every operator that has no counterpart here. External data is looked for beside the file that the
 // label names.
 Model read_model(const ModelBytes& file);
+
+// Every operator that is read, with the first and the last version of the operator set.
+MGE_API std::vector<std::tuple<std::string, int, int>> known_operators();
 
 }  // namespace mge::onnx

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/onnx.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -184,6 +185,10 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
     return row == found.end() ? nullptr : &*row;
 }
 
-std::span<const OperatorRow> operator_rows() { return rows; }
+std::vector<std::tuple<std::string, int, int>> known_operators() {
+    std::vector<std::tuple<std::string, int, int>> result;
+    for (auto& row : rows) result.emplace_back(row.name, row.first, row.last);
+    return result;
+}
 
 }  // namespace mge::onnx

@@ -104,7 +104,6 @@ struct OperatorRow {
 
 // Null when there is no counterpart.
 const OperatorRow* find_operator(std::string_view domain, std::string_view name, int opset);
-std::span<const OperatorRow> operator_rows();
 
 // The domain of the standard has two names.
 bool is_standard(std::string_view domain);
