@@ -583,7 +583,7 @@ def test_a_quantised_net(tmp_path):
 
 def test_every_operator_of_the_table_is_tested():
     tested = {case.op for case in CASES.values()}
-    for case in (CASES | QUANTISED).values():
+    for case in (CASES | QUANTISED | CONTROL).values():
         traced = trace(case.function, symbolic=True, capture_as_const=True)
         traced(*map(mge.Tensor, case.inputs))
         tested |= set(traced.to_model(traced._arguments, [], {}).operators)
@@ -710,3 +710,55 @@ def test_example_nets(name, tmp_path):
 def test_the_page_has_the_table_of_the_code():
     script = ROOT / "scripts/make_onnx_tables.py"
     assert subprocess.run([sys.executable, script, "--check"]).returncode == 0
+
+
+def counted_loop(x):
+    start = (mge.Tensor(0), F.ones_like(x))
+    return F.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * x + i), start)
+
+
+def limited_loop(x):
+    return F.while_loop(lambda y: y.min() > -100, lambda y: (y - 1,), (x,), max_iterations=3)
+
+
+def accumulated(x, weights):
+    def step(state, row):
+        state = F.tanh(state * weights + row)
+        return state, state.sum()
+
+    return F.scan(step, F.zeros_like(weights), x)
+
+
+def branch(x):
+    return F.cond(x.sum() > 0, F.exp, lambda a: -a, x)
+
+
+def branches_in_steps(x):
+    def step(state, row):
+        state = F.cond(row.sum() > 0, lambda a, b: a + b, lambda a, b: a - b, state, row)
+        return state, row
+
+    return F.scan(step, F.zeros((6,)), x)
+
+
+CONTROL = {
+    "cond_first": Case(branch, abs(X)),
+    "cond_second": Case(branch, -abs(X)),
+    "while_loop": Case(counted_loop, real(6)),
+    "while_loop_limited": Case(limited_loop, real(6)),
+    "scan": Case(accumulated, real(4, 6), real(6)),
+    "scan_reversed": Case(
+        lambda x: F.scan(lambda s, row: (s + row, s * row), F.zeros((6,)), x, reverse=True),
+        real(4, 6),
+    ),
+    "cond_in_scan": Case(branches_in_steps, real(4, 6)),
+}
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize("name", CONTROL)
+def test_control_flow(name, opset, tmp_path):
+    case = CONTROL[name]
+    path = str(tmp_path / "control.onnx")
+    outputs, _ = exported(case.function, case.inputs, path, opset)
+    assert_near(run(path, case.inputs), outputs)

@@ -117,4 +117,9 @@ Operands export_quantize(Site&);
 Operands export_dequantize(Site&);
 Operands export_quantized_conv2d(Site&);
 
+// control.cpp
+Operands export_cond(Site&);
+Operands export_while_loop(Site&);
+Operands export_scan(Site&);
+
 }  // namespace mge::to_onnx

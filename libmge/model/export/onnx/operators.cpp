@@ -37,6 +37,7 @@ constexpr OperatorRow rows[] = {
     {&ops::Ceil::info, export_rounding, "Ceil"},
     {&ops::Clip::info, export_clip, "Clip"},
     {&ops::Concat::info, export_concat, "Concat"},
+    {&ops::Cond::info, export_cond, "If"},
     {&ops::CondTake::info, export_cond_take, "Compress, NonZero"},
     {&ops::Conv2d::info, export_conv2d, "Conv"},
     {&ops::Conv2dBackwardData::info, export_conv2d_backward_data, "ConvTranspose"},
@@ -117,6 +118,7 @@ constexpr OperatorRow rows[] = {
     {&ops::RoiPool2d::info, export_roi_pool2d, "MaxRoiPool"},
     {&ops::Round::info, export_round, "Floor, Sign"},
     {&ops::Rsqrt::info, export_rsqrt, "Sqrt, Reciprocal"},
+    {&ops::Scan::info, export_scan, "Scan"},
     {&ops::Scatter::info, export_scatter, "ScatterElements"},
     {&ops::ScatterAdd::info, export_scatter_add, "ScatterElements"},
     {&ops::SetSlice::info, export_set_slice, "ScatterND"},
@@ -144,6 +146,7 @@ constexpr OperatorRow rows[] = {
     {&ops::Transpose::info, export_transpose, "Transpose"},
     {&ops::WaitFor::info, export_identity, "Identity"},
     {&ops::Where::info, export_same, "Where"},
+    {&ops::WhileLoop::info, export_while_loop, "Loop"},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/origins.h"
 #include "libmge/op/apply.h"
 
 namespace mge::to_onnx {
@@ -12,6 +13,20 @@ namespace {
 
 // Larger ones are equal too seldom to be compared.
 constexpr size_t small_bytes = 64;
+
+// Graphs inside of an operator read names outside of them.
+void add_reads(const NodeRecord& node, std::set<Operand>& read) {
+    read.insert(node.inputs.begin(), node.inputs.end());
+    for (auto& attribute : node.attributes)
+        if (auto* graph = std::get_if<std::shared_ptr<GraphRecord>>(&attribute.value))
+            for (auto& inner : (*graph)->nodes) add_reads(inner, read);
+}
+
+ValueRecord describe(const std::string& name, const TensorSpec& spec) {
+    ValueRecord record{name, spec.dtype, spec.shape.is_known(), {}};
+    for (int64_t extent : spec.shape.dims()) record.extents.push_back({extent, {}});
+    return record;
+}
 
 }  // namespace
 
@@ -69,7 +84,7 @@ IntList integers_of(const Tensor& tensor) {
 
 std::string GraphWriter::unique(const std::string& name) {
     std::string result = name;
-    while (!taken_.insert(result).second) result = text(name, '_', ++counts_[name]);
+    while (!names_->taken.insert(result).second) result = text(name, '_', ++names_->counts[name]);
     return result;
 }
 
@@ -136,22 +151,40 @@ void GraphWriter::name_nodes(size_t first, const std::string& name, const Operan
     }
 }
 
-void GraphWriter::drop_unread() {
+Operand GraphWriter::add_input(const std::string& name, const TensorSpec& spec) {
+    record.inputs.push_back(describe(unique(name), spec));
+    return record.inputs.back().name;
+}
+
+void GraphWriter::add_output(const Operand& operand, const TensorSpec& spec) {
+    record.outputs.push_back(describe(copied(operand), spec));
+}
+
+Operand GraphWriter::copied(const Operand& operand) {
+    Operand copy = unique(operand);
+    record.nodes.push_back({"Identity", copy, {operand}, {copy}, {}});
+    return copy;
+}
+
+GraphRecord GraphWriter::finish() {
     std::set<Operand> read;
     for (auto& output : record.outputs) read.insert(output.name);
     std::vector<NodeRecord> kept;
     for (size_t i = record.nodes.size(); i-- > 0;) {
         auto& node = record.nodes[i];
         if (!std::ranges::any_of(node.outputs, [&](auto& name) { return read.contains(name); })) continue;
-        read.insert(node.inputs.begin(), node.inputs.end());
+        add_reads(node, read);
         kept.push_back(std::move(node));
     }
     std::ranges::reverse(kept);
     record.nodes = std::move(kept);
     std::erase_if(record.initialisers, [&](auto& constant) { return !read.contains(constant.first); });
+    return std::move(record);
 }
 
 // --- Site ---
+
+std::string Site::label() const { return node_label(graph_, node); }
 
 void Site::require_opset(int least) const {
     if (opset() < least) unsupported("it needs operator set ", least, ", asked is ", opset());

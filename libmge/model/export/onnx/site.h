@@ -3,6 +3,7 @@
 // An operator that is being translated: what it reads, and how nodes of ONNX are made.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,7 +27,11 @@ template <class... Args>
 // A graph on its way to a record: names, each given once, and constants, equal small ones once.
 class GraphWriter {
 public:
-    explicit GraphWriter(int opset) : opset(opset) {}
+    explicit GraphWriter(int opset) : opset(opset), names_(std::make_shared<Names>()) {}
+    // Of a graph inside of another's operator: a name means one thing in both.
+    GraphWriter(const GraphWriter& outer, std::string name) : opset(outer.opset), names_(outer.names_) {
+        record.name = std::move(name);
+    }
     const int opset;
 
     std::string unique(const std::string& name);
@@ -44,14 +49,21 @@ public:
     void rename(size_t first, const Operand& from, const std::string& to);
     // The nodes since `first` are the work of the operator of that name.
     void name_nodes(size_t first, const std::string& name, const Operand& result);
-    // Leaves out what no output depends on.
-    void drop_unread();
+    Operand add_input(const std::string& name, const TensorSpec& spec);
+    void add_output(const Operand& operand, const TensorSpec& spec);
+    // The value once more, under a name of its own.
+    Operand copied(const Operand& operand);
+    // The record, without what no output depends on.
+    GraphRecord finish();
 
     GraphRecord record;
 
 private:
-    std::set<std::string> taken_;
-    std::map<std::string, int> counts_;                   // how often a name was wanted again
+    struct Names {
+        std::set<std::string> taken;
+        std::map<std::string, int> counts;  // how often a name was wanted again
+    };
+    std::shared_ptr<Names> names_;
     std::map<std::string, std::string> small_constants_;  // names by content
     std::map<Operand, Operand> wide_forms_;
 };
@@ -130,6 +142,11 @@ public:
     Operand shape_of(size_t i) { return shape_operand(id(i), in(i)); }
     // The value repeated to the shape that the result has.
     Operand expanded(const Operand& x, ValueId x_id, ValueId like, const Operand& dynamic_shape);
+
+    // What people call the operator; and for operators that hold graphs.
+    std::string label() const;
+    GraphWriter inner_writer(std::string_view parameter) { return {writer_, text(label(), '/', parameter)}; }
+    GraphWriter& writer() { return writer_; }
 
 private:
     Shape fixed_shape_of(ValueId id) const;

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/export/onnx/translation.h"
+
+#include "libmge/graph/copy_node.h"
+#include "libmge/graph/origins.h"
+#include "libmge/model/export/onnx/operators.h"
+#include "libmge/model/export/onnx/unfused.h"
+#include "libmge/passes/pass.h"
+
+namespace mge::to_onnx {
+namespace {
+
+constexpr auto batch_name = "batch";
+
+}  // namespace
+
+Graph prepare_graph(Graph graph) {
+    note_origins(graph);
+    return unfused(remove_dead_nodes(std::move(graph), {}));
+}
+
+Translation::Translation(GraphWriter& writer, Graph graph, Batches batches, std::string prefix)
+    : writer_(writer),
+      graph_(std::move(graph)),
+      prefix_(std::move(prefix)),
+      shapes_(graph_, batches == Batches::all),
+      uses_(graph_.use_counts()),
+      names_(graph_.values().size()) {}
+
+void Translation::run() {
+    name_values();
+    for (ValueId id : graph_.inputs()) writer_.record.inputs.push_back(describe(id, names_[size_t(id)]));
+    translate_all();
+    add_outputs();
+}
+
+Operands Translation::run_on(const Operands& inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) names_[size_t(graph_.inputs()[i])] = inputs[i];
+    name_values();
+    translate_all();
+    Operands outputs;
+    for (ValueId id : graph_.outputs()) outputs.push_back(names_[size_t(id)]);
+    return outputs;
+}
+
+TensorSpecs Translation::output_specs() const { return specs_of(graph_, graph_.outputs()); }
+
+// Those that people gave come first and stay as they are.
+void Translation::name_values() {
+    auto give = [&](ValueId id, const std::string& name) {
+        if (names_[size_t(id)].empty()) names_[size_t(id)] = writer_.unique(prefix_ + name);
+    };
+    for (ValueId id : graph_.inputs())
+        give(id, graph_.value(id).name.empty() ? "input" : graph_.value(id).name);
+    for (ValueId id : graph_.outputs()) give(id, value_label(graph_, id));
+    for (size_t i = 0; i < names_.size(); ++i)
+        if (!graph_.values()[i].name.empty()) give(ValueId(i), graph_.values()[i].name);
+    for (size_t i = 0; i < names_.size(); ++i) {
+        auto& value = graph_.values()[i];
+        if (value.is_constant())
+            names_[i] = add_constant(ValueId(i));
+        else if (value.producer >= 0)
+            give(ValueId(i), value_label(graph_, ValueId(i)));
+    }
+}
+
+std::string Translation::add_constant(ValueId id) {
+    auto& value = graph_.value(id);
+    if (names_[size_t(id)].empty()) return writer_.constant(value.constant);
+    writer_.record.initialisers.emplace_back(names_[size_t(id)], value.constant);
+    return names_[size_t(id)];
+}
+
+void Translation::translate_all() {
+    for (auto& node : graph_.nodes()) translate(node);
+}
+
+void Translation::translate(const Node& node) {
+    size_t first = writer_.node_count();
+    auto* row = find_operator(*node.op);
+    std::string name = prefix_ + node_label(graph_, node);
+    try {
+        if (!row) unsupported("ONNX has no counterpart of it");
+        Site site(writer_, graph_, node, shapes_, names_, uses_);
+        site.type = row->type;
+        bind(node, row->function(site), first);
+    } catch (const Unsupported& problem) {
+        problems_.push_back(text(operator_text(node.op->name, name), ": ", problem.what));
+        return;
+    }
+    std::string unique = taken_node_names_.insert(name).second ? name : text(name, '#', first);
+    writer_.name_nodes(first, unique, names_[size_t(node.outputs[0])]);
+}
+
+void Translation::bind(const Node& node, const Operands& results, size_t first) {
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+        if (i < results.size() && uses_[size_t(node.outputs[i])] > 0)
+            writer_.rename(first, results[i], names_[size_t(node.outputs[i])]);
+}
+
+// A value has one name: inputs, constants and what is an output already are copied.
+void Translation::add_outputs() {
+    std::set<ValueId> taken;
+    for (ValueId id : graph_.outputs()) {
+        std::string name = names_[size_t(id)];
+        if (graph_.value(id).producer < 0 || !taken.insert(id).second) name = writer_.copied(name);
+        if (!graph_.value(id).spec.shape.is_known())
+            problems_.push_back(text("output '", name, "': its rank only a run can tell"));
+        writer_.record.outputs.push_back(describe(id, name));
+    }
+}
+
+ValueRecord Translation::describe(ValueId id, const std::string& name) const {
+    auto& spec = graph_.value(id).spec;
+    ValueRecord record{name, spec.dtype, spec.shape.is_known(), {}};
+    for (int axis = 0; axis < spec.shape.rank(); ++axis) {
+        if (shapes_.is_batch(id, axis))
+            record.extents.push_back({-1, batch_name});
+        else
+            record.extents.push_back({shapes_.extent(id, axis).value_or(-1), {}});
+    }
+    return record;
+}
+
+}  // namespace mge::to_onnx

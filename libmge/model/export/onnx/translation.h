@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A graph, operator by operator.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libmge/model/export/onnx/site.h"
+
+namespace mge::to_onnx {
+
+enum class Batches { present, all };
+
+// What a translation begins with: without dead and fused operators, each knowing its name.
+Graph prepare_graph(Graph graph);
+
+class Translation {
+public:
+    // The names of what is inside of another operator begin with `prefix`.
+    Translation(GraphWriter& writer, Graph graph, Batches batches, std::string prefix = {});
+
+    // The writer's record has the graph's inputs and outputs.
+    void run();
+    // The graph's inputs are these operands, and its outputs those that it gives.
+    Operands run_on(const Operands& inputs);
+    // None: what was written is complete.
+    const std::vector<std::string>& problems() const { return problems_; }
+    bool has_batch() const { return shapes_.has_batch(); }
+    TensorSpecs output_specs() const;
+
+private:
+    void name_values();
+    std::string add_constant(ValueId id);
+    void translate_all();
+    void translate(const Node& node);
+    void bind(const Node& node, const Operands& results, size_t first);
+    void add_outputs();
+    ValueRecord describe(ValueId id, const std::string& name) const;
+
+    GraphWriter& writer_;
+    Graph graph_;
+    std::string prefix_;
+    Shapes shapes_;
+    std::vector<int> uses_;
+    std::vector<Operand> names_;  // by value
+    std::set<std::string> taken_node_names_;
+    std::vector<std::string> problems_;
+};
+
+}  // namespace mge::to_onnx
