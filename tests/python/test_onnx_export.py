@@ -505,6 +505,7 @@ def quantised_conv(x, groups=1, bounds=(0, 0), **how):
 
 STEP_IMAGES = steps(4, 8, 6, 5)
 ONE = mge.Tensor(np.array(0.05, "float32"))
+OTHER = mge.Tensor(np.array(0.02317, "float32"))
 
 QUANTISED = {
     "quantize": Case(lambda x: ops.quantize(x, ONE, dtype="int8"), X),
@@ -522,6 +523,13 @@ QUANTISED = {
         lambda x: ops.dequantize(x, ONE, mge.Tensor(np.array(7, "int32"))), STEP_IMAGES
     ),
     "dequantize_sums": Case(lambda x: ops.dequantize(x, ONE), whole(4, 6)),
+    "quantized_add": Case(
+        lambda a, b: ops.quantized_add(
+            a, b, ONE, OTHER, ONE, b_zero=mge.Tensor(np.array(3, "int32")), relu=True, dtype="uint8"
+        ),
+        STEP_IMAGES,
+        STEP_IMAGES,
+    ),
     "quantized_conv2d": Case(quantised_conv, STEP_IMAGES),
     "quantized_conv2d_one_scale": Case(lambda x: quantised_conv(x, scale=ONE), STEP_IMAGES),
     "quantized_conv2d_groups": Case(lambda x: quantised_conv(x, groups=4), STEP_IMAGES),

@@ -105,6 +105,7 @@ constexpr OperatorRow rows[] = {
     {&ops::Preprocess::info, export_preprocess, "Transpose, Sub, Mul"},
     {&ops::Prod::info, export_reduce, "ReduceProd"},
     {&ops::Quantize::info, export_quantize, "QuantizeLinear"},
+    {&ops::QuantizedAdd::info, export_quantized_add, "DequantizeLinear, Add, QuantizeLinear"},
     {&ops::QuantizedConv2d::info, export_quantized_conv2d, "DequantizeLinear, Conv, QuantizeLinear"},
     {&ops::Reciprocal::info, export_same, "Reciprocal"},
     {&ops::ReduceToShape::info, export_reduce_to_shape, "ReduceSum"},

@@ -7,6 +7,7 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
 
 namespace mge::to_onnx {
@@ -65,10 +66,9 @@ Operand one_scale(Site& s, size_t i) { return s.reshaped(i, {}); }
 
 using Conv = ops::QuantizedConv2d;
 
-Operand residual_of(Site& s) {
-    DType dtype = s.dtype(Conv::residual);
-    Steps steps{one_scale(s, Conv::residual_scale), zero_point(s, Conv::residual_zero, dtype, {})};
-    return real_of(s, s.in(Conv::residual), steps);
+// Of an input with one scale and one zero point, which are inputs as well.
+Operand real_input(Site& s, size_t x, size_t scale, size_t zero) {
+    return real_of(s, s.in(x), {one_scale(s, scale), zero_point(s, zero, s.dtype(x), {})});
 }
 
 // Wider steps than ONNX has: those of biases.
@@ -95,6 +95,15 @@ Operands export_quantize(Site& s) {
 
 Operands export_dequantize(Site& s) { return {real_of(s, s.in(0), steps_of(s, s.rank(0), s.dtype()))}; }
 
+Operands export_quantized_add(Site& s) {
+    auto& p = s.params<ops::QuantizedAdd>();
+    enum Input : size_t { a, b, a_scale, b_scale, y_scale, a_zero, b_zero, y_zero };
+    Operand sum = s.emit("Add", {real_input(s, a, a_scale, a_zero), real_input(s, b, b_scale, b_zero)});
+    if (p.relu) sum = s.emit("Relu", {sum});
+    Steps of_result{one_scale(s, y_scale), zero_point(s, y_zero, p.dtype, {})};
+    return {steps_from(s, sum, of_result, p.dtype, p.lower, p.upper, {})};
+}
+
 // ONNX wants the scales of images and weights apart, and knows their product only: that of the weights is the
 // product, and that of the images 1.
 Operands export_quantized_conv2d(Site& s) {
@@ -119,7 +128,8 @@ Operands export_quantized_conv2d(Site& s) {
                         {"pads", IntList{p.padding[0], p.padding[1], p.padding[0], p.padding[1]}},
                         {"dilations", IntList{p.dilation[0], p.dilation[1]}},
                         {"group", p.groups}});
-    if (s.has(Conv::residual)) y = s.emit("Add", {y, residual_of(s)});
+    if (s.has(Conv::residual))
+        y = s.emit("Add", {y, real_input(s, Conv::residual, Conv::residual_scale, Conv::residual_zero)});
     y = activated(s, p.activation, y, DType::f32);
     Steps of_result{one_scale(s, Conv::y_scale), zero_point(s, Conv::y_zero, p.dtype, {})};
     return {steps_from(s, y, of_result, p.dtype, p.lower, p.upper, {})};
