@@ -21,10 +21,11 @@ NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
 
 # Cases whose results differ: name and why.
 KNOWN_DIFFERENCES = {
+    "test_attention_4d_causal_fp16": "the sums are rounded to float16 elsewhere",
     "test_attention_4d_causal_fp16_expanded": "the sums are rounded to float16 elsewhere",
 }
 # Of the cases of one operator each (1884 of onnx 1.23).
-LEAST_PASSING = 900
+LEAST_PASSING = 1000
 
 
 def model_of(nodes, inputs, outputs, tmp_path, *, initializers=(), opset=17, functions=()):

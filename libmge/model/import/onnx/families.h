@@ -154,4 +154,7 @@ Tensors import_softmax_cross_entropy(const Site& site);
 // branches.cpp
 Tensors import_if(const Site& site);
 
+// attention.cpp
+Tensors import_attention(const Site& site);
+
 }  // namespace mge::onnx

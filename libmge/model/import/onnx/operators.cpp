@@ -41,6 +41,7 @@ constexpr OperatorRow rows[] = {
     {"Asinh", any, last, one<ops::asinh>},
     {"Atan", any, last, one<ops::atan>},
     {"Atanh", any, last, one<ops::atanh>},
+    {"Attention", 23, last, import_attention},
     {"AveragePool", any, last, import_average_pool},
     {"BatchNormalization", any, last, import_batch_norm},
     {"BitShift", 11, last, import_bit_shift},

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention: queries, keys and values as (batch, heads, length, width), or with the heads side by side.
+
+#include <cmath>
+#include <limits>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
+
+namespace mge::onnx {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int64_t unbounded = -1;
+
+enum Scores : int64_t { plain, capped, biased, normalised };
+
+Tensor with_heads(const Site& site, size_t i, std::string_view attribute) {
+    const Tensor& x = site.in(i);
+    if (rank_of(x) == 4) return x;
+    int64_t heads = site.attributes.integer(attribute, 0);
+    auto width = site.extents.find_extent(x, 2);
+    if (rank_of(x) != 3 || !width || heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
+    Tensor parts = reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
+    return ops::transpose(parts, {.pattern = {0, 2, 1, 3}});
+}
+
+Tensor side_by_side(const Tensor& x) {
+    return ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), {.start = 2, .end = 3});
+}
+
+int64_t heads_of(const Site& site, const Tensor& x) {
+    if (auto heads = site.extents.find_extent(x, 1)) return *heads;
+    unsupported("a number of heads that differs between runs");
+}
+
+// Several heads of the queries share one of the keys.
+Tensor repeated(const Tensor& x, int64_t times) {
+    if (times == 1) return x;
+    Tensor copies = ops::broadcast_to(ops::add_axis(x, {.axes = {2}}), {.shape = {-1, -1, times, -1, -1}});
+    return ops::flatten(copies, {.start = 1, .end = 2});
+}
+
+Tensor both(const Tensor& a, const Tensor& b) { return a ? ops::logical_and(a, b) : b; }
+
+// How many keys lie before the first query: those of the past, or those of each sequence that are no padding.
+Tensor offset_of(const Site& site, const Tensor& queries) {
+    if (site.has(4)) return ops::reshape(std::get<Tensor>(extent_of(site.in(4), 2)), {.shape = {}});
+    if (!site.has(6)) return scalar_tensor(0, DType::i64, host_device);
+    Tensor length = std::get<Tensor>(extent_of(queries, 2));
+    return ops::reshape(ops::sub(site.in(6), length), {.shape = {-1, 1, 1, 1}});
+}
+
+// Which keys a query may see; null: all.
+Tensor allowed_keys(const Site& site, const Tensor& queries, const Tensor& keys) {
+    Tensor key = count_up(extent_of(keys, 2), DType::i64), allowed;
+    Tensor query = ops::add_axis(count_up(extent_of(queries, 2), DType::i64), {.axes = {1}});
+    int64_t left = site.attributes.integer("left_window_size", unbounded);
+    int64_t right = site.attributes.integer("right_window_size", unbounded);
+    if (site.attributes.integer("is_causal", 0)) right = right == unbounded ? 0 : std::min<int64_t>(right, 0);
+    if (left != unbounded || right != unbounded) {
+        Tensor distance = ops::sub(ops::add(query, offset_of(site, queries)), key);
+        if (left != unbounded)
+            allowed = both(allowed, ops::less_equal(distance, number(distance, double(left))));
+        if (right != unbounded)
+            allowed = both(allowed, ops::greater_equal(distance, number(distance, double(-right))));
+    }
+    if (site.has(6))
+        allowed = both(allowed, ops::less(key, ops::reshape(site.in(6), {.shape = {-1, 1, 1, 1}})));
+    return allowed;
+}
+
+// What is masked in the file's own way, for as many keys as there are: what is too short hides the rest.
+Tensor full_mask(const Site& site, const Tensor& keys) {
+    Tensor mask = site.in(3);
+    bool is_bool = mask.dtype() == DType::boolean;
+    int last = rank_of(mask) - 1;
+    auto have = site.extents.find_extent(mask, last), want = site.extents.find_extent(keys, 2);
+    if (!have || !want || *have >= *want) return mask;
+    IntList before(size_t(last) + 1, 0), after = before;
+    after.back() = *want - *have;
+    Tensor wide = is_bool ? as_dtype(mask, DType::u8) : mask;
+    wide = ops::pad(wide, {.before = before, .after = after, .value = is_bool ? 0 : -infinity});
+    return as_dtype(wide, mask.dtype());
+}
+
+// A query that sees nothing takes nothing.
+Tensor probabilities(const Tensor& scores) {
+    Tensor largest = ops::max(scores, {.axes = {-1}, .keepdims = true});
+    Tensor is_blind = ops::equal(largest, number(scores, -infinity));
+    Tensor safe = ops::where(is_blind, number(scores, 0), scores);
+    return ops::where(is_blind, number(scores, 0), ops::softmax(safe, {.axis = -1}));
+}
+
+Tensor in_precision(const Site& site, const Tensor& scores) {
+    auto wanted = int(site.attributes.integer("softmax_precision", 0));
+    if (!wanted) return scores;
+    auto dtype = dtype_of(wanted);
+    if (!dtype || !is_float(*dtype)) unsupported("a softmax of ", name_of_data_type(wanted));
+    return as_dtype(scores, *dtype);
+}
+
+}  // namespace
+
+Tensors import_attention(const Site& site) {
+    Tensor queries = with_heads(site, 0, "q_num_heads");
+    Tensor keys = with_heads(site, 1, "kv_num_heads"), values = with_heads(site, 2, "kv_num_heads");
+    if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
+    if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
+    Tensors present{keys, values};
+    int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
+    if (!shared || heads % shared) invalid(heads, " heads of queries for ", shared, " of keys");
+    auto width = site.extents.find_extent(queries, 3);
+    if (!width) unsupported("a width of heads that differs between runs");
+    double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
+    Tensor allowed = allowed_keys(site, queries, keys);
+    Tensor right = repeated(keys, heads / shared);
+    Tensor scores = ops::matmul(ops::mul(queries, number(queries, scale)),
+                                ops::mul(right, number(right, scale)), {.transpose_b = true});
+    if (double cap = site.attributes.number("softcap", 0); cap > 0)
+        scores = ops::mul(ops::tanh(ops::div(scores, number(scores, cap))), number(scores, cap));
+    int64_t mode = site.attributes.integer("qk_matmul_output_mode", plain);
+    Tensor shown = scores;
+    if (site.has(3)) {
+        Tensor mask = full_mask(site, keys);
+        if (mask.dtype() == DType::boolean)
+            allowed = both(allowed, mask);
+        else
+            scores = ops::add(scores, mask);
+    }
+    if (allowed) scores = ops::where(allowed, scores, number(scores, -infinity));
+    if (mode == biased) shown = scores;
+    Tensor weights = probabilities(in_precision(site, scores));
+    if (mode == normalised) shown = weights;
+    Tensor y = ops::matmul(as_dtype(weights, queries.dtype()), repeated(values, heads / shared));
+    if (site.rank(0) == 3) y = side_by_side(y);
+    return {y, present[0], present[1], as_dtype(shown, queries.dtype())};
+}
+
+}  // namespace mge::onnx
