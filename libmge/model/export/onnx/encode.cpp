@@ -148,7 +148,7 @@ std::vector<ExternalTensor> external_tensors(const ModelRecord& model) {
     return result;
 }
 
-std::string encode(const ModelRecord& model, const std::string& external) {
+void encode(std::ostream& stream, const ModelRecord& model, const std::string& external) {
     ::onnx::ModelProto proto;
     proto.set_ir_version(ir_version(model.opset));
     proto.set_producer_name("MGE");
@@ -163,11 +163,10 @@ std::string encode(const ModelRecord& model, const std::string& external) {
         fill(*proto.mutable_graph(), model.graph);
     else
         fill_with_external(*proto.mutable_graph(), model, external);
-    std::string bytes;
-    if (proto.ByteSizeLong() >= size_t(1) << 31 || !proto.SerializeToString(&bytes))
+    if (proto.ByteSizeLong() >= size_t(1) << 31)
         throw_user("write_onnx", "the model has more than 2 GiB, too much for one ONNX file",
                    ErrorClass::value);
-    return bytes;
+    proto.SerializeToOstream(&stream);
 }
 
 }  // namespace mge::to_onnx

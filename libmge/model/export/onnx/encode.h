@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <ostream>
 #include <string>
 
 #include "libmge/model/export/onnx/record.h"
@@ -9,9 +10,9 @@ namespace mge::to_onnx {
 // Weights of a file of their own lie there one behind the other, each at a multiple of this.
 inline constexpr size_t external_alignment = 4096;
 
-// The bytes of an ONNX file. With an `external` name the larger initialisers are said to lie in that file, in
+// Writes an ONNX file. With an `external` name the larger initialisers are said to lie in that file, in
 // the order of external_tensors(). UserError when it is too much for one file.
-std::string encode(const ModelRecord& model, const std::string& external = {});
+void encode(std::ostream& stream, const ModelRecord& model, const std::string& external = {});
 
 struct ExternalTensor {
     size_t offset;

@@ -78,13 +78,13 @@ void write_onnx(const std::string& path, const Model& model, const OnnxOptions& 
             to_onnx::write_external(stream, to_onnx::external_tensors(record));
         });
     }
-    std::string bytes = to_onnx::encode(record, external);
-    write_file_atomically(
-        path, [&](std::ostream& stream) { stream.write(bytes.data(), std::streamsize(bytes.size())); });
+    write_file_atomically(path, [&](std::ostream& stream) { to_onnx::encode(stream, record, external); });
 }
 
 std::string onnx_bytes(const Model& model, const OnnxOptions& options) {
-    return to_onnx::encode(to_onnx::translated(model, options.opset, "model"));
+    TextStream stream;
+    to_onnx::encode(stream, to_onnx::translated(model, options.opset, "model"));
+    return std::move(stream).str();
 }
 
 }  // namespace mge
