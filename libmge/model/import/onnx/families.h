@@ -119,6 +119,7 @@ Tensors import_hardmax(const Site& site);
 Tensors import_matmul(const Site& site);
 Tensors import_gemm(const Site& site);
 Tensors import_matmul_integer(const Site& site);
+Tensors import_qlinear_matmul(const Site& site);
 
 // convolution.cpp
 Tensors import_conv(const Site& site);
@@ -143,6 +144,8 @@ Tensors import_gru(const Site& site);
 Tensors import_lstm(const Site& site);
 
 // quantised.cpp
+// x / scale, halves to the even step, plus the zero point, within the bounds of the dtype.
+Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype);
 Tensors import_quantize_linear(const Site& site);
 Tensors import_dequantize_linear(const Site& site);
 Tensors import_dynamic_quantize_linear(const Site& site);
@@ -156,5 +159,8 @@ Tensors import_if(const Site& site);
 
 // attention.cpp
 Tensors import_attention(const Site& site);
+
+// warping.cpp
+Tensors import_grid_sample(const Site& site);
 
 }  // namespace mge::onnx

@@ -81,6 +81,8 @@ void Importer::add_initializers(Names& names) {
         try {
             value = tensor_of(weight.tensor, weight.raw, files_);
             constant_names_.emplace(value.impl(), name);
+            // It is copied: what the file has of it need not stay in memory.
+            if (is_mapped(weight.raw.data())) release_pages(weight.raw);
         } catch (const Unsupported& problem) {
             add_problem(text("weight '", name.substr(0, longest_name), "': ", problem.what));
         } catch (const UserError& e) {

@@ -24,7 +24,7 @@ Window pool_window(const Site& site) {
     if (!kernel) invalid("it has no window");
     if (int(kernel->size()) != site.rank(0) - 2)
         invalid("images of rank ", site.rank(0), " under a window of ", kernel->size(), " axes");
-    if (kernel->size() > 2) unsupported("a pool along ", kernel->size(), " axes");
+    if (kernel->size() > 3) unsupported("a pool along ", kernel->size(), " axes");
     return window_of(site, *kernel);
 }
 
@@ -99,10 +99,11 @@ Tensors import_max_pool(const Site& site) {
     add_overhang(window, more);
     int axes = int(window.axes());
     DType dtype = x.dtype();
-    bool is_plain = is_float(dtype) && !is_dilated(window) && has_equal_margins(window);
+    bool is_image = axes <= 2 && is_float(dtype) && !is_dilated(window);
+    bool is_plain = is_image && has_equal_margins(window);
     if (!is_plain) {
         x = with_window_margins(x, window, lowest_of(dtype));
-        if (is_dilated(window) || !is_float(dtype)) return {joined_taps<ops::maximum>(x, window)};
+        if (!is_image) return {joined_taps<ops::maximum>(x, window)};
     }
     return {as_given(ops::max_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
                                                           .stride = as_pair(window.stride, 1),
@@ -118,7 +119,7 @@ Tensors import_average_pool(const Site& site) {
     IntList more = overhang(site, window);
     bool has_more = std::ranges::any_of(more, [](int64_t n) { return n > 0; });
     int axes = int(window.axes());
-    if (!is_dilated(window) && has_equal_margins(window) && !has_more)
+    if (axes <= 2 && !is_dilated(window) && has_equal_margins(window) && !has_more)
         return {as_given(ops::avg_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
                                                               .stride = as_pair(window.stride, 1),
                                                               .padding = as_pair(window.before, 0),

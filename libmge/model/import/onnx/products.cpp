@@ -53,4 +53,14 @@ Tensors import_matmul_integer(const Site& site) {
     return {as_dtype(ops::matmul(centred(site, 0, 2, true), centred(site, 1, 3, false)), DType::i32)};
 }
 
+// The product of what two pairs of steps stand for, in steps of a third scale.
+Tensors import_qlinear_matmul(const Site& site) {
+    Tensor a = centred(site, 0, 2, true), b = centred(site, 3, 5, false);
+    auto scale = [&](size_t i) { return as_dtype(site.in(i), DType::f32); };
+    Tensor left = scale(1);
+    if (rank_of(left) == 1 && left.shape()[0] != 1) left = ops::add_axis(left, {.axes = {1}});
+    Tensor y = ops::mul(ops::matmul(a, b), ops::div(ops::mul(left, scale(4)), scale(6)));
+    return {steps_of(y, number(y, 1), site.in(7), site.in(7).dtype())};
+}
+
 }  // namespace mge::onnx

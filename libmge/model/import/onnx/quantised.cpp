@@ -37,13 +37,6 @@ Tensor along(const Site& site, const Tensor& numbers, int rank, int64_t axis) {
     return with_trailing_axes(numbers, rank - 1 - site.axis(axis, rank));
 }
 
-Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
-    Range range = range_of(dtype);
-    Tensor steps = rounded_to_even(ops::div(x, scale));
-    if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
-    return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
-}
-
 Tensor numbers_of(const Tensor& steps, const Tensor& scale, const Tensor& zero) {
     Tensor x = as_dtype(steps, DType::f32);
     if (zero) x = ops::sub(x, as_dtype(zero, DType::f32));
@@ -55,6 +48,13 @@ void refuse_blocks(const Site& site) {
 }
 
 }  // namespace
+
+Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
+    Range range = range_of(dtype);
+    Tensor steps = rounded_to_even(ops::div(x, scale));
+    if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
+    return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
+}
 
 Tensors import_quantize_linear(const Site& site) {
     refuse_blocks(site);
