@@ -40,8 +40,10 @@ class Model:
         Raises:
             TypeError: for an input that is missing, or that the graph does not have.
         Example:
-            >>> relu = megengine.onnx.load("relu.onnx")
-            >>> relu([[-1.0, 2.0]])
+            >>> from megengine import onnx
+            >>> info = onnx.export(F.relu, "/tmp/relu.onnx", Tensor([[-1.0, 2.0]]))
+            >>> onnx.load("/tmp/relu.onnx")([[-3.0, 4.0]])
+            Tensor([[0. 4.]], device=xpux:0)
         """
         values = dict(zip(self.input_names, inputs, strict=False))
         unknown = sorted(set(named) - set(self.input_names))
@@ -74,7 +76,9 @@ def load(path: str) -> Model:
         RuntimeError: for a file that is damaged, or that has operators without a counterpart; it
             names each of them.
     Example:
-        >>> model = megengine.onnx.load("resnet18.onnx")
-        >>> model(image)
+        >>> from megengine import onnx
+        >>> info = onnx.export(F.exp, "/tmp/exp.onnx", Tensor([1.0]), input_names=["x"])
+        >>> onnx.load("/tmp/exp.onnx").input_names
+        ['x']
     """
     return Model(str(path))

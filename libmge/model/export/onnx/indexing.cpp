@@ -131,7 +131,7 @@ Operands export_indexing_set_one_hot(Site& s) {
 
 Operands export_cond_take(Site& s) {
     Operand mask = s.reshape(s.in(1), {-1});
-    Operands result{s.emit("Compress", {s.in(0), mask})};
+    Operands result{s.emit("Compress", {s.reshape(s.in(0), {-1}), mask}, {{"axis", 0}})};
     if (s.is_read(1)) result.push_back(s.narrowed(s.reshape(s.emit("NonZero", {mask}), {-1})));
     return result;
 }

@@ -95,7 +95,7 @@ Operands export_group_norm(Site& s) {
 // In inference nothing is dropped.
 Operands export_dropout(Site& s) {
     if (s.is_read(1)) unsupported("its mask is read");
-    return {s.emit("Dropout", {s.in(0)})};
+    return {s.in(0)};
 }
 
 }  // namespace mge::to_onnx

@@ -48,7 +48,7 @@ constexpr OperatorRow rows[] = {
     {&ops::Cumsum::info, export_cumsum, "CumSum"},
     {&ops::Dequantize::info, export_dequantize, "DequantizeLinear"},
     {&ops::Div::info, export_same, "Div"},
-    {&ops::Dropout::info, export_dropout, "Dropout"},
+    {&ops::Dropout::info, export_dropout, "Identity"},
     {&ops::Embedding::info, export_embedding, "Gather"},
     {&ops::Equal::info, export_comparison, "Equal"},
     {&ops::Erf::info, export_same, "Erf"},
