@@ -149,6 +149,22 @@ def test_branches_that_a_run_decides(tmp_path, taken):
     )
 
 
+def test_long_sums_of_products_of_steps_are_exact(tmp_path):
+    """Longer than what float32 holds of them."""
+    node = onnx.helper.make_node("MatMulInteger", ["a", "b", "c"], ["y"])
+    kinds = onnx.TensorProto
+    inputs = [
+        port("a", [3, 777], kinds.UINT8),
+        port("b", [777, 2], kinds.INT8),
+        port("c", [], kinds.UINT8),
+    ]
+    model = load(model_of([node], inputs, [port("y", [3, 2], kinds.INT32)], tmp_path))
+    random = np.random.default_rng(5)
+    a, b = random.integers(200, 256, (3, 777)), random.integers(100, 128, (777, 2))
+    y = model(a.astype(np.uint8), b.astype(np.int8), np.array(3, np.uint8))
+    np.testing.assert_array_equal(y.numpy(), ((a - 3) @ b).astype(np.int32))
+
+
 def external(location, tmp_path, **keys):
     weight = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[2])
     weight.data_location = onnx.TensorProto.EXTERNAL

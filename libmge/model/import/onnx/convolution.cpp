@@ -41,8 +41,6 @@ Tensor grouped(const Tensor& weight, const IntList& extents, int64_t groups) {
     return weight.is_symbolic() ? ops::reshape(weight, {.shape = shape}) : weight.with_shape(Shape(shape));
 }
 
-Tensor per_channel(const Tensor& bias) { return ops::reshape(bias, {.shape = {1, -1, 1, 1}}); }
-
 // The sizes that a transposed convolution adds at the end, and the margins that it drops.
 struct Transposed {
     IntList more, before, after;
@@ -82,25 +80,73 @@ Tensor trimmed(Tensor y, const Transposed& t) {
     return y;
 }
 
-}  // namespace
+// Of the rank that x has: one number for each channel.
+Tensor per_channel(const Tensor& numbers, int rank) {
+    if (rank_of(numbers) == 0 || numbers.shape()[0] == 1) return ops::reshape(numbers, {.shape = {}});
+    IntList shape(size_t(rank), 1);
+    shape[1] = -1;
+    return ops::reshape(numbers, {.shape = shape});
+}
 
-Tensors import_conv(const Site& site) {
-    IntList extents = weight_extents(site, 1), kernel(extents.begin() + 2, extents.end());
+// The window, strides and groups are those of the node; `weight` has the extents of its input.
+Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList& extents) {
+    IntList kernel(extents.begin() + 2, extents.end());
     check_kernel(site, kernel);
     Window window = window_of(site, kernel);
     int axes = int(kernel.size());
-    if (site.rank(0) != axes + 2)
-        invalid("images of rank ", site.rank(0), " under a window of ", axes, " axes");
+    if (rank_of(x) != axes + 2) invalid("images of rank ", rank_of(x), " under a window of ", axes, " axes");
     int64_t groups = site.attributes.integer("group", 1);
-    Tensor x = site.in(0), weight = grouped(site.in(1), extents, groups);
     if (!has_equal_margins(window)) x = with_window_margins(x, window, 0);
-    Tensor y = ops::conv2d(as_images(x, axes), weight,
+    Tensor y = ops::conv2d(as_images(x, axes), grouped(weight, extents, groups),
                            {.stride = as_pair(window.stride, 1),
                             .padding = as_pair(window.before, 0),
                             .dilation = as_pair(window.dilation, 1),
                             .groups = groups});
-    if (site.has(2)) y = ops::add(y, per_channel(site.in(2)));
-    return {as_given(y, axes)};
+    return as_given(y, axes);
+}
+
+// Steps as real numbers, without the zero point: of images one, of weights one for each channel too.
+Tensor centred_images(const Site& site, size_t zero) {
+    Tensor x = as_dtype(site.in(0), DType::f32);
+    return site.has(zero) ? ops::sub(x, as_dtype(ops::reshape(site.in(zero), {.shape = {}}), DType::f32)) : x;
+}
+Tensor centred_weight(const Site& site, size_t weight, size_t zero) {
+    Tensor w = as_dtype(site.in(weight), DType::f32);
+    if (!site.has(zero)) return w;
+    Tensor point = as_dtype(site.in(zero), DType::f32);
+    bool is_one = rank_of(point) == 0 || point.shape()[0] == 1;
+    return ops::sub(w,
+                    is_one ? ops::reshape(point, {.shape = {}}) : with_trailing_axes(point, rank_of(w) - 1));
+}
+
+}  // namespace
+
+Tensors import_conv(const Site& site) {
+    Tensor y = convolved(site, site.in(0), site.in(1), weight_extents(site, 1));
+    return {site.has(2) ? ops::add(y, per_channel(site.in(2), rank_of(y))) : y};
+}
+
+// Sums of products of steps, which float32 holds exactly as long as they are few.
+Tensors import_conv_integer(const Site& site) {
+    IntList extents = weight_extents(site, 1);
+    int64_t terms = 1;
+    for (size_t i = 1; i < extents.size(); ++i) terms *= extents[i];
+    if (terms > most_exact_terms) unsupported("sums of more than ", most_exact_terms, " products of steps");
+    return {
+        as_dtype(convolved(site, centred_images(site, 2), centred_weight(site, 1, 3), extents), DType::i32)};
+}
+
+// Inputs: x, its scale and zero point, the weight with its own, those of the result, and a bias in products
+// of the scales of both.
+Tensors import_qlinear_conv(const Site& site) {
+    auto scale = [&](size_t i) { return as_dtype(site.in(i), DType::f32); };
+    Tensor sums =
+        convolved(site, centred_images(site, 2), centred_weight(site, 3, 5), weight_extents(site, 3));
+    int rank = rank_of(sums);
+    if (site.has(8)) sums = ops::add(sums, per_channel(as_dtype(site.in(8), DType::f32), rank));
+    Tensor factor = ops::div(ops::mul(scale(1), scale(4)), scale(6));
+    Tensor y = ops::mul(sums, per_channel(factor, rank));
+    return {steps_of(y, number(y, 1), ops::reshape(site.in(7), {.shape = {}}), site.in(7).dtype())};
 }
 
 // The margins are dropped afterwards: those before and after need not be equal.

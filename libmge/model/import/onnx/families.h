@@ -116,6 +116,8 @@ Tensors import_log_softmax(const Site& site);
 Tensors import_hardmax(const Site& site);
 
 // products.cpp
+// So many products of bytes, and their sum, f32 holds exactly: whole numbers up to 2^24.
+inline constexpr int64_t most_exact_terms = (int64_t(1) << 24) / (255 * 255);
 Tensors import_matmul(const Site& site);
 Tensors import_gemm(const Site& site);
 Tensors import_matmul_integer(const Site& site);
@@ -123,6 +125,8 @@ Tensors import_qlinear_matmul(const Site& site);
 
 // convolution.cpp
 Tensors import_conv(const Site& site);
+Tensors import_conv_integer(const Site& site);
+Tensors import_qlinear_conv(const Site& site);
 Tensors import_conv_transpose(const Site& site);
 
 // pooling.cpp

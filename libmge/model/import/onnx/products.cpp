@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products.
 
+#include <algorithm>
+
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/linalg/matmul.h"
@@ -8,9 +10,6 @@
 
 namespace mge::onnx {
 namespace {
-
-// f32 holds whole numbers exactly up to 2^24; products of bytes and their sums are computed in it.
-constexpr int64_t most_exact_terms = (int64_t(1) << 24) / (255 * 255);
 
 void require_floats(const Tensor& x) {
     if (!is_float(x.dtype())) unsupported("a product of ", x.dtype());
@@ -46,11 +45,21 @@ Tensors import_gemm(const Site& site) {
     return {site.has(2) && beta != 0 ? ops::add(y, scaled(site.in(2), beta)) : y};
 }
 
+// In parts that f32 holds exactly, summed as integers.
 Tensors import_matmul_integer(const Site& site) {
-    auto terms = site.extents.find_extent(site.in(0), site.rank(0) - 1);
-    if (!terms || *terms > most_exact_terms)
-        unsupported("sums of more than ", most_exact_terms, " products of steps");
-    return {as_dtype(ops::matmul(centred(site, 0, 2, true), centred(site, 1, 3, false)), DType::i32)};
+    Tensor a = centred(site, 0, 2, true), b = centred(site, 1, 3, false), sum;
+    auto terms = site.extents.find_extent(a, rank_of(a) - 1);
+    if (!terms) unsupported("a number of products that differs between runs");
+    int rows = std::max(0, rank_of(b) - 2);
+    for (int64_t begin = 0; begin < std::max<int64_t>(*terms, 1); begin += most_exact_terms) {
+        int64_t end = std::min(begin + most_exact_terms, *terms);
+        bool is_all = begin == 0 && end == *terms;
+        Tensor part = is_all ? ops::matmul(a, b)
+                             : ops::matmul(cut(a, rank_of(a) - 1, begin, end), cut(b, rows, begin, end));
+        part = as_dtype(part, DType::i32);
+        sum = sum ? ops::add(sum, part) : part;
+    }
+    return {sum};
 }
 
 // The product of what two pairs of steps stand for, in steps of a third scale.
