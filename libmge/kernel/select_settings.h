@@ -10,7 +10,8 @@
 
 namespace mge {
 
-struct SelectSettings {
+// Aligned as a whole: Clang calls a library for an atomic struct that is not.
+struct alignas(2) SelectSettings {
     bool benchmark = false;      // fast-run: a problem with several algorithms is measured once per process
     bool deterministic = false;  // reproducible algorithms only
     bool operator==(const SelectSettings&) const = default;

@@ -66,7 +66,8 @@ void draw_once(const Row& row, int64_t draws, int32_t* y) {
 
 void run_multinomial(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<Multinomial::Params>>();
-    auto [draws, replacement] = problem.params;
+    int64_t draws = problem.params.num_samples;
+    bool replacement = problem.params.replacement;
     auto& spec = problem.inputs[1];
     int64_t categories = spec.shape[spec.shape.rank() - 1];
     PhiloxBlocks blocks(launch.in<int32_t>(0), uint32_t(RandomStream::multinomial));

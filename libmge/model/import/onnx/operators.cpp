@@ -2,6 +2,7 @@
 #include "libmge/model/import/onnx/operators.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/onnx.h"
@@ -185,9 +186,10 @@ bool is_standard(std::string_view domain) { return domain.empty() || domain == "
 
 const OperatorRow* find_operator(std::string_view domain, std::string_view name, int opset) {
     if (!is_standard(domain)) return nullptr;
-    auto found = std::ranges::equal_range(rows, name, {}, &OperatorRow::name);
-    auto row = std::ranges::find_if(found, [&](auto& r) { return opset >= r.first && opset <= r.last; });
-    return row == found.end() ? nullptr : &*row;
+    auto row = std::ranges::lower_bound(rows, name, {}, &OperatorRow::name);
+    for (; row != std::end(rows) && row->name == name; ++row)
+        if (opset >= row->first && opset <= row->last) return &*row;
+    return nullptr;
 }
 
 std::vector<std::tuple<std::string, int, int>> known_operators() {
