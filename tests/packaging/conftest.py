@@ -76,3 +76,34 @@ def build_project(prefix, run, tmp_path_factory):
         return folder
 
     return build
+
+
+@pytest.fixture(scope="session")
+def flags_of(run):
+    """The compiler's flags for an installed tree, by pkg-config."""
+
+    def ask(prefix):
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+        return run("pkg-config", "--cflags", "--libs", "mge", env=environment).split()
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def readme_output():
+    """What the C++ program of README.md prints, but for the version at the end."""
+    return "0.0900306 0.244728 0.665241 by mge "
+
+
+@pytest.fixture
+def check_readme_program(flags_of, readme_example, readme_output, run, tmp_path):
+    """Builds the C++ program of README.md against an installed tree by pkg-config, and runs it."""
+
+    def check(prefix):
+        source, binary = tmp_path / "readme.cpp", tmp_path / "readme"
+        source.write_text(readme_example("cpp"))
+        run("c++", "-std=c++20", source, *flags_of(prefix), "-o", binary)
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
+        assert readme_output in run(binary, env=environment)
+
+    return check

@@ -36,7 +36,6 @@ int main() {
     std::cout << tensor.get_tensor_total_size_in_byte() << " bytes";
 }
 """
-EXPECTED = "0.0900306 0.244728 0.665241 by mge "
 
 
 @pytest.fixture
@@ -46,20 +45,16 @@ def program(tmp_path, readme_example):
     return file
 
 
-def test_find_package(prefix, program, run):
+def test_find_package(prefix, program, readme_output, run):
     source, build = program.parent, program.parent / "build"
     shutil.copy(CONSUMER, source)
     run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", build)
-    assert EXPECTED in run(build / "consumer")
+    assert readme_output in run(build / "consumer")
 
 
-def test_pkg_config(prefix, program, run):
-    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
-    flags = run("pkg-config", "--cflags", "--libs", "mge", env=environment).split()
-    binary = program.with_suffix("")
-    run("c++", "-std=c++20", program, *flags, "-o", binary)
-    assert EXPECTED in run(binary, env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")})
+def test_pkg_config(prefix, check_readme_program):
+    check_readme_program(prefix)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +64,7 @@ def test_pkg_config(prefix, program, run):
         (("c++", "-std=c++17", "-x", "c++"), LITE_IN_CPP, "128 bytes"),
     ],
 )
-def test_lite(prefix, run, tmp_path, compiler, program, output):
-    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
-    flags = run("pkg-config", "--cflags", "--libs", "mge", env=environment).split()
+def test_lite(prefix, flags_of, run, tmp_path, compiler, program, output):
     source, binary = tmp_path / "program", tmp_path / "binary"
     source.write_text(program)
     run(
@@ -83,7 +76,7 @@ def test_lite(prefix, run, tmp_path, compiler, program, output):
         source,
         "-x",
         "none",
-        *flags,
+        *flags_of(prefix),
         "-o",
         binary,
     )

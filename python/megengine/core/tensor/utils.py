@@ -12,7 +12,7 @@ from ...tensor import Tensor
 def _items(x) -> Iterable:
     """The numbers of a shape: of a tensor or an array, or of what holds numbers and tensors."""
     if isinstance(x, Tensor):
-        return np.atleast_1d(x.numpy()).tolist()
+        return _numbers(x)
     return (item for entry in np.atleast_1d(np.asarray(x, object)) for item in _numbers(entry))
 
 
