@@ -12,12 +12,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bert import bert_base  # noqa: E402
+from efficientnet import efficientnet_b0  # noqa: E402
 from lenet import lenet  # noqa: E402
+from lstm import lstm  # noqa: E402
+from mlp import mlp  # noqa: E402
 from mobilenet_v2 import mobilenet_v2  # noqa: E402
+from mobilenet_v3 import mobilenet_v3_large  # noqa: E402
 from resnet import resnet18, resnet50  # noqa: E402
 from seeded_weights import load_seeded_weights, seeded_input  # noqa: E402
 from shufflenet_v2 import shufflenet_v2_x1_0  # noqa: E402
+from unet import unet_small  # noqa: E402
 from vgg import vgg16  # noqa: E402
+from vit import vit_b_16  # noqa: E402
 
 from megengine import Tensor  # noqa: E402
 from megengine.jit import trace  # noqa: E402
@@ -33,6 +39,12 @@ MODELS = {
     "shufflenet_v2_x1_0": (shufflenet_v2_x1_0, IMAGE),
     "vgg16": (vgg16, IMAGE),
     "bert_base": (bert_base, (128, 768)),
+    "mobilenet_v3_large": (mobilenet_v3_large, IMAGE),
+    "efficientnet_b0": (efficientnet_b0, IMAGE),
+    "vit_b_16": (vit_b_16, IMAGE),
+    "lstm": (lstm, (128, 256)),
+    "unet_small": (unet_small, (3, 256, 256)),
+    "mlp": (mlp, (784,)),
 }
 
 

@@ -17,14 +17,26 @@ BUILD = Path(os.environ.get("MGE_BUILD_DIR", ROOT / "build/release"))
 
 sys.path.insert(0, str(ROOT / "examples/models"))
 from bert import BertEncoder  # noqa: E402
+from efficientnet import efficientnet_b0  # noqa: E402
 from lenet import lenet  # noqa: E402
+from lstm import SequenceNet  # noqa: E402
+from mlp import mlp  # noqa: E402
+from mobilenet_v3 import mobilenet_v3_large  # noqa: E402
 from resnet import resnet18  # noqa: E402
 from seeded_weights import load_seeded_weights  # noqa: E402
+from unet import UNet  # noqa: E402
+from vit import VisionTransformer  # noqa: E402
 
 MODELS = {
     "lenet": lenet,
     "resnet18": resnet18,
     "bert_encoder": lambda: BertEncoder(layers=2, width=64, heads=4, hidden=256),
+    "mobilenet_v3_large": mobilenet_v3_large,
+    "efficientnet_b0": efficientnet_b0,
+    "vision_transformer": lambda: VisionTransformer(32, 8, 2, 64, 4, 256, classes=10),
+    "lstm": lambda: SequenceNet(width=24, layers=2),
+    "unet": lambda: UNet((4, 8, 12), classes=3),
+    "mlp": mlp,
 }
 
 # Of the largest output; the references were computed in f64. An f32 run of twenty layers with sums
