@@ -13,9 +13,10 @@ import numpy as np
 from . import _mge
 from .core import quantised
 from .core.printing import printing
-from .core.tensor import indexing
+from .core.tensor import indexing, shaping
 from .core.tensor.dtype import checked_dtype, is_bfloat16, is_quantize
 from .core.tensor.qparams import QParams, create_qparams
+from .core.tensor.reduction import reduced
 from .core.tensor.shape_arguments import shape_of_arguments
 from .core.tracing_state import state
 
@@ -158,36 +159,36 @@ class Tensor(_mge.Tensor):
 
     def reshape(self, *args) -> "Tensor":
         """As ``functional.reshape``; the shape may be one argument or several."""
-        return _shape.reshape(self, shape_of_arguments(args))
+        return shaping.reshaped(self, shape_of_arguments(args))
 
     def transpose(self, *args) -> "Tensor":
         """As ``functional.transpose``; without arguments the axes are reversed."""
         pattern = shape_of_arguments(args) or tuple(range(self.ndim))[::-1]
-        return _shape.transpose(self, pattern) if self.ndim else self
+        return shaping.transposed(self, pattern) if self.ndim else self
 
     def flatten(self, start_axis: int = 0, end_axis: int = -1) -> "Tensor":
         """As ``functional.flatten``."""
-        return _shape.flatten(self, start_axis, end_axis)
+        return shaping.flattened(self, start_axis, end_axis)
 
     def sum(self, axis=None, keepdims: bool = False) -> "Tensor":
         """As ``functional.sum``."""
-        return _math.sum(self, axis, keepdims)
+        return reduced(_mge.ops.sum, self, axis, keepdims, "sum")
 
     def prod(self, axis=None, keepdims: bool = False) -> "Tensor":
         """As ``functional.prod``."""
-        return _math.prod(self, axis, keepdims)
+        return reduced(_mge.ops.prod, self, axis, keepdims, "prod")
 
     def min(self, axis=None, keepdims: bool = False) -> "Tensor":
         """As ``functional.min``."""
-        return _math.min(self, axis, keepdims)
+        return reduced(_mge.ops.min, self, axis, keepdims, "min")
 
     def max(self, axis=None, keepdims: bool = False) -> "Tensor":
         """As ``functional.max``."""
-        return _math.max(self, axis, keepdims)
+        return reduced(_mge.ops.max, self, axis, keepdims, "max")
 
     def mean(self, axis=None, keepdims: bool = False) -> "Tensor":
         """As ``functional.mean``."""
-        return _math.mean(self, axis, keepdims)
+        return reduced(_mge.ops.mean, self, axis, keepdims, "mean")
 
     def astype(self, dtype) -> "Tensor":
         """The values in another dtype.
@@ -221,7 +222,7 @@ class Tensor(_mge.Tensor):
             >>> Tensor([1.0]).to("cpu1").device == "cpu1:0"
             True
         """
-        return _shape.copy(self, device)
+        return shaping.copied(self, device)
 
     def share_memory(self) -> "Tensor":
         """Move the value to memory that other processes can have too: see ``multiprocessing``.
@@ -329,7 +330,3 @@ def restoring(cls: type[Tensor]) -> type:
 
 
 _mge.set_tensor_class(Tensor)
-
-# At the end, because these modules need the class.
-from .functional import math as _math  # noqa: E402
-from .functional import tensor as _shape  # noqa: E402

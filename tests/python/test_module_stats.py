@@ -10,6 +10,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.utils import module_stats as stats
+from megengine.utils import stat_rules
 from megengine.utils.module_stats import module_stats
 from megengine.utils.network import Network
 
@@ -236,12 +237,12 @@ def test_operations(module, shape, flops):
 
 @pytest.fixture
 def relu_registered():
-    hooks, rules = list(stats.hook_modules), dict(stats._flops)
+    hooks, rules = list(stats.hook_modules), dict(stat_rules._flops)
     stats.register_flops(M.ReLU)(lambda module, inputs, outputs: outputs[0].size)
     yield
     stats.hook_modules[:] = hooks
-    stats._flops.clear()
-    stats._flops.update(rules)
+    stat_rules._flops.clear()
+    stat_rules._flops.update(rules)
 
 
 def test_classes_of_the_users(relu_registered):
@@ -292,7 +293,7 @@ def test_receptive_fields_of_nodes():
         row = stats.get_op_stats(pool, [y], [z])
     finally:
         stats.disable_receptive_field()
-        stats._fields.clear()
+        del stat_rules._fields[M.MaxPool2d]
     assert (row["receptive_field"], row["stride"]) == ((4, 4), (4, 4))
     assert "stride" not in stats.get_op_stats(pool, [x], [y])
 

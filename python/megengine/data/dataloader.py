@@ -97,9 +97,21 @@ class DataLoader:
         """The batch of a list of samples."""
         return self.collator.apply(self.transform.apply_batch(samples))
 
+    def stream_batches(self) -> Iterator:
+        """Batches of a stream; the last one may be smaller."""
+        size = self.sampler.batch_size
+        samples = []
+        for sample in self.dataset:
+            samples.append(sample)
+            if len(samples) == size:
+                yield self.make_batch(samples)
+                samples = []
+        if samples:
+            yield self.make_batch(samples)
+
     def _made_here(self) -> Iterator:
         if self.is_stream:
-            yield from stream_batches(self)
+            yield from self.stream_batches()
             return
         for indices in self.sampler:
             yield self.make_batch([self.dataset[k] for k in indices])
@@ -110,19 +122,6 @@ class DataLoader:
             yield from workers.batches()
         finally:
             workers.stop()
-
-
-def stream_batches(loader: DataLoader) -> Iterator:
-    """Batches of a stream; the last one may be smaller."""
-    size = loader.sampler.batch_size
-    samples = []
-    for sample in loader.dataset:
-        samples.append(sample)
-        if len(samples) == size:
-            yield loader.make_batch(samples)
-            samples = []
-    if samples:
-        yield loader.make_batch(samples)
 
 
 def _preloaded(batches: Iterator) -> Iterator:

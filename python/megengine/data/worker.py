@@ -73,9 +73,7 @@ def _serve(loader, index: int, seed: int, pipe, loaders_ends: list) -> None:
         number, indices = task
         try:
             if loader.is_stream:
-                from .dataloader import stream_batches
-
-                stream = stream_batches(loader) if stream is None else stream
+                stream = loader.stream_batches() if stream is None else stream
                 result = ("end", None)
                 for batch in stream:
                     result = ("batch", batch)

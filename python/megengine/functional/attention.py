@@ -8,6 +8,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from .activation import softmax
+from .dropout import dropout
 from .elemwise import add
 from .math import matmul
 from .tensor import arange, broadcast_to, expand_dims, full, reshape, transpose, where
@@ -176,8 +177,6 @@ def multi_head_attention(
         >>> F.nn.multi_head_attention(x, x, x, 4, 2, 0.0, 0.0, F.ones(64) / 8)[0].shape
         (1, 2, 4)
     """
-    from .nn import dropout  # nn shows this function
-
     assert bias_k is None and bias_v is None, "bias_k and bias_v should be None"
     assert not add_zero_attn, "add_zero_attn should be False"
     sizes = [

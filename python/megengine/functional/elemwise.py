@@ -10,6 +10,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import Operand
 from ..tensor import Tensor
+from . import activation as _activation
 from .logic import (
     equal,
     greater,
@@ -488,7 +489,5 @@ def _are_numbers(*values: Operand) -> bool:
 
 def __getattr__(name: str):
     if name in ("sigmoid", "hsigmoid", "relu", "relu6", "hswish"):
-        from . import nn  # their old home was here
-
-        return getattr(nn, name)
+        return getattr(_activation, name)  # their old home was here
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

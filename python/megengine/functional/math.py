@@ -8,19 +8,15 @@ AssertionError for a duplicate, for one in a sequence that is out of range, or f
 """
 
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
 from .. import _mge
 from ..core.operands import Operand
 from ..core.tensor.dtype import is_dtype_equal, is_integer
-from ..core.tensor.shape_arguments import (
-    as_int,
-    as_vector,
-    axis_list,
-    normal_axis,
-)
+from ..core.tensor.reduction import Axis, check_axes, reduced
+from ..core.tensor.shape_arguments import as_int, as_vector, axis_list, normal_axis
 from ..tensor import Tensor
 
 __all__ = [
@@ -47,8 +43,6 @@ __all__ = [
     "topk",
     "var",
 ]
-
-Axis = int | Sequence[int] | None
 
 
 def isnan(inp: Operand) -> Tensor:
@@ -118,25 +112,6 @@ def sign(x: Operand) -> Tensor:
     return _mge.ops.sign(x)
 
 
-def _reduce(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
-    assert axis is not None or not keepdims, f"[{who}] keepdims=True needs an axis"
-    axes = axis_list(axis, who)
-    if axis is not None and not axes:  # over no axis: every element by itself
-        return _mge.ops.copy(inp)
-    if isinstance(axis, (int, np.integer)):
-        inp = as_vector(inp)
-    elif axes:
-        _check_axes(axes, np.ndim(inp), who)
-    try:
-        return op(inp, axes=axes, keepdims=bool(keepdims))
-    except ValueError as error:
-        raise RuntimeError(str(error)) from None
-
-
-def _check_axes(axes: list[int], rank: int, who: str) -> None:
-    assert all(-rank <= a < rank for a in axes), f"[{who}] axes must lie in rank {rank}, got {axes}"
-
-
 def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Sum over axes.
 
@@ -150,7 +125,7 @@ def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.sum(Tensor([[1, 2], [3, 4]]), axis=0)
         Tensor([4 6], dtype=int32, device=xpux:0)
     """
-    return _reduce(_mge.ops.sum, inp, axis, keepdims, "sum")
+    return reduced(_mge.ops.sum, inp, axis, keepdims, "sum")
 
 
 def prod(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -160,7 +135,7 @@ def prod(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.prod(Tensor([[1, 2], [3, 4]]), axis=0)
         Tensor([3 8], dtype=int32, device=xpux:0)
     """
-    return _reduce(_mge.ops.prod, inp, axis, keepdims, "prod")
+    return reduced(_mge.ops.prod, inp, axis, keepdims, "prod")
 
 
 def mean(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -170,7 +145,7 @@ def mean(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.mean(Tensor([[1, 2], [3, 4]]), axis=0)
         Tensor([2. 3.], device=xpux:0)
     """
-    return _reduce(_mge.ops.mean, inp, axis, keepdims, "mean")
+    return reduced(_mge.ops.mean, inp, axis, keepdims, "mean")
 
 
 def var(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -204,7 +179,7 @@ def min(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.min(Tensor([[1, 5], [3, 4]]), axis=0)
         Tensor([1 4], dtype=int32, device=xpux:0)
     """
-    return _reduce(_mge.ops.min, inp, axis, keepdims, "min")
+    return reduced(_mge.ops.min, inp, axis, keepdims, "min")
 
 
 def max(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -216,7 +191,7 @@ def max(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.max(Tensor([[1, 5], [3, 4]]), axis=0)
         Tensor([3 5], dtype=int32, device=xpux:0)
     """
-    return _reduce(_mge.ops.max, inp, axis, keepdims, "max")
+    return reduced(_mge.ops.max, inp, axis, keepdims, "max")
 
 
 def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
@@ -225,7 +200,7 @@ def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
         assert not keepdims, f"[{who}] keepdims=True needs an axis"
         return op(_mge.ops.flatten(inp), axis=0, keepdims=False)
     axes = axis_list(axis, who)
-    _check_axes(axes, inp.ndim, who)
+    check_axes(axes, inp.ndim, who)
     if not axes:
         return _mge.ops.copy(inp).detach()
     for a in sorted({a % inp.ndim for a in axes}, reverse=True):

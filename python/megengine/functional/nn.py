@@ -33,6 +33,7 @@ from .convolution import (  # noqa: F401
     sliding_window_transpose,
 )
 from .detection import deformable_psroi_pooling
+from .dropout import dropout
 from .loss import (  # noqa: F401
     binary_cross_entropy,
     cross_entropy,
@@ -146,29 +147,6 @@ def linear(
     """
     _check_mode(compute_mode, "linear")
     return _mge.ops.matmul(inp, weight, bias, transpose_b=True)
-
-
-def dropout(inp: Tensor, drop_prob: float, training: bool = True) -> Tensor:
-    """Random elements set to zero, the others scaled so that the mean is kept.
-
-    Args:
-        inp: any shape, floating.
-        drop_prob: chance of an element to be dropped, in [0, 1).
-        training: False returns the input.
-    Returns:
-        Tensor of the shape of ``inp``; the same after the same ``megengine.random.seed``.
-    Raises:
-        AssertionError: ``drop_prob`` is not in [0, 1).
-    Example:
-        >>> F.dropout(F.ones(3), 0.0)
-        Tensor([1. 1. 1.], device=xpux:0)
-    """
-    assert 0 <= drop_prob < 1, f"[dropout] drop_prob must be in [0, 1), got {drop_prob}"
-    if not training or drop_prob == 0:
-        return inp
-    from ..random.rng import next_state  # not at the top: random builds on functional
-
-    return _mge.ops.dropout(inp, next_state(inp.device), probability=drop_prob)[0]
 
 
 def one_hot(inp: Tensor, num_classes: int) -> Tensor:

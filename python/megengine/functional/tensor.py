@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import Operand, Shape
+from ..core.tensor import shaping
 from ..core.tensor.shape_arguments import as_int, as_vector, known_or_symbolic, normal_axis
 from ..tensor import Tensor
 from .creation import (
@@ -63,8 +64,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-_AXES = list(range(8))
 
 
 def _tensor(value: Operand) -> Tensor:
@@ -202,25 +201,7 @@ def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
         >>> F.transpose(Tensor([[1, 2, 3]]), (1, 0)).shape
         (3, 1)
     """
-    inp = _tensor(inp)
-    pattern = list(pattern)
-    if (
-        all(type(p) is int for p in pattern) and sorted(pattern) == _AXES[: inp.ndim]
-    ):  # a permutation: nearly always
-        return _mge.ops.transpose(inp, pattern=pattern)
-    axes = [int(p) for p in pattern if p != "x"]
-    left_out = sorted(set(range(inp.ndim)) - set(axes))
-    if len(axes) + len(left_out) != inp.ndim or any(inp._tuple_shape[a] != 1 for a in left_out):
-        raise RuntimeError(
-            f"[transpose] pattern must name each axis of shape {inp._tuple_shape} once,"
-            f" got {pattern}"
-        )
-    if left_out:
-        inp = _mge.ops.remove_axis(inp, axes=left_out)
-        axes = [a - sum(gone < a for gone in left_out) for a in axes]
-    out = _mge.ops.transpose(inp, pattern=axes)
-    added = [k for k, p in enumerate(pattern) if p == "x"]
-    return _mge.ops.add_axis(out, axes=added) if added else out
+    return shaping.transposed(_tensor(inp), pattern)
 
 
 def swapaxes(inp: Tensor, axis1: int, axis2: int) -> Tensor:
@@ -260,12 +241,7 @@ def reshape(inp: Operand, target_shape: Shape) -> Tensor:
         Tensor([[1 2]
          [3 4]], dtype=int32, device=xpux:0)
     """
-    sizes, target = known_or_symbolic(target_shape, "reshape")
-    if target is not None:
-        return _mge.ops.reshape(_tensor(inp), target)
-    if sizes and min(sizes) < 0 and (min(sizes) < -1 or sizes.count(-1) > 1):
-        raise ValueError(f"[reshape] sizes are not negative, except for one -1, got {sizes}")
-    return _mge.ops.reshape(_tensor(inp), shape=sizes)
+    return shaping.reshaped(_tensor(inp), target_shape)
 
 
 def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
@@ -282,11 +258,7 @@ def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
         >>> F.flatten(Tensor([[1, 2], [3, 4]]))
         Tensor([1 2 3 4], dtype=int32, device=xpux:0)
     """
-    inp = _tensor(inp)
-    rank = inp.ndim
-    if 0 < start_axis <= rank and -rank <= end_axis and start_axis == end_axis % rank + 1:
-        return _mge.ops.add_axis(inp, axes=[start_axis])
-    return _mge.ops.flatten(inp, start=start_axis, end=end_axis)
+    return shaping.flattened(_tensor(inp), start_axis, end_axis)
 
 
 def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
@@ -526,6 +498,4 @@ def copy(inp: Tensor, device=None) -> Tensor:
         >>> F.copy(Tensor([1, 2]))
         Tensor([1 2], dtype=int32, device=xpux:0)
     """
-    if device is None or inp.device == device:
-        return _mge.ops.copy(inp)
-    return _mge.ops.to_device(inp, device=str(device))
+    return shaping.copied(inp, device)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..core.tensor.megbrain_graph import InputNode, OutputNode, at_least_vector, model_of
+from ..core.tensor.megbrain_graph import InputNode, OutputNode, at_least_vector
+from .compiled_graph import model_of
 from .network_node import ImmutableTensor, OpenGraph, OpNode, Reshape, VarNode
 
 

@@ -5,20 +5,32 @@ Operations are multiply-adds, as the table of ``register_flops`` counts them.
 """
 
 import contextlib
-import math
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from .. import module as M
-from ..core.tensor.dtype import get_dtype_bit
 from ..logger import get_logger
 from ..module.batch_matmul_activation import BatchMatMulActivation
 from ..module.batchnorm import _BatchNorm
 from ..module.conv_base import _ConvNd
 from ..tensor import Tensor
 from .module_utils import set_module_mode_safe
+from .network_stats import network_stats
+from .stat_rules import (  # noqa: F401
+    disable_receptive_field,
+    elements_of,
+    enable_receptive_field,
+    get_activation_stats,
+    get_op_stats,
+    get_param_stats,
+    preprocess_receptive_field,
+    register_flops,
+    register_receptive_field,
+    shape_of,
+    stats_details,
+    total_stats,
+)
 from .stat_tables import (
     dict2table,
     print_activations_stats,
@@ -62,51 +74,6 @@ _transposed = (M.ConvTranspose2d, M.ConvTranspose3d)
 
 hook_modules = [_ConvNd, M.Linear, BatchMatMulActivation, *_norms, *_pools, *_adaptive_pools]
 
-_flops: dict[type, Callable] = {}
-_fields: dict[type, Callable] = {}
-_field_wanted = False
-
-total_stats = namedtuple(
-    "total_stats", ["param_size", "param_dims", "flops", "act_size", "act_dims"]
-)
-stats_details = namedtuple("module_stats", ["params", "flops", "activations"])
-
-
-def _registering(table: dict, modules: tuple) -> Callable:
-    def register(rule: Callable) -> Callable:
-        table.update(dict.fromkeys(modules, rule))
-        return rule
-
-    return register
-
-
-def register_flops(*modules: type) -> Callable:
-    """A decorator: how many operations a class of Modules does.
-
-    Args:
-        modules: the classes; later ones are asked first, and only those of ``hook_modules`` (see
-            ``register_hook_module``) are looked at.
-    Returns:
-        The decorator of ``rule(module, inputs, outputs)``, which gives a number.
-    Example:
-        >>> @register_flops(M.Dropout)
-        ... def one_per_element(module, inputs, outputs):
-        ...     return outputs[0].size
-    """
-    return _registering(_flops, modules)
-
-
-def register_receptive_field(*modules: type) -> Callable:
-    """A decorator: how far the outputs of a class of nodes see.
-
-    Args:
-        modules: the classes.
-    Returns:
-        The decorator of ``rule(module, inputs, outputs)``, which gives two pairs: the receptive
-        field and the stride.
-    """
-    return _registering(_fields, modules)
-
 
 def register_hook_module(module: type | Iterable[type]) -> None:
     """Count a class of Modules, too.
@@ -117,200 +84,57 @@ def register_hook_module(module: type | Iterable[type]) -> None:
     hook_modules.extend([module] if isinstance(module, type) else module)
 
 
-def enable_receptive_field() -> None:
-    """Tell receptive fields with operations: of the nodes of a graph, which know their inputs."""
-    global _field_wanted
-    _field_wanted = True
-
-
-def disable_receptive_field() -> None:
-    """Tell no receptive fields."""
-    global _field_wanted
-    _field_wanted = False
-
-
-@contextlib.contextmanager
-def _field_shown() -> Iterator[None]:
-    """Receptive fields inside of a ``with`` block."""
-    before = _field_wanted
-    enable_receptive_field()
-    try:
-        yield
-    finally:
-        if not before:
-            disable_receptive_field()
-
-
-def _elements(shape: Iterable[int]) -> int:
-    return math.prod(tuple(shape))
-
-
-def _shape_of(value) -> tuple:
-    return tuple(value._tuple_shape if isinstance(value, Tensor) else value.shape)
-
-
 def _spread(size, count: int) -> int:
     """Elements of a window given as one size or as one for each axis."""
-    return size**count if isinstance(size, int) else _elements(size)
+    return size**count if isinstance(size, int) else elements_of(size)
 
 
 # conv: each output is a sum over the window and the channels of its group.
 @register_flops(_ConvNd)
 def _conv_flops(module, inputs, outputs):
-    shape = _shape_of(outputs[0])
+    shape = shape_of(outputs[0])
     window = _spread(module.kernel_size, len(shape) - 2)
     channels = module.in_channels // module.groups
-    return _elements(shape) * (channels * window + (module.bias is not None))
+    return elements_of(shape) * (channels * window + (module.bias is not None))
 
 
 # Transposed: each input is spread over the window and the channels of its group.
 @register_flops(*_transposed)
 def _transposed_flops(module, inputs, outputs):
-    shape = _shape_of(inputs[0])
+    shape = shape_of(inputs[0])
     window = _spread(module.kernel_size, len(shape) - 2)
     channels = module.out_channels // module.groups
-    bias = _elements(_shape_of(outputs[0])) * (module.bias is not None)
-    return _elements(shape) * channels * window + bias
+    bias = elements_of(shape_of(outputs[0])) * (module.bias is not None)
+    return elements_of(shape) * channels * window + bias
 
 
 @register_flops(M.Linear)
 def _linear_flops(module, inputs, outputs):
     bias = module.out_features * (module.bias is not None)
-    return _elements(_shape_of(outputs[0])) * module.in_features + bias
+    return elements_of(shape_of(outputs[0])) * module.in_features + bias
 
 
 @register_flops(BatchMatMulActivation)
 def _batch_matmul_flops(module, inputs, outputs):
-    return _elements(_shape_of(outputs[0])) * (module.in_features + (module.bias is not None))
+    return elements_of(shape_of(outputs[0])) * (module.in_features + (module.bias is not None))
 
 
 # Mean, variance, difference, quotient, weight, bias, and the root.
 @register_flops(*_norms)
 def _norm_flops(module, inputs, outputs):
-    return 7 * _elements(_shape_of(inputs[0]))
+    return 7 * elements_of(shape_of(inputs[0]))
 
 
 @register_flops(*_pools)
 def _pool_flops(module, inputs, outputs):
-    shape = _shape_of(outputs[0])
-    return _elements(shape) * _spread(module.kernel_size, len(shape) - 2)
+    shape = shape_of(outputs[0])
+    return elements_of(shape) * _spread(module.kernel_size, len(shape) - 2)
 
 
 # One per result, as MegEngine counts them: windows differ in size.
 @register_flops(*_adaptive_pools)
 def _adaptive_pool_flops(module, inputs, outputs):
-    return _elements(_shape_of(outputs[0]))
-
-
-def _field_of(value) -> tuple:
-    """Receptive field and stride of what a node gives."""
-    owner = value.owner
-    return getattr(owner, "_rf", (1, 1)), getattr(owner, "_stride", (1, 1))
-
-
-def preprocess_receptive_field(module, inputs, outputs) -> tuple:
-    """What the inputs of a node see, noted for its outputs too.
-
-    Args:
-        module: the node.
-        inputs: variables of a graph.
-        outputs: variables of a graph.
-    Returns:
-        Receptive field and stride, pairs of (height, width).
-    Raises:
-        AttributeError: the inputs are Tensors, which do not know where they come from.
-    """
-    known = [_field_of(value) for value in inputs]
-    field, stride = (
-        tuple(max((each[i][axis] for each in known), default=1) for axis in (0, 1)) for i in (0, 1)
-    )
-    for value in outputs:
-        value.owner._rf, value.owner._stride = field, stride
-    return field, stride
-
-
-def _rule_of(table: dict[type, Callable], module) -> Callable | None:
-    return next((rule for cls, rule in reversed(table.items()) if isinstance(module, cls)), None)
-
-
-def _noted_field(module, inputs, outputs) -> dict:
-    """What the outputs see, noted for what reads them; told where the class says it."""
-    if not _field_wanted or not all(hasattr(value, "owner") for value in (*inputs, *outputs)):
-        return {}
-    rule = _rule_of(_fields, module)
-    if rule is None:
-        preprocess_receptive_field(module, inputs, outputs)
-        return {}
-    return dict(zip(("receptive_field", "stride"), rule(module, inputs, outputs), strict=True))
-
-
-def get_op_stats(module, inputs, outputs) -> dict | None:
-    """Shapes and operations of one call.
-
-    Args:
-        module: the Module.
-        inputs: the Tensors it was given.
-        outputs: the Tensors it gave.
-    Returns:
-        dict with ``input_shapes``, ``output_shapes``, ``flops_num``; None where nobody has said
-        how many operations that class does.
-    Example:
-        >>> fc, x = M.Linear(2, 3), F.ones((1, 2))
-        >>> get_op_stats(fc, [x], [fc(x)])["flops_num"]
-        9
-    """
-    field = _noted_field(module, inputs, outputs)
-    rule = _rule_of(_flops, module)
-    if rule is None:
-        return None
-    stats = {
-        "input_shapes": [_shape_of(value) for value in inputs],
-        "output_shapes": [_shape_of(value) for value in outputs],
-        "flops_num": rule(module, inputs, outputs),
-    }
-    return stats | field
-
-
-def _moments(values: np.ndarray) -> dict[str, str]:
-    return {"mean": f"{values.mean():.3g}", "std": f"{values.std():.3g}"}
-
-
-def _size_stats(tensor: Tensor, dimension: str) -> dict:
-    bits = get_dtype_bit(np.dtype(tensor.dtype).name)
-    elements = _elements(_shape_of(tensor))
-    return {dimension: elements, "nbits": bits, "size": elements * bits // 8}
-
-
-def get_param_stats(param: Tensor) -> dict:
-    """What a parameter is.
-
-    Args:
-        param: any Tensor.
-    Returns:
-        dict with ``dtype``, ``shape``, ``mean``, ``std``, ``param_dim``, ``nbits``, ``size``.
-    Example:
-        >>> get_param_stats(Tensor([1.0, 2.0]))["mean"]
-        '1.5'
-    """
-    values = param.numpy()
-    head = {"dtype": values.dtype, "shape": _shape_of(param)}
-    return {**head, **_moments(values), **_size_stats(param, "param_dim")}
-
-
-def get_activation_stats(output: Tensor, has_input: bool = False) -> dict:
-    """What a result is.
-
-    Args:
-        output: any Tensor.
-        has_input: with ``mean`` and ``std``, which mean something for real inputs only.
-    Returns:
-        dict with ``dtype``, ``shape``, ``act_dim``, ``nbits``, ``size``.
-    Example:
-        >>> get_activation_stats(Tensor([1.0, 2.0]))["size"]
-        8
-    """
-    stats = {"dtype": output.dtype, "shape": _shape_of(output), **_size_stats(output, "act_dim")}
-    return {**stats, **_moments(output.numpy())} if has_input else stats
+    return elements_of(shape_of(outputs[0]))
 
 
 class _Watch:
@@ -447,8 +271,6 @@ def module_stats(
         (10, 10, '-w')
     """
     if not isinstance(model, M.Module):
-        from .network_stats import network_stats
-
         return network_stats(
             model, cal_params, cal_flops, cal_activations, logging_to_stdout, bar_length_max
         )

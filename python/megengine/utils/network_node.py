@@ -17,6 +17,7 @@ from ..core.files import open_input
 from ..core.interface import INTERFACE
 from ..core.tracing_state import state
 from ..tensor import Tensor
+from .compiled_graph import Compiled
 
 
 class OpenGraph(_mge.Graph):
@@ -115,9 +116,7 @@ class OpenGraph(_mge.Graph):
         return number
 
     def compile(self, outputs):
-        """See ``core.tensor.megbrain_graph.Compiled``."""
-        from ..core.tensor.megbrain_graph import Compiled
-
+        """See ``Compiled``."""
         return Compiled([outputs] if isinstance(outputs, VarNode) else outputs)
 
 

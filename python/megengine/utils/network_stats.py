@@ -2,20 +2,20 @@
 """Parameters, operations and activations of a Network, from its shapes alone."""
 
 from . import network_node as nodes
-from .module_stats import (
-    _elements,
-    _field_of,
-    _field_shown,
-    _shape_of,
+from .network import Network
+from .stat_rules import (
+    elements_of,
+    field_of,
+    field_shown,
     get_activation_stats,
     get_op_stats,
     get_param_stats,
     register_flops,
     register_receptive_field,
+    shape_of,
     stats_details,
     total_stats,
 )
-from .network import Network
 from .stat_tables import (
     print_activations_stats,
     print_op_stats,
@@ -33,32 +33,32 @@ _CONVOLUTIONS = (nodes.ConvolutionForward, nodes.ConvBiasForward)
 # The last three extents of a weight are those of the window and the channels that it sums over.
 @register_flops(*_CONVOLUTIONS)
 def _convolution_flops(node, inputs, outputs):
-    outputs_and_bias = _elements(_shape_of(outputs[0]))
-    window = _elements(_shape_of(inputs[1])[-3:])
+    outputs_and_bias = elements_of(shape_of(outputs[0]))
+    window = elements_of(shape_of(inputs[1])[-3:])
     return outputs_and_bias * (window + (len(inputs) > 2))
 
 
 @register_flops(nodes.ConvolutionBackwardData)
 def _transposed_convolution_flops(node, inputs, outputs):
-    return _elements(_shape_of(inputs[0])) * _elements(_shape_of(inputs[1])[-3:])
+    return elements_of(shape_of(inputs[0])) * elements_of(shape_of(inputs[1])[-3:])
 
 
 @register_flops(nodes.MatrixMul, nodes.BatchedMatrixMul)
 def _product_flops(node, inputs, outputs):
-    shape = _shape_of(inputs[0])
+    shape = shape_of(inputs[0])
     is_transposed = node.params.get("transpose_a", False) and len(shape) > 1
     depth = shape[-2 if is_transposed else -1]
-    return _elements(_shape_of(outputs[0])) * (depth + (len(inputs) > 2))
+    return elements_of(shape_of(outputs[0])) * (depth + (len(inputs) > 2))
 
 
 @register_flops(nodes.Elemwise, nodes.ElemwiseMultiType)
 def _elementwise_flops(node, inputs, outputs):
-    return _elements(_shape_of(outputs[0]))
+    return elements_of(shape_of(outputs[0]))
 
 
 def _field_behind(inputs, outputs, window, step) -> tuple:
     """What the outputs of a sliding window see."""
-    field, stride = _field_of(inputs[0])
+    field, stride = field_of(inputs[0])
     field = tuple(f + (w - 1) * s for f, w, s in zip(field, window, stride, strict=True))
     stride = tuple(a * b for a, b in zip(stride, step, strict=True))
     for value in outputs:
@@ -68,7 +68,7 @@ def _field_behind(inputs, outputs, window, step) -> tuple:
 
 @register_receptive_field(*_CONVOLUTIONS)
 def _convolution_field(node, inputs, outputs):
-    sizes = zip(_shape_of(inputs[1])[-2:], node.params["dilation"], strict=True)
+    sizes = zip(shape_of(inputs[1])[-2:], node.params["dilation"], strict=True)
     window = [(size - 1) * dilation + 1 for size, dilation in sizes]
     return _field_behind(inputs, outputs, window, node.params["stride"])
 
@@ -80,7 +80,7 @@ def _pooling_field(node, inputs, outputs):
 
 def _rows(operators: list) -> tuple[list[dict], list[dict], list[dict]]:
     params, flops, activations = [], [], []
-    with _field_shown():
+    with field_shown():
         for node in operators:
             outputs = [value for value in node.outputs if value.partial_shape is not None]
             name = {"name": node.name, "class_name": node.type}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions over axes as users write them: what Tensor's methods and ``functional`` share."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ... import _mge
+from .shape_arguments import as_vector, axis_list
+
+Axis = int | Sequence[int] | None
+
+
+def reduced(op: Callable, inp, axis: Axis, keepdims: bool, who: str) -> "_mge.Tensor":
+    """A value reduced over axes.
+
+    Args:
+        op: the operator, of ``_mge.ops``.
+        inp: Tensor, array or number of any shape; one of rank 0 is a vector for an int ``axis``.
+        axis: None (all axes), an int, or a sequence of different ints.
+        keepdims: keep the reduced axes with size 1.
+        who: the function that asks, for error messages.
+    Raises:
+        AssertionError: an axis of a sequence is out of range or named twice; ``keepdims`` without
+            an axis.
+        RuntimeError: an int is out of range, or a reduced axis is empty where ``op`` wants one.
+    """
+    assert axis is not None or not keepdims, f"[{who}] keepdims=True needs an axis"
+    axes = axis_list(axis, who)
+    if axis is not None and not axes:  # over no axis: every element by itself
+        return _mge.ops.copy(inp)
+    if isinstance(axis, (int, np.integer)):
+        inp = as_vector(inp)
+    elif axes:
+        check_axes(axes, np.ndim(inp), who)
+    try:
+        return op(inp, axes=axes, keepdims=bool(keepdims))
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def check_axes(axes: Sequence[int], rank: int, who: str) -> None:
+    """Check that axes lie in a rank.
+
+    Raises:
+        AssertionError: one does not.
+    """
+    assert all(-rank <= a < rank for a in axes), f"[{who}] axes must lie in rank {rank}, got {axes}"

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shape and place of a Tensor changed: what Tensor's methods and ``functional`` share.
+
+Arguments and errors are those of ``functional.reshape``, ``transpose``, ``flatten``, ``copy``.
+"""
+
+from collections.abc import Sequence
+
+from ... import _mge
+from .shape_arguments import known_or_symbolic
+
+_AXES = list(range(8))
+
+
+def reshaped(inp: _mge.Tensor, target_shape) -> _mge.Tensor:
+    """The same values, in order, in another shape."""
+    sizes, target = known_or_symbolic(target_shape, "reshape")
+    if target is not None:
+        return _mge.ops.reshape(inp, target)
+    if sizes and min(sizes) < 0 and (min(sizes) < -1 or sizes.count(-1) > 1):
+        raise ValueError(f"[reshape] sizes are not negative, except for one -1, got {sizes}")
+    return _mge.ops.reshape(inp, shape=sizes)
+
+
+def transposed(inp: _mge.Tensor, pattern: Sequence[int | str]) -> _mge.Tensor:
+    """The axes in another order, with new ones where ``pattern`` has ``"x"``."""
+    pattern = list(pattern)
+    if (
+        all(type(p) is int for p in pattern) and sorted(pattern) == _AXES[: inp.ndim]
+    ):  # a permutation: nearly always
+        return _mge.ops.transpose(inp, pattern=pattern)
+    axes = [int(p) for p in pattern if p != "x"]
+    left_out = sorted(set(range(inp.ndim)) - set(axes))
+    if len(axes) + len(left_out) != inp.ndim or any(inp._tuple_shape[a] != 1 for a in left_out):
+        raise RuntimeError(
+            f"[transpose] pattern must name each axis of shape {inp._tuple_shape} once,"
+            f" got {pattern}"
+        )
+    if left_out:
+        inp = _mge.ops.remove_axis(inp, axes=left_out)
+        axes = [a - sum(gone < a for gone in left_out) for a in axes]
+    out = _mge.ops.transpose(inp, pattern=axes)
+    added = [k for k, p in enumerate(pattern) if p == "x"]
+    return _mge.ops.add_axis(out, axes=added) if added else out
+
+
+def flattened(inp: _mge.Tensor, start_axis: int, end_axis: int) -> _mge.Tensor:
+    """A range of axes made into one."""
+    rank = inp.ndim
+    if 0 < start_axis <= rank and -rank <= end_axis and start_axis == end_axis % rank + 1:
+        return _mge.ops.add_axis(inp, axes=[start_axis])
+    return _mge.ops.flatten(inp, start=start_axis, end=end_axis)
+
+
+def copied(inp: _mge.Tensor, device=None) -> _mge.Tensor:
+    """A copy, perhaps on another device."""
+    if device is None or inp.device == device:
+        return _mge.ops.copy(inp)
+    return _mge.ops.to_device(inp, device=str(device))
