@@ -782,7 +782,7 @@ NOT_READ = (
     | dict.fromkeys(["remap_nearest", "remap_reflect", "remap_reflect_101"], "GridSample")
     | dict.fromkeys([name for name in CONTROL if "while" in name], "Loop")
     | dict.fromkeys([name for name in CONTROL if "scan" in name], "Scan")
-    | {"cond_take": "Compress", "sort_batch": "TopK", "roi_pool2d": "MaxRoiPool"}
+    | {"roi_pool2d": "MaxRoiPool"}
 )
 
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
@@ -15,6 +15,8 @@
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/cond_take.h"
 #include "libmge/ops/index/gather.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice_items.h"
 #include "libmge/ops/index/sort.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/reduce/arg_extreme.h"
@@ -74,12 +76,35 @@ Tensor is_kept_triangle(const Tensor& x, const Tensor& k, bool upper) {
     return upper ? ops::greater_equal(difference, k) : ops::less_equal(difference, k);
 }
 
+// Among equal values the first comes first. Ours in falling order is the reverse of that in rising order, so
+// it is asked for the axis in reverse.
+struct Order {
+    bool is_falling;
+    Tensor read(const Tensor& x, int axis) const {
+        return is_falling ? Tensor(ops::flip(x, {.axes = {axis}})) : x;
+    }
+    Tensor place(const Tensor& found, const Tensor& x, int axis) const {
+        Tensor at = as_dtype(found, DType::i64);
+        if (!is_falling) return at;
+        Tensor extent = ops::reshape(std::get<Tensor>(extent_of(x, axis)), {.shape = {}});
+        return ops::sub(ops::sub(extent, scalar_tensor(1, DType::i64, host_device)), at);
+    }
+};
+
 // The extremes of an axis with their places, largest or smallest first.
-Tensors extremes(const Site& site, const Tensor& x, int axis, int64_t k, bool largest) {
+Tensors extremes(const Tensor& x, int axis, int64_t k, bool largest) {
     int last = rank_of(x) - 1;
-    Tensors found = ops::topk(moved_axis(x, axis, last), {.k = k, .descending = largest});
-    (void)site;
-    return {moved_axis(found[0], last, axis), as_dtype(moved_axis(found[1], last, axis), DType::i64)};
+    Order order{largest};
+    Tensors found = ops::topk(moved_axis(order.read(x, axis), axis, last), {.k = k, .descending = largest});
+    return {moved_axis(found[0], last, axis), order.place(moved_axis(found[1], last, axis), x, axis)};
+}
+
+// As many as only a run can tell: the first of all.
+Tensors late_extremes(const Tensor& x, int axis, const Tensor& k, bool largest) {
+    Order order{largest};
+    Tensors found = ops::sort(order.read(x, axis), {.axis = axis, .descending = largest});
+    for (auto& t : found) t = ops::slice({t, k}, {.items = {axis, 0, ops::bound_from_input, 1, 0}});
+    return {found[0], order.place(found[1], x, axis)};
 }
 
 template <const auto& f>
@@ -148,23 +173,28 @@ Tensors import_topk(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
     int64_t k = site.opset < 10 ? site.attributes.integer("k", 1) : 0;
+    bool is_largest = site.attributes.integer("largest", 1);
+    site.attributes.integer("sorted", 1);
+    if (site.opset >= 10 && !site.find_values(1)) return late_extremes(x, axis, site.in(1), is_largest);
     if (site.opset >= 10) {
         auto values = site.values(1, "how many");
         if (values.size() != 1) invalid("how many is ", values.size(), " numbers");
         k = values[0];
     }
-    site.attributes.integer("sorted", 1);
-    return extremes(site, x, axis, k, site.attributes.integer("largest", 1));
+    return extremes(x, axis, k, is_largest);
 }
 
 Tensors import_one_hot(const Site& site) {
     const Tensor& index = site.in(0);
-    auto depth = site.values(1, "a depth");
+    // It may be a real number.
+    Tensor wide = as_dtype(ops::reshape(site.in(1), {.shape = {1}}), DType::i64);
+    Tensor known = site.extents.find_value(wide);
     int rank = rank_of(index) + 1, axis = site.axis(site.attributes.integer("axis", -1), rank);
-    if (depth.size() != 1 || depth[0] < 1) invalid("a depth of ", depth.empty() ? 0 : depth[0]);
-    Tensor at = as_dtype(index, DType::i64), count = number(at, double(depth[0]));
+    if (known && numbers_in(known)[0] < 1) invalid("a depth of ", numbers_in(known)[0]);
+    Extent depth = known ? Extent(numbers_in(known)[0]) : Extent(wide);
+    Tensor at = as_dtype(index, DType::i64), count = ops::reshape(wide, {.shape = {}});
     at = ops::where(ops::less(at, number(at, 0)), ops::add(at, count), at);
-    Tensor classes = with_trailing_axes(count_up(depth[0], DType::i64), rank - 1 - axis);
+    Tensor classes = as_column(count_up(depth, DType::i64), rank - 1 - axis);
     Tensor is_hot = ops::equal(ops::add_axis(at, {.axes = {axis}}), classes);
     return {ops::where(is_hot, element(site.in(2), 0, 1), element(site.in(2), 0, 0))};
 }
@@ -209,15 +239,17 @@ Tensors import_trilu(const Site& site) {
 
 // Without the element itself: the sums up to the one before.
 Tensors import_cum_sum(const Site& site) {
-    Tensor x = site.in(0);
-    auto axes = site.values(1, "an axis");
-    if (axes.size() != 1) invalid("it sums along ", axes.size(), " axes");
-    int axis = site.axis(axes[0], rank_of(x));
     bool reverse = site.attributes.integer("reverse", 0), exclusive = site.attributes.integer("exclusive", 0);
-    if (reverse) x = ops::flip(x, {.axes = {axis}});
-    Tensor sums = ops::cumsum(x, {.axis = axis});
-    if (exclusive) sums = ops::sub(sums, x);
-    return {reverse ? ops::flip(sums, {.axes = {axis}}) : sums};
+    auto sums_along = [&](int axis) -> Tensor {
+        Tensor x = reverse ? Tensor(ops::flip(site.in(0), {.axes = {axis}})) : site.in(0);
+        Tensor sums = ops::cumsum(x, {.axis = axis});
+        if (exclusive) sums = ops::sub(sums, x);
+        return reverse ? Tensor(ops::flip(sums, {.axes = {axis}})) : sums;
+    };
+    auto axes = site.find_values(1);
+    if (!axes) return {along_late_axis(site.in(0), site.in(1), sums_along)};
+    if (axes->size() != 1) invalid("it sums along ", axes->size(), " axes");
+    return {sums_along(site.axis((*axes)[0], site.rank(0)))};
 }
 
 Tensors import_eye_like(const Site& site) {
@@ -239,7 +271,12 @@ Tensors import_compress(const Site& site) {
     bool is_flat = !site.attributes.has("axis");
     Tensor x = is_flat ? ops::reshape(site.in(0), {.shape = {-1}}) : site.in(0);
     int axis = is_flat ? 0 : site.axis(site.attributes.integer("axis", 0), rank_of(x));
-    auto kept = site.values(1, "what is kept");
+    auto known = site.find_values(1);
+    if (!known) {
+        Tensor at = ops::cond_take(count_up(extent_of(site.in(1), 0), DType::i32), site.in(1))[0];
+        return {ops::take({x, at}, {.axes = {axis}})};
+    }
+    auto& kept = *known;
     std::vector<int32_t> places;
     for (size_t i = 0; i < kept.size(); ++i)
         if (kept[i]) places.push_back(int32_t(i));

@@ -3,11 +3,16 @@
 
 #include "libmge/ops/reduce/reduce.h"
 
-#include "libmge/model/import/onnx/families.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::onnx {
@@ -20,14 +25,37 @@ Tensor prod(const Tensor& x, const ops::ReduceParams& p) { return ops::prod(x, p
 // Integers lose their fraction.
 Tensor mean(const Tensor& x, const ops::ReduceParams& p) { return as_dtype(ops::mean(x, p), x.dtype()); }
 
+// An axis that may be empty gets an element that loses against any other.
+Tensor with_loser(const Tensor& x, const ops::ReduceParams& p, double loser) {
+    bool may_be_empty = !x.shape().is_known() || x.shape().numel() == 0;
+    if (!may_be_empty || x.dtype() == DType::i64) return x;
+    IntList after(x.shape().is_known() ? size_t(x.shape().rank()) : 0, 0);
+    // Of unknown shape is what late_reduced() makes: its last axis is reduced.
+    if (after.empty() && !p.axes.empty()) after.resize(size_t(p.axes.back()) + 1, 0);
+    for (size_t i = 0; i < after.size(); ++i)
+        if (p.axes.empty() || std::ranges::count(p.axes, int64_t(i))) after[i] = 1;
+    return ops::pad(x, {.before = IntList(after.size(), 0), .after = after, .value = loser});
+}
+
+struct Losers {
+    double of_max, of_min;
+};
+Losers losers_of(DType dtype) {
+    double infinity = std::numeric_limits<double>::infinity();
+    if (is_float(dtype)) return {-infinity, infinity};
+    int bits = int(8 * size_of(dtype));
+    if (is_unsigned(dtype)) return {0, std::ldexp(1, bits) - 1};
+    return {-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1) - 1};
+}
+
 // Of truth values: whether one is, or all are, true.
 Tensor max(const Tensor& x, const ops::ReduceParams& p) {
-    if (x.dtype() != DType::boolean) return ops::max(x, p);
-    return as_dtype(ops::max(as_dtype(x, DType::u8), p), DType::boolean);
+    if (x.dtype() == DType::boolean) return as_dtype(max(as_dtype(x, DType::u8), p), DType::boolean);
+    return ops::max(with_loser(x, p, losers_of(x.dtype()).of_max), p);
 }
 Tensor min(const Tensor& x, const ops::ReduceParams& p) {
-    if (x.dtype() != DType::boolean) return ops::min(x, p);
-    return as_dtype(ops::min(as_dtype(x, DType::u8), p), DType::boolean);
+    if (x.dtype() == DType::boolean) return as_dtype(min(as_dtype(x, DType::u8), p), DType::boolean);
+    return ops::min(with_loser(x, p, losers_of(x.dtype()).of_min), p);
 }
 Tensor l1(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(ops::abs(x), p); }
 Tensor sum_square(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(ops::mul(x, x), p); }
@@ -39,7 +67,7 @@ Tensor log_sum(const Tensor& x, const ops::ReduceParams& p) { return ops::log(op
 
 // The largest is taken out before, so that nothing overflows; one that is infinite stays in.
 Tensor log_sum_exp(const Tensor& x, const ops::ReduceParams& p) {
-    Tensor largest = ops::max(x, {.axes = p.axes, .keepdims = true});
+    Tensor largest = max(x, {.axes = p.axes, .keepdims = true});
     Tensor shift = ops::where(ops::isinf(largest), number(x, 0), largest);
     Tensor sum = ops::log(ops::sum(ops::exp(ops::sub(x, shift)), p));
     Tensor back = p.keepdims       ? shift
@@ -50,9 +78,16 @@ Tensor log_sum_exp(const Tensor& x, const ops::ReduceParams& p) {
 
 Tensors reduced(const Site& site, Reduce reduce) {
     Tensor x = site.in(0);
+    bool keeps = site.attributes.integer("keepdims", 1);
+    if (!site.attributes.has("axes") && site.has(1) && !site.find_values(1)) {
+        site.attributes.integer("noop_with_empty_axes", 0);  // there are some
+        return {late_reduced(x, site.in(1), keeps, [&](auto& y, auto& fixed) {
+            return reduce(y, {fixed, false});
+        })};
+    }
     auto axes = site.values_of("axes", 1);
     bool does_nothing = site.attributes.integer("noop_with_empty_axes", 0) && (!axes || axes->empty());
-    ops::ReduceParams p{axes.value_or(IntList()), bool(site.attributes.integer("keepdims", 1))};
+    ops::ReduceParams p{axes.value_or(IntList()), keeps};
     int rank = rank_of(x);
     for (int64_t& axis : p.axes) axis = site.axis(axis, rank);
     if (!does_nothing && rank) return {reduce(x, p)};

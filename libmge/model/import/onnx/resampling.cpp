@@ -6,16 +6,20 @@
 #include <cmath>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/take.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::onnx {
 namespace {
@@ -27,17 +31,32 @@ Tensor as_scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
 // How an operator of some version resizes.
 struct Style {
     std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";
-    double cubic = -0.75;
+    double cubic = -0.75, beyond = 0;
     bool excludes_outside = false;
+    // Where the image shrinks, elements under a window that grows with it count.
+    bool smooths = false;
 };
 
 // One axis of the old and the new image; the tensors are f32, of rank 0 or one number per new element.
 struct Axis {
     int axis;
     int trailing;  // axes behind it
-    Tensor have, want, scale;
-    Tensor count;  // 0, 1, … of the new elements
+    Tensor have, scale;
+    Tensor length;      // of the new axis before it is rounded
+    Tensor want;        // the new extent
+    Tensor count;       // 0, 1, … of the new elements
+    Tensor begin, end;  // of the part of interest, 0 to 1; null: all
 };
+
+// Of a part of the old image.
+Tensor places_in_part(const Axis& a) {
+    Tensor one = real(1), last = ops::sub(a.have, one), part = ops::sub(a.end, a.begin);
+    Tensor steps = ops::maximum(ops::sub(a.length, one), one);
+    Tensor spread =
+        ops::add(ops::div(ops::mul(a.count, ops::mul(part, last)), steps), ops::mul(a.begin, last));
+    Tensor middle = ops::mul(ops::mul(ops::add(a.begin, a.end), last), real(0.5));
+    return ops::where(ops::greater(a.length, one), spread, middle);
+}
 
 // Where the new elements lie among the old ones.
 Tensor places(const Axis& a, const std::string& how) {
@@ -46,15 +65,18 @@ Tensor places(const Axis& a, const std::string& how) {
     if (how == "half_pixel") return ops::sub(centre, half);
     if (how == "asymmetric") return ops::div(a.count, a.scale);
     if (how == "tf_half_pixel_for_nn") return centre;
+    if (how == "tf_crop_and_resize") return places_in_part(a);
     if (how == "pytorch_half_pixel")
         return ops::where(ops::greater(a.want, one), ops::sub(centre, half), ops::mul(a.count, real(0)));
     if (how == "align_corners") {
-        Tensor steps = ops::maximum(ops::sub(a.want, one), one);
-        return ops::div(ops::mul(a.count, ops::sub(a.have, one)), steps);
+        Tensor steps = ops::sub(a.length, one);
+        Tensor is_one = ops::equal(a.length, one);
+        Tensor place = ops::div(ops::mul(a.count, ops::sub(a.have, one)), ops::where(is_one, one, steps));
+        return ops::where(is_one, real(0), place);
     }
     if (how == "half_pixel_symmetric") {
         // What rounding the size took off is divided between both ends.
-        Tensor adjustment = ops::div(a.want, ops::mul(a.have, a.scale));
+        Tensor adjustment = ops::div(a.want, a.length);
         Tensor offset = ops::mul(ops::mul(a.have, half), ops::sub(one, adjustment));
         return ops::add(offset, ops::sub(centre, half));
     }
@@ -66,7 +88,7 @@ Tensor elements(const Tensor& x, const Axis& a, const Tensor& places) {
     return ops::take({x, as_index(inside)}, {.axes = {a.axis}});
 }
 
-Tensor as_weight(const Tensor& numbers, const Axis& a) { return with_trailing_axes(numbers, a.trailing); }
+Tensor as_weight(const Tensor& numbers, const Axis& a) { return as_column(numbers, a.trailing); }
 
 Tensor nearest(const Tensor& x, const Axis& a, const Style& style) {
     Tensor place = places(a, style.coordinates), half = real(0.5);
@@ -93,6 +115,12 @@ Tensor weight_below_two(const Tensor& d, double k) {  // ((k d - 5 k) d + 8 k) d
     return ops::sub(ops::mul(inner, d), real(4 * k));
 }
 
+// 0 for places outside of the old image.
+Tensor without_outside(const Tensor& weight, const Tensor& place, const Axis& a) {
+    Tensor is_inside = ops::logical_and(ops::greater_equal(place, real(0)), ops::less(place, a.have));
+    return ops::where(is_inside, weight, real(0));
+}
+
 Tensor cubic(const Tensor& x, const Axis& a, const Style& style) {
     Tensor centre = places(a, style.coordinates), low = ops::floor(centre), rest = ops::sub(centre, low);
     Tensor sum, total;
@@ -101,10 +129,7 @@ Tensor cubic(const Tensor& x, const Axis& a, const Style& style) {
         bool is_near = step == 0 || step == 1;
         Tensor weight =
             is_near ? weight_below_one(distance, style.cubic) : weight_below_two(distance, style.cubic);
-        if (style.excludes_outside) {
-            weight = ops::where(ops::less(place, real(0)), real(0), weight);
-            weight = ops::where(ops::less(place, a.have), weight, real(0));
-        }
+        if (style.excludes_outside) weight = without_outside(weight, place, a);
         Tensor part = ops::mul(elements(x, a, place), as_weight(weight, a));
         sum = sum ? ops::add(sum, part) : part;
         total = total ? ops::add(total, weight) : weight;
@@ -112,84 +137,108 @@ Tensor cubic(const Tensor& x, const Axis& a, const Style& style) {
     return style.excludes_outside ? ops::div(sum, as_weight(total, a)) : sum;
 }
 
-Tensor resized(const Tensor& x, const Axis& a, const Style& style) {
-    if (style.mode == "nearest") return nearest(x, a, style);
-    if (style.mode == "linear" || style.mode == "bilinear") return linear(x, a, style);
-    if (style.mode == "cubic") return cubic(x, a, style);
-    unsupported("the mode '", style.mode, "'");
-}
-
-// The scale is given and the size follows.
-Axis scaled_axis(const Tensor& x, int axis, int trailing, const Tensor& scale) {
-    Axis a{axis, trailing, as_float(as_scalar(ops::shape_of(x, {.axis = axis}))), {}, scale, {}};
-    a.want = ops::floor(ops::mul(a.have, a.scale));
-    a.count = as_float(count_up(ops::reshape(as_dtype(a.want, DType::i64), {.shape = {1}}), DType::i32));
-    return a;
-}
-
-// The size is given and the scale follows.
-Axis sized_axis(const Tensor& x, int axis, int trailing, const Tensor& size) {
-    Axis a{axis, trailing, as_float(as_scalar(ops::shape_of(x, {.axis = axis}))), {}, {}, {}};
-    a.want = as_float(as_scalar(size));
-    a.scale = ops::div(a.want, a.have);
-    a.count = as_float(count_up(ops::reshape(as_dtype(size, DType::i64), {.shape = {1}}), DType::i32));
-    return a;
-}
-
-// Sizes that keep the ratio of the sides: all by the scale of the axis that grows least, or most.
-Tensor with_ratio(const Site& site, const Tensor& sizes, const IntList& axes, const std::string& policy) {
-    if (policy == "stretch") return sizes;
-    auto wanted = site.values(3, "sizes");
-    bool is_larger = policy == "not_smaller";
-    if (!is_larger && policy != "not_larger") unsupported("the policy '", policy, "'");
-    double scale = is_larger ? 0 : INFINITY;
-    IntList extents;
-    for (size_t i = 0; i < axes.size(); ++i) {
-        auto extent = site.extents.find_extent(site.in(0), int(axes[i]));
-        if (!extent) unsupported("a ratio of extents that differ between runs");
-        extents.push_back(*extent);
-        double own = double(wanted[i]) / double(*extent);
-        scale = is_larger ? std::max(scale, own) : std::min(scale, own);
+// A product with a matrix that has a row of weights for each new element. The old axis goes on at both ends
+// with its first and last element, as far as a window may reach.
+Tensor smoothed(const Tensor& x, const Axis& a, const Style& style) {
+    bool is_cubic = style.mode == "cubic";
+    Tensor shrink = ops::minimum(a.scale, real(1)), one = real(1);
+    Tensor reach = ops::ceil(ops::div(real(is_cubic ? 2 : 1), shrink));
+    Tensor taps =
+        ops::reshape(as_dtype(ops::add(a.have, ops::mul(reach, real(2))), DType::i64), {.shape = {1}});
+    Tensor tap = ops::sub(as_float(count_up(taps, DType::i32)), reach);
+    Tensor centre = as_column(places(a, style.coordinates), 1);
+    Tensor distance = ops::mul(ops::abs(ops::sub(centre, tap)), shrink), weight;
+    if (is_cubic) {
+        Tensor far =
+            ops::where(ops::less(distance, real(2)), weight_below_two(distance, style.cubic), real(0));
+        weight = ops::where(ops::less_equal(distance, one), weight_below_one(distance, style.cubic), far);
+    } else {
+        weight = ops::maximum(ops::sub(one, distance), real(0));
     }
-    for (int64_t& extent : extents) extent = int64_t(std::floor(scale * double(extent) + 0.5));
-    return vector_of(extents);
+    if (style.excludes_outside) weight = without_outside(weight, tap, a);
+    weight = ops::div(weight, ops::sum(weight, {.axes = {1}, .keepdims = true}));
+    IntList swapped = all_axes(a.axis + a.trailing + 1);
+    std::swap(swapped[size_t(a.axis)], swapped.back());
+    Tensor rows = ops::transpose(elements(x, a, tap), {.pattern = swapped});
+    return ops::transpose(ops::matmul(rows, weight, {.transpose_b = true}), {.pattern = swapped});
+}
+
+Tensor interpolated(const Tensor& x, const Axis& a, const Style& style) {
+    if (style.mode == "nearest") return nearest(x, a, style);
+    bool is_linear = style.mode == "linear" || style.mode == "bilinear";
+    if (!is_linear && style.mode != "cubic") unsupported("the mode '", style.mode, "'");
+    if (style.smooths) return smoothed(x, a, style);
+    return is_linear ? linear(x, a, style) : cubic(x, a, style);
+}
+
+Tensor resized(const Tensor& x, const Axis& a, const Style& style) {
+    Tensor y = interpolated(x, a, style);
+    if (style.coordinates != "tf_crop_and_resize") return y;
+    Tensor place = places(a, style.coordinates);
+    Tensor is_inside = ops::logical_and(ops::greater_equal(place, real(0)),
+                                        ops::less_equal(place, ops::sub(a.have, real(1))));
+    return ops::where(as_weight(is_inside, a), y, number(y, style.beyond));
 }
 
 struct Request {
     IntList axes;
-    Tensor scales, sizes;  // one of them
+    Tensor scales, sizes;     // one of them, or both where the sizes follow from equal scales
+    Tensor part_of_interest;  // beginnings, then ends; null: all
 };
 
-Tensor in_new_size(const Site& site, const Request& request, const Style& style) {
-    Tensor x = site.in(0);
-    DType dtype = x.dtype();
-    // What a size that only a run can tell makes of x has no known rank any more.
-    int rank = rank_of(x);
-    bool moves_only = style.mode == "nearest";
-    if (!moves_only && !is_float(dtype))
-        unsupported("a resize of ", dtype, " in the mode '", style.mode, "'");
-    if (!moves_only) x = as_float(x);
-    Tensor known = request.scales ? site.extents.find_value(request.scales) : Tensor();
-    for (size_t i = 0; i < request.axes.size(); ++i) {
-        int axis = site.axis(request.axes[i], rank), trailing = rank - 1 - axis;
-        // What keeps its size stays as it is.
-        if (known && known.dtype() == DType::f32 && known.data<float>()[i] == 1) continue;
-        Tensor size = request.sizes ? cut(request.sizes, 0, int64_t(i), int64_t(i) + 1) : Tensor();
-        Axis a = size ? sized_axis(x, axis, trailing, size)
-                      : scaled_axis(x, axis, trailing, as_float(element(request.scales, 0, int64_t(i))));
-        if (size) {
-            auto extent = site.extents.find_extent(x, axis);
-            auto wanted = site.extents.find_value(request.sizes);
-            if (extent && wanted && numbers_in(wanted)[i] == *extent) continue;
-        }
-        x = resized(x, a, style);
+Axis axis_of(const Tensor& x, const Request& request, size_t i, int axis) {
+    auto at = int64_t(i);
+    Axis a{.axis = axis, .trailing = rank_of(x) - 1 - axis};
+    a.have = as_float(as_scalar(ops::shape_of(x, {.axis = axis})));
+    Tensor size = request.sizes ? as_dtype(element(request.sizes, 0, at), DType::i64) : Tensor();
+    a.scale = request.scales ? as_float(element(request.scales, 0, at)) : ops::div(as_float(size), a.have);
+    a.length = request.scales ? ops::mul(a.have, a.scale) : as_float(size);
+    a.want = size ? as_float(size) : Tensor(ops::floor(a.length));
+    Tensor count = ops::reshape(as_dtype(a.want, DType::i64), {.shape = {1}});
+    a.count = as_float(count_up(count, DType::i32));
+    if (request.part_of_interest) {
+        a.begin = as_float(element(request.part_of_interest, 0, at));
+        a.end = as_float(element(request.part_of_interest, 0, at + int64_t(request.axes.size())));
     }
-    return as_dtype(x, dtype);
+    return a;
 }
 
-// Elements under a window that grows with the scale; enlarging needs none.
-void refuse_smoothing(const Site& site) {
-    if (site.attributes.integer("antialias", 0)) unsupported("the attribute 'antialias'");
+// Sizes that keep the ratio of the sides: all by the scale of the axis that grows least, or most.
+void keep_ratio(const Tensor& x, const std::string& policy, Request& request) {
+    if (policy == "stretch") return;
+    bool is_larger = policy == "not_smaller";
+    if (!is_larger && policy != "not_larger") unsupported("the policy '", policy, "'");
+    Tensor index = as_index(vector_of(request.axes));
+    Tensor have = as_float(ops::take({extents_of(x, 0, rank_of(x)), index}, {.axes = {0}}));
+    Tensor own = ops::div(as_float(request.sizes), have);
+    Tensor scale = is_larger ? ops::max(own) : ops::min(own);
+    request.scales = ops::mul(scale, as_float(vector_of(IntList(request.axes.size(), 1))));
+    request.sizes = as_dtype(ops::floor(ops::add(ops::mul(scale, have), real(0.5))), DType::i64);
+}
+
+// What keeps its size stays as it is.
+bool stays(const Site& site, const Request& request, size_t i, int axis) {
+    if (request.part_of_interest) return false;
+    auto wanted = request.sizes ? site.extents.find_value(request.sizes) : Tensor();
+    auto extent = site.extents.find_extent(site.in(0), axis);
+    if (request.sizes) return extent && wanted && numbers_in(wanted)[i] == *extent;
+    Tensor known = site.extents.find_value(request.scales);
+    return known && known.dtype() == DType::f32 && known.data<float>()[i] == 1;
+}
+
+Tensor in_new_size(const Site& site, const Request& request, const Style& style) {
+    const Tensor& x = site.in(0);
+    Tensor y = x;
+    bool moves_only = style.mode == "nearest";
+    if (!moves_only && !is_float(x.dtype()))
+        unsupported("a resize of ", x.dtype(), " in the mode '", style.mode, "'");
+    if (!moves_only) y = as_float(y);
+    for (size_t i = 0; i < request.axes.size(); ++i) {
+        auto axis = int(request.axes[i]);
+        // y has no known shape any more when only a run can tell an extent of it.
+        if (!stays(site, request, i, axis)) y = resized(y, axis_of(x, request, i, axis), style);
+    }
+    return as_dtype(y, x.dtype());
 }
 
 }  // namespace
@@ -197,7 +246,7 @@ void refuse_smoothing(const Site& site) {
 // Before version 10: scales only, from the corner.
 Tensors import_upsample(const Site& site) {
     Style style{.mode = site.attributes.word("mode", "nearest")};
-    Request request{all_axes(site.rank(0)), {}, {}};
+    Request request{all_axes(site.rank(0)), {}, {}, {}};
     if (site.opset < 9) {
         auto scales = site.attributes.numbers("scales");
         if (!scales) invalid("it has no scales");
@@ -211,7 +260,7 @@ Tensors import_upsample(const Site& site) {
 
 Tensors import_resize(const Site& site) {
     Style style{.mode = site.attributes.word("mode", "nearest")};
-    Request request{all_axes(site.rank(0)), {}, {}};
+    Request request{all_axes(site.rank(0)), {}, {}, {}};
     if (site.opset < 11) {
         request.scales = site.in(1);
         return {in_new_size(site, request, style)};
@@ -220,16 +269,17 @@ Tensors import_resize(const Site& site) {
     style.nearest = site.attributes.word("nearest_mode", "round_prefer_floor");
     style.cubic = site.attributes.number("cubic_coeff_a", -0.75);
     style.excludes_outside = site.attributes.integer("exclude_outside", 0);
-    site.attributes.number("extrapolation_value", 0);
-    refuse_smoothing(site);
+    style.beyond = site.attributes.number("extrapolation_value", 0);
+    style.smooths = site.attributes.integer("antialias", 0);
     if (auto axes = site.attributes.integers("axes")) request.axes = *axes;
     for (int64_t& axis : request.axes) axis = site.axis(axis, site.rank(0));
+    if (style.coordinates == "tf_crop_and_resize") request.part_of_interest = site.in(1);
     std::string policy = site.attributes.word("keep_aspect_ratio_policy", "stretch");
     // Before version 13 an empty list of scales says that sizes follow.
-    if (site.has(3))
-        request.sizes = with_ratio(site, site.in(3), request.axes, policy);
-    else
-        request.scales = site.in(2);
+    (site.has(3) ? request.sizes : request.scales) = site.in(site.has(3) ? 3 : 2);
+    auto count = length_of(site.has(3) ? request.sizes : request.scales, "a list of sizes");
+    if (count != int(request.axes.size())) invalid(count, " sizes for ", request.axes.size(), " axes");
+    if (site.has(3)) keep_ratio(site.in(0), policy, request);
     return {in_new_size(site, request, style)};
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -42,12 +42,6 @@ std::vector<Extent> extents_in(const Site& site, const Tensor& x, const IntList&
         extents[i] = fixed ? Extent(*fixed) : extent_of(x, int(i));
     }
     return extents;
-}
-
-int length_of(const Tensor& vector, std::string_view what) {
-    if (!vector.shape().is_known() || vector.shape().rank() != 1)
-        unsupported(what, " whose length only a run can tell");
-    return int(vector.shape()[0]);
 }
 
 // Ones before the numbers, up to a length.
@@ -227,6 +221,8 @@ Tensors import_concat(const Site& site) {
 
 Tensors import_split(const Site& site) {
     int axis = site.axis(site.attributes.integer("axis", 0), site.rank(0));
+    bool is_late = !site.attributes.has("split") && site.has(1) && !site.find_values(1);
+    if (is_late) return late_split(site.in(0), axis, site.in(1), site.outputs());
     auto sizes = site.values_of("split", 1);
     if (!sizes) sizes = equal_sizes(site, axis);
     if (sizes->size() != site.outputs()) invalid(sizes->size(), " parts in ", site.outputs(), " outputs");
@@ -242,6 +238,9 @@ Tensors import_slice(const Site& site) {
         bounds = {
             site.attributes.integers("axes").value_or(IntList()), {}, vector_of(*starts), vector_of(*ends)};
     } else {
+        auto is_late = [&](size_t i) { return site.has(i) && !site.find_values(i); };
+        if (is_late(3) || is_late(4))
+            return {late_sliced(x, site.in(1), site.in(2), site.optional(3), site.optional(4))};
         bounds = {site.has(3) ? site.values(3, "axes") : IntList(),
                   site.has(4) ? site.values(4, "steps") : IntList(), site.in(1), site.in(2)};
     }
@@ -255,8 +254,15 @@ Tensors import_slice(const Site& site) {
     return {count ? sliced(site, x, bounds) : x};
 }
 
+namespace {
+bool has_late_axes(const Site& site) {
+    return !site.attributes.has("axes") && site.has(1) && !site.find_values(1);
+}
+}  // namespace
+
 Tensors import_squeeze(const Site& site) {
     const Tensor& x = site.in(0);
+    if (has_late_axes(site)) return {late_squeezed(x, site.in(1))};
     auto axes = site.values_of("axes", 1);
     if (!axes) {
         axes.emplace();
@@ -270,6 +276,7 @@ Tensors import_squeeze(const Site& site) {
 }
 
 Tensors import_unsqueeze(const Site& site) {
+    if (has_late_axes(site)) return {late_unsqueezed(site.in(0), site.in(1))};
     auto axes = site.values_of("axes", 1);
     if (!axes) invalid("it has no axes");
     int rank = site.rank(0) + int(axes->size());
@@ -283,8 +290,9 @@ Tensors import_expand(const Site& site) { return {expanded(site, site.in(0), sit
 // Copies along one axis after the other: the rank never grows by more than one.
 Tensors import_tile(const Site& site) {
     Tensor x = site.in(0);
-    auto repeats = site.values(1, "the number of copies");
     if (site.opset < 6) unsupported("copies along one axis");
+    if (!site.find_values(1)) return {late_tiled(x, site.in(1))};
+    auto repeats = site.values(1, "the number of copies");
     if (int(repeats.size()) != rank_of(x))
         invalid(repeats.size(), " numbers of copies for rank ", rank_of(x));
     for (int i = 0; i < int(repeats.size()); ++i) {
@@ -297,8 +305,31 @@ Tensors import_tile(const Site& site) {
     return {x};
 }
 
+namespace {
+Tensors with_late_margins(const Site& site) {
+    std::string mode = site.attributes.word("mode", "constant");
+    Outside outside = mode == "constant"  ? Outside::value
+                      : mode == "edge"    ? Outside::edge
+                      : mode == "reflect" ? Outside::mirrored
+                                          : Outside::wrapped;
+    if (outside == Outside::wrapped && mode != "wrap") unsupported("margins in the mode '", mode, "'");
+    const Tensor& x = site.in(0);
+    Tensor value = site.has(2) ? ops::reshape(site.in(2), {.shape = {}}) : number(x, 0);
+    return {late_padded(x, site.in(1), site.optional(3), outside, value)};
+}
+
+// Margins, axes or a value that only a run can tell.
+bool has_late_margins(const Site& site) {
+    if (site.opset < 11) return false;
+    auto is_late = [&](size_t i) { return site.has(i) && !site.find_values(i); };
+    bool is_late_value = site.has(2) && !site.extents.find_value(site.in(2));
+    return is_late(1) || is_late_value || is_late(3);
+}
+}  // namespace
+
 Tensors import_pad(const Site& site) {
     const Tensor& x = site.in(0);
+    if (has_late_margins(site)) return with_late_margins(site);
     auto pads = site.opset < 2 ? site.attributes.integers("paddings") : site.values_of("pads", 1);
     if (!pads) invalid("it has no margins");
     auto axes = site.has(3) ? site.values(3, "axes") : all_axes(rank_of(x));

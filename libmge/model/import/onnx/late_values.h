@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Axes, shapes and numbers of elements that are inputs of the model, so that only a run can tell them. What
+// our operators have as parameters is said here by shapes and places that are computed before each run. The
+// rank of what is read has to be known; of results nothing may be.
+
+#include "libmge/model/import/onnx/families.h"
+
+namespace mge::onnx {
+
+// Axes from 0 on, as i64, whatever end they count from.
+Tensor late_axes(const Tensor& axes, int rank);
+// The numbers of a vector at the axes that another one names, all others from `otherwise`, i64 (rank).
+Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor& otherwise);
+// As many numbers as a vector has, which has to be known.
+int length_of(const Tensor& vector, std::string_view what);
+// A column of numbers in front of `trailing` axes, of an extent that may be unknown.
+Tensor as_column(const Tensor& numbers, int trailing);
+
+// `count` elements of an axis of `have` from `first` on; x itself may be of unknown shape by then. What lies
+// outside of it is `value`, or an element of x.
+enum class Outside { value, edge, mirrored, wrapped };
+struct Stretch {
+    int axis, trailing;  // axes behind it
+    Extent have, first, count;
+};
+Tensor stretch_of(const Tensor& x, const Stretch& stretch, Outside outside, const Tensor& value);
+
+// A reduction of some axes that a run names.
+using ReduceFixed = std::function<Tensor(const Tensor& x, const IntList& axes)>;
+Tensor late_reduced(const Tensor& x, const Tensor& axes, bool keepdims, const ReduceFixed& reduce);
+
+Tensor late_unsqueezed(const Tensor& x, const Tensor& axes);
+Tensor late_squeezed(const Tensor& x, const Tensor& axes);
+Tensors late_split(const Tensor& x, int axis, const Tensor& sizes, size_t parts);
+Tensor late_tiled(const Tensor& x, const Tensor& repeats);
+// `axes` and `steps` may be null.
+Tensor late_sliced(const Tensor& x, const Tensor& starts, const Tensor& ends, const Tensor& axes,
+                   const Tensor& steps);
+// Numbers of elements before and, behind them, after each of the axes; `axes` may be null.
+Tensor late_padded(const Tensor& x, const Tensor& pads, const Tensor& axes, Outside outside,
+                   const Tensor& value);
+// f of the one axis that a run names, of those that leave the shape as it is.
+Tensor along_late_axis(const Tensor& x, const Tensor& axis, const std::function<Tensor(int axis)>& f);
+
+}  // namespace mge::onnx
