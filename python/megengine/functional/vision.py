@@ -12,7 +12,7 @@ from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 from .color import cvt_color  # noqa: F401
 from .detection import nms, roi_align, roi_pooling  # noqa: F401
-from .warping import remap, warp_affine, warp_perspective  # noqa: F401
+from .warping import remap, rotate, warp_affine, warp_perspective  # noqa: F401
 from .window_convolution import correlation  # noqa: F401
 
 _RANKS = {"linear": 3, "trilinear": 5, "bilinear": 4, "bicubic": 4, "nearest": 4}
@@ -103,6 +103,57 @@ def interpolate(
         have = inp._tuple_shape[axis]
         result = _resample(result, axis, *_taps(have, wanted, mode, bool(align_corners)))
     return _as_bytes(result, inp.dtype) if inp.dtype in (np.uint8, np.int8) else result
+
+
+def resize(
+    inp: Tensor,
+    size: int | Sequence[int],
+    format: str = "NCHW",
+    imode: str = "bilinear",
+    max_size: int | None = None,
+) -> Tensor:
+    """Images resized to a height and a width, or until their shorter edge has a length.
+
+    Args:
+        inp: (N, C, H, W), or (N, H, W, C) with ``format="NHWC"``.
+        size: height and width; an int is the length of the shorter edge, the other one follows.
+        format: ``"NCHW"`` or ``"NHWC"``.
+        imode: ``"bilinear"`` (or ``"linear"``), ``"nearest"`` or ``"bicubic"`` (or ``"cubic"``).
+        max_size: with an int ``size`` the most that the longer edge may have.
+    Returns:
+        Tensor of the format of ``inp``; see ``interpolate`` for its dtype.
+    Raises:
+        ValueError: a size is below 1, the mode or the format unknown, ``max_size`` is given with
+            two sizes or is below ``size``.
+        AssertionError: the rank is not 4.
+    Example:
+        >>> F.vision.resize(F.ones((1, 3, 4, 6)), 2).shape
+        (1, 3, 2, 3)
+    """
+    if format not in ("NHWC", "NCHW"):
+        raise ValueError(f"[resize] format must be 'NCHW' or 'NHWC', got {format!r}")
+    assert inp.ndim == 4, f"[resize] the input must have rank 4, got {inp.ndim}"
+    mode = {"linear": "bilinear", "cubic": "bicubic"}.get(str(imode).lower(), imode)
+    if format == "NHWC":
+        inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
+    out = interpolate(inp, _edges(inp._tuple_shape[2:], size, max_size), mode=mode)
+    return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
+
+
+def _edges(have: tuple[int, int], size: int | Sequence[int], max_size: int | None) -> list[int]:
+    """Height and width that ``resize`` gives."""
+    if not isinstance(size, (int, np.integer)):
+        if max_size is not None:
+            raise ValueError("[resize] max_size is for one size, which is that of the shorter edge")
+        height, width = (as_int(n, "resize", "size") for n in size)
+        return [height, width]
+    if max_size is not None and max_size < size:
+        raise ValueError(f"[resize] max_size {max_size} is below the size {size}")
+    at_least("resize", 1, size=size)
+    factor = int(size) / min(have)
+    if max_size is not None:
+        factor = min(factor, max_size / max(have))
+    return [max(1, int(n * factor + 1e-9)) for n in have]
 
 
 def _interpolated_steps(inp: Tensor, sizes: list[int], mode: str, align_corners) -> Tensor:

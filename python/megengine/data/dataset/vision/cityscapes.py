@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...transform.vision.functional import opencv
+from ....core.opencv import opencv
 from .meta_vision import VisionDataset
 from .utils import read_image
 

@@ -10,8 +10,8 @@ import os
 
 import numpy as np
 
+from ....core.opencv import opencv
 from ....logger import get_logger
-from ...transform.vision.functional import opencv
 
 IMG_EXT = (".jpg", ".png", ".jpeg", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 

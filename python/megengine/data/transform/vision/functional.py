@@ -10,26 +10,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ....core.opencv import opencv
+
 # OpenCV's numbers for interpolations.
 INTER_NEAREST = 0
 INTER_LINEAR = 1
-
-
-@functools.cache
-def opencv():
-    """The module ``cv2``.
-
-    Raises:
-        ImportError: OpenCV is not installed.
-    """
-    try:
-        import cv2
-    except ImportError as e:
-        raise ImportError(
-            f"[megengine.data.transform] this transform works with OpenCV, which cannot be"
-            f" imported ({e}); install it: pip install opencv-python-headless"
-        ) from e
-    return cv2
 
 
 def wrap_keepdims(func: Callable) -> Callable:

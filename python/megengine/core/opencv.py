@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCV, which is asked for by what works with it and not before."""
+
+import functools
+
+
+@functools.cache
+def opencv():
+    """The module ``cv2``.
+
+    Raises:
+        ImportError: OpenCV is not installed.
+    """
+    try:
+        import cv2
+    except ImportError as e:
+        raise ImportError(
+            f"[megengine] this works with OpenCV, which cannot be imported ({e});"
+            " install it: pip install opencv-python-headless"
+        ) from e
+    return cv2

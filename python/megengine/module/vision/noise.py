@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Noise that is added to images."""
+
+from collections.abc import Sequence
+
+from ... import _mge
+from ...tensor import Tensor
+from ..module import Module
+from .pixels import RandomFactors, in_floats
+
+
+class AdditiveElemwise(Module):
+    """Random numbers added to images: the base of the classes that say which.
+
+    Args:
+        per_channel: other numbers for each channel; else all channels of a pixel get the same.
+        kwargs: for ``Module``.
+    Raises:
+        NotImplementedError: by ``sample``, which classes derived from it define.
+    """
+
+    def __init__(self, per_channel: bool = False, **kwargs):
+        super().__init__(**kwargs)
+        self.per_channel = per_channel
+
+    def sample(self, size: Sequence[int]) -> Tensor:
+        """Random numbers of a shape."""
+        raise NotImplementedError(f"{type(self).__name__}.sample")
+
+    def forward(self, inp: Tensor) -> Tensor:
+        """Images (N, C, H, W) of floats or bytes with noise, of the same dtype.
+
+        Raises:
+            AssertionError: the rank is not 4.
+        """
+        return in_floats(self._with_noise, inp)
+
+    def _with_noise(self, images: Tensor) -> Tensor:
+        n, channels, height, width = images._tuple_shape
+        noise = self.sample((n, channels if self.per_channel else 1, height, width))
+        return _mge.ops.add(images, noise)
+
+    @property
+    def per_channel(self) -> bool:
+        """Whether each channel gets numbers of its own."""
+        return self._per_channel
+
+    @per_channel.setter
+    def per_channel(self, value: bool) -> None:
+        assert isinstance(value, bool), f"per_channel must be a bool, got {value!r}"
+        self._per_channel = value
+
+
+class _SeededNoise(AdditiveElemwise):
+    def __init__(self, per_channel: bool, seed: int | None):
+        super().__init__(per_channel)
+        self.seed = seed
+
+    @property
+    def seed(self) -> int | None:
+        """Of the random numbers; setting it starts them anew."""
+        return self._random.seed
+
+    @seed.setter
+    def seed(self, value: int | None) -> None:
+        self._random = RandomFactors(value)
+
+
+class AdditiveGaussianNoise(_SeededNoise):
+    """Noise of a normal distribution.
+
+    Args:
+        mean: of it.
+        std: its standard deviation.
+        per_channel: other numbers for each channel.
+        seed: of the random numbers.
+    Example:
+        >>> from megengine.module.vision import AdditiveGaussianNoise
+        >>> AdditiveGaussianNoise(std=2.0, seed=1)(F.zeros((1, 3, 4, 4))).shape
+        (1, 3, 4, 4)
+    """
+
+    def __init__(
+        self,
+        mean: float = 0.0,
+        std: float = 1.0,
+        per_channel: bool = False,
+        seed: int | None = None,
+    ):
+        super().__init__(per_channel, seed)
+        self.mean, self.std = mean, std
+
+    def sample(self, size: Sequence[int]) -> Tensor:
+        """Random numbers of a shape."""
+        return self._random.rng.normal(self.mean, self.std, size)
+
+
+class AdditiveLaplaceNoise(_SeededNoise):
+    """Noise of a Laplace distribution.
+
+    Args:
+        mean: of it.
+        std: its scale: the mean distance from ``mean``.
+        per_channel: other numbers for each channel.
+        seed: of the random numbers.
+    Example:
+        >>> from megengine.module.vision import AdditiveLaplaceNoise
+        >>> AdditiveLaplaceNoise(seed=1)(F.zeros((1, 3, 4, 4))).shape
+        (1, 3, 4, 4)
+    """
+
+    def __init__(
+        self,
+        mean: float = 0.0,
+        std: float = 1.0,
+        per_channel: bool = False,
+        seed: int | None = None,
+    ):
+        super().__init__(per_channel, seed)
+        self.mean, self.std = mean, std
+
+    def sample(self, size: Sequence[int]) -> Tensor:
+        """Random numbers of a shape."""
+        # Inverse of the distribution: mean - std * sign(u) * ln(1 - 2|u|), u in [-1/2, 1/2).
+        u = self._random.rng.uniform(-0.5, 0.5, size)
+        below_one = _mge.ops.clip(_mge.ops.abs(u) * 2.0, lower=0.0, upper=1.0 - 2.0**-24)
+        return _mge.ops.sign(u) * _mge.ops.log1p(-below_one) * -self.std + self.mean
+
+
+class AdditivePoissonNoise(_SeededNoise):
+    """Noise of a Poisson distribution, with either sign.
+
+    Args:
+        lam: its mean, at least 0.
+        per_channel: other numbers for each channel.
+        seed: of the random numbers.
+    Example:
+        >>> from megengine.module.vision import AdditivePoissonNoise
+        >>> AdditivePoissonNoise(4.0, seed=1)(F.zeros((1, 3, 4, 4))).shape
+        (1, 3, 4, 4)
+    """
+
+    def __init__(self, lam: float = 1.0, per_channel: bool = False, seed: int | None = None):
+        super().__init__(per_channel, seed)
+        if lam < 0:
+            raise ValueError(f"[AdditivePoissonNoise] lam must not be negative, got {lam}")
+        self.lam = lam
+
+    def sample(self, size: Sequence[int]) -> Tensor:
+        """Random numbers of a shape."""
+        rng = self._random.rng
+        return rng.poisson(float(self.lam), size) * _mge.ops.sign(rng.uniform(-0.5, 0.5, size))
