@@ -343,3 +343,20 @@ def test_a_profiler_is_held_for_one_call():
     recording.end([F.exp(x)])
     with pytest.raises(TypeError):
         recording.begin_profiled([x], "profiler")
+
+
+def test_shapes_of_numbers_and_x_shape_stay_known():
+    """Heads of attention, as users write them, are fused as those of fixed shapes are."""
+
+    @trace(symbolic=True, profiling=True)
+    def f(x):
+        heads = x.reshape(x.shape[0], x.shape[1] // 4, 4)
+        y = F.relu(heads * 2 + 1)
+        return F.broadcast_to(y.reshape(*x.shape), (3, *x.shape)) - 1
+
+    x = ones(2, 8)
+    for _ in range(2):
+        np.testing.assert_equal(f(x).numpy(), np.full((3, 2, 8), 2, np.float32))
+        assert "fused_elementwise" in types(f.get_profile())
+        assert not {"concat", "shape_of", "mul", "relu"} & set(types(f.get_profile()))
+    np.testing.assert_equal(f(ones(5, 4)).numpy(), np.full((3, 5, 4), 2, np.float32))

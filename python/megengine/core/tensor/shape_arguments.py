@@ -44,7 +44,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
         return list(shape), None
     if isinstance(shape, _mge.Tensor):
         if is_recorded(shape):
-            return None, _vector(shape)
+            return None, _vector(shape, who)
         return [int(v) for v in np.reshape(shape.numpy(), -1)], None
     if isinstance(shape, np.ndarray):
         shape = shape.reshape(-1).tolist()
@@ -53,14 +53,16 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
     if not isinstance(shape, Sequence) or isinstance(shape, str):
         raise TypeError(f"[{who}] a shape is integers or a Tensor, got {type(shape).__name__}")
     if is_recorded(*shape):
-        parts = [_vector(v) for v in shape]
+        parts = [_vector(v, who) for v in shape]
         return None, parts[0] if len(parts) == 1 else _mge.ops.concat(*parts, axis=0)
     return [as_int(v, who, "a shape entry") for v in shape], None
 
 
-def _vector(value) -> "_mge.Tensor":
+def _vector(value, who: str) -> "_mge.Tensor":
     if not isinstance(value, _mge.Tensor):
-        return _mge.Tensor(np.array([value], np.int32))
+        # An operator, not a Tensor from outside: so a trace knows the number, and shapes made of it.
+        value = float(as_int(value, who, "a shape entry"))
+        return _mge.ops.full(shape=[1], value=value, dtype="int32")
     if value.dtype != np.int32:
         value = _mge.ops.convert(value, dtype="int32")
     return _mge.ops.reshape(value, shape=[-1])
