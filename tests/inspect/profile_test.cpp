@@ -80,9 +80,8 @@ Profile small_profile() {
 class TemporaryFile {
 public:
     explicit TemporaryFile(std::string_view content = {}) {
-        char name[] = "/tmp/mge_profile_XXXXXX";
-        close(mkstemp(name));
-        path = name;
+        path = (std::filesystem::temp_directory_path() / "mge_profile_XXXXXX").string();
+        close(mkstemp(path.data()));
         std::ofstream(path) << content;
     }
     ~TemporaryFile() { std::filesystem::remove(path); }

@@ -21,7 +21,8 @@ def module_names():
 
 
 @pytest.mark.parametrize("name", module_names())
-def test_examples(name):
+def test_examples(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # what examples write lies there
     if name in OPTIONAL:
         pytest.importorskip(OPTIONAL[name])
     module = importlib.import_module(name)

@@ -4,7 +4,7 @@
 Example:
     >>> import megengine.functional as F
     >>> from megengine import Tensor, onnx
-    >>> info = onnx.export(F.relu, "/tmp/relu.onnx", Tensor([[-1.0, 2.0]]), input_names=["x"])
+    >>> info = onnx.export(F.relu, "relu.onnx", Tensor([[-1.0, 2.0]]), input_names=["x"])
     >>> info.inputs
     ['x']
 """

@@ -41,8 +41,8 @@ class Model:
             TypeError: for an input that is missing, or that the graph does not have.
         Example:
             >>> from megengine import onnx
-            >>> info = onnx.export(F.relu, "/tmp/relu.onnx", Tensor([[-1.0, 2.0]]))
-            >>> onnx.load("/tmp/relu.onnx")([[-3.0, 4.0]])
+            >>> info = onnx.export(F.relu, "relu.onnx", Tensor([[-1.0, 2.0]]))
+            >>> onnx.load("relu.onnx")([[-3.0, 4.0]])
             Tensor([[0. 4.]], device=xpux:0)
         """
         values = dict(zip(self.input_names, inputs, strict=False))
@@ -77,8 +77,8 @@ def load(path: str) -> Model:
             names each of them.
     Example:
         >>> from megengine import onnx
-        >>> info = onnx.export(F.exp, "/tmp/exp.onnx", Tensor([1.0]), input_names=["x"])
-        >>> onnx.load("/tmp/exp.onnx").input_names
+        >>> info = onnx.export(F.exp, "exp.onnx", Tensor([1.0]), input_names=["x"])
+        >>> onnx.load("exp.onnx").input_names
         ['x']
     """
     return Model(str(path))

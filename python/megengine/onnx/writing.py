@@ -32,7 +32,7 @@ def export(module, path, args, input_names=None, output_names=None, opset=DEFAUL
     Example:
         >>> import megengine.module as M
         >>> from megengine import onnx
-        >>> onnx.export(M.Linear(3, 2), "/tmp/linear.onnx", Tensor([[1.0, 2.0, 3.0]])).inputs
+        >>> onnx.export(M.Linear(3, 2), "linear.onnx", Tensor([[1.0, 2.0, 3.0]])).inputs
         ['x']
     """
     from ..jit import trace
