@@ -3,6 +3,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from .. import _mge
 from ..core.operands import Operand
 from ..core.tensor.shape_arguments import as_vector
@@ -220,7 +222,8 @@ def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) ->
     """Logarithm of the sum of exponentials along axes, computed without overflow.
 
     Args:
-        inp: any rank, floating; a value of rank 0 is a vector of one element for an int axis.
+        inp: any rank, integers become float32; a value of rank 0 is a vector of one element for an
+            int axis.
         axis: the axis, or several.
         keepdims: keep the reduced axes with size 1.
     Returns:
@@ -231,6 +234,8 @@ def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) ->
     """
     if isinstance(axis, int):
         inp = as_vector(inp)
+    if np.dtype(inp.dtype).kind in "iu":
+        inp = _mge.ops.convert(inp, dtype="float32")  # differences of small integers wrap around
     top = _max(inp, axis, keepdims=True)
     # An infinite maximum would give inf - inf; the shift may be any finite number.
     finite = _mge.ops.where(_mge.ops.isinf(top), _mge.ops.full_like(top, value=0.0), top)

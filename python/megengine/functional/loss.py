@@ -6,6 +6,7 @@ position it is ignored, as callers of the interface rely on.
 import functools
 
 from .. import _mge
+from ..core.tensor.shape_arguments import as_places
 from ..tensor import Tensor
 from .activation import logsigmoid
 from .math import mean, sum
@@ -78,7 +79,7 @@ def cross_entropy(
 
     Args:
         pred: logits, or probabilities without ``with_logits``.
-        label: int32 class numbers, of the shape of ``pred`` without the axis.
+        label: class numbers, of the shape of ``pred`` without the axis.
         axis: axis of the classes.
         with_logits: apply a softmax first.
         label_smooth: weight of the uniform distribution in the target, in [0, 1).
@@ -98,7 +99,7 @@ def cross_entropy(
     )
     axis = axis % pred.ndim
     logarithm = _mge.ops.softmax(pred, axis=axis, log=True) if with_logits else _mge.ops.log(pred)
-    picked = _mge.ops.indexing_one_hot(logarithm, label, axis=axis)
+    picked = _mge.ops.indexing_one_hot(logarithm, as_places(label), axis=axis)
     picked = _mge.ops.remove_axis(picked, axes=[axis])
     if label_smooth == 0:
         return _mge.ops.neg(picked)

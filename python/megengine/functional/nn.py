@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.tensor.dtype import is_integer
+from ..core.tensor.shape_arguments import as_places
 from ..tensor import Tensor
 from .activation import (  # noqa: F401
     gelu,
@@ -206,7 +207,7 @@ def indexing_one_hot(src: Tensor, index: Tensor, axis: int = 1, keepdims: bool =
 
     Args:
         src: any rank from 1.
-        index: int32, of the shape of ``src`` without that axis.
+        index: places, of the shape of ``src`` without that axis; fractions are dropped.
         axis: the axis.
         keepdims: keep the axis with size 1.
     Returns:
@@ -220,8 +221,7 @@ def indexing_one_hot(src: Tensor, index: Tensor, axis: int = 1, keepdims: bool =
     """
     assert isinstance(src, _mge.Tensor), "[indexing_one_hot] src must be a Tensor"
     axis = axis % src.ndim
-    index = index if isinstance(index, _mge.Tensor) else Tensor(index, dtype="int32")
-    picked = _mge.ops.indexing_one_hot(src, index, axis=axis)
+    picked = _mge.ops.indexing_one_hot(src, as_places(index), axis=axis)
     return picked if keepdims else _mge.ops.remove_axis(picked, axes=[axis])
 
 

@@ -36,7 +36,8 @@ def batch_norm(
         eps: added to the variance.
         inplace: update the running statistics in place.
     Returns:
-        Tensor of the shape of ``inp``; without ``inplace`` also the new running mean and variance.
+        Tensor of the shape of ``inp``; in training without ``inplace`` also the new running mean
+        and variance, if one of them was given.
     Raises:
         NotImplementedError: the rank of ``inp`` is not 4.
         AssertionError: not training, and a running statistic is missing.
@@ -72,14 +73,15 @@ def batch_norm(
         momentum=momentum,
         epsilon=eps,
     )
+    if not training or (running_mean is None and running_var is None):
+        return y
     if not inplace:
         return y, mean, var
-    if training:
-        for old, new in ((running_mean, mean), (running_var, var)):
-            if old is not None:
-                kept = old._tuple_shape
-                new = new.detach()
-                old[...] = new if kept == shape else _mge.ops.reshape(new, shape=kept)
+    for old, new in ((running_mean, mean), (running_var, var)):
+        if old is not None:
+            kept = old._tuple_shape
+            new = new.detach()
+            old[...] = new if kept == shape else _mge.ops.reshape(new, shape=kept)
     return y
 
 

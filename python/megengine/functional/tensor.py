@@ -454,7 +454,7 @@ def cumsum(inp: Tensor, axis: int) -> Tensor:
         raise RuntimeError(str(error)) from None
 
 
-def meshgrid(*inputs: Tensor, indexing: str = "xy") -> list[Tensor]:
+def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Grids of coordinates from vectors.
 
     Args:
@@ -481,7 +481,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> list[Tensor]:
     for k, t in zip(order, inputs, strict=True):
         lone = [t.size if a == k else 1 for a in range(len(inputs))]
         grids.append(broadcast_to(_mge.ops.reshape(t, shape=lone), shape))
-    return grids
+    return tuple(grids)
 
 
 def copy(inp: Tensor, device=None) -> Tensor:

@@ -60,7 +60,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
 
 def _vector(value, who: str) -> "_mge.Tensor":
     if not isinstance(value, _mge.Tensor):
-        # An operator, not a Tensor from outside: so a trace knows the number, and shapes made of it.
+        # An operator, no Tensor from outside: so a trace knows the number and shapes made of it.
         value = float(as_int(value, who, "a shape entry"))
         return _mge.ops.full(shape=[1], value=value, dtype="int32")
     if value.dtype != np.int32:
@@ -88,6 +88,19 @@ def as_vector(inp):
     """A value of rank 0 as a vector of one element: what functions along an axis take it for."""
     rank = inp.ndim if isinstance(inp, _mge.Tensor) else np.ndim(inp)
     return inp if rank else _mge.ops.reshape(inp, shape=[1])
+
+
+def as_places(index):
+    """Numbers of places or classes as integers: bools and floats, whose fractions go, become int32.
+
+    Args:
+        index: Tensor, array or numbers.
+    """
+    index = index if isinstance(index, _mge.Tensor) else np.asarray(index)
+    if np.dtype(index.dtype).kind in "iu":
+        return index
+    is_tensor = isinstance(index, _mge.Tensor)
+    return _mge.ops.convert(index, dtype="int32") if is_tensor else index.astype(np.int32)
 
 
 def normal_axis(axis: int, ndim: int, who: str) -> int:
