@@ -1,29 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs that nodes hold. A branch that is known is taken while reading; of the others both are kept.
+// A branch that is known is taken while reading; of the others both are kept.
 
-#include "libmge/graph/inner_graph.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/inner_graphs.h"
 #include "libmge/ops/control/cond.h"
-#include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::onnx {
-namespace {
-
-// What the branch reads of the graph around it becomes operands, the same ones for both.
-SubgraphRef branch_graph(const Site& site, const file::GraphProto& graph, Tensors& captured) {
-    return capture_subgraph({}, captured, [&](std::span<const Tensor>) {
-        Tensors results = site.importer.import_inner(graph, {});
-        for (auto& result : results) {
-            if (!result) unsupported("a branch with nodes that have no counterpart");
-            result = ops::copy(result);
-        }
-        return results;
-    });
-}
-
-}  // namespace
 
 Tensors import_if(const Site& site) {
     auto *then_graph = site.attributes.graph("then_branch"),
@@ -34,12 +18,20 @@ Tensors import_if(const Site& site) {
         return site.importer.import_inner((*known)[0] ? *then_graph : *else_graph, {});
     }
     Tensors captured;
-    branch_graph(site, *then_graph, captured);
-    SubgraphRef otherwise = branch_graph(site, *else_graph, captured);
-    SubgraphRef then = branch_graph(site, *then_graph, captured);
+    auto recorded = [&](const file::GraphProto* graph) {
+        return record_inner(site, {}, captured,
+                            [&](std::span<const Tensor>) { return site.importer.import_inner(*graph, {}); });
+    };
+    InnerResults then = recorded(then_graph), otherwise = recorded(else_graph);
+    if (then.specs.size() != otherwise.specs.size())
+        invalid("one branch has ", then.specs.size(), " results, the other ", otherwise.specs.size());
     Tensors operands{ops::reshape(site.in(0), {.shape = {}})};
     operands.insert(operands.end(), captured.begin(), captured.end());
-    return ops::cond(TensorList(operands), {.then_graph = then, .else_graph = otherwise});
+    Tensors results = ops::cond(TensorList(operands), {.then_graph = with_inputs(then.graph, captured),
+                                                       .else_graph = otherwise.graph});
+    for (size_t i = 0; i < results.size(); ++i)
+        assume_either(site, results[i], then.others[i], otherwise.others[i]);
+    return results;
 }
 
 }  // namespace mge::onnx

@@ -33,10 +33,12 @@ double scalar_in(const Tensor& constant) {
 }
 
 // Rounded towards zero; an integer divided by 0 is what it is.
-Tensor truncated_quotient(const Tensor& a, const Tensor& b) {
+Tensor truncated_quotient(const Site& site, const Tensor& a, const Tensor& b) {
     Tensor quotient = ops::floor_div(a, b);
     if (is_unsigned(a.dtype())) return quotient;
     Tensor rest = ops::sub(a, ops::mul(quotient, b)), zero = number(a, 0);
+    Tensor known = site.extents.find_value(rest);
+    if (known && std::ranges::all_of(numbers_in(known), [](int64_t n) { return n == 0; })) return quotient;
     Tensor is_below =
         ops::logical_and(ops::not_equal(rest, zero), ops::not_equal(ops::less(a, zero), ops::less(b, zero)));
     return ops::add(quotient, as_dtype(is_below, a.dtype()));
@@ -102,7 +104,7 @@ Tensor rounded_to_even(const Tensor& x) {
 
 Tensors import_div(const Site& site) {
     Tensor a = site.in(0), b = second(site);
-    return {is_float(a.dtype()) ? ops::div(a, b) : truncated_quotient(a, b)};
+    return {is_float(a.dtype()) ? ops::div(a, b) : truncated_quotient(site, a, b)};
 }
 Tensors import_add(const Site& site) { return {ops::add(site.in(0), second(site))}; }
 Tensors import_sub(const Site& site) { return {ops::sub(site.in(0), second(site))}; }

@@ -18,8 +18,11 @@
 namespace mge::onnx {
 
 int rank_of(const Tensor& t) {
-    if (!t.shape().is_known()) unsupported("an input whose rank only a run can tell");
-    return t.shape().rank();
+    std::optional<int> rank;
+    if (t.shape().is_known()) return t.shape().rank();
+    if (auto* followed = FollowScope::current()) rank = followed->find_rank(t);
+    if (!rank) unsupported("an input whose rank only a run can tell");
+    return *rank;
 }
 
 IntList numbers_in(const Tensor& constant) {
@@ -32,10 +35,18 @@ IntList numbers_in(const Tensor& constant) {
     return result;
 }
 
-Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype(), host_device); }
+Tensor as_literal(const Tensor& t) {
+    if (!t.is_symbolic() && t.spec().numel() <= known_value_limit) t.impl()->symbol = literal_mark;
+    return t;
+}
+
+Tensor number(const Tensor& like, double value) {
+    return as_literal(scalar_tensor(value, like.dtype(), host_device));
+}
 
 Tensor vector_of(const IntList& values) {
-    return tensor_from_host({DType::i64, {int64_t(values.size())}, {}}, values.data(), host_device);
+    return as_literal(
+        tensor_from_host({DType::i64, {int64_t(values.size())}, {}}, values.data(), host_device));
 }
 
 Tensor as_dtype(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : convert_dtype(t, dtype); }
@@ -97,7 +108,9 @@ Tensor with_trailing_axes(const Tensor& x, int count) {
 Tensor count_up(const Extent& count, DType dtype) {
     if (auto* known = std::get_if<int64_t>(&count))
         return ops::arange({.start = 0, .stop = double(*known), .step = 1, .dtype = dtype});
-    return ops::arange(Tensor(), std::get<Tensor>(count), Tensor(), {.dtype = dtype});
+    Tensor numbers = ops::arange(Tensor(), std::get<Tensor>(count), Tensor(), {.dtype = dtype});
+    auto* followed = FollowScope::current();
+    return followed ? followed->assumed_vector(numbers) : numbers;
 }
 
 Tensor moved_axis(const Tensor& x, int from, int to) {

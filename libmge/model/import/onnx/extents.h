@@ -15,6 +15,8 @@ namespace mge::onnx {
 int rank_of(const Tensor& t);
 // The whole numbers, or truth values, of a constant.
 IntList numbers_in(const Tensor& constant);
+// A small constant that inner graphs have as a constant of their own.
+Tensor as_literal(const Tensor& t);
 // A number in the dtype of x.
 Tensor number(const Tensor& like, double value);
 // A constant i64 vector.

@@ -161,6 +161,10 @@ Tensors import_softmax_cross_entropy(const Site& site);
 // branches.cpp
 Tensors import_if(const Site& site);
 
+// loops.cpp
+Tensors import_loop(const Site& site);
+Tensors import_scan(const Site& site);
+
 // attention.cpp
 Tensors import_attention(const Site& site);
 

@@ -12,8 +12,16 @@ namespace mge::onnx {
 namespace {
 
 constexpr size_t most_problems = 64;  // in one message
-constexpr size_t most_nodes = 1'000'000, longest_name = 512;
+// Of the graph, and of the file, where those of loops and branches count each time they are translated.
+constexpr size_t most_nodes = 1'000'000, most_translated = 2'000'000, longest_name = 512;
 constexpr int deepest_call = 32;
+
+// 2^4 * 3^2 * 5 * 7 * 11
+constexpr int64_t multiple_of_small = 55'440;
+
+bool is_open(const file::TensorShapeProto::Dimension& dim) {
+    return !dim.has_dim_value() || dim.dim_value() < 0;
+}
 
 // Poisoned values are null: the reason was noted where it arose.
 bool is_missing(const Tensor& t) { return !t; }
@@ -42,6 +50,8 @@ std::string Importer::place(const file::NodeProto& node) const {
 }
 
 void Importer::add_problem(const std::string& what) {
+    // A body may be translated more than once.
+    if (!known_problems_.insert(what).second) return;
     if (++problem_count_ <= most_problems) problems_ += text(problems_.empty() ? "" : "; ", what);
 }
 
@@ -70,6 +80,7 @@ int Importer::version_of(const std::string& domain) const {
 }
 
 void Importer::define(Names& names, const std::string& name, const Tensor& value) const {
+    if (value) as_literal(value);
     if (!names.values.emplace(name, value).second)
         fail("'", name.substr(0, longest_name), "' is defined twice");
 }
@@ -102,20 +113,41 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
     if (!dtype) unsupported("dtype ", name_of_data_type(type.elem_type()));
     if (!type.has_shape()) unsupported("an input whose rank the model does not tell");
     if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
-    Shape shape, other;
+    Shape shape;
     for (auto& dim : type.shape().dim()) {
-        bool is_open = !dim.has_dim_value() || dim.dim_value() < 0;
-        int64_t extent = is_open ? (shape.rank() ? open_.others : open_.first) : dim.dim_value();
-        if (is_open && !dim.dim_param().empty())
+        int64_t extent = !is_open(dim) ? dim.dim_value() : shape.rank() ? open_.others : open_.first;
+        if (is_open(dim) && !dim.dim_param().empty())
             extent = named_extents_.emplace(dim.dim_param(), extent).first->second;
         shape.push_back(extent);
-        // Another parity, not a multiple, and far enough that no division hides it.
-        other.push_back(is_open ? 3 * extent + 1024 * (extent > 1) + 4 : extent);
     }
     checked_numel("input", shape);
     Tensor input = builder_.input({*dtype, shape, {}}, info.name());
-    extents_.add_input(input, {*dtype, other, {}});
+    OtherSpecs others;
+    OtherShapes shapes = other_shapes(type.shape(), shape);
+    for (size_t run = 0; run < other_runs; ++run) others[run] = {*dtype, shapes[run], {}};
+    extents_.add_input(input, others);
     return input;
+}
+
+// In the first run further than a window reaches, with another parity; in the second close by, since tables
+// of positions end somewhere, and each extent its own way.
+OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const Shape& shape) {
+    OtherShapes others{Shape{}, Shape{}, Shape{}};
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        auto& dim = recorded.dim(axis);
+        int64_t extent = shape[axis];
+        if (!is_open(dim)) {
+            for (auto& other : others) other.push_back(extent);
+            continue;
+        }
+        int64_t number = open_extent_count_;
+        if (!dim.dim_param().empty()) number = extent_numbers_.emplace(dim.dim_param(), number).first->second;
+        open_extent_count_ += number == open_extent_count_;
+        others[0].push_back(3 * extent + 1024 * (extent > 1) + 4);
+        others[1].push_back(extent + 3 + 2 * number);
+        others[2].push_back((extent > 1 ? 2 : 1) * multiple_of_small);
+    }
+    return others;
 }
 
 // An input that is an initialiser too has that as its value: callers of ours give all inputs or none.
@@ -157,22 +189,39 @@ const file::FunctionProto* Importer::find_function(const file::NodeProto& node) 
     return nullptr;
 }
 
+// Names of a function or an inner graph, while it is read.
+class Importer::InnerScope {
+public:
+    InnerScope(Importer& importer, Names& names, const std::string& too_deep)
+        : importer_(importer), outer_(importer.names_), versions_(importer.versions_) {
+        if (importer.depth_ >= deepest_call) importer.fail(too_deep);
+        ++importer.depth_;
+        importer.names_ = &names;
+    }
+    ~InnerScope() {
+        importer_.names_ = outer_;
+        importer_.versions_ = versions_;
+        --importer_.depth_;
+    }
+    InnerScope(const InnerScope&) = delete;
+
+private:
+    Importer& importer_;
+    Names* outer_;
+    std::map<std::string, int, std::less<>> versions_;
+};
+
 // The body of a function with the attributes of its caller in the places that refer to them.
 Tensors Importer::call_function(const file::FunctionProto& function, const file::NodeProto& node,
                                 std::span<const Tensor> inputs) {
-    if (++depth_ > deepest_call) fail(place(node), ": functions call each other too deeply");
-    auto outer_versions = versions_;
+    Names names;
+    InnerScope scope(*this, names, place(node) + ": functions call each other too deeply");
     for (auto& set : function.opset_import())
         versions_[is_standard(set.domain()) ? "" : set.domain()] = int(set.version());
-    Names names;
     for (int i = 0; i < function.input_size(); ++i)
         define(names, function.input(i), size_t(i) < inputs.size() ? inputs[size_t(i)] : Tensor());
     auto body = with_attributes(function, node);
-    auto* caller = std::exchange(names_, &names);
     import_nodes(body, names);
-    names_ = caller;
-    versions_ = outer_versions;
-    --depth_;
     Tensors outputs;
     for (auto& name : function.output()) {
         auto* found = names.find(name);
@@ -183,17 +232,16 @@ Tensors Importer::call_function(const file::FunctionProto& function, const file:
 }
 
 Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs) {
-    if (++depth_ > deepest_call) fail("graphs in it are nested too deeply");
     Names names;
     names.outer = names_;
+    InnerScope scope(*this, names, "graphs in it are nested too deeply");
     for (auto& weight : graph.initializer()) define(names, weight.name(), tensor_of(weight, files_));
+    if (size_t(graph.input_size()) != inputs.size())
+        invalid("an inner graph has ", graph.input_size(), " inputs instead of ", inputs.size());
     for (int i = 0; i < graph.input_size(); ++i)
         if (!names.values.contains(graph.input(i).name()))
             define(names, graph.input(i).name(), inputs[size_t(i)]);
-    auto* outer = std::exchange(names_, &names);
     import_nodes(graph.node(), names);
-    names_ = outer;
-    --depth_;
     Tensors outputs;
     for (auto& output : graph.output()) {
         auto* found = names.find(output.name());
@@ -241,8 +289,17 @@ void Importer::translate(const file::NodeProto& node, Names& names) {
     store(node, outputs, names);
 }
 
+// The model's, or that of the inner graph that is being recorded.
+GraphBuilder& Importer::builder_at_work() {
+    auto* builder = dynamic_cast<GraphBuilder*>(&current_interpreter());
+    return builder ? *builder : builder_;
+}
+
 void Importer::import_node(const file::NodeProto& node, Names& names) {
-    size_t first_node = builder_.graph().nodes().size();
+    auto& made_graph = builder_at_work().graph();
+    size_t first_node = made_graph.nodes().size();
+    if (++translated_ > most_translated)
+        fail(place(node), ": more than ", most_translated, " nodes, those of loops counted each time");
     try {
         translate(node, names);
     } catch (const Unsupported& problem) {
@@ -254,11 +311,11 @@ void Importer::import_node(const file::NodeProto& node, Names& names) {
     } catch (const UserError& e) {
         throw UserError(text(place(node), ": ", e.what()));
     }
-    if (builder_.graph().nodes().size() > most_nodes)
+    if (made_graph.nodes().size() > most_nodes)
         fail(place(node), ": more than ", most_nodes, " operators have to be made of the file's");
     std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
-    for (size_t n = first_node; n < builder_.graph().nodes().size(); ++n)
-        if (auto& made = builder_.graph().node(NodeId(n)); made.name.empty())
+    for (size_t n = first_node; n < made_graph.nodes().size(); ++n)
+        if (auto& made = made_graph.node(NodeId(n)); made.name.empty())
             made.name = name.substr(0, longest_name);
 }
 
@@ -290,6 +347,7 @@ Graph Importer::build() {
     Names names;
     add_initializers(names);
     InterpreterScope scope(builder_);
+    FollowScope followed(extents_);
     add_inputs(names);
     import_nodes(record_.model.graph().node(), names);
     throw_problems();

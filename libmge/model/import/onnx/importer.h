@@ -3,6 +3,7 @@
 // From a decoded model to a graph of our operators.
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -32,11 +33,14 @@ public:
     // ModelError that lists everything without a counterpart, or says what is wrong.
     Graph build();
 
-    // The outputs of an inner graph; it sees the names around the node that holds it.
+    // The outputs of an inner graph; it sees the names around the node that holds it. Null: a node in it has
+    // no counterpart.
     Tensors import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs);
     ExternalFiles& external_files() { return files_; }
 
 private:
+    class InnerScope;
+    GraphBuilder& builder_at_work();
     template <class... Args>
     [[noreturn]] void fail(const Args&... what) const;
     void read_versions();
@@ -44,6 +48,7 @@ private:
     void add_initializers(Names& names);
     void add_inputs(Names& names);
     Tensor add_input(const file::ValueInfoProto& info);
+    OtherShapes other_shapes(const file::TensorShapeProto& recorded, const Shape& shape);
     void add_outputs(const Names& names);
     void import_nodes(const google::protobuf::RepeatedPtrField<file::NodeProto>& nodes, Names& names);
     void import_node(const file::NodeProto& node, Names& names);
@@ -66,10 +71,14 @@ private:
     ExternalFiles files_;
     std::map<std::string, int, std::less<>> versions_;
     std::map<std::string, int64_t> named_extents_;
+    std::map<std::string, int64_t> extent_numbers_;
+    int64_t open_extent_count_ = 0;
     std::map<const TensorImpl*, std::string> constant_names_;
     Names* names_ = nullptr;  // of the node that is being translated
     int depth_ = 0;           // of functions and inner graphs
+    size_t translated_ = 0;   // nodes of the file, each as often as it was
     std::string problems_;
+    std::set<std::string> known_problems_;
     size_t problem_count_ = 0;
 };
 

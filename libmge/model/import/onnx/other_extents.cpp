@@ -1,99 +1,294 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/other_extents.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "libmge/base/error.h"
 #include "libmge/graph/infer.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::onnx {
 namespace {
+
+// Operators that make of extents what is a polynomial of them, or select some.
+const OpInfo* const polynomials[] = {
+    &ops::Add::info,        &ops::Sub::info,     &ops::Mul::info,       &ops::Neg::info,
+    &ops::Convert::info,    &ops::Slice::info,   &ops::Take::info,      &ops::Sum::info,
+    &ops::Prod::info,       &ops::Concat::info,  &ops::Reshape::info,   &ops::AddAxis::info,
+    &ops::RemoveAxis::info, &ops::ShapeOf::info, &ops::Transpose::info, &ops::BroadcastTo::info,
+    &ops::Copy::info,
+};
 
 bool is_equal(const Tensor& a, const Tensor& b) {
     return a && b && a.spec() == b.spec() && std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
 }
 
+// Every quotient is exact: of integers that are known.
+bool is_exact(const Tensor& dividend, const Tensor& divisor) {
+    if (!dividend || !divisor || dividend.dtype() != divisor.dtype()) return false;
+    if (dividend.dtype() != DType::i64 && dividend.dtype() != DType::i32) return false;
+    IntList a = host_values(dividend), b = host_values(divisor);
+    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return false;
+    for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+        int64_t n = a[a.size() == 1 ? 0 : i], d = b[b.size() == 1 ? 0 : i];
+        if (!d || d == -1 || n % d) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
-void OtherExtents::add_input(const Tensor& input, const TensorSpec& other) {
+void OtherExtents::add_input(const Tensor& input, const OtherSpecs& others) {
+    auto& graph = followed_.front();
     auto id = size_t(input.impl()->symbol);
-    if (others_.size() <= id) others_.resize(id + 1);
-    others_[id] = Other{other, {}};
-    differs_ |= !(input.spec() == other);
+    if (graph.values.size() <= id) graph.values.resize(id + 1);
+    Others& all = graph.values[id].emplace();
+    for (size_t run = 0; run < other_runs; ++run) {
+        all.runs[run].spec = others[run];
+        differs_ |= !(input.spec() == others[run]);
+    }
 }
 
-OtherExtents::Other OtherExtents::other(ValueId id) {
-    if (id == no_value) return {};
-    auto& value = builder_.graph().value(id);
-    if (value.is_constant()) return {value.spec, value.constant};
-    if (size_t(id) >= others_.size() || !others_[size_t(id)]) follow();
-    return others_.at(size_t(id)).value();
+void OtherExtents::enter(const GraphBuilder& inner, std::span<const Tensor> arguments,
+                         std::span<const OtherSpecs> others) {
+    Followed graph{&inner, {}, {}, {}};
+    graph.values.resize(arguments.size());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        auto& all = graph.values[i].emplace();
+        for (size_t run = 0; run < other_runs; ++run) {
+            all.runs[run].spec = others[i][run];
+            differs_ |= !(arguments[i].spec() == others[i][run]);
+        }
+    }
+    followed_.push_back(std::move(graph));
 }
 
-// Values of inner graphs are followed by nobody.
-bool OtherExtents::is_followed(const Tensor& t) const { return t.impl()->symbol_owner == &builder_; }
+void OtherExtents::assume(const Tensor& value, const OtherShapes& shapes) {
+    auto* graph = find_followed(value);
+    if (!graph || value.shape().is_known()) return;
+    graph->assumed[value.impl()->symbol] = shapes;
+    differs_ = true;
+}
 
-void OtherExtents::follow(NodeId id) {
-    auto& node = builder_.graph().node(id);
+Tensor OtherExtents::assumed_vector(const Tensor& value) {
+    OtherShapes shapes;
+    for (size_t run = 0; run < other_runs; ++run) shapes[run] = {assumed_lengths[run]};
+    assume(value, shapes);
+    return value;
+}
+
+OtherExtents::Followed* OtherExtents::find_followed(const Tensor& t) {
+    if (!t.is_symbolic()) return nullptr;
+    auto found =
+        std::ranges::find_if(followed_, [&](auto& graph) { return t.impl()->symbol_owner == graph.builder; });
+    return found == followed_.end() ? nullptr : &*found;
+}
+
+OtherExtents::Others OtherExtents::others(const Tensor& t) {
+    if (auto* graph = find_followed(t)) return others(*graph, t.impl()->symbol);
+    Others result;
+    for (auto& run : result.runs) run = {t.spec(), t.is_symbolic() ? Tensor() : t};
+    result.is_doubtful = t.is_symbolic();
+    return result;
+}
+
+// What an inner graph sees of those around it stands behind its arguments.
+OtherExtents::Others OtherExtents::captured(Followed& graph, ValueId id) {
+    auto& inputs = graph.builder->graph().inputs();
+    auto place = size_t(std::ranges::find(inputs, id) - inputs.begin());
+    auto& captured = graph.builder->captured();
+    size_t first = inputs.size() - captured.size();
+    return others(captured[place - first]);
+}
+
+const OtherExtents::Others& OtherExtents::others(Followed& graph, ValueId id) {
+    auto at = size_t(id);
+    auto& value = graph.builder->graph().value(id);
+    if (at >= graph.values.size()) graph.values.resize(graph.builder->graph().values().size());
+    if (!graph.values[at] && value.producer >= 0) follow(graph);
+    if (!graph.values[at]) {
+        Others found = value.is_constant() ? others(value.constant) : captured(graph, id);
+        graph.values[at] = found;
+    }
+    return graph.values.at(at).value();
+}
+
+void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::vector<Others>& outputs) {
     TensorSpecs inputs, recorded;
     Tensors values;
     for (ValueId input : node.inputs) {
-        Other other = this->other(input);
+        Other other = input == no_value ? Other{} : others(graph, input).runs[run];
         inputs.push_back(other.spec);
         values.push_back(other.value);
     }
-    for (ValueId output : node.outputs) recorded.push_back(builder_.graph().value(output).spec);
-    TensorSpecs outputs;
+    for (ValueId output : node.outputs) recorded.push_back(graph.builder->graph().value(output).spec);
+    TensorSpecs specs;
     Tensors known;
     try {
         auto inferred = infer_application(*node.op, node.params, inputs, values, &recorded);
-        outputs = inferred.outputs;
+        specs = inferred.outputs;
         auto count = inferred.input_count;
         known = known_outputs(*node.op, inferred.params.get(), std::span(inputs).first(count),
-                              std::span(values).first(count), outputs);
+                              std::span(values).first(count), specs);
     } catch (const UserError&) {
-        // Extents that do not go together: nothing is certain about what follows.
-        outputs.clear();
+        // Extents that do not go together: this run can never be.
+        is_left_out_[run] = true;
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         TensorSpec unknown{recorded[i].dtype, Shape::unknown(), {}};
-        others_[size_t(node.outputs[i])] =
-            Other{i < outputs.size() ? outputs[i] : unknown, i < known.size() ? known[i] : Tensor()};
+        outputs[i].runs[run] = {i < specs.size() ? specs[i] : unknown,
+                                i < known.size() ? known[i] : Tensor()};
+        auto assumed = graph.assumed.find(node.outputs[i]);
+        if (auto& spec = outputs[i].runs[run].spec; !spec.shape.is_known() && assumed != graph.assumed.end())
+            spec.shape = assumed->second[run];
     }
 }
 
-void OtherExtents::follow() {
-    auto& graph = builder_.graph();
-    if (!differs_) return;
-    others_.resize(graph.values().size());
-    for (; followed_ < graph.nodes().size(); ++followed_) follow(NodeId(followed_));
+// Runs differ in what a node reads of it.
+bool OtherExtents::varies(Followed& graph, ValueId id, bool reads_value) {
+    if (id == no_value) return false;
+    auto& all = others(graph, id);
+    if (all.is_doubtful) return true;
+    const Other* first = nullptr;
+    for (size_t run = 0; run < other_runs; ++run) {
+        if (is_left_out_[run]) continue;
+        if (!first) first = &all.runs[run];
+        bool is_same = first->spec == all.runs[run].spec &&
+                       (!reads_value || is_equal(first->value, all.runs[run].value));
+        if (!is_same) return true;
+    }
+    return false;
+}
+
+bool OtherExtents::is_proof(Followed& graph, const Node& node) {
+    if (std::ranges::find(polynomials, node.op) != std::end(polynomials)) return true;
+    if (node.op != &ops::FloorDiv::info && node.op != &ops::Div::info) return false;
+    for (size_t run = 0; run < other_runs; ++run)
+        if (!is_left_out_[run] && !is_exact(others(graph, node.inputs[0]).runs[run].value,
+                                            others(graph, node.inputs[1]).runs[run].value))
+            return false;
+    return true;
+}
+
+bool OtherExtents::is_doubtful(Followed& graph, const Node& node, std::span<const Others> outputs) {
+    bool has_values = std::ranges::any_of(outputs, [](auto& o) { return bool(o.runs[0].value); });
+    if (!has_values) return false;
+    bool is_of_doubtful = std::ranges::any_of(
+        node.inputs, [&](ValueId id) { return id != no_value && others(graph, id).is_doubtful; });
+    if (is_of_doubtful) return true;
+    bool reads_values = !node.op->traits.reads_only_specs;
+    bool is_of_varying =
+        std::ranges::any_of(node.inputs, [&](ValueId id) { return varies(graph, id, reads_values); });
+    return is_of_varying && !is_proof(graph, node);
+}
+
+void OtherExtents::follow(Followed& graph, NodeId id) {
+    auto& node = graph.builder->graph().node(id);
+    std::vector<Others> outputs(node.outputs.size());
+    for (size_t run = 0; run < other_runs; ++run) follow(graph, node, run, outputs);
+    bool is_doubtful = this->is_doubtful(graph, node, outputs);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+        outputs[i].is_doubtful = is_doubtful;
+        graph.values[size_t(node.outputs[i])] = outputs[i];
+    }
+}
+
+void OtherExtents::follow(Followed& graph) {
+    auto& recorded = graph.builder->graph();
+    graph.values.resize(recorded.values().size());
+    while (graph.nodes < recorded.nodes().size()) follow(graph, NodeId(graph.nodes++));
+}
+
+OtherSpecs OtherExtents::specs_of(const Tensor& t) {
+    OtherSpecs specs;
+    if (!differs_) {
+        specs.fill(t.spec());
+        return specs;
+    }
+    Others all = others(t);
+    for (size_t run = 0; run < other_runs; ++run) specs[run] = all.runs[run].spec;
+    return specs;
+}
+
+std::optional<int> OtherExtents::find_rank(const Tensor& t) {
+    if (t.shape().is_known()) return t.shape().rank();
+    if (!differs_) return std::nullopt;
+    std::optional<int> rank;
+    OtherSpecs specs = specs_of(t);
+    for (size_t run = 0; run < other_runs; ++run) {
+        if (is_left_out_[run]) continue;
+        if (!specs[run].shape.is_known() || rank.value_or(specs[run].shape.rank()) != specs[run].shape.rank())
+            return std::nullopt;
+        rank = specs[run].shape.rank();
+    }
+    return rank;
 }
 
 std::optional<Shape> OtherExtents::find_shape(const Tensor& t) {
-    if (!t.shape().is_known()) return std::nullopt;
-    if (!t.is_symbolic() || !differs_) return t.shape();
-    if (!is_followed(t)) return std::nullopt;
-    Shape other = this->other(t.impl()->symbol).spec.shape;
-    return other == t.shape() ? std::optional(other) : std::nullopt;
+    auto rank = find_rank(t);
+    if (!rank) return std::nullopt;
+    Shape shape;
+    for (int i = 0; i < *rank; ++i) {
+        auto extent = find_extent(t, i);
+        if (!extent) return std::nullopt;
+        shape.push_back(*extent);
+    }
+    return shape;
 }
 
 std::optional<int64_t> OtherExtents::find_extent(const Tensor& t, int axis) {
-    if (!t.shape().is_known() || axis >= t.shape().rank()) return std::nullopt;
-    int64_t here = t.shape()[axis];
-    if (!t.is_symbolic() || !differs_) return here;
-    if (!is_followed(t)) return std::nullopt;
-    Shape other = this->other(t.impl()->symbol).spec.shape;
-    bool is_same = other.is_known() && other.rank() == t.shape().rank() && other[axis] == here;
-    return is_same ? std::optional(here) : std::nullopt;
+    auto rank = find_rank(t);
+    if (!rank || axis >= *rank) return std::nullopt;
+    std::optional<int64_t> extent;
+    if (t.shape().is_known()) extent = t.shape()[axis];
+    if (!t.is_symbolic() || !differs_) return extent;
+    OtherSpecs specs = specs_of(t);
+    bool is_followed = false;
+    for (size_t run = 0; run < other_runs; ++run) {
+        if (is_left_out_[run]) continue;
+        auto& shape = specs[run].shape;
+        if (!shape.is_known() || shape.rank() != *rank || extent.value_or(shape[axis]) != shape[axis])
+            return std::nullopt;
+        extent = shape[axis];
+        is_followed = true;
+    }
+    return is_followed ? extent : std::nullopt;
 }
 
 Tensor OtherExtents::find_value(const Tensor& t) {
     if (!t.is_symbolic()) return t;
-    if (!is_followed(t)) return {};
-    Tensor here = builder_.known_value(t.impl()->symbol);
-    if (!here || !differs_) return here;
-    Tensor there = other(t.impl()->symbol).value;
-    return is_equal(here, there) ? here : Tensor();
+    auto* graph = find_followed(t);
+    if (!graph) return {};
+    Tensor value = graph->builder->known_value(t.impl()->symbol);
+    if (!differs_ && (value || graph == &followed_.front())) return value;
+    auto& all = others(*graph, t.impl()->symbol);
+    if (all.is_doubtful) return {};
+    bool is_followed = false;
+    for (size_t run = 0; run < other_runs; ++run) {
+        if (is_left_out_[run]) continue;
+        if (!value) value = all.runs[run].value;
+        if (!is_equal(value, all.runs[run].value)) return {};
+        is_followed = true;
+    }
+    return is_followed ? value : Tensor();
 }
+
+namespace {
+thread_local OtherExtents* followed_here = nullptr;
+}
+
+FollowScope::FollowScope(OtherExtents& extents) : outer_(std::exchange(followed_here, &extents)) {}
+FollowScope::~FollowScope() { followed_here = outer_; }
+OtherExtents* FollowScope::current() { return followed_here; }
 
 }  // namespace mge::onnx

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What does not depend on the extents that a model leaves open. A model is recorded with some extents; here
-// it is followed with others at the same time. What is equal for both is a number of the model's.
+// What does not depend on the extents that a model leaves open, nor on those that only a run can tell. A
+// model is recorded with some extents; here it is followed in other runs at the same time, each with extents
+// of its own. What is equal in all of them is a number of the model's, if the way it was computed proves
+// that: sums, products, exact quotients and selections of extents are functions that agree everywhere when
+// they agree at these places. Of other functions (a minimum, a comparison, a remainder) nothing is certain:
+// what they make of open extents stays a computation.
 
+#include <array>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -10,32 +16,80 @@
 
 namespace mge::onnx {
 
+// The first varies all open extents together, the second each in its own way; in the third they are multiples
+// of all small numbers. One whose extents do not go together with a model is left out from there on.
+inline constexpr size_t other_runs = 3;
+// How long in each run what only a run can tell is taken to be.
+inline constexpr std::array<int64_t, other_runs> assumed_lengths{5, 11, 26};
+using OtherSpecs = std::array<TensorSpec, other_runs>;
+using OtherShapes = std::array<Shape, other_runs>;
+
 class OtherExtents {
 public:
-    explicit OtherExtents(const GraphBuilder& builder) : builder_(builder) {}
-    // What an input may be in another run; once for each, before what reads it.
-    void add_input(const Tensor& input, const TensorSpec& other);
+    explicit OtherExtents(const GraphBuilder& builder) { followed_.push_back({&builder, {}, {}, {}}); }
+    // What an input may be in other runs; once for each, before what reads it.
+    void add_input(const Tensor& input, const OtherSpecs& others);
+    // For the life of an inner graph that is being recorded: what it sees of the graphs around it is theirs.
+    void enter(const GraphBuilder& inner, std::span<const Tensor> arguments,
+               std::span<const OtherSpecs> others);
+    void leave() { followed_.pop_back(); }
+    // A value that has just been made, and what it may be in runs, where only they can tell.
+    void assume(const Tensor& value, const OtherShapes& shapes);
+    // The same, of a vector of any length.
+    Tensor assumed_vector(const Tensor& value);
+
+    // Of a shape that is known, or known but for extents.
+    std::optional<int> find_rank(const Tensor& t);
     // Nullopt: it differs between runs, or only a run can tell.
     std::optional<int64_t> find_extent(const Tensor& t, int axis);
     std::optional<Shape> find_shape(const Tensor& t);
     // A small value that every run has; null: there is none.
     Tensor find_value(const Tensor& t);
+    // Shapes are unknown where nobody can tell.
+    OtherSpecs specs_of(const Tensor& t);
 
 private:
     struct Other {
         TensorSpec spec;
         Tensor value;
     };
+    struct Others {
+        std::array<Other, other_runs> runs;
+        bool is_doubtful = false;  // values that are equal prove nothing
+    };
+    struct Followed {
+        const GraphBuilder* builder;
+        std::vector<std::optional<Others>> values;  // by id
+        std::map<ValueId, OtherShapes> assumed;
+        size_t nodes = 0;
+    };
+    Followed* find_followed(const Tensor& t);
     // Takes note of the nodes that came since.
-    void follow();
-    void follow(NodeId id);
-    Other other(ValueId id);
-    bool is_followed(const Tensor& t) const;
+    void follow(Followed& graph);
+    void follow(Followed& graph, NodeId id);
+    void follow(Followed& graph, const Node& node, size_t run, std::vector<Others>& outputs);
+    const Others& others(Followed& graph, ValueId id);
+    Others captured(Followed& graph, ValueId id);
+    Others others(const Tensor& t);
+    bool is_doubtful(Followed& graph, const Node& node, std::span<const Others> outputs);
+    bool varies(Followed& graph, ValueId id, bool reads_value);
+    bool is_proof(Followed& graph, const Node& node);
 
-    const GraphBuilder& builder_;
-    std::vector<std::optional<Other>> others_;  // by value
-    size_t followed_ = 0;
-    bool differs_ = false;  // some input does
+    std::vector<Followed> followed_;  // from the outermost graph on
+    std::array<bool, other_runs> is_left_out_{};
+    bool differs_ = false;  // some extent does
+};
+
+// That of the importer that is at work in this thread; rank_of() asks it.
+class FollowScope {
+public:
+    explicit FollowScope(OtherExtents& extents);
+    ~FollowScope();
+    FollowScope(const FollowScope&) = delete;
+    static OtherExtents* current();
+
+private:
+    OtherExtents* outer_;
 };
 
 }  // namespace mge::onnx

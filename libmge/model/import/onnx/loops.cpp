@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops. One whose number of steps is known before it begins walks along a first axis (`scan`); of another
+// the steps are counted first (`while_loop`), and if it has slices to collect, it walks that far then. A loop
+// of few known steps whose carried values change their shapes is written out.
+
+#include <algorithm>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/inner_graphs.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/control/scan.h"
+#include "libmge/ops/control/while_loop.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/flip.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+// Written out, and at all: what counts steps is i32.
+constexpr int64_t most_written_out = 1024, most_steps = INT32_MAX - 1;
+
+Tensor literal(double value, DType dtype) { return as_literal(scalar_tensor(value, dtype, host_device)); }
+Tensor scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
+
+void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), from.begin(), from.end()); }
+
+// A loop as ONNX has it: what its body is given are a count, a condition and what it carries; what it makes
+// are a condition, what it carries and slices.
+struct Loop {
+    const file::GraphProto* body = nullptr;
+    Tensors start;
+    Tensor go;                     // before the first step
+    std::optional<int64_t> trips;  // nullopt: `limit`, or none
+    Tensor limit;
+};
+
+Loop loop_of(const Site& site) {
+    Loop loop{.body = site.attributes.graph("body")};
+    if (!loop.body) invalid("it has no body");
+    for (size_t i = 2; i < site.size(); ++i) loop.start.push_back(site.in(i));
+    if (loop.body->output_size() < int(loop.start.size()) + 1)
+        invalid("its body has ", loop.body->output_size(), " results for ", loop.start.size(),
+                " carried values");
+    loop.go = site.has(1) ? scalar(as_dtype(site.in(1), DType::boolean)) : literal(1, DType::boolean);
+    if (Tensor known = site.extents.find_value(loop.go)) loop.go = as_literal(known);
+    if (!site.has(0)) return loop;
+    if (auto known = site.find_values(0)) {
+        if (known->size() != 1) invalid("its number of steps is ", known->size(), " numbers");
+        loop.trips = std::max<int64_t>(0, (*known)[0]);
+    } else {
+        loop.limit = scalar(as_dtype(site.in(0), DType::i64));
+    }
+    return loop;
+}
+
+// A value whose shape only a run can tell has the shape that the file says.
+Tensor with_declared_shape(const Tensor& result, const file::ValueInfoProto& info) {
+    auto& type = info.type().tensor_type();
+    if (!result || result.shape().is_known() || !type.has_shape()) return result;
+    IntList shape;
+    for (auto& dim : type.shape().dim()) {
+        if (!dim.has_dim_value() || dim.dim_value() < 0) return result;
+        shape.push_back(dim.dim_value());
+    }
+    return ops::reshape(result, {.shape = shape});
+}
+
+// The body in a step that takes place.
+Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<const Tensor> carried) {
+    Tensors inputs{count, literal(1, DType::boolean)};
+    append(inputs, carried);
+    Tensors results = site.importer.import_inner(*loop.body, inputs);
+    for (size_t i = 1; i < results.size(); ++i)
+        results[i] = with_declared_shape(results[i], loop.body->output(int(i)));
+    return results;
+}
+
+// Of a step: the count and what is carried.
+Arguments arguments_of(const Site& site, const Loop& loop) {
+    Arguments arguments;
+    arguments.add_scalar(DType::i64);
+    for (auto& t : loop.start) arguments.add_like(site, t);
+    return arguments;
+}
+
+Tensor next(const Tensor& count) { return ops::add(count, literal(1, DType::i64)); }
+
+// What the body makes, and whether it knows that the loop goes on; nullopt: each step finds out.
+struct Trial {
+    InnerResults results;
+    std::optional<bool> goes_on;
+};
+
+Trial tried(const Site& site, const Loop& loop) {
+    Trial trial;
+    Tensors captured;
+    trial.results = record_inner(site, arguments_of(site, loop), captured, [&](std::span<const Tensor> in) {
+        Tensors results = step(site, loop, in[0], in.subspan(1));
+        if (results[0])
+            if (Tensor known = site.extents.find_value(results[0]))
+                trial.goes_on = numbers_in(known).at(0) != 0;
+        return results;
+    });
+    return trial;
+}
+
+bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) {
+    for (size_t i = 0; i < loop.start.size(); ++i) {
+        if (!(results.specs[i + 1] == loop.start[i].spec())) return false;
+        if (!(results.others[i + 1] == site.extents.specs_of(loop.start[i]))) return false;
+    }
+    return true;
+}
+
+// As many steps as are known, or as there are elements in `steps`.
+Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& steps) {
+    Arguments arguments = arguments_of(site, loop);
+    if (steps) arguments.add_slice(site, steps);
+    Tensors captured, operands{literal(0, DType::i64)};
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
+        results[0] = next(in[0]);
+        return results;
+    });
+    append(operands, loop.start);
+    if (steps) operands.push_back(steps);
+    append(operands, captured);
+    Tensors results = ops::scan(TensorList(operands), {.body = body.graph,
+                                                       .carried = int64_t(loop.start.size()) + 1,
+                                                       .sliced = steps ? 1 : 0,
+                                                       .length = steps ? 0 : count});
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (i <= loop.start.size())
+            assume_either(site, results[i], body.others[i], body.others[i]);
+        else
+            assume_stacked(site, results[i], body.others[i]);
+    }
+    results.erase(results.begin());
+    return results;
+}
+
+// Every step goes on, or the first is the last.
+Tensors counted(const Site& site, const Loop& loop, bool goes_on) {
+    bool is_bounded = loop.trips || loop.limit;
+    if (!is_bounded && goes_on) unsupported("a loop that never ends");
+    if (loop.trips && *loop.trips > most_steps && goes_on) unsupported("a loop of ", *loop.trips, " steps");
+    if (loop.limit || loop.go.is_symbolic()) {
+        Tensor most = loop.limit ? loop.limit : literal(double(loop.trips.value_or(1)), DType::i64);
+        if (!goes_on) most = ops::minimum(most, literal(1, DType::i64));
+        Tensor count = ops::where(loop.go, ops::maximum(most, number(most, 0)), number(most, 0));
+        return walked(site, loop, 0, count_up(ops::reshape(count, {.shape = {1}}), DType::i64));
+    }
+    int64_t count = goes_on ? *loop.trips : std::min<int64_t>(1, loop.trips.value_or(1));
+    return walked(site, loop, count, {});
+}
+
+// The values carried when a step says that it is the last, or at the limit; how many steps there were.
+Tensors searched(const Site& site, const Loop& loop) {
+    Arguments arguments = arguments_of(site, loop);
+    arguments.add_scalar(DType::boolean);
+    size_t carried = arguments.specs.size();
+    Tensors captured, operands{literal(0, DType::i64)};
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
+        results.resize(loop.start.size() + 1);
+        results.push_back(scalar(results[0]));
+        results[0] = next(in[0]);
+        return results;
+    });
+    Arguments all = arguments;
+    for (auto& t : captured) all.add_like(site, t);
+    auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
+        Tensor go = in[carried - 1];
+        Tensor limit = loop.trips ? literal(double(*loop.trips), DType::i64) : loop.limit;
+        return {limit ? ops::logical_and(go, ops::less(in[0], limit)) : go};
+    });
+    append(operands, loop.start);
+    operands.push_back(loop.go);
+    append(operands, captured);
+    Tensors results =
+        ops::while_loop(TensorList(operands), {.condition = with_inputs(condition.graph, operands),
+                                               .body = with_inputs(body.graph, operands),
+                                               .carried = int64_t(carried)});
+    for (size_t i = 0; i < carried; ++i) assume_either(site, results[i], body.others[i], body.others[i]);
+    return results;
+}
+
+// Slices are collected by a second walk, of as many steps as the first took.
+Tensors found(const Site& site, const Loop& loop, bool has_slices) {
+    Tensors results = searched(site, loop);
+    if (has_slices) return walked(site, loop, 0, count_up(results.back(), DType::i64));
+    return {results.begin() + 1, results.begin() + 1 + ptrdiff_t(loop.start.size())};
+}
+
+// Each step by itself.
+Tensors written_out(const Site& site, const Loop& loop) {
+    if (!loop.trips || loop.go.is_symbolic())
+        unsupported("what it carries changes its shape, and only a run can tell the number of steps");
+    if (*loop.trips > most_written_out)
+        unsupported("what it carries changes its shape in each of ", *loop.trips, " steps");
+    auto count = loop.start.size();
+    Tensors carried = loop.start;
+    std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
+    Tensor go = loop.go;
+    for (int64_t i = 0; i < *loop.trips && numbers_in(go).at(0); ++i) {
+        Tensors results = step(site, loop, literal(double(i), DType::i64), carried);
+        for (auto& result : results)
+            if (!result) unsupported("an inner graph with nodes that have no counterpart");
+        go = site.extents.find_value(results[0]);
+        if (!go)
+            unsupported("what it carries changes its shape, and each step finds out whether it is the last");
+        carried.assign(results.begin() + 1, results.begin() + 1 + ptrdiff_t(count));
+        for (size_t k = 0; k < slices.size(); ++k)
+            slices[k].push_back(ops::add_axis(results[1 + count + k], {.axes = {0}}));
+    }
+    for (auto& parts : slices) {
+        if (parts.empty()) unsupported("a loop of no step that collects something");
+        carried.push_back(parts.size() == 1 ? parts[0] : ops::concat(TensorList(parts), {.axis = 0}));
+    }
+    return carried;
+}
+
+// Each list of one number per operand; left out: zeros.
+IntList numbers_of(const Site& site, std::string_view attribute, size_t count) {
+    IntList numbers = site.attributes.integers(attribute).value_or(IntList(count, 0));
+    if (numbers.size() != count) invalid(numbers.size(), " numbers in '", attribute, "' instead of ", count);
+    return numbers;
+}
+
+Tensor reversed(const Tensor& x) { return ops::flip(x, {.axes = {0}}); }
+
+// What the body makes of what is carried, and of the slices of the other inputs along their first axis.
+Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const Tensor> inputs,
+                size_t sliced) {
+    size_t carried = inputs.size() - sliced;
+    Arguments arguments;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        i < carried ? arguments.add_like(site, inputs[i]) : arguments.add_slice(site, inputs[i]);
+    Tensors captured, operands(inputs.begin(), inputs.end());
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        return site.importer.import_inner(graph, in);
+    });
+    if (body.specs.size() < carried)
+        invalid("its body has ", body.specs.size(), " results for ", carried, " carried values");
+    for (size_t i = 0; i < carried; ++i)
+        if (!(body.specs[i] == inputs[i].spec()))
+            unsupported("a state that goes into a step as ", inputs[i].spec(), " and comes out as ",
+                        body.specs[i]);
+    append(operands, captured);
+    Tensors results = ops::scan(TensorList(operands),
+                                {.body = body.graph, .carried = int64_t(carried), .sliced = int64_t(sliced)});
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (i < carried)
+            assume_either(site, results[i], body.others[i], body.others[i]);
+        else
+            assume_stacked(site, results[i], body.others[i]);
+    }
+    return results;
+}
+
+size_t scanned_inputs(const Site& site, const file::GraphProto& graph, size_t inputs) {
+    auto count = site.attributes.integer("num_scan_inputs", 0);
+    if (count < 1 || uint64_t(count) > inputs) invalid(count, " of ", inputs, " inputs are scanned");
+    if (uint64_t(graph.output_size()) < inputs - size_t(count))
+        invalid("its body has ", graph.output_size(), " results for ", inputs - size_t(count), " states");
+    return size_t(count);
+}
+
+// Version 8: every operand has a first axis of examples that the body does not see, and the next is scanned.
+Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
+    if (site.has(0)) unsupported("lengths of sequences");
+    Tensors inputs(site.inputs().begin() + 1, site.inputs().end()), captured;
+    size_t sliced = scanned_inputs(site, graph, inputs.size());
+    IntList backwards = numbers_of(site, "directions", sliced);
+    Arguments arguments;
+    for (auto& input : inputs) arguments.add_slice(site, input);
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        Tensors examples(in.begin(), in.end());
+        for (size_t i = 0; i < sliced; ++i)
+            if (auto& x = examples[inputs.size() - sliced + i]; backwards[i]) x = reversed(x);
+        return scanned(site, graph, examples, sliced);
+    });
+    size_t count = inputs.size();
+    append(inputs, captured);
+    Tensors results =
+        ops::scan(TensorList(inputs), {.body = body.graph, .carried = 0, .sliced = int64_t(count)});
+    for (size_t i = 0; i < results.size(); ++i) assume_stacked(site, results[i], body.others[i]);
+    return results;
+}
+
+}  // namespace
+
+Tensors import_loop(const Site& site) {
+    Loop loop = loop_of(site);
+    if (loop.trips && !loop.go.is_symbolic() && !numbers_in(loop.go).at(0)) loop.trips = 0;
+    Trial trial = tried(site, loop);
+    if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
+    if (trial.goes_on) return counted(site, loop, *trial.goes_on);
+    return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
+}
+
+Tensors import_scan(const Site& site) {
+    auto* graph = site.attributes.graph("body");
+    if (!graph) invalid("it has no body");
+    if (site.opset < 9) return scan_of_examples(site, *graph);
+    Tensors inputs;
+    for (size_t i = 0; i < site.size(); ++i) inputs.push_back(site.in(i));
+    size_t sliced = scanned_inputs(site, *graph, inputs.size()), carried = inputs.size() - sliced;
+    IntList axes = numbers_of(site, "scan_input_axes", sliced),
+            backwards = numbers_of(site, "scan_input_directions", sliced);
+    for (size_t i = 0; i < sliced; ++i) {
+        auto& x = inputs[carried + i];
+        x = moved_axis(x, site.axis(axes[i], rank_of(x)), 0);
+        if (backwards[i]) x = reversed(x);
+    }
+    Tensors results = scanned(site, *graph, inputs, sliced);
+    size_t slices = results.size() - carried;
+    IntList result_axes = numbers_of(site, "scan_output_axes", slices),
+            result_backwards = numbers_of(site, "scan_output_directions", slices);
+    for (size_t i = 0; i < slices; ++i) {
+        auto& y = results[carried + i];
+        if (result_backwards[i]) y = reversed(y);
+        y = moved_axis(y, 0, site.axis(result_axes[i], rank_of(y)));
+    }
+    return results;
+}
+
+}  // namespace mge::onnx
