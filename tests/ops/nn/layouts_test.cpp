@@ -201,13 +201,14 @@ TEST(Conv2d, HasNativeBFloat16WhereTheMachineHasIt) {
         << list[0].candidate.name;
 }
 
-// Every candidate of an operator on images x laid out so, beside its reference on plain ones.
+// Every candidate of an operator on its first `images` inputs laid out so, beside its reference on plain
+// ones.
 template <class Op>
 void check_images(const typename Op::Params& params, const Tensors& inputs, const Layout& layout,
-                  int64_t reduction, int& checked) {
+                  int64_t reduction, int& checked, size_t images = 1) {
     TensorSpecs plain, specs;
     Tensors laid_out = inputs;
-    laid_out[0] = reordered(inputs[0], layout);
+    for (size_t i = 0; i < images; ++i) laid_out[i] = reordered(inputs[i], layout);
     for (auto& t : inputs) plain.push_back(t.spec());
     for (auto& t : laid_out) specs.push_back(t.spec());
     TensorSpecs expected_specs = Op::infer(params, plain), outputs = expected_specs;
@@ -245,6 +246,29 @@ TEST(Pool2d, EveryCandidateComputesInEveryLayout) {
                 check_images<ops::AdaptiveAvgPool2d>({.height = 1, .width = 1}, {x}, layout, 63, checked);
                 check_images<ops::AdaptiveMaxPool2d>({.height = 2, .width = 3}, {x}, layout, 1, checked);
                 EXPECT_GE(checked, 8) << name << ' ' << dtype;
+            }
+}
+
+TEST(PoolBackward, EveryCandidateComputesInEveryLayout) {
+    for (DType dtype : float_types)
+        for (Shape shape : {Shape{2, 32, 9, 7}, Shape{1, 19, 6, 6}})
+            for (auto& name : layout_names) {
+                Layout layout = Layout::named(name);
+                Tensor x = random_tensor(shape, dtype);
+                int checked = 0;
+                for (ops::Pair padding : {ops::Pair{0, 0}, ops::Pair{1, 1}}) {
+                    Tensor y = ops::max_pool2d(x, {{3, 3}, {2, 2}, padding});
+                    Tensor dy = random_tensor(y.shape(), dtype);
+                    check_images<ops::MaxPool2dBackward>({{3, 3}, {2, 2}, padding}, {x, y, dy}, layout, 9,
+                                                         checked, 3);
+                    for (bool count_include_pad : {false, true}) {
+                        y = ops::avg_pool2d(x, {{3, 2}, {2, 1}, padding, count_include_pad});
+                        check_images<ops::AvgPool2dBackward>({{3, 2}, {2, 1}, padding, count_include_pad},
+                                                             {x, random_tensor(y.shape(), dtype)}, layout, 6,
+                                                             checked, 2);
+                    }
+                }
+                EXPECT_GE(checked, dtype == DType::f32 || name == "nchw" ? 4 : 0) << name << ' ' << dtype;
             }
 }
 

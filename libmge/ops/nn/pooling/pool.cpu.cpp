@@ -86,13 +86,19 @@ void run_average_reference(const Prepared& prepared, const Launch& launch) {
 bool is_layout(const TensorSpec& spec, std::string_view name) { return spec.layout == Layout::named(name); }
 
 // Planes with their channels innermost, at least in blocks, are as good as plain ones.
-Support supports_simd(const Problem& problem) {
-    auto &x = problem.inputs[0], &y = problem.outputs[0];
-    if (x.dtype != DType::f32) return {"only f32"};
-    if (x.layout != y.layout) return {"x and y must have the same layout"};
-    if (!x.layout.is_plain() && !is_layout(x, "nhwc") && !is_layout(x, "nChw16c") && !is_layout(x, "nChw8c"))
+Support supports_images(const TensorSpec& image, std::span<const TensorSpec> others) {
+    if (image.dtype != DType::f32) return {"only f32"};
+    for (auto& other : others)
+        if (other.layout != image.layout) return {"all images must have the same layout"};
+    if (!image.layout.is_plain() && !is_layout(image, "nhwc") && !is_layout(image, "nChw16c") &&
+        !is_layout(image, "nChw8c"))
         return {"only the layouts plain, nhwc, nChw8c and nChw16c"};
     return supported;
+}
+Support supports_simd(const Problem& problem) { return supports_images(problem.outputs[0], problem.inputs); }
+// The first input is only looked at for its shape.
+Support supports_average_backward(const Problem& problem) {
+    return supports_images(problem.outputs[0], problem.inputs.subspan(1));
 }
 
 // Where our own rows were faster than oneDNN: work that costs less than its call, means of whole planes and,
@@ -115,16 +121,16 @@ Support supports_at(const Problem& problem) {
 
 template <class Op>
 Prepared prepare_simd(const PrepareContext& context) {
-    auto& x = context.problem.inputs[0];
+    auto& image = context.problem.outputs[0];
     State state{geometry_of<Op>(context.problem), DType::f32};
     auto& g = state.g;
-    int64_t inner = x.layout.is_plain()      ? 1
-                    : is_layout(x, "nhwc")   ? g.channels
-                    : is_layout(x, "nChw8c") ? 8
-                                             : 16;
+    int64_t inner = image.layout.is_plain()      ? 1
+                    : is_layout(image, "nhwc")   ? g.channels
+                    : is_layout(image, "nChw8c") ? 8
+                                                 : 16;
     state.planes = g.images * ((g.channels + inner - 1) / std::max<int64_t>(inner, 1));
-    state.plane = {g.in[0],     g.in[1],     inner,        g.out[1],     g.kernel[0],        g.kernel[1],
-                   g.stride[0], g.stride[1], g.padding[0], g.padding[1], g.count_include_pad};
+    state.plane = {g.in[0],     g.in[1],     inner,        g.out[1],     g.kernel[0],         g.kernel[1],
+                   g.stride[0], g.stride[1], g.padding[0], g.padding[1], g.count_include_pad, g.out[0]};
     return Prepared::make(state);
 }
 
@@ -192,6 +198,11 @@ void run_select_reference(const Prepared& prepared, const Launch& launch) {
     });
 }
 
+Support supports_select_planes(const Problem& problem) {
+    if (problem.outputs[0].dtype != DType::f32) return {"only f32"};
+    return plain_layouts(problem);
+}
+
 void run_select_planes(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     int64_t cost = s.g.out[0] * s.g.out[1] * s.g.kernel[0] * s.g.kernel[1] + 1;
@@ -213,39 +224,32 @@ void run_average_backward_reference(const Prepared& prepared, const Launch& laun
 
 // --- both backward, f32: planes are independent of each other ---
 
-Support supports_planes(const Problem& problem) {
-    if (problem.outputs[0].dtype != DType::f32) return {"only f32"};
-    return plain_layouts(problem);
-}
-
 template <class Fn>
-void scatter_planes(const State& s, const Launch& launch, Fn&& add_window) {
-    int64_t size = s.g.in[0] * s.g.in[1];
-    int64_t cost = size + s.g.out[0] * s.g.out[1] * s.g.kernel[0] * s.g.kernel[1];
-    par_for(launch.threads, s.g.images * s.g.channels, parallel_grain / cost + 1,
-            [&](int64_t begin, int64_t end) {
-                float* dx = launch.out<float>(0);
-                std::fill(dx + begin * size, dx + end * size, 0.0F);
-                for_windows(s.g, begin, end, [&](int64_t x_plane, int64_t place, const Window& w) {
-                    add_window(dx, x_plane, place, w);
-                });
-            });
-}
-
-void run_max_backward_planes(const Prepared& prepared, const Launch& launch) {
-    auto& s = prepared.state<State>();
-    const float *x = launch.in<float>(0), *y = launch.in<float>(1), *dy = launch.in<float>(2);
-    scatter_planes(s, launch, [&](float* dx, int64_t x_plane, int64_t place, const Window& w) {
-        for_elements(s.g, x_plane, w, [&](int64_t i) { dx[i] += x[i] == y[place] ? dy[place] : 0.0F; });
+void for_planes(const State& s, const Launch& launch, Fn&& fn) {
+    // A vector of window elements costs about as much as a plain element.
+    auto& p = s.plane;
+    int64_t cost = (p.h * p.w + p.out_h * p.out_w * p.kernel_h * p.kernel_w) * p.inner / 8 + 1;
+    par_for(launch.threads, s.planes, parallel_grain / cost + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t plane = begin; plane < end; ++plane)
+            fn(plane * p.h * p.w * p.inner, plane * p.out_h * p.out_w * p.inner);
     });
 }
 
-void run_average_backward_planes(const Prepared& prepared, const Launch& launch) {
+void run_max_backward(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    const float *x = launch.in<float>(0), *y = launch.in<float>(1), *dy = launch.in<float>(2);
+    float* dx = launch.out<float>(0);
+    for_planes(s, launch, [&](int64_t at_x, int64_t at_y) {
+        cpu::pool_backward().max(s.plane, x + at_x, y + at_y, dy + at_y, dx + at_x);
+    });
+}
+
+void run_average_backward(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     const float* dy = launch.in<float>(1);
-    scatter_planes(s, launch, [&](float* dx, int64_t x_plane, int64_t place, const Window& w) {
-        float share = dy[place] / float(w.count);
-        for_elements(s.g, x_plane, w, [&](int64_t i) { dx[i] += share; });
+    float* dx = launch.out<float>(0);
+    for_planes(s, launch, [&](int64_t at_x, int64_t at_y) {
+        cpu::pool_backward().average(s.plane, dy + at_y, dx + at_x);
     });
 }
 
@@ -276,15 +280,15 @@ constexpr std::array average_algorithms{
     Algorithm{"reference", plain_layouts, prepare<Op>, run_average_reference, {.naive = true}}};
 template <class Op>
 constexpr std::array max_backward_algorithms{
-    Algorithm{"planes", supports_planes, prepare<Op>, run_max_backward_planes}, cpu::in_f32<Cpu, Op>(),
+    Algorithm{"simd_planes", supports_simd, prepare_simd<Op>, run_max_backward}, cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_max_backward_reference, {.naive = true}}};
 template <class Op>
 constexpr std::array<Algorithm, 2> select_algorithms{
-    {{"planes", supports_planes, prepare<Op>, run_select_planes},
+    {{"planes", supports_select_planes, prepare<Op>, run_select_planes},
      {"reference", plain_layouts, prepare<Op>, run_select_reference, {.naive = true}}}};
 template <class Op>
 constexpr std::array average_backward_algorithms{
-    Algorithm{"planes", supports_planes, prepare<Op>, run_average_backward_planes},
+    Algorithm{"simd_planes", supports_average_backward, prepare_simd<Op>, run_average_backward},
     onednn_pool<Op, PoolKind::average_backward>(), cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_average_backward_reference, {.naive = true}}};
 
