@@ -90,7 +90,7 @@ total.dump({str(model)!r}, arg_names=["x"], output_names=["y"])
 
 def test_run_model_tells_what_is_wrong(programs, run, tmp_path):
     (tmp_path / "text.mge").write_text("no model")
-    code = "code=$?; echo; echo exit $code"
-    printed = run("bash", "-c", f"{programs}/run_model {tmp_path}/text.mge 2>&1; {code}")
+    command = '"$@" 2>&1; code=$?; echo; echo exit $code'
+    printed = run("bash", "-c", command, "-", programs / "run_model", tmp_path / "text.mge")
     assert printed.split()[-1] == "5"
     assert f"{tmp_path}/text.mge" in printed

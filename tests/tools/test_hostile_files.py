@@ -5,6 +5,7 @@ they are waited for."""
 import json
 import os
 import resource
+import shlex
 import sqlite3
 import struct
 import subprocess
@@ -240,12 +241,13 @@ def test_files_may_come_out_of_pipes(tool_path, run_tool, small_model, tmp_path,
     flags = ("--iter", 1, "--save-plan", tmp_path / "plan", "--profile", tmp_path / "profile")
     assert run_tool("load_and_run", small_model, *flags).code == 0
     line = command.format(
-        model=small_model,
-        plan=tmp_path / "plan",
-        profile=tmp_path / "profile",
+        model=shlex.quote(str(small_model)),
+        plan=shlex.quote(str(tmp_path / "plan")),
+        profile=shlex.quote(str(tmp_path / "profile")),
     )
+    tools = tool_path("load_and_run").parent
     ran = subprocess.run(
-        ["bash", "-c", f"{tool_path('load_and_run').parent}/{line}"],
+        ["bash", "-c", f"{shlex.quote(str(tools))}/{line}"],
         capture_output=True,
         text=True,
         timeout=600,

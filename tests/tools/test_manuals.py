@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import subprocess
 import time
@@ -122,13 +123,14 @@ def type_into(command, setup, line, expected, env=None):
 def complete_in_bash(build_dir, tool, words):
     """The candidates that the script gives for the last of the words."""
     script = build_dir / f"share/bash-completion/completions/{tool}"
-    quoted = " ".join(f"'{w}'" for w in words)
+    quoted = shlex.join(words)
     function = "_" + tool.replace("-", "_")
     ran = subprocess.run(
         [
             "bash",
             "-c",
-            f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; {function};"
+            f"source {shlex.quote(str(script))}; COMP_WORDS=({quoted});"
+            f"COMP_CWORD={len(words) - 1}; {function};"
             'printf "%s\\n" "${COMPREPLY[@]}"',
         ],
         capture_output=True,
@@ -142,7 +144,7 @@ def test_bash_completes_an_option_on_a_terminal(build_dir):
     script = build_dir / "share/bash-completion/completions/load_and_run"
     shown = type_into(
         ["bash", "--norc", "--noprofile", "-i"],
-        f"source {script}",
+        f"source {shlex.quote(str(script))}",
         "load_and_run --fast\t",
         "--fast-run",
     )
@@ -196,7 +198,7 @@ def test_zsh_completes_an_option_on_a_terminal(build_dir):
     folder = build_dir / "share/zsh/site-functions"
     shown = type_into(
         ["zsh", "-f", "-i"],
-        f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D",
+        f"fpath=({shlex.quote(str(folder))} $fpath); autoload -Uz compinit; compinit -u -D",
         "load_and_run --model-i\t",
         "--model-info",
     )
@@ -208,7 +210,7 @@ def test_zsh_completes_a_command_on_a_terminal(build_dir):
     folder = build_dir / "share/zsh/site-functions"
     shown = type_into(
         ["zsh", "-f", "-i"],
-        f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D",
+        f"fpath=({shlex.quote(str(folder))} $fpath); autoload -Uz compinit; compinit -u -D",
         "mge-dump doc\t--requ\t",
         "--require",
     )

@@ -249,16 +249,15 @@ def test_stdout_that_takes_nothing(tool_path, fill_in, tmp_path, command):
 
 
 def test_the_report_is_whole_when_the_reader_leaves(tool_path, small_model, tmp_path):
-    command = (
-        f"{tool_path('load_and_run')} {small_model} --verbose --json {tmp_path}/r.json | head -1"
-    )
-    subprocess.run(["bash", "-c", command], stdout=subprocess.DEVNULL, check=True)
+    arguments = [tool_path("load_and_run"), small_model, "--verbose", "--json", tmp_path / "r.json"]
+    command = ["bash", "-c", '"$@" | head -1', "-", *arguments]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     assert '"latency_ms"' in (tmp_path / "r.json").read_text()
 
 
 def test_a_closed_stdout_spoils_no_file(tool_path, run_tool, small_model, tmp_path):
-    command = f"{tool_path('mge-dump')} convert {small_model} {tmp_path}/a.mge >&- 2>&- <&-"
-    subprocess.run(["bash", "-c", command], check=True)
+    arguments = [tool_path("mge-dump"), "convert", small_model, tmp_path / "a.mge"]
+    subprocess.run(["bash", "-c", '"$@" >&- 2>&- <&-', "-", *arguments], check=True)
     assert run_tool("mge-dump", "convert", small_model, tmp_path / "b.mge").code == 0
     assert (tmp_path / "a.mge").read_bytes() == (tmp_path / "b.mge").read_bytes()
 
