@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions along one axis or two, and transposed ones.
+// Convolutions along one axis, two or three, and transposed ones.
 
 #include "libmge/ops/nn/convolution/conv2d.h"
 
@@ -9,8 +9,10 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::onnx {
 namespace {
@@ -20,7 +22,7 @@ IntList weight_extents(const Site& site, size_t i) {
     auto shape = site.extents.find_shape(site.in(i));
     if (!shape) unsupported("a weight whose extents differ between runs");
     if (shape->rank() < 3) invalid("a weight of shape ", *shape);
-    if (shape->rank() > 4) unsupported("a convolution along ", shape->rank() - 2, " axes");
+    if (shape->rank() > 5) unsupported("a convolution along ", shape->rank() - 2, " axes");
     return {shape->begin(), shape->end()};
 }
 
@@ -88,6 +90,83 @@ Tensor per_channel(const Tensor& numbers, int rank) {
     return ops::reshape(numbers, {.shape = shape});
 }
 
+// For volumes: a tap of the first of the three axes becomes a channel, (OC, C * taps, …).
+Tensor with_taps_as_channels(const Tensor& weight, IntList& extents) {
+    extents[1] *= extents[2];
+    extents.erase(extents.begin() + 2);
+    return weight.is_symbolic() ? Tensor(ops::reshape(weight, {.shape = extents}))
+                                : weight.with_shape(Shape(extents));
+}
+
+// (N, C, D, H, W) => (N * D', C * taps, H, W): what each tap along D sees.
+Tensor slices_under_taps(const Tensor& x, const Window& window) {
+    Tensors parts;
+    for (int64_t tap = 0; tap < window.kernel[0]; ++tap) {
+        int64_t first = tap * window.dilation[0], missing = window.reach(0) - 1 - first;
+        Tensor part = ops::slice(
+            {x}, {.items = {2, first, missing ? -missing : ops::absent_bound, window.stride[0], 0}});
+        parts.push_back(ops::add_axis(part, {.axes = {2}}));
+    }
+    Tensor taps = ops::concat(TensorList(parts), {.axis = 2});
+    taps = ops::transpose(taps, {.pattern = {0, 3, 1, 2, 4, 5}});
+    return ops::flatten(ops::flatten(taps, {.start = 0, .end = 1}), {.start = 1, .end = 2});
+}
+
+Extent batch_of(const Site& site, const Tensor& x) {
+    auto known = site.extents.find_extent(x, 0);
+    return known ? Extent(*known) : extent_of(x, 0);
+}
+
+// One convolution along the other two axes; the margins along the first lie around x already.
+Tensor convolved_volumes(const Site& site, const Tensor& x, const Tensor& weight, IntList extents,
+                         const Window& window, int64_t groups) {
+    int64_t channels = extents[0];
+    Tensor flat = with_taps_as_channels(weight, extents);
+    Tensor y = ops::conv2d(slices_under_taps(x, window), grouped(flat, extents, groups),
+                           {.stride = as_pair(window.stride, 1),
+                            .padding = as_pair(window.before, 0),
+                            .dilation = as_pair(window.dilation, 1),
+                            .groups = groups});
+    Tensor volumes = reshaped(y, {batch_of(site, x), -1, channels, extent_of(y, 2), extent_of(y, 3)});
+    return ops::transpose(volumes, {.pattern = {0, 2, 1, 3, 4}});
+}
+
+// Zeros between the elements of an axis, and around it.
+Tensor spread_along(const Tensor& x, int axis, int64_t stride, int64_t before, int64_t after) {
+    Tensor y = x;
+    int rank = rank_of(x);
+    if (stride > 1) {
+        IntList none(size_t(rank) + 1, 0), behind = none;
+        behind[size_t(axis) + 1] = stride - 1;
+        y = ops::pad(ops::add_axis(y, {.axes = {axis + 1}}), {.before = none, .after = behind});
+        y = cut(ops::flatten(y, {.start = axis, .end = axis + 1}), axis, 0, 1 - stride);
+    }
+    IntList first(size_t(rank), 0), last = first;
+    first[size_t(axis)] = before;
+    last[size_t(axis)] = after;
+    return before || after ? Tensor(ops::pad(y, {.before = first, .after = last})) : y;
+}
+
+// What each tap along the first of three axes contributes lies in channels of its own.
+Tensor transposed_volumes(const Site& site, const Tensor& x, const Tensor& weight, IntList extents,
+                          const Window& window, int64_t groups) {
+    int64_t channels = extents[1] * groups, taps = window.kernel[0];
+    Tensor images = ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3, 4}}), {.start = 0, .end = 1});
+    Tensor flat = with_taps_as_channels(weight, extents);
+    Tensor y = ops::conv2d_backward_data(
+        grouped(flat, extents, groups), images,
+        {.stride = as_pair(window.stride, 1), .dilation = as_pair(window.dilation, 1), .groups = groups});
+    y = reshaped(y, {batch_of(site, x), -1, channels, taps, extent_of(y, 2), extent_of(y, 3)});
+    Tensor sum;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t before = tap * window.dilation[0];
+        Tensor part = ops::transpose(element(y, 3, tap), {.pattern = {0, 2, 1, 3, 4}});
+        part = spread_along(part, 2, window.stride[0], before, window.reach(0) - 1 - before);
+        sum = sum ? Tensor(ops::add(sum, part)) : part;
+    }
+    return sum;
+}
+
 // The window, strides and groups are those of the node; `weight` has the extents of its input.
 Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList& extents) {
     IntList kernel(extents.begin() + 2, extents.end());
@@ -96,7 +175,8 @@ Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList
     int axes = int(kernel.size());
     if (rank_of(x) != axes + 2) invalid("images of rank ", rank_of(x), " under a window of ", axes, " axes");
     int64_t groups = site.attributes.integer("group", 1);
-    if (!has_equal_margins(window)) x = with_window_margins(x, window, 0);
+    if (axes == 3 || !has_equal_margins(window)) x = with_window_margins(x, window, 0);
+    if (axes == 3) return convolved_volumes(site, x, weight, extents, window, groups);
     Tensor y = ops::conv2d(as_images(x, axes), grouped(weight, extents, groups),
                            {.stride = as_pair(window.stride, 1),
                             .padding = as_pair(window.before, 0),
@@ -157,13 +237,15 @@ Tensors import_conv_transpose(const Site& site) {
     Window window = window_of_transposed(site, kernel);
     Transposed t = transposed_of(site, window);
     int64_t groups = site.attributes.integer("group", 1);
-    Tensor y = ops::conv2d_backward_data(
-        grouped(site.in(1), extents, groups), as_images(site.in(0), axes),
-        {.stride = as_pair(window.stride, 1), .dilation = as_pair(window.dilation, 1), .groups = groups});
-    y = trimmed(as_given(y, axes), t);
-    if (!site.has(2)) return {y};
-    return {ops::add(
-        y, ops::reshape(site.in(2), {.shape = axes == 1 ? IntList{1, -1, 1} : IntList{1, -1, 1, 1}}))};
+    Tensor y = axes == 3 ? transposed_volumes(site, site.in(0), site.in(1), extents, window, groups)
+                         : as_given(ops::conv2d_backward_data(grouped(site.in(1), extents, groups),
+                                                              as_images(site.in(0), axes),
+                                                              {.stride = as_pair(window.stride, 1),
+                                                               .dilation = as_pair(window.dilation, 1),
+                                                               .groups = groups}),
+                                    axes);
+    y = trimmed(y, t);
+    return {site.has(2) ? ops::add(y, per_channel(site.in(2), rank_of(y))) : y};
 }
 
 }  // namespace mge::onnx

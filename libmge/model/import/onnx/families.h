@@ -133,6 +133,7 @@ Tensors import_conv_transpose(const Site& site);
 Tensors import_max_pool(const Site& site);
 Tensors import_average_pool(const Site& site);
 Tensors import_lp_pool(const Site& site);
+Tensors import_max_unpool(const Site& site);
 Tensors import_global_average_pool(const Site& site);
 Tensors import_global_max_pool(const Site& site);
 Tensors import_global_lp_pool(const Site& site);

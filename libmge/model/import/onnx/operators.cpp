@@ -110,6 +110,7 @@ constexpr OperatorRow rows[] = {
     {"MatMulInteger", 10, last, import_matmul_integer},
     {"Max", any, last, import_max},
     {"MaxPool", any, last, import_max_pool},
+    {"MaxUnpool", 9, last, import_max_unpool},
     {"Mean", any, last, import_mean},
     {"MeanVarianceNormalization", 9, last, import_mean_variance_norm},
     {"Min", any, last, import_min},

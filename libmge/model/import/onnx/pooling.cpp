@@ -6,15 +6,20 @@
 #include <algorithm>
 #include <limits>
 
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/model/import/onnx/windows.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/gather.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::onnx {
 namespace {
@@ -49,33 +54,66 @@ bool is_dilated(const Window& window) {
     return std::ranges::any_of(window.dilation, [](int64_t n) { return n != 1; });
 }
 
-// x under tap `at` of the window, for every place of the window.
-Tensor under_tap(const Tensor& x, const Window& window, const IntList& at) {
-    IntList items;
-    for (size_t i = 0; i < window.axes(); ++i) {
-        int64_t missing = window.dilation[i] * (window.kernel[i] - 1 - at[i]);
-        items.insert(items.end(), {int64_t(i) + 2, at[i] * window.dilation[i],
-                                   missing ? -missing : ops::absent_bound, window.stride[i], 0});
-    }
-    return ops::slice({x}, {.items = items});
+// x under a tap of the window along one axis, for every place of the window.
+Tensor under_tap(const Tensor& x, const Window& window, size_t i, int64_t tap) {
+    int64_t first = tap * window.dilation[i], missing = window.reach(i) - 1 - first;
+    return ops::slice(
+        {x}, {.items = {int64_t(i) + 2, first, missing ? -missing : ops::absent_bound, window.stride[i], 0}});
 }
 
-// Tap by tap: for windows that no pool of ours has.
-template <const auto& join>
-Tensor joined_taps(const Tensor& x, const Window& window) {
+void check_taps(const Window& window) {
     constexpr int64_t most_taps = 1024;
-    int64_t taps = 1;
-    for (int64_t k : window.kernel) taps *= std::min(k, most_taps);
+    int64_t taps = 0;
+    for (int64_t k : window.kernel) taps += std::min(k, most_taps);
     if (taps > most_taps) unsupported("a window of more than ", most_taps, " taps");
-    Tensor result;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-        IntList at(window.axes());
-        for (size_t i = window.axes(), rest = size_t(tap); i-- > 0; rest /= size_t(window.kernel[i]))
-            at[i] = int64_t(rest) % window.kernel[i];
-        Tensor part = under_tap(x, window, at);
-        result = result ? join(result, part) : part;
+}
+
+// Tap by tap along each axis: for windows that no pool of ours has.
+template <const auto& join>
+Tensor joined_taps(Tensor x, const Window& window) {
+    check_taps(window);
+    for (size_t i = 0; i < window.axes(); ++i) {
+        Tensor result;
+        for (int64_t tap = 0; tap < window.kernel[i]; ++tap) {
+            Tensor part = under_tap(x, window, i, tap);
+            result = result ? Tensor(join(result, part)) : part;
+        }
+        x = result;
     }
-    return result;
+    return x;
+}
+
+// The number of each element; columns may count faster than rows.
+Tensor numbered(const Tensor& x, bool columns_first) {
+    std::vector<Extent> extents;
+    IntList order{0, 1};
+    int rank = rank_of(x);
+    for (int i = 0; i < rank; ++i) extents.push_back(extent_of(x, i));
+    if (columns_first) std::reverse(extents.begin() + 2, extents.end());
+    for (int i = 2; i < rank; ++i) order.push_back(columns_first ? rank + 1 - i : i);
+    Tensor count = ops::prod(extents_of(x, 0, rank), {.axes = {0}, .keepdims = true});
+    return ops::transpose(reshaped(count_up(count, DType::i64), extents), {.pattern = order});
+}
+
+// The largest and their places, the first of equal ones: the last axis first, so that rows decide before
+// columns.
+Tensors largest_with_places(Tensor x, Tensor place, const Window& window) {
+    check_taps(window);
+    for (size_t i = window.axes(); i-- > 0;) {
+        Tensor best, at;
+        for (int64_t tap = 0; tap < window.kernel[i]; ++tap) {
+            Tensor part = under_tap(x, window, i, tap), from = under_tap(place, window, i, tap);
+            if (best) {
+                Tensor is_larger = ops::greater(part, best);
+                at = ops::where(is_larger, from, at);
+                best = ops::maximum(best, part);
+            } else {
+                best = part, at = from;
+            }
+        }
+        x = best, place = at;
+    }
+    return {x, place};
 }
 
 void add_overhang(Window& window, const IntList& more) {
@@ -92,14 +130,19 @@ double lowest_of(DType dtype) {
 
 Tensors import_max_pool(const Site& site) {
     Tensor x = site.in(0);
-    if (site.makes(1)) unsupported("the places of the largest");
-    site.attributes.integer("storage_order", 0);
+    bool columns_first = site.attributes.integer("storage_order", 0);
     Window window = pool_window(site);
     IntList more = overhang(site, window);
     add_overhang(window, more);
     int axes = int(window.axes());
     DType dtype = x.dtype();
     bool is_image = axes <= 2 && is_float(dtype) && !is_dilated(window);
+    if (site.makes(1)) {
+        Window around = window;
+        Tensor place = with_window_margins(numbered(x, columns_first), around, 0);
+        x = with_window_margins(x, window, lowest_of(dtype));
+        return largest_with_places(x, place, window);
+    }
     bool is_plain = is_image && has_equal_margins(window);
     if (!is_plain) {
         x = with_window_margins(x, window, lowest_of(dtype));
@@ -138,14 +181,54 @@ Tensors import_average_pool(const Site& site) {
     return {ops::div(joined_taps<ops::add>(x, window), joined_taps<ops::add>(ones, window))};
 }
 
+namespace {
+
+// A number between steps: |x|^p and the p-th root.
+Tensor to_power(const Tensor& x, int64_t p) {
+    if (p < 1) invalid("the norm of order ", p);
+    if (p == 1) return ops::abs(x);
+    return p == 2 ? Tensor(ops::square(x)) : Tensor(ops::pow(ops::abs(x), number(x, double(p))));
+}
+Tensor root_of(const Tensor& x, int64_t p) {
+    if (p == 1) return x;
+    return p == 2 ? Tensor(ops::sqrt(x)) : Tensor(ops::pow(x, number(x, 1 / double(p))));
+}
+
+}  // namespace
+
 Tensors import_lp_pool(const Site& site) {
     int64_t p = site.attributes.integer("p", 2);
-    if (p != 1 && p != 2) unsupported("the norm of order ", p);
     Window window = pool_window(site);
     add_overhang(window, overhang(site, window));
-    Tensor x = with_window_margins(p == 1 ? ops::abs(site.in(0)) : ops::square(site.in(0)), window, 0);
-    Tensor sum = joined_taps<ops::add>(x, window);
-    return {p == 1 ? sum : ops::sqrt(sum)};
+    Tensor x = with_window_margins(to_power(site.in(0), p), window, 0);
+    return {root_of(joined_taps<ops::add>(x, window), p)};
+}
+
+// Values in the places that a pool has found them in. With a shape of its own the image lies in its first
+// corner.
+Tensors import_max_unpool(const Site& site) {
+    const Tensor &x = site.in(0), &place = site.in(1);
+    Window window = pool_window(site);
+    std::vector<Extent> extents{extent_of(x, 0), extent_of(x, 1)};
+    for (size_t i = 0; i < window.axes(); ++i) {
+        auto extent = site.extents.find_extent(x, int(i) + 2);
+        if (!extent) unsupported("places in images whose extents differ between runs");
+        extents.emplace_back((*extent - 1) * window.stride[i] + window.kernel[i] - window.before[i] -
+                             window.after[i]);
+    }
+    Tensor target = target_of(extents);
+    Tensor empty = ops::reshape(ops::full(target, {.dtype = x.dtype()}), {.shape = {-1}});
+    Tensor flat = ops::scatter(empty, as_index(ops::reshape(place, {.shape = {-1}})),
+                               ops::reshape(x, {.shape = {-1}}), {.axis = 0});
+    Tensor y = reshaped(flat, extents);
+    if (!site.has(2)) return {y};
+    int rank = rank_of(x);
+    for (int i = 0; i < rank; ++i) {
+        Extent wanted = as_dtype(cut(site.in(2), 0, i, i + 1), DType::i64);
+        Stretch stretch{i, rank - 1 - i, extents[size_t(i)], 0, wanted};
+        y = stretch_of(y, stretch, Outside::value, number(x, 0));
+    }
+    return {y};
 }
 
 namespace {
@@ -168,11 +251,8 @@ Tensors import_global_max_pool(const Site& site) {
 }
 Tensors import_global_lp_pool(const Site& site) {
     int64_t p = site.attributes.integer("p", 2);
-    if (p != 1 && p != 2) unsupported("the norm of order ", p);
-    const Tensor& x = site.in(0);
-    Tensor sum =
-        ops::sum(p == 1 ? ops::abs(x) : ops::square(x), {.axes = image_axes(site), .keepdims = true});
-    return {p == 1 ? sum : ops::sqrt(sum)};
+    Tensor sum = ops::sum(to_power(site.in(0), p), {.axes = image_axes(site), .keepdims = true});
+    return {root_of(sum, p)};
 }
 
 // x / (bias + alpha / size * the sum of the squares of neighbouring channels) ^ beta.

@@ -78,7 +78,8 @@ Tensor as_given(const Tensor& images, int axes) {
     return axes == 1 ? ops::remove_axis(images, {.axes = {2}}) : images;
 }
 ops::Pair as_pair(const IntList& numbers, int64_t otherwise) {
-    return numbers.size() == 1 ? ops::Pair{otherwise, numbers[0]} : ops::Pair{numbers[0], numbers[1]};
+    size_t last = numbers.size() - 1;
+    return {numbers.size() == 1 ? otherwise : numbers[last - 1], numbers[last]};
 }
 
 }  // namespace mge::onnx

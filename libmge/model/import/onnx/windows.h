@@ -26,6 +26,7 @@ Tensor with_window_margins(const Tensor& x, Window& window, double value);
 // Of rank 4 whatever the number of axes: an axis of extent 1 stands before a single one.
 Tensor as_images(const Tensor& x, int axes);
 Tensor as_given(const Tensor& images, int axes);
+// Of the last two axes.
 ops::Pair as_pair(const IntList& numbers, int64_t otherwise);
 
 }  // namespace mge::onnx
