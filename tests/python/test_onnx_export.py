@@ -779,10 +779,8 @@ def test_control_flow(name, opset, tmp_path):
 NOT_READ = (
     dict.fromkeys(["left_shift", "right_shift", "right_shift_far"], "Pow")
     | dict.fromkeys(["nms", "nms_few"], "NonMaxSuppression")
-    | dict.fromkeys(["remap_nearest", "remap_reflect", "remap_reflect_101"], "GridSample")
     | dict.fromkeys([name for name in CONTROL if "while" in name], "Loop")
     | dict.fromkeys([name for name in CONTROL if "scan" in name], "Scan")
-    | {"roi_pool2d": "MaxRoiPool"}
 )
 
 

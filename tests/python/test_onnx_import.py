@@ -23,9 +23,11 @@ NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
 KNOWN_DIFFERENCES = {
     "test_attention_4d_causal_fp16": "the sums are rounded to float16 elsewhere",
     "test_attention_4d_causal_fp16_expanded": "the sums are rounded to float16 elsewhere",
+    "test_dft_inverse": "where 0 is right, 2e-7 is expected",
+    "test_dft_inverse_opset19": "where 0 is right, 2e-7 is expected",
 }
 # Of the cases of one operator each (1884 of onnx 1.23).
-LEAST_PASSING = 1270
+LEAST_PASSING = 1385
 
 
 def model_of(nodes, inputs, outputs, tmp_path, *, initializers=(), opset=17, functions=()):
@@ -107,7 +109,7 @@ def test_cases_of_onnx_pass_or_are_refused(tmp_path):
 def test_everything_that_is_missing_is_named_at_once(tmp_path):
     nodes = [
         onnx.helper.make_node("Unique", ["x"], ["a"], name="first"),
-        onnx.helper.make_node("Det", ["a"], ["b"], name="second"),
+        onnx.helper.make_node("StringSplit", ["a"], ["b"], name="second"),
         onnx.helper.make_node("Relu", ["x"], ["y"], name="third", alpha=1.0),
     ]
     path = model_of(nodes, [port("x", [2, 2])], [port("b", []), port("y", [2, 2])], tmp_path)
@@ -115,7 +117,7 @@ def test_everything_that_is_missing_is_named_at_once(tmp_path):
         load(path)
     for part in [
         "'first' (Unique, opset 17)",
-        "'second' (Det, opset 17)",
+        "'second' (StringSplit, opset 17)",
         "'third'",
         "the attribute 'alpha'",
     ]:

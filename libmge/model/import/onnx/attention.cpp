@@ -5,13 +5,15 @@
 #include <limits>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/trigonometric.h"
 #include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/softmax.h"
 #include "libmge/ops/reduce/reduce.h"
@@ -149,6 +151,67 @@ Tensors import_attention(const Site& site) {
     Tensor y = ops::matmul(as_dtype(weights, queries.dtype()), repeated(values, heads / shared));
     if (site.rank(0) == 3) y = side_by_side(y);
     return {y, present[0], present[1], as_dtype(shown, queries.dtype())};
+}
+
+// Pairs of elements, the first and second of each half or neighbours, are turned by the angle of their
+// position.
+Tensors import_rotary_embedding(const Site& site) {
+    // (batch, length, heads, width)
+    Tensor x = site.in(0);
+    bool has_heads = rank_of(x) == 4;
+    if (has_heads) {
+        x = ops::transpose(x, {.pattern = {0, 2, 1, 3}});
+    } else {
+        int64_t heads = site.attributes.integer("num_heads", 0);
+        auto width = site.extents.find_extent(x, 2);
+        if (rank_of(x) != 3 || !width || heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
+        x = reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
+    }
+    site.attributes.integer("num_heads", 0);
+    auto width = site.extents.find_extent(x, 3);
+    if (!width) unsupported("a width of heads that differs between runs");
+    int64_t turned = site.attributes.integer("rotary_embedding_dim", 0);
+    if (turned == 0) turned = *width;
+    if (turned < 2 || turned > *width || turned % 2) invalid(turned, " of ", *width, " elements turned");
+    bool interleaved = site.attributes.integer("interleaved", 0);
+    auto angle = [&](size_t i) -> Tensor {
+        Tensor cache = site.in(i);
+        if (site.has(3)) cache = ops::take({cache, as_index(site.in(3))}, {.axes = {0}});
+        return ops::add_axis(cache, {.axes = {2}});
+    };
+    Tensor cosine = angle(1), sine = angle(2);
+    auto half = [&](int64_t i) -> Tensor {
+        if (!interleaved) return cut(x, 3, i * turned / 2, (i + 1) * turned / 2);
+        return ops::slice({x}, {.items = {3, i, turned, 2, 0}});
+    };
+    Tensor a = half(0), b = half(1);
+    Tensor first = ops::sub(ops::mul(cosine, a), ops::mul(sine, b));
+    Tensor second = ops::add(ops::mul(sine, a), ops::mul(cosine, b));
+    if (interleaved) {
+        first = ops::add_axis(first, {.axes = {4}});
+        second = ops::add_axis(second, {.axes = {4}});
+    }
+    Tensor y = ops::concat({first, second}, {.axis = interleaved ? 4 : 3});
+    if (interleaved) y = ops::flatten(y, {.start = 3, .end = 4});
+    if (turned < *width) y = ops::concat({y, cut(x, 3, turned, *width)}, {.axis = 3});
+    if (has_heads) return {ops::transpose(y, {.pattern = {0, 2, 1, 3}})};
+    return {ops::flatten(y, {.start = 2, .end = 3})};
+}
+
+// New keys or values at places of their own in each sequence of the batch.
+Tensors import_tensor_scatter(const Site& site) {
+    const Tensor &x = site.in(0), &update = site.in(1);
+    int axis = site.axis(site.attributes.integer("axis", -2), rank_of(x));
+    std::string mode = site.attributes.word("mode", "linear");
+    if (mode != "linear" && mode != "circular") unsupported("the mode '", mode, "'");
+    if (axis < 1) invalid("it scatters along the batch");
+    Tensor batch = as_column(count_up(extent_of(x, 0), DType::i32), 1);
+    Tensor place = count_up(extent_of(update, axis), DType::i64);
+    if (site.has(2)) place = ops::add(place, as_column(as_dtype(site.in(2), DType::i64), 1));
+    if (mode == "circular") place = ops::mod(place, std::get<Tensor>(extent_of(x, axis)));
+    Tensor changed = ops::set_take(
+        {moved_axis(x, axis, 1), moved_axis(update, axis, 1), batch, as_index(place)}, {.axes = {0, 1}});
+    return {moved_axis(changed, 1, axis)};
 }
 
 }  // namespace mge::onnx

@@ -254,16 +254,15 @@ Tensors import_swish(const Site& site) {
     double alpha = site.attributes.number("alpha", 1);
     return {alpha == 1 ? ops::silu(x) : ops::mul(x, ops::sigmoid(ops::mul(x, number(x, alpha))))};
 }
+Tensors import_swiglu(const Site& site) { return {ops::mul(import_swish(site)[0], site.in(1))}; }
 Tensors import_gelu(const Site& site) {
     std::string how = site.attributes.word("approximate", "none");
     if (how != "none" && how != "tanh") unsupported("the approximation '", how, "'");
     return {how == "tanh" ? gelu_by_tanh(site.in(0)) : ops::gelu(site.in(0))};
 }
 
-// Shifts of unsigned numbers only: ours are arithmetic.
 Tensors import_bit_shift(const Site& site) {
     std::string direction = site.attributes.word("direction", "");
-    if (!is_unsigned(site.in(0).dtype())) unsupported("a shift of ", site.in(0).dtype());
     if (direction == "LEFT") return {ops::left_shift(site.in(0), site.in(1))};
     if (direction == "RIGHT") return {ops::right_shift(site.in(0), site.in(1))};
     invalid("it shifts to '", direction, "'");

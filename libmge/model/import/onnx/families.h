@@ -51,6 +51,7 @@ Tensors import_shrink(const Site& site);
 Tensors import_softsign(const Site& site);
 Tensors import_mish(const Site& site);
 Tensors import_swish(const Site& site);
+Tensors import_swiglu(const Site& site);
 Tensors import_gelu(const Site& site);
 Tensors import_bit_shift(const Site& site);
 Tensors import_identity(const Site& site);
@@ -90,6 +91,12 @@ Tensors import_trilu(const Site& site);
 Tensors import_cum_sum(const Site& site);
 Tensors import_eye_like(const Site& site);
 Tensors import_compress(const Site& site);
+Tensors import_reverse_sequence(const Site& site);
+Tensors import_cum_prod(const Site& site);
+
+// scattering.cpp: with the reductions mul, max and min
+Tensor scattered_elements(const Site& site, int axis, const Tensor& index, const std::string& reduction);
+Tensor scattered_rows(const Site& site, const Tensors& indices, const std::string& reduction);
 
 // reduction.cpp
 Tensors import_reduce_sum(const Site& site);
@@ -122,6 +129,10 @@ Tensors import_matmul(const Site& site);
 Tensors import_gemm(const Site& site);
 Tensors import_matmul_integer(const Site& site);
 Tensors import_qlinear_matmul(const Site& site);
+Tensors import_det(const Site& site);
+
+// einsum.cpp
+Tensors import_einsum(const Site& site);
 
 // convolution.cpp
 Tensors import_conv(const Site& site);
@@ -168,8 +179,26 @@ Tensors import_scan(const Site& site);
 
 // attention.cpp
 Tensors import_attention(const Site& site);
+Tensors import_rotary_embedding(const Site& site);
+Tensors import_tensor_scatter(const Site& site);
 
 // warping.cpp
 Tensors import_grid_sample(const Site& site);
+
+// regions.cpp
+Tensors import_center_crop_pad(const Site& site);
+Tensors import_col2im(const Site& site);
+Tensors import_affine_grid(const Site& site);
+Tensors import_max_roi_pool(const Site& site);
+Tensors import_roi_align(const Site& site);
+Tensors import_deform_conv(const Site& site);
+
+// signal.cpp
+Tensors import_dft(const Site& site);
+Tensors import_stft(const Site& site);
+Tensors import_hann_window(const Site& site);
+Tensors import_hamming_window(const Site& site);
+Tensors import_blackman_window(const Site& site);
+Tensors import_mel_weight_matrix(const Site& site);
 
 }  // namespace mge::onnx

@@ -24,6 +24,7 @@
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
+#include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/transpose.h"
@@ -61,11 +62,7 @@ Tensors with_operands(Tensors first, const Tensors& others) {
     return first;
 }
 
-std::string reduction_of(const Site& site) {
-    std::string how = site.attributes.word("reduction", "none");
-    if (how != "none" && how != "add") unsupported("the reduction '", how, "'");
-    return how;
-}
+std::string reduction_of(const Site& site) { return site.attributes.word("reduction", "none"); }
 
 // Row r of a matrix of `columns` numbers is less than, or at most, column c by `k`.
 Tensor is_kept_triangle(const Tensor& x, const Tensor& k, bool upper) {
@@ -139,7 +136,9 @@ Tensors import_scatter_elements(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
     Tensor index = checked_places(site, 1, x, axis);
-    bool adds = reduction_of(site) == "add";
+    std::string reduction = reduction_of(site);
+    bool adds = reduction == "add";
+    if (!adds && reduction != "none") return {scattered_elements(site, axis, index, reduction)};
     return {adds ? ops::scatter_add(x, index, site.in(2), {.axis = axis})
                  : ops::scatter(x, index, site.in(2), {.axis = axis})};
 }
@@ -162,7 +161,9 @@ Tensors import_scatter_nd(const Site& site) {
     Tensors indices = split_places(site, x, site.in(1), 0);
     TensorList operands(with_operands({x, site.in(2)}, indices));
     IntList axes = all_axes(int(indices.size()));
-    bool adds = reduction_of(site) == "add";
+    std::string reduction = reduction_of(site);
+    bool adds = reduction == "add";
+    if (!adds && reduction != "none") return {scattered_rows(site, indices, reduction)};
     return {adds ? ops::add_take(operands, {.axes = axes}) : ops::set_take(operands, {.axes = axes})};
 }
 
@@ -282,6 +283,43 @@ Tensors import_compress(const Site& site) {
         if (kept[i]) places.push_back(int32_t(i));
     Tensor index = tensor_from_host({DType::i32, {int64_t(places.size())}, {}}, places.data(), host_device);
     return {ops::take({x, index}, {.axes = {axis}})};
+}
+
+// The first elements of each sequence, as many as it has, in reverse.
+Tensors import_reverse_sequence(const Site& site) {
+    const Tensor& x = site.in(0);
+    int time = site.axis(site.attributes.integer("time_axis", 0), rank_of(x));
+    int batch = site.axis(site.attributes.integer("batch_axis", 1), rank_of(x));
+    if (time + batch != 1) unsupported("sequences along the axes ", batch, " and ", time);
+    Tensor sequences = moved_axis(x, batch, 0);
+    Tensor length = as_column(as_dtype(site.in(1), DType::i64), 1);
+    Tensor step = count_up(extent_of(x, time), DType::i64);
+    Tensor last = ops::sub(length, number(length, 1));
+    Tensor place = ops::where(ops::less(step, length), ops::sub(last, step), step);
+    Tensor number = as_column(count_up(extent_of(x, batch), DType::i32), 1);
+    return {moved_axis(ops::take({sequences, number, as_index(place)}, {.axes = {0, 1}}), 0, batch)};
+}
+
+// Products up to each element, by doubled distances.
+Tensors import_cum_prod(const Site& site) {
+    bool reverse = site.attributes.integer("reverse", 0), exclusive = site.attributes.integer("exclusive", 0);
+    auto products_along = [&](int axis) -> Tensor {
+        Tensor x = reverse ? Tensor(ops::flip(site.in(0), {.axes = {axis}})) : site.in(0);
+        auto extent = site.extents.find_extent(x, axis);
+        if (!extent) unsupported("products along an extent that differs between runs");
+        IntList before(size_t(rank_of(x)), 0), none = before;
+        auto delayed = [&](int64_t steps) -> Tensor {
+            before[size_t(axis)] = steps;
+            return ops::pad(cut(x, axis, 0, *extent - steps), {.before = before, .after = none, .value = 1});
+        };
+        if (exclusive && *extent) x = delayed(1);
+        for (int64_t distance = 1; distance < *extent; distance *= 2) x = ops::mul(x, delayed(distance));
+        return reverse ? Tensor(ops::flip(x, {.axes = {axis}})) : x;
+    };
+    auto axes = site.find_values(1);
+    if (!axes) return {along_late_axis(site.in(0), site.in(1), products_along)};
+    if (axes->size() != 1) invalid("it multiplies along ", axes->size(), " axes");
+    return {products_along(site.axis((*axes)[0], site.rank(0)))};
 }
 
 }  // namespace mge::onnx

@@ -37,6 +37,28 @@ void require_channels(const Site& site) {
     if (site.rank(0) < 2) unsupported("an input of rank ", site.rank(0));
 }
 
+// With the mean and the variance of the batch, which move those of the training; versions from 14 on.
+Tensors in_training(const Site& site) {
+    const Tensor& x = site.in(0);
+    Tensor wide = as_dtype(x, DType::f32);
+    double momentum = site.attributes.number("momentum", double(0.9F));
+    double epsilon = site.attributes.number("epsilon", usual_epsilon);
+    IntList axes;
+    for (int i = 0; i < rank_of(x); ++i)
+        if (i != 1) axes.push_back(i);
+    Tensor mean = ops::mean(wide, {.axes = axes, .keepdims = true}), centred = ops::sub(wide, mean);
+    Tensor variance = ops::mean(ops::square(centred), {.axes = axes, .keepdims = true});
+    auto per_channel = [&](size_t i) { return with_trailing_axes(as_statistic(site.in(i)), rank_of(x) - 2); };
+    Tensor y = ops::mul(centred, ops::rsqrt(ops::add(variance, number(variance, epsilon))));
+    y = ops::add(ops::mul(y, per_channel(1)), per_channel(2));
+    auto moved = [&](size_t i, const Tensor& own) -> Tensor {
+        Tensor old = ops::mul(as_statistic(site.in(i)), number(own, momentum));
+        Tensor now = ops::mul(ops::remove_axis(own, {.axes = axes}), number(own, 1 - momentum));
+        return as_dtype(ops::add(old, now), site.in(i).dtype());
+    };
+    return {as_dtype(y, x.dtype()), moved(3, mean), moved(4, variance)};
+}
+
 // The mean of the squares over the trailing axes is 1 afterwards.
 Tensor by_root_mean_square(const Tensor& x, int first, double epsilon) {
     IntList axes;
@@ -54,7 +76,7 @@ Tensors import_batch_norm(const Site& site) {
     site.attributes.integers("consumed_inputs");
     if (site.opset < 9 && !site.attributes.integer("spatial", 1)) unsupported("statistics per element");
     if (site.opset < 7 && !site.attributes.integer("is_test", 0)) unsupported("statistics of the batch");
-    if (is_training) unsupported("batch normalisation in training mode");
+    if (is_training) return in_training(site);
     double epsilon = site.attributes.number("epsilon", usual_epsilon);
     Tensor y = ops::batch_norm(site.in(0), as_statistic(site.in(1)), as_statistic(site.in(2)),
                                as_statistic(site.in(3)), as_statistic(site.in(4)),

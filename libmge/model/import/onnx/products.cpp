@@ -3,9 +3,13 @@
 
 #include <algorithm>
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/reduce/arg_extreme.h"
+#include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::onnx {
@@ -70,6 +74,34 @@ Tensors import_qlinear_matmul(const Site& site) {
     if (rank_of(left) == 1 && left.shape()[0] != 1) left = ops::add_axis(left, {.axes = {1}});
     Tensor y = ops::mul(ops::matmul(a, b), ops::div(ops::mul(left, scale(4)), scale(6)));
     return {steps_of(y, number(y, 1), site.in(7), site.in(7).dtype())};
+}
+
+// By elimination: the rest of the matrix is smaller by the row and the column of the largest element of its
+// first column. 0 as such an element is the determinant's value.
+Tensors import_det(const Site& site) {
+    Tensor rest = site.in(0), one = number(rest, 1), zero = number(rest, 0), result;
+    int rank = rank_of(rest), rows = rank - 2, columns = rank - 1;
+    constexpr int64_t most_rows = 64;
+    auto extent = site.extents.find_extent(rest, columns);
+    if (rank < 2 || !extent || *extent < 1 || *extent > most_rows)
+        unsupported("the determinant of a matrix of shape ", rest.shape());
+    for (int64_t left = *extent; left > 0; --left) {
+        Tensor column = ops::abs(cut(rest, columns, 0, 1));
+        Tensor place = ops::argmax(column, {.axis = rows, .keepdims = true});
+        Tensor is_chosen = ops::equal(as_column(count_up(left, DType::i32), 1), place);
+        Tensor chosen = ops::sum(ops::where(is_chosen, rest, zero), {.axes = {rows}, .keepdims = true});
+        Tensor pivot = cut(chosen, columns, 0, 1);
+        // Two rows that change places change the sign.
+        Tensor factor = ops::where(ops::equal(place, number(place, 0)), pivot, ops::neg(pivot));
+        result = result ? Tensor(ops::mul(result, factor)) : factor;
+        if (left == 1) break;
+        Tensor first = cut(rest, rows, 0, 1);
+        Tensor others = cut(ops::where(is_chosen, first, rest), rows, 1, left);
+        Tensor divisor = ops::where(ops::equal(pivot, zero), one, pivot);
+        Tensor part = ops::div(cut(others, columns, 0, 1), divisor);
+        rest = cut(ops::sub(others, ops::mul(part, chosen)), columns, 1, left);
+    }
+    return {ops::remove_axis(result, {.axes = {rows, columns}})};
 }
 
 }  // namespace mge::onnx

@@ -380,7 +380,10 @@ Tensors import_space_to_depth(const Site& site) {
     if (block < 1 || *height % block || *width % block) invalid("blocks of ", block, " in ", x.shape());
     Tensor parts =
         reshaped(x, {extent_of(x, 0), extent_of(x, 1), *height / block, block, *width / block, block});
-    Tensor moved = ops::transpose(parts, {.pattern = {0, 3, 5, 1, 2, 4}});
+    std::string mode = site.attributes.word("mode", "DCR");
+    if (mode != "DCR" && mode != "CRD") unsupported("the mode '", mode, "'");
+    IntList order = mode == "DCR" ? IntList{0, 3, 5, 1, 2, 4} : IntList{0, 1, 3, 5, 2, 4};
+    Tensor moved = ops::transpose(parts, {.pattern = order});
     return {ops::flatten(moved, {.start = 1, .end = 3})};
 }
 
