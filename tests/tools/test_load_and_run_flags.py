@@ -43,14 +43,14 @@ def plain(run_tool, small_model):
 
 @pytest.fixture
 def fill_in(tmp_path, run_tool, small_model):
-    """Examples name files by @OUT, @BASELINE …"""
+    """Examples name files of the folder that they run in by @OUT, @BASELINE …"""
 
     def fill(example):
         if "@BASELINE" in example:
             run_tool("load_and_run", small_model, "--json", tmp_path / "base.json")
         return (
-            example.replace("@BASELINE", str(tmp_path / "base.json"))
-            .replace("@OUT", str(tmp_path / "out.file"))
+            example.replace("@BASELINE", "base.json")
+            .replace("@OUT", "out.file")
             .replace("@CPU", str(min(os.sched_getaffinity(0))))
         )
 
@@ -76,7 +76,7 @@ def test_the_page_has_every_flag(run_tool):
 
 
 @pytest.mark.parametrize(("flag", "example", "seen"), rows(), ids=[r[0] for r in rows()])
-def test_flag(run_tool, small_model, plain, fill_in, flag, example, seen):
+def test_flag(run_tool, small_model, plain, fill_in, tmp_path, flag, example, seen):
     import megengine as mge
 
     if flag == "cuda" and mge.is_cuda_available():
@@ -86,7 +86,7 @@ def test_flag(run_tool, small_model, plain, fill_in, flag, example, seen):
     name, _, value = example[2:].partition("=")
     other = ["-" + name.replace("-", "_")] + ([value] if value else [])
     for spelling in ([example], other):
-        done = run_tool("load_and_run", small_model, *spelling, stdin="\n")
+        done = run_tool("load_and_run", small_model, *spelling, stdin="\n", cwd=tmp_path)
         if seen.startswith("exit "):
             assert done.code == int(seen.removeprefix("exit ")), done.err
             assert f"--{flag}" in done.err or "key" in flag
