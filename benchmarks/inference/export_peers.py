@@ -70,6 +70,7 @@ def main():
     parser.add_argument("names", nargs="+", choices=torch_models.MODELS)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
+    arguments.out = arguments.out.resolve()  # pnnx runs elsewhere
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name in arguments.names:
         export(name, arguments.out)
