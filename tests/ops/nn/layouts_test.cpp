@@ -136,6 +136,47 @@ TEST(Conv2d, ComputesHalvesInEveryLayout) {
             }
 }
 
+// Transposed, with the weight packed ahead, where windows lie side by side and where they overlap.
+TEST(Conv2dBackwardData, ComputesInEveryLayout) {
+    const ConvCase cases[] = {
+        {{1, 32, 5, 13}, {32, 16, 2, 2}, {.stride = {2, 2}}},
+        {{2, 20, 3, 31}, {20, 18, 3, 1}, {.stride = {3, 1}}},
+        {{1, 48, 4, 4}, {48, 32, 1, 4}, {.stride = {1, 4}}},
+        {{1, 16, 6, 6}, {16, 16, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+    };
+    for (auto& c : cases)
+        for (auto& from : layout_names)
+            for (auto& to : layout_names) {
+                ops::Conv2dBackwardData::Params params{.stride = c.params.stride,
+                                                       .padding = c.params.padding};
+                Tensor dy = random_tensor(c.x), weight = random_tensor(c.weight);
+                Tensor expected = ops::conv2d_backward_data(weight, dy, params);
+                Tensors inputs{weight, reordered(dy, Layout::named(from))};
+                TensorSpec specs[] = {inputs[0].spec(), inputs[1].spec()};
+                TensorSpec out{DType::f32, expected.shape(), Layout::named(to)};
+                Problem problem{ops::Conv2dBackwardData::name,
+                                &params,
+                                ops::Conv2dBackwardData::info.fields,
+                                specs,
+                                {&out, 1},
+                                1u};
+                problem.threads = 2;
+                const void* constants[] = {weight.data(), nullptr};
+                bool is_own = false;
+                for (auto& named : list_candidates(
+                         find_kernels(ops::Conv2dBackwardData::info, default_device()), problem)) {
+                    Tensor y = reordered(run(named, problem, inputs, constants)[0], {});
+                    expect_close(y, expected, c.weight.numel() / c.weight[1], 4,
+                                 text(c.x, c.weight, ' ', from, " to ", to, ": ", named.candidate.name));
+                    is_own = is_own || named.candidate.name == "apart_windows";
+                }
+                bool fills_vectors = to == "nChw16c" || (to == "nhwc" && c.weight[1] % 16 == 0);
+                if (fills_vectors && c.params.padding == ops::Pair{0, 0}) {
+                    EXPECT_TRUE(is_own) << c.x << ' ' << from << " to " << to;
+                }
+            }
+}
+
 struct TiledCase {
     Shape x, weight;
     ops::Conv2d::Params params;

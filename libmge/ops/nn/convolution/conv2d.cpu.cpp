@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/kernel/cpu/in_f32.h"
+#include "libmge/ops/nn/convolution/apart_windows.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/onednn.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
@@ -95,7 +96,8 @@ KernelList kernels(Cpu, Conv2d) {
 }
 
 KernelList kernels(Cpu, Conv2dBackwardData) {
-    static const Algorithm list[] = {onednn_conv2d_backward_data(),
+    static const Algorithm list[] = {apart_windows_conv2d_backward_data(),
+                                     onednn_conv2d_backward_data(),
                                      cpu::in_f32<Cpu, Conv2dBackwardData>(),
                                      {"reference",
                                       supports_reference,

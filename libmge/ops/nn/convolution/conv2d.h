@@ -73,6 +73,8 @@ struct Conv2dBackwardData {
         field<&Params::groups>("groups", "As in conv2d."),
         field<&Params::height>("height", "Height of the result when `like` is absent; 0: the smallest."),
         field<&Params::width>("width", "Width of the result when `like` is absent; 0: the smallest."));
+    // dy and dx.
+    static constexpr ImageLayouts layouts{.inputs = 0b010, .outputs = 0b1};
     static constexpr AlwaysApart items_apart{
         {.batch_input = 1, .shared_inputs = 0b001, .shares_times = true}};
     static constexpr auto autocast = Autocast::narrow;
