@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/kernel/cpu/activation_apart.h"
 #include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/ops/linalg/matmul_integer.h"
 #include "libmge/ops/linalg/matmul_onednn.h"
+#include "libmge/ops/linalg/matmul_row.h"
 #include "libmge/ops/linalg/matmul_small.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -79,7 +81,9 @@ Support supports_reference(const Problem& p) {
 
 KernelList kernels(Cpu, Matmul) {
     static const Algorithm list[] = {
+        row_matmul(),
         small_matmul(),
+        cpu::activation_apart<Matmul, onednn_matmul>(),
         onednn_matmul(),
         cpu::in_f32<Cpu, Matmul>(),
         integer_matmul(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul_small.h"
 
+#include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/small_matmul.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
@@ -44,13 +45,7 @@ Prepared prepare(const PrepareContext& context) {
 
 void activate(Activation activation, float* y, const cpu::SmallMatmul& s, int64_t first, int64_t last) {
     if (activation == Activation::none) return;
-    for (int64_t row = 0; row < s.m; ++row) {
-        float* begin = y + row * s.n;
-        if (activation == Activation::relu)
-            for (int64_t i = first; i < last; ++i) begin[i] = begin[i] > 0 ? begin[i] : 0;
-        else
-            for (int64_t i = first; i < last; ++i) begin[i] = apply_activation(activation, begin[i]);
-    }
+    for (int64_t row = 0; row < s.m; ++row) cpu::activate(activation, y + row * s.n + first, last - first);
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -177,6 +177,32 @@ TEST(Conv2dBackwardData, ComputesInEveryLayout) {
             }
 }
 
+// Squeeze and excitation: with each activation, channels that fill no block, and padding left at zero.
+TEST(Conv2d, ComputesOnePixelInEveryLayout) {
+    for (Activation activation : {Activation::none, Activation::silu, Activation::sigmoid})
+        for (Shape weight_shape : {Shape{18, 20, 1, 1}, Shape{136, 33, 1, 1}})
+            for (auto& name : layout_names) {
+                Layout layout = Layout::named(name);
+                ops::Conv2d::Params params{.activation = activation};
+                Tensor x = random_tensor({1, weight_shape[1], 1, 1}), weight = random_tensor(weight_shape);
+                Tensor bias = random_tensor({1, weight_shape[0], 1, 1}),
+                       residual = random_tensor(bias.shape());
+                Tensor expected = ops::conv2d(x, weight, bias, residual, params);
+                Tensors inputs{reordered(x, layout), weight, bias, reordered(residual, layout)};
+                TensorSpecs specs;
+                for (auto& t : inputs) specs.push_back(t.spec());
+                TensorSpec out{DType::f32, expected.shape(), layout};
+                Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+                const void* constants[] = {nullptr, weight.data(), nullptr, nullptr};
+                auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+                ASSERT_EQ(list.at(0).candidate.name, "one_pixel");
+                Tensor y = run(list[0], problem, inputs, constants)[0];
+                expect_close(reordered(y, {}), expected, weight_shape[1], 1, text(weight_shape, ' ', name));
+                Tensor again = reordered(reordered(y, {}), layout);
+                EXPECT_EQ(std::memcmp(again.data(), y.data(), y.spec().bytes()), 0) << name;
+            }
+}
+
 struct TiledCase {
     Shape x, weight;
     ops::Conv2d::Params params;
@@ -393,6 +419,28 @@ TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
         waitpid(child, &status, 0);
         EXPECT_EQ(status, 0) << named.candidate.name;
     }
+}
+
+// One row, with the matrix packed ahead: columns that fill no panel, odd depths, both ways to lie.
+TEST(Matmul, ComputesARowWithAPackedMatrix) {
+    for (Shape size : {Shape{1, 1}, {10, 84}, {64, 16}, {150, 37}, {1024, 256}})
+        for (bool transpose_b : {false, true})
+            for (Activation activation : {Activation::none, Activation::gelu}) {
+                const int64_t n = size[0], k = size[1];
+                ops::Matmul::Params params{.transpose_b = transpose_b, .activation = activation};
+                Tensors inputs{random_tensor({1, k}), random_tensor(transpose_b ? Shape{n, k} : Shape{k, n}),
+                               random_tensor({n}), random_tensor({1, n})};
+                TensorSpecs specs;
+                for (auto& t : inputs) specs.push_back(t.spec());
+                TensorSpec out{DType::f32, {1, n}, {}};
+                Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+                problem.threads = 2;
+                auto list = list_candidates(find_kernels(ops::Matmul::info, default_device()), problem);
+                ASSERT_EQ(list.at(0).candidate.name, "row");
+                const void* constants[] = {nullptr, inputs[1].data(), nullptr, nullptr};
+                Tensor expected = run(list.back(), problem, inputs, constants)[0];
+                expect_close(run(list[0], problem, inputs, constants)[0], expected, k, 1, text(size));
+            }
 }
 
 class PackedMatmul : public testing::TestWithParam<DType> {};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/kernel/cpu/activation_apart.h"
 #include "libmge/kernel/cpu/in_f32.h"
 #include "libmge/ops/nn/convolution/apart_windows.h"
 #include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/one_pixel.h"
 #include "libmge/ops/nn/convolution/onednn.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
 #include "libmge/ops/nn/convolution/small.h"
@@ -87,7 +89,9 @@ Support supports_reference(const Problem& p) {
 
 KernelList kernels(Cpu, Conv2d) {
     static const Algorithm list[] = {
+        one_pixel_conv2d(),
         small_conv2d(),
+        cpu::activation_apart<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
         tiled_conv2d(),
         cpu::in_f32<Cpu, Conv2d>(),

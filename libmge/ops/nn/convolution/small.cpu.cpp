@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/small.h"
 
+#include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/small_convolution.h"
 #include "libmge/ops/nn/convolution/geometry.h"
@@ -66,9 +67,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     }
     if (is_relu || state.activation == Activation::none) return;
     float* y = launch.out<float>(0);
-    par_for(launch.threads, g.n * y_size, parallel_grain, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i) y[i] = apply_activation(state.activation, y[i]);
-    });
+    par_for(launch.threads, g.n * y_size, parallel_grain,
+            [&](int64_t first, int64_t last) { cpu::activate(state.activation, y + first, last - first); });
 }
 
 }  // namespace

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "libmge/kernel/activation.h"
+
+namespace mge::cpu {
+
+// y = activation(y), by vectors: what kernels do with a part of their result while it is in the cache.
+void activate(Activation activation, float* y, int64_t n);
+
+}  // namespace mge::cpu

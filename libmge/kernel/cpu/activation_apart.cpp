@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cpu/activation_apart.h"
+
+#include "libmge/kernel/cpu/activate.h"
+#include "libmge/kernel/cpu/parallel.h"
+
+namespace mge::cpu {
+namespace {
+
+constexpr std::string_view prefix = "apart:";
+
+// Elements per thread that are worth a parallel region: these functions take about half a nanosecond each.
+constexpr int64_t grain = 2 * parallel_grain;
+
+struct State {
+    Algorithm inner;
+    Prepared prepared;
+    Activation activation;
+    int64_t n;  // padding of the layout included
+};
+
+}  // namespace
+
+Support supports_apart(const Problem& p, Activation activation) {
+    bool is_dear = activation == Activation::silu || activation == Activation::gelu ||
+                   activation == Activation::sigmoid || activation == Activation::tanh;
+    if (!is_dear) return {"an activation that costs nothing where the result is stored"};
+    auto& y = p.outputs[0];
+    if (y.dtype != DType::f32) return {"f32 only"};
+    // Padding stays zero.
+    if (activation == Activation::sigmoid && y.bytes() != size_t(y.numel()) * sizeof(float))
+        return {"a layout with padding, where sigmoid is not zero"};
+    return supported;
+}
+
+std::string name_apart(const std::string& name) { return std::string(prefix) + name; }
+std::string name_inside(const std::string& name) { return name.substr(prefix.size()); }
+
+Prepared prepare_apart(const Problem& p, const Algorithm& inner, Prepared prepared, Activation activation) {
+    size_t workspace = prepared.workspace();
+    PackedInputs packed = prepared.packed();
+    auto code = prepared.code();
+    auto n = int64_t(p.outputs[0].bytes() / sizeof(float));
+    return Prepared::make(State{inner, std::move(prepared), activation, n}, workspace, std::move(packed))
+        .with_code(std::move(code));
+}
+
+void run_apart(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    s.inner.run(s.prepared, launch);
+    auto* y = launch.out<float>(0);
+    par_for(launch.threads, s.n, grain,
+            [&](int64_t first, int64_t last) { activate(s.activation, y + first, last - first); });
+}
+
+}  // namespace mge::cpu

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A family that offers each algorithm of another one, called "apart:<name>", with the activation as a pass of
+// our own over the result. A library computes functions of exponentials vector by vector between stores, at
+// several times the cost of our loops, which is more than reading the result again from the cache.
+
+#include "libmge/kernel/activation.h"
+#include "libmge/kernel/algorithm.h"
+
+namespace mge::cpu {
+
+Support supports_apart(const Problem& problem, Activation activation);
+std::string name_apart(const std::string& name);
+std::string name_inside(const std::string& name);
+// `inner` computes all but the activation and was prepared for that.
+Prepared prepare_apart(const Problem& problem, const Algorithm& inner, Prepared prepared,
+                       Activation activation);
+void run_apart(const Prepared& prepared, const Launch& launch);
+
+// The problem without its activation. Owns what that points to.
+template <class Params>
+struct WithoutActivation {
+    explicit WithoutActivation(const Problem& p) : params(p.as<Params>()), problem(p) {
+        params.activation = Activation::none;
+        problem.params = &params;
+    }
+    WithoutActivation(const WithoutActivation&) = delete;
+    WithoutActivation& operator=(const WithoutActivation&) = delete;
+
+    Params params;
+    Problem problem;
+};
+
+// `inner`: a family of kernels(Cpu, Op).
+template <class Op, Algorithm (*inner)()>
+Algorithm activation_apart() {
+    using Params = typename Op::Params;
+    return {"apart",
+            +[](const Problem& p) {
+                Support support = supports_apart(p, p.as<Params>().activation);
+                return support ? inner().supports(WithoutActivation<Params>(p).problem) : support;
+            },
+            +[](const PrepareContext& c) {
+                WithoutActivation<Params> without(c.problem);
+                Candidate candidate{name_inside(c.candidate.name), c.candidate.id, c.candidate.attributes};
+                return prepare_apart(c.problem, inner(),
+                                     inner().prepare({without.problem, candidate, c.constants, c.select}),
+                                     c.problem.as<Params>().activation);
+            },
+            run_apart,
+            {},
+            +[](const Problem& p) {
+                auto list = inner().candidates(WithoutActivation<Params>(p).problem);
+                for (auto& candidate : list) candidate.name = name_apart(candidate.name);
+                return list;
+            }};
+}
+
+}  // namespace mge::cpu

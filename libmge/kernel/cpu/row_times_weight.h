@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// y = activation(x * weight + bias + residual) for one row x and a constant weight: what linear layers of one
+// item and convolutions of one pixel come down to.
+
+#include "libmge/kernel/activation.h"
+#include "libmge/kernel/algorithm.h"
+
+namespace mge::cpu {
+
+// weight[k][n] is at k * stride_k + n * stride_n.
+struct RowTimesWeight {
+    int64_t n, k;
+    int64_t stride_k, stride_n;
+    Activation activation = Activation::none;
+};
+
+// Above that a weight comes from memory or the last cache, however it lies, and a copy only costs.
+inline constexpr int64_t row_weight_limit = 2 << 20;  // elements
+
+// Packs the weight, the operator's input `weight_input`; equal ones are one.
+Prepared prepare_row(const RowTimesWeight& shape, const void* weight, size_t weight_input);
+struct RowAddresses {
+    const float *x, *bias, *residual;  // the last two may be null
+    float* y;
+};
+void run_row(const Prepared& prepared, const RowAddresses& addresses, int threads);
+
+}  // namespace mge::cpu

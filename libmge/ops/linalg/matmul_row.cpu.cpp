@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/linalg/matmul_row.h"
+
+#include "libmge/kernel/cpu/row_times_weight.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/linalg/matmul_geometry.h"
+
+namespace mge::ops {
+namespace {
+
+MatmulGeometry geometry(const Problem& p) {
+    return matmul_geometry(p.as<Matmul::Params>(), p.inputs[0].shape, p.inputs[1].shape);
+}
+
+Support supports(const Problem& p) {
+    if (Support plain = plain_layouts(p); !plain) return plain;
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs)
+            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
+    if (!p.is_constant(1)) return {"constant matrices only"};
+    auto g = geometry(p);
+    if (g.m != 1 || g.batches() != 1 || g.a_stride_k != 1) return {"one dense row only"};
+    if (g.n == 0 || g.k == 0) return {"an empty operand"};
+    if (g.n * g.k > cpu::row_weight_limit) return {"a matrix that no cache keeps"};
+    return supported;
+}
+
+Prepared prepare(const PrepareContext& context) {
+    auto g = geometry(context.problem);
+    return cpu::prepare_row(
+        {g.n, g.k, g.b_stride_k, g.b_stride_n, context.problem.as<Matmul::Params>().activation},
+        context.constants[1], 1);
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto optional = [&](size_t i) { return launch.inputs.size() > i ? launch.in<float>(i) : nullptr; };
+    cpu::run_row(prepared, {launch.in<float>(0), optional(2), optional(3), launch.out<float>(0)},
+                 launch.threads);
+}
+
+}  // namespace
+
+Algorithm row_matmul() { return {"row", supports, prepare, run}; }
+
+}  // namespace mge::ops
