@@ -77,6 +77,27 @@ TEST(ChooseLayout, ComputesTheSameInEveryLayout) {
     expect_same_results(graph, {ramp({2, 3, 32, 32}, 9)});
 }
 
+// Half of the image's size and back, beside what was seen on the way.
+Tensors network_with_skip(const Tensors& x) {
+    Tensor seen = ops::relu(ops::conv2d(x[0], ramp({32, 3, 3, 3}), {.padding = {1, 1}}));
+    Tensor y = ops::max_pool2d(seen, {.kernel = {2, 2}, .stride = {2, 2}});
+    y = ops::relu(ops::conv2d(y, ramp({48, 32, 3, 3}), {.padding = {1, 1}}));
+    y = ops::conv2d_backward_data(ramp({48, 32, 2, 2}), y, {.stride = {2, 2}});
+    y = ops::concat({ops::add(y, ramp({1, 32, 1, 1})), seen}, {.axis = 1});
+    return {ops::mean(ops::conv2d(y, ramp({16, 64, 3, 3}), {.padding = {1, 1}}), {.axes = {2, 3}})};
+}
+
+TEST(ChooseLayout, GoesThroughTransposedConvolutions) {
+    Graph graph = record({f32({1, 3, 16, 24})}, network_with_skip);
+    expect_same_results(graph, {ramp({1, 3, 16, 24}, 9)});
+    PassOptions options;
+    options.layout = cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c";
+    for (auto& pass : pipeline())
+        if (pass.level != on_request) graph = pass.run(std::move(graph), options);
+    verify(graph);
+    EXPECT_EQ(count(graph, "reorder"), 0) << to_text(graph);
+}
+
 TEST(ChooseLayout, LeavesGraphsWithoutConvolutions) {
     Body body = [](const Tensors& x) { return Tensors{ops::relu(x[0])}; };
     expect_rewrite(choose_layout, {f32({1, 16, 4, 4})}, body, body);
