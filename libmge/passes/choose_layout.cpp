@@ -208,6 +208,20 @@ bool is_laid_out(const Graph& graph) {
     return std::ranges::any_of(graph.values(), [](auto& value) { return !value.spec.layout.is_plain(); });
 }
 
+// What a convolution or one of its gradients multiplies: the weight (or its gradient) and the result (or
+// that).
+struct Convolution {
+    TensorSpec weight, result;
+};
+std::optional<Convolution> convolution_of(const Graph& graph, const Node& node) {
+    auto in = [&](size_t i) { return graph.value(node.inputs[i]).spec; };
+    auto out = graph.value(node.outputs[0]).spec;
+    if (node.op == &ops::Conv2d::info) return Convolution{in(1), out};
+    if (node.op == &ops::Conv2dBackwardData::info) return Convolution{in(0), in(1)};
+    if (node.op == &ops::Conv2dBackwardWeight::info) return Convolution{out, in(1)};
+    return std::nullopt;
+}
+
 // With `per_item` as for a batch of one.
 double estimate(const Graph& graph, bool per_item) {
     double total = 0;
@@ -216,12 +230,13 @@ double estimate(const Graph& graph, bool per_item) {
         double items = per_item && is_image(output) ? double(std::max<int64_t>(output.shape[0], 1)) : 1;
         if (node.op == &ops::Reorder::info)
             total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms / items;
-        if (node.op != &ops::Conv2d::info || !output.shape.is_known()) continue;
+        auto product = convolution_of(graph, node);
+        if (!product || !product->result.shape.is_known()) continue;
         double efficiency = plain_efficiency;
         for (auto& candidate : candidates)
-            if (output.layout == Layout::named(candidate.layout)) efficiency = candidate.efficiency;
-        total += convolution_flops(graph.value(node.inputs[1]).spec, output) /
-                 (peak_flops_per_ms * efficiency) / items;
+            if (product->result.layout == Layout::named(candidate.layout)) efficiency = candidate.efficiency;
+        total +=
+            convolution_flops(product->weight, product->result) / (peak_flops_per_ms * efficiency) / items;
     }
     return total;
 }

@@ -98,6 +98,28 @@ TEST(ChooseLayout, GoesThroughTransposedConvolutions) {
     EXPECT_EQ(count(graph, "reorder"), 0) << to_text(graph);
 }
 
+// A step of training: two convolutions backwards, and what lies between them.
+Tensors gradients(const Tensors& in) {
+    const Tensor &x = in[0], &first = in[1], &second = in[2], &dy = in[3];
+    Tensor y = ops::relu(ops::conv2d(x, first, {.padding = {1, 1}}));
+    Tensor grad = ops::mul(ops::conv2d_backward_data(second, dy, y, {.padding = {1, 1}}), y);
+    return {ops::conv2d_backward_weight(y, dy, second, {.padding = {1, 1}}),
+            ops::conv2d_backward_weight(x, grad, first, {.padding = {1, 1}})};
+}
+
+TEST(ChooseLayout, GoesThroughGradients) {
+    PassOptions options;
+    options.layout = cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c";
+    Graph graph =
+        record({f32({2, 16, 9, 9}), f32({32, 16, 3, 3}), f32({16, 32, 3, 3}), f32({2, 16, 9, 9})}, gradients);
+    expect_same_results(graph, {ramp({2, 16, 9, 9}), ramp({32, 16, 3, 3}, 2), ramp({16, 32, 3, 3}, 3),
+                                ramp({2, 16, 9, 9}, 4)});
+    if (cpu_isa() < Isa::avx2) GTEST_SKIP() << "oneDNN has no gradients in blocks for SSE4";
+    Graph spread = choose_layout(std::move(graph), options);
+    verify(spread);
+    EXPECT_EQ(count(spread, "reorder"), 2) << to_text(spread);  // x and dy, which each have two readers
+}
+
 TEST(ChooseLayout, LeavesGraphsWithoutConvolutions) {
     Body body = [](const Tensors& x) { return Tensors{ops::relu(x[0])}; };
     expect_rewrite(choose_layout, {f32({1, 16, 4, 4})}, body, body);

@@ -73,7 +73,7 @@ struct Conv2dBackwardData {
         field<&Params::groups>("groups", "As in conv2d."),
         field<&Params::height>("height", "Height of the result when `like` is absent; 0: the smallest."),
         field<&Params::width>("width", "Width of the result when `like` is absent; 0: the smallest."));
-    // dy and dx.
+    // dy and the result; of `like` only the shape is read.
     static constexpr ImageLayouts layouts{.inputs = 0b010, .outputs = 0b1};
     static constexpr AlwaysApart items_apart{
         {.batch_input = 1, .shared_inputs = 0b001, .shares_times = true}};
@@ -103,6 +103,8 @@ struct Conv2dBackwardWeight {
                                               field<&Params::padding>("padding", "As in conv2d."),
                                               field<&Params::dilation>("dilation", "As in conv2d."),
                                               field<&Params::groups>("groups", "As in conv2d."));
+    // x and dy; the result lies as weights do.
+    static constexpr ImageLayouts layouts{.inputs = 0b011, .outputs = 0};
     static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -106,12 +106,20 @@ Paddings paddings(const ConvGeometry& g) {
     return p;
 }
 
+// Winograd for inference takes transformed weights, and making those is slow; for training it transforms
+// them itself, so that is what weights are for that change.
+dnnl_prop_kind_t propagation(const Problem& p, const Question& q) {
+    bool transforms = q.kind == dnnl_convolution_winograd && !p.is_constant(1);
+    return transforms ? dnnl_forward_training : dnnl_forward_inference;
+}
+
 bool init_forward(dnnl_convolution_desc_t& operation, const ConvGeometry& g, const Question& q,
-                  const MemoryDesc& weight, const MemoryDesc* bias_desc) {
+                  const MemoryDesc& weight, const MemoryDesc* bias_desc,
+                  dnnl_prop_kind_t kind = dnnl_forward_inference) {
     Paddings p = paddings(g);
-    return dnnl_dilated_convolution_forward_desc_init(
-               &operation, dnnl_forward_inference, q.kind, &q.x, &weight, bias_desc, &q.y, g.stride.data(),
-               p.dilation.data(), p.left.data(), p.right.data()) == dnnl_success;
+    return dnnl_dilated_convolution_forward_desc_init(&operation, kind, q.kind, &q.x, &weight, bias_desc,
+                                                      &q.y, g.stride.data(), p.dilation.data(), p.left.data(),
+                                                      p.right.data()) == dnnl_success;
 }
 
 MemoryDesc bias_desc(const ConvGeometry& g, DType dtype) {
@@ -123,7 +131,7 @@ std::vector<Implementation> ask(Forward, const Problem& p, const ConvGeometry& g
     DType dtype = p.inputs[0].dtype;
     MemoryDesc bias_memory = bias_desc(g, dtype);
     if (!init_forward(operation, g, q, any_layout(weight_desc(g, dtype)),
-                      p.has_input(bias) ? &bias_memory : nullptr))
+                      p.has_input(bias) ? &bias_memory : nullptr, propagation(p, q)))
         return {};
     return implementations(&operation, attributes(p.has_input(residual), p.as<Conv2d::Params>().activation));
 }
@@ -165,13 +173,22 @@ std::vector<Implementation> ask(BackwardWeight, const Problem& p, const ConvGeom
     return implementations(&operation, attr, hint.get());
 }
 
+constexpr int64_t tile = 4;  // of F(4,3)
+
+// Of the whole batch: each transformed weight is multiplied with so many tiles.
+int64_t tiles(const ConvGeometry& g) {
+    return g.n * ((g.out[0] + tile - 1) / tile) * ((g.out[1] + tile - 1) / tile);
+}
+
 // The order of preference without measurements, from what was measured on AVX-512 machines: Winograd with
-// weights transformed ahead, F(2,3) where the image is so small that F(4,3) computes mostly borders; then the
-// direct kernels in oneDNN's order; then kernels based on a general matrix product, which also lock.
+// weights transformed ahead, F(2,3) where the image is so small that F(4,3) computes mostly borders, or with
+// weights that are transformed in each run (training) where enough tiles share them; then the direct kernels
+// in oneDNN's order; then kernels based on a general matrix product, which also lock.
 int rank_of(const std::string& name, const ConvGeometry& g, bool weight_is_ready, bool reordered) {
-    constexpr int64_t small_image = 64, enough_channels = 32;
+    constexpr int64_t small_image = 64, enough_channels = 32, enough_tiles = 64;
     if (name.find("wino") != std::string::npos) {
-        if (!weight_is_ready || std::min(g.ic, g.oc) < enough_channels) return 6;
+        if (std::min(g.ic, g.oc) < enough_channels) return 6;
+        if (!weight_is_ready) return tiles(g) >= enough_tiles ? 0 : 6;
         bool large_tiles = name.find("4x3") != std::string::npos;
         return large_tiles == (g.out[0] * g.out[1] > small_image) ? 0 : 1;
     }
@@ -186,7 +203,7 @@ std::vector<Way> ways_for(const Problem& p, const ConvGeometry& g, const Questio
     std::vector<Way> result;
     bool reordered =
         !is_equal(q.x, *memory_desc(Op::x_spec(p))) || !is_equal(q.y, *memory_desc(Op::y_spec(p)));
-    bool weight_is_ready = std::is_same_v<Op, Forward> ? p.is_constant(1) : p.is_constant(0);
+    bool weight_is_ready = std::is_same_v<Op, Forward> && p.is_constant(1);
     for (auto& i : ask(Op{}, p, g, q)) {
         auto layout = [&](int argument) {
             return layout_name(*dnnl_primitive_desc_query_md(i.desc.get(), dnnl_query_exec_arg_md, argument));
