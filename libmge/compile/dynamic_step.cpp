@@ -7,6 +7,7 @@
 #include "libmge/kernel/launch.h"
 #include "libmge/op/backend.h"
 #include "libmge/op/nothing_to_do.h"
+#include "libmge/op/view_offsets.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
@@ -47,8 +48,9 @@ void DynamicStep::run() {
     }
     Plan& plan = find_plan(std::move(params), inputs);
     outputs_.assign(plan.outputs.size(), Tensor{});
-    if (plan.view_offset) {
-        outputs_[0] = inputs[0].part(plan.outputs[0].shape, *plan.view_offset);
+    if (!plan.view_offsets.empty()) {
+        for (size_t i = 0; i < outputs_.size(); ++i)
+            outputs_[i] = view_of(inputs[0], plan.outputs[i], plan.view_offsets[i]);
     } else {
         for (size_t i = 0; i < outputs_.size(); ++i)
             if (plan.outputs[i].shape.is_known()) outputs_[i] = make_(plan.outputs[i], output_device_);
@@ -87,8 +89,8 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     for (auto& spec : plan.outputs)
         if (spec.shape.is_known()) checked_numel(node_.op->name, spec.shape);
     if (may_view_ && !plan.inputs.empty())
-        plan.view_offset = view_offset(*node_.op, plan.params.get(), plan.inputs[0]);
-    if (plan.view_offset) return plan;
+        plan.view_offsets = view_offsets(*node_.op, plan.params.get(), plan.inputs[0], plan.outputs);
+    if (!plan.view_offsets.empty()) return plan;
     Problem problem = make_problem(*node_.op, plan.params.get(), plan.inputs, plan.outputs);
     problem.device = device_;
     problem.threads = options_.threads;

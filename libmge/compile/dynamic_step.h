@@ -34,7 +34,7 @@ private:
     struct Plan {
         std::shared_ptr<const void> params;
         TensorSpecs inputs, outputs;
-        std::optional<size_t> view_offset;  // in the memory of input 0; then nothing is chosen
+        std::vector<size_t> view_offsets;  // in the memory of input 0; then nothing is chosen
         Choice choice;
     };
     Plan& find_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs);

@@ -98,11 +98,13 @@ void Turned::note_readers(const Schedule& plain) {
     // A view keeps the memory of its source.
     for (size_t i = graph_.nodes().size(); i-- > 0;) {
         auto& node = graph_.node(NodeId(i));
-        if (plain.view_of[size_t(node.outputs.at(0))] == no_value) continue;
-        auto from = size_t(node.inputs[0]), to = size_t(node.outputs[0]);
-        if (is_output_[to]) is_output_[from] = true;
-        last_early_reader_[from] = std::max(last_early_reader_[from], last_early_reader_[to]);
-        if (NodeId(i) <= turn_ && is_wanted_late_[to]) is_wanted_late_[from] = true;
+        for (ValueId id : node.outputs) {
+            if (plain.view_of[size_t(id)] == no_value) continue;
+            auto from = size_t(node.inputs[0]), to = size_t(id);
+            if (is_output_[to]) is_output_[from] = true;
+            last_early_reader_[from] = std::max(last_early_reader_[from], last_early_reader_[to]);
+            if (NodeId(i) <= turn_ && is_wanted_late_[to]) is_wanted_late_[from] = true;
+        }
     }
 }
 

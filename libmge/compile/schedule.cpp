@@ -2,9 +2,10 @@
 #include "libmge/compile/schedule.h"
 
 #include <algorithm>
-#include <optional>
 
+#include "libmge/graph/copy_node.h"
 #include "libmge/graph/infer.h"
+#include "libmge/op/view_offsets.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
@@ -55,12 +56,15 @@ private:
         return result;
     }
 
-    // Where its output lies in the memory of its first input; none when it is a step.
-    std::optional<size_t> offset_of_view(const Node& node) const {
-        if (!shares_views_ || node.inputs.empty() || node.inputs[0] == no_value) return std::nullopt;
-        ValueId output = node.outputs[0];
-        if (!node.op->traits.view && is_handed_out_[size_t(output)]) return std::nullopt;
-        return view_offset(*node.op, node.params.get(), graph_.value(node.inputs[0]).spec);
+    // Where its outputs lie in the memory of its first input; empty when it is a step.
+    std::vector<size_t> offsets_of_views(const Node& node) const {
+        auto& op = *node.op;
+        if (!shares_views_ || (!op.traits.view && !op.part_of_input)) return {};
+        if (node.inputs.empty() || node.inputs[0] == no_value) return {};
+        auto is_handed_out = [&](ValueId id) { return is_handed_out_[size_t(id)]; };
+        if (!op.traits.view && std::ranges::any_of(node.outputs, is_handed_out)) return {};
+        return view_offsets(op, node.params.get(), graph_.value(node.inputs[0]).spec,
+                            specs_of(graph_, node.outputs));
     }
 
     void order_steps() {
@@ -74,18 +78,21 @@ private:
             }
             if (dynamic)
                 for (ValueId id : node.outputs) result_.is_dynamic[size_t(id)] = true;
-            auto offset = dynamic ? std::nullopt : offset_of_view(node);
-            if (offset)
-                note_view(node, *offset);
+            auto offsets = dynamic ? std::vector<size_t>() : offsets_of_views(node);
+            if (!offsets.empty())
+                note_views(node, offsets);
             else
                 result_.steps.push_back({NodeId(i), dynamic, running_place(graph_, node)});
         }
     }
 
-    void note_view(const Node& node, size_t offset) {
-        auto from = size_t(node.inputs[0]), to = size_t(node.outputs[0]);
-        result_.view_of[to] = node.inputs[0];
-        result_.offset_of[to] = result_.offset_of[from] + offset;
+    void note_views(const Node& node, const std::vector<size_t>& offsets) {
+        size_t first = result_.offset_of[size_t(node.inputs[0])];
+        for (size_t i = 0; i < offsets.size(); ++i) {
+            auto to = size_t(node.outputs[i]);
+            result_.view_of[to] = node.inputs[0];
+            result_.offset_of[to] = first + offsets[i];
+        }
     }
 
     int add_buffer(Buffer::Kind kind, ValueId id, int first) {
@@ -109,7 +116,8 @@ private:
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
             auto& node = graph_.node(NodeId(i));
             if (is_view(node)) {
-                result_.buffer_of[size_t(node.outputs[0])] = result_.buffer_of[size_t(node.inputs[0])];
+                for (ValueId id : node.outputs)
+                    result_.buffer_of[size_t(id)] = result_.buffer_of[size_t(node.inputs[0])];
                 continue;
             }
             for (ValueId id : node.outputs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The order of steps, and which values share memory. A node is a step unless it is a view: then its output
-// lies in its input's buffer. A node is dynamic when a shape around it is known only during a run: it finds
+// The order of steps, and which values share memory. A node is a step unless it is a view: then its outputs
+// lie in its input's buffer. A node is dynamic when a shape around it is known only during a run: it finds
 // shapes, memory and algorithm then, and its outputs are no buffers of the plan.
 
 #include <vector>
@@ -37,7 +37,7 @@ struct Schedule {
 };
 
 struct SharedMemory {
-    bool views = true;       // a reshape or a dense slice lies where its input does
+    bool views = true;       // a reshape, dense slices and parts lie where their input does
     bool overwrites = true;  // results take over the memory of inputs that nobody else reads
 };
 // What the options let values share.

@@ -18,6 +18,7 @@
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 #include "libmge/op/nothing_to_do.h"
+#include "libmge/op/view_offsets.h"
 #include "libmge/tensor/borrowed.h"
 
 namespace mge {
@@ -31,9 +32,9 @@ struct Plan {
     TensorSpecs inputs, outputs;
     DeviceId device, output_device;  // where it runs, and where its outputs lie
     int threads = 1;
-    SelectSettings settings;            // under which it was chosen
-    bool moves = false;                 // the operator says where its outputs lie
-    std::optional<size_t> view_offset;  // in the memory of input 0; then nothing is chosen
+    SelectSettings settings;           // under which it was chosen
+    bool moves = false;                // the operator says where its outputs lie
+    std::vector<size_t> view_offsets;  // in the memory of input 0; then nothing is chosen
     Choice choice;
     Queue *queue = nullptr, *output_queue = nullptr;
     std::vector<size_t> output_bytes;          // 0 where only a run can tell
@@ -124,8 +125,9 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
         if (spec.shape.is_known()) checked_numel(op.name, spec.shape);
         plan->output_bytes.push_back(spec.shape.is_known() ? spec.bytes() : 0);
     }
-    if (!plan->inputs.empty()) plan->view_offset = view_offset(op, plan->params.get(), plan->inputs[0]);
-    if (!plan->view_offset) {
+    if (!plan->inputs.empty())
+        plan->view_offsets = view_offsets(op, plan->params.get(), plan->inputs[0], plan->outputs);
+    if (plan->view_offsets.empty()) {
         Problem problem = make_problem(op, plan->params.get(), plan->inputs, plan->outputs);
         problem.device = id;
         problem.threads = threads;
@@ -251,7 +253,7 @@ public:
         if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
             return apply_at(id, op, params, inputs).at(0);
         Plan& plan = find_plan(op, params, inputs, id);
-        if (plan.view_offset) return inputs[0].part(plan.outputs[0].shape, *plan.view_offset);
+        if (!plan.view_offsets.empty()) return view_of(inputs[0], plan.outputs[0], plan.view_offsets[0]);
         Tensor output = make_output(plan, 0, id);
         run_plan(plan, inputs, {&output, 1}, nullptr);
         return output;
@@ -274,8 +276,9 @@ private:
         }
         Plan& plan = find_plan(op, params, inputs, id);
         Tensors outputs(plan.outputs.size());
-        if (plan.view_offset) {
-            outputs[0] = inputs[0].part(plan.outputs[0].shape, *plan.view_offset);
+        if (!plan.view_offsets.empty()) {
+            for (size_t i = 0; i < outputs.size(); ++i)
+                outputs[i] = view_of(inputs[0], plan.outputs[i], plan.view_offsets[i]);
             return outputs;
         }
         for (size_t i = 0; i < outputs.size(); ++i)

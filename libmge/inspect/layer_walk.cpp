@@ -14,6 +14,7 @@
 #include "libmge/graph/place.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/op/nothing_to_do.h"
+#include "libmge/op/view_offsets.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
@@ -70,9 +71,10 @@ void LayerWalk::run_next() {
 void LayerWalk::run_views_until(NodeId end) {
     for (; next_node_ < end; ++next_node_) {
         auto& view = graph_.node(next_node_);
-        auto from = size_t(view.inputs[0]), to = size_t(view.outputs[0]);
-        values_[to] = values_[from].part(graph_.value(view.outputs[0]).spec.shape,
-                                         schedule_.offset_of[to] - schedule_.offset_of[from]);
+        auto from = size_t(view.inputs[0]);
+        for (ValueId to : view.outputs)
+            values_[size_t(to)] = view_of(values_[from], graph_.value(to).spec,
+                                          schedule_.offset_of[size_t(to)] - schedule_.offset_of[from]);
     }
 }
 

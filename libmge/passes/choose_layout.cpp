@@ -11,7 +11,9 @@
 #include <array>
 #include <map>
 
+#include "libmge/graph/infer.h"
 #include "libmge/op/physical_form.h"
+#include "libmge/op/view_offsets.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/shape/reorder.h"
@@ -241,17 +243,23 @@ double estimate(const Graph& graph, bool per_item) {
     return total;
 }
 
+bool is_view(const Node& node, const Operands& operands) {
+    return !is_unresolved(node) && !operands.inputs.empty() &&
+           !view_offsets(*node.op, node.params.get(), operands.inputs[0], operands.outputs).empty();
+}
+
 // The nodes whose times depend on the choice.
 std::vector<NodeProblem> affected(const Graph& graph, const PassOptions& options) {
     std::vector<NodeProblem> problems;
     problems.reserve(graph.nodes().size());
     for (auto& node : graph.nodes()) {
-        if (node.op->traits.view || node.op->traits.control || node.op->traits.effect) continue;
+        if (node.op->traits.control || node.op->traits.effect) continue;
         Operands operands = operands_of(graph, node, packs_weights(options));
         auto is_known = [](auto& s) { return s.is_absent() || s.shape.is_known(); };
-        if ((std::ranges::any_of(operands.inputs, is_image) ||
-             std::ranges::any_of(operands.outputs, is_image)) &&
-            std::ranges::all_of(operands.inputs, is_known) && std::ranges::all_of(operands.outputs, is_known))
+        if (!std::ranges::all_of(operands.inputs, is_known) ||
+            !std::ranges::all_of(operands.outputs, is_known) || is_view(node, operands))
+            continue;
+        if (std::ranges::any_of(operands.inputs, is_image) || std::ranges::any_of(operands.outputs, is_image))
             problems.emplace_back(*node.op, node.params, std::move(operands), options.threads,
                                   options.precision);
     }

@@ -13,6 +13,7 @@
 #include "libmge/mge.h"
 #include "libmge/model/model.h"
 #include "libmge/ops/move/to_device.h"
+#include "tests/compile/split_graphs.h"
 #include "tests/harness/check_op.h"
 #include "tests/shadow/shadow_device.h"
 
@@ -142,6 +143,25 @@ TEST(ShadowPrograms, SpanDevices) {
         EXPECT_EQ(context->output(2).device(), two);
         EXPECT_EQ(sum.data<float>()[2], float(i * i + i));
         EXPECT_EQ(to_host(square).data<float>()[1], 4);
+    }
+}
+
+TEST(ShadowPrograms, PartsInPlaceAreWrittenAndRead) {
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        std::mt19937 random(seed);
+        Shape shape{int64_t(random() % 8 + 1), int64_t(random() % 5 + 1)};
+        Tensor x = whole_numbers(shape, random);
+        GraphBuilder builder;
+        {
+            InterpreterScope scope(builder);
+            builder.set_outputs(SplitGraph({builder.input(x.spec(), "x")}, seed).body());
+        }
+        Graph graph = builder.take();
+        Tensors expected = SplitGraph({x}, seed).body(), got = run(graph, {.device = shadow_device()}, x);
+        for (size_t i = 0; i < got.size(); ++i) expect_equal(got[i], expected[i]);
+        Tensors at_once = SplitGraph({to_device(x, shadow_device())}, seed).body();
+        for (size_t i = 0; i < got.size(); ++i) expect_equal(at_once[i], expected[i]);
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/split.h"
 
+#include <algorithm>
+
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/shape/concat.h"
@@ -48,6 +50,14 @@ Tensors Split::gradient(const GradientContext<Params>& g) {
     Tensors result(g.inputs.size());
     result[0] = grads.size() == 1 ? grads[0] : concat(grads, {.axis = g.params.axis});
     return result;
+}
+
+// Parts follow each other in memory where no axis before that of the cut has more than one place.
+std::optional<int64_t> Split::part_of_input(const Params& p, const TensorSpec& x) {
+    int axis = normalize_axis(name, p.axis, x.shape.rank());
+    auto before = x.shape.dims().first(size_t(axis));
+    bool is_dense = std::ranges::all_of(before, [](int64_t extent) { return extent <= 1; });
+    return is_dense ? std::optional<int64_t>(0) : std::nullopt;
 }
 
 // Sizes count elements of the axis.

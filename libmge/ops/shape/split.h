@@ -25,6 +25,7 @@ struct Split {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<int64_t> part_of_input(const Params&, const TensorSpec& x);
     static std::optional<PhysicalForm> physical_form(const Params&, const Layout& layout,
                                                      std::span<const TensorSpec> in,
                                                      std::span<const TensorSpec> out);

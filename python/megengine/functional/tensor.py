@@ -154,7 +154,7 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
 def split(
     inp: Tensor, nsplits_or_sections: int | Sequence[int], axis: int = 0
 ) -> tuple[Tensor, ...]:
-    """A tensor cut along an axis.
+    """A tensor cut along an axis; along the first of more than one place nothing is copied.
 
     Args:
         inp: any rank from 1.
