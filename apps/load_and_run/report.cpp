@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/report.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -13,6 +11,7 @@
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
+#include "libmge/inspect/memory.h"
 #include "libmge/op/apply.h"
 
 namespace mge::load_and_run {
@@ -25,12 +24,6 @@ using cli::Json;
 // Above this coefficient of variation the mean says little.
 constexpr double unstable_cv = 0.1;
 constexpr int64_t printed_elements = 10;
-
-size_t peak_resident_bytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return size_t(usage.ru_maxrss) * 1024;
-}
 
 std::string value_text(const Tensor& tensor) {
     Tensor real = convert_dtype(tensor, DType::f32);
@@ -151,7 +144,7 @@ void print_memory(const Program& program) {
               << format_bytes(double(m.packed_weights)) << ", plan " << format_bytes(double(m.plan))
               << " (lower bound " << format_bytes(double(m.plan_lower_bound)) << "), inputs and outputs "
               << format_bytes(double(m.inputs_outputs)) << ", process peak "
-              << format_bytes(double(peak_resident_bytes())) << '\n';
+              << format_bytes(double(process_memory().peak)) << '\n';
 }
 
 // The test cases of the model's file, whether they were the tests or not.
@@ -194,7 +187,7 @@ Json memory_json(const Program& program, DeviceId place) {
             {"plan_lower_bound", m.plan_lower_bound},
             {"inputs_outputs", m.inputs_outputs},
             {"allocated_peak", device(place).memory().peak},
-            {"process_peak", peak_resident_bytes()}};
+            {"process_peak", process_memory().peak}};
 }
 
 Json latency_json(const cli::Statistics& l) {

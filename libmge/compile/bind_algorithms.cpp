@@ -89,7 +89,9 @@ size_t heuristic_workspace(const Graph& graph, const Node& node, const CompileOp
         at_node(graph, node, [&] { return problem.find_cost(options.select); });
         if (auto workspace = problem.find_heuristic_workspace(heuristic)) return *workspace;
     }
-    return bind(graph, node, options, heuristic).prepared.workspace();
+    size_t workspace = bind(graph, node, options, heuristic).prepared.workspace();
+    release_pages_of_constants(graph, node);  // it is bound much later
+    return workspace;
 }
 
 // What is left for a step's workspace when the arena may not grow beyond the options' factor.
@@ -99,8 +101,6 @@ std::vector<size_t> workspace_limits(const Graph& graph, const Schedule& schedul
     for (auto& step : schedule.steps) {
         auto& node = graph.node(step.node);
         workspaces.push_back(step.is_dynamic ? 0 : heuristic_workspace(graph, node, options));
-        // Those that were measured have been read; they are bound much later.
-        release_pages_of_constants(graph, node);
         if (options.progress)
             options.progress(
                 {"measuring algorithms", workspaces.size(), schedule.steps.size(), node.op->name});

@@ -92,6 +92,9 @@ public:
 
 private:
     using ConstantBytes = std::map<const void*, size_t>;  // by address
+    void name_ports(const Graph& graph);
+    void optimise(Graph graph);
+    void forget_caller();
     void find_places();
     size_t index_of(DeviceId place) const;
     void upload_constants(ConstantBytes& given);

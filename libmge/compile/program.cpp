@@ -2,7 +2,6 @@
 #include "libmge/compile/program.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <set>
 
@@ -23,7 +22,6 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/dependencies.h"
 #include "libmge/graph/inner_graph.h"
-#include "libmge/graph/origins.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
@@ -86,48 +84,7 @@ void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     }
 }
 
-DType compute_dtype(const Graph& graph, const Node& node) {
-    for (auto* ids : {&node.inputs, &node.outputs})
-        for (ValueId id : *ids)
-            if (id != no_value && is_float(graph.value(id).spec.dtype)) return DType::f32;
-    return graph.value(node.outputs.at(0)).spec.dtype;
-}
-
-ValueReport::Place place_of(Buffer::Kind kind) {
-    switch (kind) {
-        case Buffer::Kind::arena:
-            return ValueReport::Place::arena;
-        case Buffer::Kind::input:
-            return ValueReport::Place::input;
-        case Buffer::Kind::output:
-            return ValueReport::Place::output;
-        case Buffer::Kind::constant:
-            return ValueReport::Place::constant;
-    }
-    return ValueReport::Place::none;
-}
-
 }  // namespace
-
-std::string_view name_of(ValueReport::Place place) {
-    constexpr std::array names{"none", "arena", "input", "output", "constant", "dynamic"};
-    return names.at(size_t(place));
-}
-
-std::string operator_text(const StepReport& step) { return operator_text(step.op, step.name); }
-
-std::vector<int> ready_steps(const Program& program) {
-    std::vector<int> steps(program.values().size(), -1);
-    for (size_t i = 0; i < program.steps().size(); ++i)
-        for (ValueId id : program.steps()[i].outputs) steps[size_t(id)] = int(i);
-    for (size_t i = 0; i < steps.size(); ++i) {
-        auto root = ValueId(i);
-        while (program.values()[size_t(root)].view_of != no_value)
-            root = program.values()[size_t(root)].view_of;
-        steps[i] = steps[size_t(root)];
-    }
-    return steps;
-}
 
 std::shared_ptr<const Program> Program::compile(const Graph& graph, const CompileOptions& options) {
     check(options);
@@ -156,10 +113,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     for (auto& [path, part] : with_inner_graphs(graph))
         for (auto& value : part->values())
             if (value.is_constant()) given.emplace(value.constant.address(), value.spec.bytes());
-    for (size_t i = 0; i < graph.inputs().size(); ++i)
-        inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
-    for (size_t i = 0; i < graph.outputs().size(); ++i)
-        outputs_.push_back(port_of(graph, graph.outputs()[i], "output", i));
+    name_ports(graph);
     options_.layout = wanted_layout(options_);
     options_.graph_opt.layout_transform = LayoutTransform::unset;
     // Two programs that both measure may choose differently: for equal results they need one cache.
@@ -172,24 +126,15 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     }
     Lookups lookups;
     options_.select.lookups = &lookups;
+    // Algorithms are measured layer by layer, each on weights that come back for it.
+    if (options_.select.profile)
+        for (auto& node : graph.nodes()) release_pages_of_constants(graph, node);
     auto endpoints = find_endpoints(graph, options_.opr_attribute.sublinear_memory_endpoint);
-    if (options_.level < 0) {
-        std::vector<PassStage> stages;
-        graph_ = run_passes(graph, pass_options(options_), &stages);
-        check_ = std::make_unique<ReplacementCheck>(std::move(graph), std::move(stages), options_);
-    } else {
-        graph_ = run_passes(std::move(graph), pass_options(options_));
-    }
-    check_layout();
-    options_.own_passes.clear();
+    optimise(std::move(graph));
     order_updates();
     if (options_.enable_sublinear_memory_opt || options_.enable_dtr_memory_opt) give_up_values(endpoints);
     if (options_.enable_memory_swap) swap_out();
     if (options_.force_output_use_user_specified_memory) graph_ = give_outputs_own_memory(std::move(graph_));
-    std::set<const void*> constants;
-    for (auto& value : graph_.values())
-        if (value.is_constant() && constants.insert(value.constant.address()).second)
-            memory_.constants += value.spec.bytes();
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
     is_callback_output_ = callback_outputs();
@@ -210,17 +155,44 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     make_value_reports();
     for (auto& option : find_ignored_options(options_, graph_, memory_.packed_weights))
         ignore(option.option, option.given, option.reason);
-    // None of them outlives the compilation: cache and observer belong to the caller.
-    options_.progress = nullptr;
-    options_.select.cache = nullptr;
-    options_.select.lookups = nullptr;
-    options_.select.profile = false;
-    options_.uploads = nullptr;
+    forget_caller();
     checks_first_run_ = options_.var_sanity_check_first_run;
     if (options_.allocate_static_mem_after_graph_compile)
         for (size_t i = 0; i < places_.size(); ++i)
             arenas_.push_back(queue_of(places_[i]).allocate(arena_bytes_[i]));
     if (options_.comp_node_seq_record_level == 2) graph_.forget_nodes();
+}
+
+void CompiledProgram::name_ports(const Graph& graph) {
+    for (size_t i = 0; i < graph.inputs().size(); ++i)
+        inputs_.push_back(port_of(graph, graph.inputs()[i], "input", i));
+    for (size_t i = 0; i < graph.outputs().size(); ++i)
+        outputs_.push_back(port_of(graph, graph.outputs()[i], "output", i));
+}
+
+void CompiledProgram::optimise(Graph graph) {
+    if (options_.level < 0) {
+        std::vector<PassStage> stages;
+        graph_ = run_passes(graph, pass_options(options_), &stages);
+        check_ = std::make_unique<ReplacementCheck>(std::move(graph), std::move(stages), options_);
+    } else {
+        graph_ = run_passes(std::move(graph), pass_options(options_));
+    }
+    check_layout();
+    options_.own_passes.clear();
+    std::set<const void*> constants;
+    for (auto& value : graph_.values())
+        if (value.is_constant() && constants.insert(value.constant.address()).second)
+            memory_.constants += value.spec.bytes();
+}
+
+// Cache and observer belong to whoever compiles; none of them outlives the compilation.
+void CompiledProgram::forget_caller() {
+    options_.progress = nullptr;
+    options_.select.cache = nullptr;
+    options_.select.lookups = nullptr;
+    options_.select.profile = false;
+    options_.uploads = nullptr;
 }
 
 void CompiledProgram::order_updates() {
@@ -531,59 +503,6 @@ void CompiledProgram::count_pieces() {
     step_count_ += steps_.size();
     memory_.program = bytes_of_step * step_count_;
     for (auto [address, bytes] : code_) memory_.program += bytes;
-}
-
-void CompiledProgram::make_step_reports() {
-    for (auto& step : steps_) {
-        auto& node = graph_.node(step.node);
-        StepReport report{std::string(node.op->name), node_label(graph_, node), "chosen at run time"};
-        for (NodeId origin : node.origins)
-            report.sources.push_back(graph_.source_nodes()->at(size_t(origin)));
-        report.device = places_[step.place];
-        if (!threads_.empty()) report.thread = threads_[reports_.size()].owner;
-        report.inputs = node.inputs;
-        report.outputs = node.outputs;
-        report.is_repeated = std::ranges::binary_search(repeated_, step.node);
-        report.footprint = footprint(graph_, node);
-        report.compute = compute_dtype(graph_, node);
-        if (step.choice.algorithm) {
-            report.algorithm = step.choice.candidate.name;
-            report.source = step.choice.source;
-            report.milliseconds = step.choice.milliseconds;
-            report.is_doubtful = step.choice.is_doubtful;
-            report.workspace = step.choice.prepared.workspace();
-            report.problem = step.choice.problem;
-            if (step.workspace.kind == Location::Kind::arena) report.workspace_offset = step.workspace.at;
-        }
-        reports_.push_back(std::move(report));
-    }
-}
-
-void CompiledProgram::make_value_reports() {
-    for (size_t id = 0; id < graph_.values().size(); ++id) {
-        auto& value = graph_.value(ValueId(id));
-        ValueReport report{value.name, other_labels(graph_, ValueId(id)), value.origins, value.spec,
-                           value.device};
-        report.view_of = schedule_.view_of[id];
-        if (value.producer >= 0) report.name = value_label(graph_, ValueId(id));
-        int buffer = schedule_.buffer_of[id];
-        if (schedule_.is_dynamic[id]) {
-            report.place = ValueReport::Place::dynamic;
-        } else if (buffer >= 0) {
-            auto& memory = schedule_.buffers[size_t(buffer)];
-            auto& location = buffer_locations_[size_t(buffer)];
-            bool is_block = location.kind == Location::Kind::block;
-            bool is_constant = memory.kind == Buffer::Kind::constant;
-            report.place = is_block ? ValueReport::Place::dynamic : place_of(memory.kind);
-            report.offset = is_block ? 0 : location.at;
-            report.bytes = is_constant && is_released_[size_t(memory.constant)] ? 0 : memory.bytes;
-            if (!is_block && !is_constant) {
-                report.first = memory.first;
-                report.last = memory.last;
-            }
-        }
-        values_.push_back(std::move(report));
-    }
 }
 
 }  // namespace mge

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "libmge/base/file.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/contest.h"
@@ -103,9 +104,10 @@ private:
 
 // Copies of weights that are kept at once; those that go beyond are made whenever their turn comes.
 constexpr size_t kept_copies = size_t(64) << 20;
-// From so many bytes on the system gets the memory of a measurement back: blocks of other sizes follow, for
-// which an allocator that keeps what is free has no use.
-constexpr size_t large_copy = size_t(4) << 20;
+// When an allocator keeps so many bytes that nobody uses, the system gets them back after a measurement:
+// blocks of other sizes follow, for which it has no use.
+constexpr size_t kept_unused = size_t(4) << 20;
+constexpr size_t page_bytes = 4096;
 
 struct Contestant {
     const NamedCandidate* named;
@@ -145,18 +147,26 @@ public:
     bool have_room() const { return std::ranges::all_of(list_, &Contestant::is_prepared) && !guest_; }
     ~Contestants() {
         list_.clear();
-        if (has_large_copies_) device(problem_.device).release_cached();
+        release_read_pages(~0u);
     }
     Contestants(const Contestants&) = delete;
     Contestants& operator=(const Contestants&) = delete;
     // Of those for which there is no room, one at a time is prepared.
     Contestant& ready(size_t i) {
         Contestant& c = list_[i];
+        if (guest_ && guest_ != &c) let_go(*std::exchange(guest_, nullptr));
         if (c.is_prepared) return c;
-        if (guest_) let_go(*std::exchange(guest_, nullptr));
         prepare(c);
         guest_ = &c;
         return c;
+    }
+    // What a run of it reads of a mapped file is in memory before it is timed.
+    void bring_pages(const Contestant& c) const {
+        for_constants(~c.prepared.packed().inputs, [](std::span<const std::byte> bytes) {
+            if (!is_mapped(bytes.data())) return;
+            for (auto page = whole_pages(bytes); !page.empty(); page = page.subspan(page_bytes))
+                static_cast<void>(*static_cast<volatile const std::byte*>(page.data()));
+        });
     }
 
 private:
@@ -164,7 +174,18 @@ private:
         c.prepared = c.named->algorithm->prepare({problem_, c.named->candidate, constants_, &options_});
         c.workspace = c.prepared.workspace();
         c.is_prepared = true;
-        has_large_copies_ |= packed_bytes(c.prepared) >= large_copy;
+        release_read_pages(c.prepared.packed().inputs);
+    }
+    // Of a mapped file: who has packed a constant does not read it again, nor does anybody soon whose time is
+    // known.
+    void release_read_pages(uint32_t inputs) const {
+        for_constants(inputs, [](std::span<const std::byte> bytes) { release_pages(bytes); });
+    }
+    template <class Fn>
+    void for_constants(uint32_t inputs, Fn fn) const {
+        for (size_t i = 0; i < constants_.size() && i < 32; ++i)
+            if (constants_[i] && inputs >> i & 1)
+                fn(std::span(static_cast<const std::byte*>(constants_[i]), problem_.inputs[i].bytes()));
     }
     void let_go(Contestant& c) {
         c.prepared = {};
@@ -177,7 +198,6 @@ private:
     const SelectOptions& options_;
     std::vector<Contestant> list_;
     Contestant* guest_ = nullptr;
-    bool has_large_copies_ = false;
 };
 
 void feed_costs(Contestants& contestants, const Problem& problem, const CostSource& source) {
@@ -196,7 +216,9 @@ void time_all(Contestants& contestants, const Problem& problem, std::span<const 
     if (contestants.list().empty()) return;
     Scratch scratch(problem, constants);
     auto ready = [&](size_t i) {
-        scratch.take_workspace(contestants.ready(i).workspace);
+        auto& c = contestants.ready(i);
+        scratch.take_workspace(c.workspace);
+        contestants.bring_pages(c);
         scratch.evict();
     };
     auto run = [&](size_t i) {
@@ -206,6 +228,15 @@ void time_all(Contestants& contestants, const Problem& problem, std::span<const 
     auto own = [&] { return scratch.own_milliseconds(); };
     auto results = contest({contestants.list().size(), !contestants.have_room(), ready, run, own}, witness);
     for (size_t i = 0; i < results.size(); ++i) contestants.list()[i].result = results[i];
+}
+
+}  // namespace
+
+namespace {
+
+void release_unused(DeviceId id) {
+    auto memory = device(id).memory();
+    if (memory.reserved >= memory.allocated + kept_unused) device(id).release_cached();
 }
 
 }  // namespace
@@ -235,6 +266,8 @@ std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& c
                           c.named->candidate.attributes, is_doubtful ? 1 : 0,
                           is_doubtful ? int64_t(std::time(nullptr)) : 0});
     }
+    contestants.reset();
+    release_unused(problem.device);
     sort_by_time(result);
     if (log_enabled(LogChannel::fastrun))
         for (auto& m : result)

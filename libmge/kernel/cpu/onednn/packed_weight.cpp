@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <vector>
 
+#include "libmge/base/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/per_process.h"
 #include "libmge/device/device.h"
@@ -11,6 +15,25 @@
 
 namespace mge::onednn {
 namespace {
+
+// Larger constants are read piece by piece. Of a mapped file no more than one is in memory then: packing a
+// layer that is most of the network takes its packed copy and no second one.
+constexpr size_t piece_bytes = size_t(16) << 20;
+
+std::span<const std::byte> bytes_at(const void* data, size_t first, size_t count) {
+    return {static_cast<const std::byte*>(data) + first, count};
+}
+
+Fingerprint fingerprint_of(const void* data, size_t size) {
+    if (size <= piece_bytes) return fingerprint(data, size);
+    std::vector<Fingerprint> pieces;
+    for (size_t first = 0; first < size; first += piece_bytes) {
+        auto piece = bytes_at(data, first, std::min(piece_bytes, size - first));
+        pieces.push_back(fingerprint(piece.data(), piece.size()));
+        release_pages(piece);
+    }
+    return fingerprint(pieces.data(), pieces.size() * sizeof(Fingerprint));
+}
 
 struct Entry {
     MemoryDesc given, used;
@@ -48,11 +71,75 @@ void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, v
     check(dnnl_primitive_execute(primitive.get(), stream(), 2, arguments), "dnnl_primitive_execute");
 }
 
+bool is_dense_and_plain(const MemoryDesc& desc) {
+    return desc.format_kind == dnnl_blocked && desc.format_desc.blocking.inner_nblks == 0 &&
+           std::equal(desc.dims, desc.dims + desc.ndims, desc.padded_dims);
+}
+
+// Some places of an axis, and how many bytes behind the beginning of the whole they begin.
+struct Part {
+    MemoryDesc desc;
+    size_t offset = 0;
+};
+
+// Nullopt where oneDNN cannot describe it.
+std::optional<Part> part_of(const MemoryDesc& whole, int axis, int64_t begin, int64_t count) {
+    dnnl_dims_t extents, first{};
+    std::copy_n(whole.dims, whole.ndims, extents);
+    extents[axis] = count;
+    first[axis] = begin;
+    Part part;
+    if (whole.format_kind != dnnl_blocked || whole.extra.flags != dnnl_memory_extra_flag_none ||
+        dnnl_memory_desc_init_submemory(&part.desc, &whole, extents, first) != dnnl_success)
+        return std::nullopt;
+    // All parts but the last are equal then, and have one primitive.
+    part.offset = size_t(part.desc.offset0 - whole.offset0) * dnnl_data_type_size(whole.data_type);
+    part.desc.offset0 = whole.offset0;
+    return part;
+}
+
+struct PartOfReorder {
+    Part from, to;
+};
+
+// Along the axis that is outermost in the source, so that each reads one stretch of it; empty where it cannot
+// be cut.
+std::vector<PartOfReorder> parts_of_reorder(const MemoryDesc& from, const MemoryDesc& to) {
+    if (!is_dense_and_plain(from) || to.format_kind != dnnl_blocked) return {};
+    auto& strides = from.format_desc.blocking.strides;
+    auto axis = int(std::max_element(strides, strides + from.ndims) - strides);
+    auto& blocks = to.format_desc.blocking;
+    int64_t block = 1;
+    for (int i = 0; i < blocks.inner_nblks; ++i)
+        if (blocks.inner_idxs[i] == axis) block *= blocks.inner_blks[i];
+    auto bytes_of_block = strides[axis] * block * int64_t(dnnl_data_type_size(from.data_type));
+    int64_t step = std::max<int64_t>(int64_t(piece_bytes) / bytes_of_block, 1) * block;
+    std::vector<PartOfReorder> parts;
+    for (int64_t begin = 0; begin < from.dims[axis]; begin += step) {
+        int64_t count = std::min(step, from.dims[axis] - begin);
+        auto source = part_of(from, axis, begin, count), target = part_of(to, axis, begin, count);
+        if (!source || !target) return {};
+        parts.push_back({*source, *target});
+    }
+    return parts;
+}
+
+void pack(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
+    std::vector<PartOfReorder> parts;
+    if (bytes(from) > piece_bytes && is_mapped(source)) parts = parts_of_reorder(from, to);
+    for (auto& part : parts) {
+        auto read = bytes_at(source, part.from.offset, bytes(part.from.desc));
+        reorder(part.from.desc, read.data(), part.to.desc, static_cast<std::byte*>(target) + part.to.offset);
+        release_pages(read);
+    }
+    if (parts.empty()) reorder(from, source, to, target);
+}
+
 }  // namespace
 
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
                                                 const void* data) {
-    Fingerprint key = fingerprint(data, bytes(given));
+    Fingerprint key = fingerprint_of(data, bytes(given));
     Table& known = table();
     {
         std::lock_guard lock(known.mutex);
@@ -60,7 +147,7 @@ std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const M
     }
     // Without the lock: others pack their own meanwhile.
     auto packed = std::make_shared<const PackedWeight>(queue_of(host_device).allocate(bytes(used)));
-    reorder(given, data, used, packed->data());
+    pack(given, data, used, packed->data());
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;
     std::erase_if(known.entries, [](auto& entry) { return entry.second.weight.expired(); });
