@@ -20,12 +20,13 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
+# The calibration has a thread per core already; read when NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+import numpy as np  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the calibration has a thread per core already
 
 import ratios  # noqa: E402
 from calibrate import Calibration, CpuTicks, process_ticks, shares  # noqa: E402
