@@ -41,7 +41,9 @@ Shape with_rank(const Shape& shape, int rank) {
 
 void merge_batches(MatmulGeometry& g, bool a_is_transposed) {
     if (g.batch.rank() == 0) return;
-    if (g.a_batch == g.batch && g.b_batch == g.batch) {
+    if (g.batch.numel() == 1) {
+        g.batch = g.a_batch = g.b_batch = {};
+    } else if (g.a_batch == g.batch && g.b_batch == g.batch) {
         g.batch = g.a_batch = g.b_batch = {g.batch.numel()};
     } else if (g.a_batch == g.batch && g.b_batch.numel() == 1 && !a_is_transposed) {
         g.m *= g.batch.numel();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "libmge/mge.h"
+#include "libmge/ops/linalg/matmul_geometry.h"
 #include "tests/harness/check_op.h"
 
 namespace mge::test {
@@ -150,6 +151,17 @@ std::string message_of(const Shape& a, const Shape& b) {
         return e.what();
     }
     return "";
+}
+
+// Libraries pack the matrices of one product, not those of a batch.
+TEST(Matmul, OfOneBatchIsAPlainProduct) {
+    for (bool transpose_a : {false, true}) {
+        auto g = ops::matmul_geometry({.transpose_a = transpose_a}, {1, 40, 40}, {40, 80});
+        EXPECT_EQ(g.batch.rank(), 0);
+        EXPECT_EQ(g.m, 40);
+        EXPECT_EQ(g.output, (Shape{1, 40, 80}));
+    }
+    EXPECT_EQ(ops::matmul_geometry({}, {1, 1, 2, 3}, {1, 3, 4}).batch.rank(), 0);
 }
 
 TEST(Matmul, RefusesWhatDoesNotFit) {
