@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "libmge/model/import/onnx/steps.h"
 #include "libmge/model/import/onnx/windows.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice.h"
@@ -199,6 +200,24 @@ Tensor centred_weight(const Site& site, size_t weight, size_t zero) {
                     is_one ? ops::reshape(point, {.shape = {}}) : with_trailing_axes(point, rank_of(w) - 1));
 }
 
+Tensor steps_of_sums(const Site& site, const StepConvolution& steps, const Steps& y, size_t weight) {
+    IntList extents = weight_extents(site, weight), kernel(extents.begin() + 2, extents.end());
+    bool is_image = kernel.size() == 2 && rank_of(site.in(0)) == 4;
+    if (!is_image || !is_byte(site.in(0).dtype()) || !is_byte(site.in(weight).dtype())) return {};
+    check_kernel(site, kernel);
+    Window window = window_of(site, kernel);
+    if (!has_equal_margins(window)) return {};
+    StepConvolution all = steps;
+    int64_t groups = site.attributes.integer("group", 1);
+    all.x.values = site.in(0);
+    all.weight.values = grouped(site.in(weight), extents, groups);
+    all.window = {.stride = as_pair(window.stride, 1),
+                  .padding = as_pair(window.before, 0),
+                  .dilation = as_pair(window.dilation, 1),
+                  .groups = groups};
+    return convolved_steps(all, y);
+}
+
 }  // namespace
 
 Tensors import_conv(const Site& site) {
@@ -208,6 +227,8 @@ Tensors import_conv(const Site& site) {
 
 // Sums of products of steps, which float32 holds exactly as long as they are few.
 Tensors import_conv_integer(const Site& site) {
+    StepConvolution steps{{{}, {}, site.optional(2)}, {{}, {}, site.optional(3)}, {}, {}};
+    if (Tensor sums = steps_of_sums(site, steps, {}, 1)) return {sums};
     IntList extents = weight_extents(site, 1);
     int64_t terms = 1;
     for (size_t i = 1; i < extents.size(); ++i) terms *= extents[i];
@@ -220,6 +241,8 @@ Tensors import_conv_integer(const Site& site) {
 // of the scales of both.
 Tensors import_qlinear_conv(const Site& site) {
     auto scale = [&](size_t i) { return as_dtype(site.in(i), DType::f32); };
+    StepConvolution steps{{{}, scale(1), site.in(2)}, {{}, scale(4), site.in(5)}, site.optional(8), {}};
+    if (Tensor y = steps_of_sums(site, steps, {site.in(7), scale(6), site.in(7)}, 3)) return {y};
     Tensor sums =
         convolved(site, centred_images(site, 2), centred_weight(site, 3, 5), weight_extents(site, 3));
     int rank = rank_of(sums);

@@ -201,4 +201,13 @@ Tensors import_hamming_window(const Site& site);
 Tensors import_blackman_window(const Site& site);
 Tensors import_mel_weight_matrix(const Site& site);
 
+// runtime_operators.cpp
+Tensors import_fused_conv(const Site& site);
+Tensors import_fused_matmul(const Site& site);
+Tensors import_quick_gelu(const Site& site);
+Tensors import_skip_layer_norm(const Site& site);
+Tensors import_quantised_gemm(const Site& site);
+Tensors import_quantised_add(const Site& site);
+Tensors import_quantised_average(const Site& site);
+
 }  // namespace mge::onnx

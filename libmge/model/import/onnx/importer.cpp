@@ -5,6 +5,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/passes/pass.h"
 
@@ -170,7 +171,9 @@ void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names&
         if (name.empty()) continue;
         Tensor value = size_t(i) < outputs.size() ? outputs[size_t(i)] : Tensor();
         if (!value) unsupported("output ", i);
-        if (Tensor fixed = extents_.find_value(value)) {
+        // What steps stand for stays what it is, so that who reads it may compute with the steps.
+        Tensor fixed = is_dequantised(builder_, value) ? Tensor() : extents_.find_value(value);
+        if (fixed) {
             value = fixed;
             constant_names_.emplace(value.impl(), name);
         } else if (value.impl()->symbol_owner == &builder_) {  // not of an inner graph

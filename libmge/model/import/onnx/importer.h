@@ -37,6 +37,7 @@ public:
     // no counterpart.
     Tensors import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs);
     ExternalFiles& external_files() { return files_; }
+    GraphBuilder& builder() { return builder_; }
 
 private:
     class InnerScope;

@@ -203,14 +203,32 @@ constexpr OperatorRow rows[] = {
     {"Xor", any, last, import_xor},
 };
 
+// What ONNX Runtime's quantiser and optimizer write. Sorted by name; they have one version.
+constexpr OperatorRow runtime_rows[] = {
+    {"FusedConv", 1, last, import_fused_conv},
+    {"FusedMatMul", 1, last, import_fused_matmul},
+    {"Gelu", 1, last, one<ops::gelu>},
+    {"QGemm", 1, last, import_quantised_gemm},
+    {"QLinearAdd", 1, last, import_quantised_add},
+    {"QLinearGlobalAveragePool", 1, last, import_quantised_average},
+    {"QuickGelu", 1, last, import_quick_gelu},
+    {"SkipLayerNormalization", 1, last, import_skip_layer_norm},
+};
+
+std::span<const OperatorRow> rows_of(std::string_view domain) {
+    if (is_standard(domain)) return rows;
+    return domain == "com.microsoft" ? std::span<const OperatorRow>(runtime_rows)
+                                     : std::span<const OperatorRow>();
+}
+
 }  // namespace
 
 bool is_standard(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 const OperatorRow* find_operator(std::string_view domain, std::string_view name, int opset) {
-    if (!is_standard(domain)) return nullptr;
+    auto rows = rows_of(domain);
     auto row = std::ranges::lower_bound(rows, name, {}, &OperatorRow::name);
-    for (; row != std::end(rows) && row->name == name; ++row)
+    for (; row != rows.end() && row->name == name; ++row)
         if (opset >= row->first && opset <= row->last) return &*row;
     return nullptr;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that stand for real numbers. They are computed as floats: halves of a step go to the even one, which
-// no kernel of ours for steps does.
+// Steps that stand for real numbers. Convolutions and sums between them are computed in steps (steps.h), all
+// else as floats: there halves of a step go to the even one.
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
 
@@ -67,6 +69,7 @@ Tensors import_quantize_linear(const Site& site) {
     int rank = rank_of(x);
     Tensor scale = as_dtype(along(site, site.in(1), rank, axis), DType::f32);
     Tensor zero = site.has(2) ? along(site, site.in(2), rank, axis) : Tensor();
+    if (Tensor steps = in_steps(site.importer.builder(), x, scale, zero, *dtype)) return {steps};
     return {steps_of(x, scale, zero, *dtype)};
 }
 
@@ -77,7 +80,11 @@ Tensors import_dequantize_linear(const Site& site) {
     if (!dtype) unsupported("numbers of ", name_of_data_type(int(to)));
     int rank = site.rank(0);
     Tensor zero = site.has(2) ? along(site, site.in(2), rank, axis) : Tensor();
-    return {as_dtype(numbers_of(site.in(0), along(site, site.in(1), rank, axis), zero), *dtype)};
+    Tensor x = site.in(0), scale = along(site, site.in(1), rank, axis);
+    bool is_ours = (is_byte(x.dtype()) || x.dtype() == DType::i32) && scale.dtype() == DType::f32 &&
+                   scale.shape().is_known() && (!zero || zero.shape() == scale.shape());
+    if (!is_ours) return {as_dtype(numbers_of(x, scale, zero), *dtype)};
+    return {as_dtype(ops::dequantize(x, scale, zero ? as_dtype(zero, DType::i32) : zero), *dtype)};
 }
 
 // The range of x, widened to hold 0, in 255 steps.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The domain com.microsoft: what ONNX Runtime's quantiser and optimizer write.
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/steps.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/layer_norm.h"
+#include "libmge/ops/quantize/quantized_add.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
+
+namespace mge::onnx {
+namespace {
+
+Tensor activated(const Site& site, const Tensor& x) {
+    std::string name = site.attributes.word("activation", "");
+    FloatList numbers = site.attributes.numbers("activation_params").value_or(FloatList());
+    auto parameter = [&](size_t i, double otherwise) { return i < numbers.size() ? numbers[i] : otherwise; };
+    if (name.empty()) return x;
+    if (name == "Relu") return ops::relu(x);
+    if (name == "Sigmoid") return ops::sigmoid(x);
+    if (name == "Tanh") return ops::tanh(x);
+    if (name == "LeakyRelu") return ops::leaky_relu(x, {parameter(0, double(0.01F))});
+    if (name == "Clip" && numbers.size() == 2)
+        return ops::clip(x, {.lower = numbers[0], .upper = numbers[1]});
+    unsupported("the activation '", name, "'");
+}
+
+Tensor one_number(const Tensor& t, DType dtype) { return as_dtype(ops::reshape(t, {.shape = {1}}), dtype); }
+
+// The real numbers that steps with one scale stand for; the zero point may be absent.
+Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero) {
+    Tensor x = as_dtype(site.in(steps), DType::f32);
+    if (site.has(zero)) x = ops::sub(x, as_dtype(site.in(zero), DType::f32));
+    return ops::mul(x, as_dtype(site.in(scale), DType::f32));
+}
+
+Tensor zero_or_none(const Site& site, size_t i) {
+    return site.has(i) ? one_number(site.in(i), DType::i32) : Tensor();
+}
+
+}  // namespace
+
+// A fourth input is added to the sums.
+Tensors import_fused_conv(const Site& site) {
+    Tensor y = import_conv(site)[0];
+    if (site.has(3)) y = ops::add(y, site.in(3));
+    return {activated(site, y)};
+}
+
+Tensors import_fused_matmul(const Site& site) {
+    if (site.attributes.integer("transBatchA", 0) || site.attributes.integer("transBatchB", 0))
+        unsupported("a product of batches that are transposed");
+    const Tensor& a = site.in(0);
+    Tensor y = ops::matmul(a, site.in(1),
+                           {.transpose_a = bool(site.attributes.integer("transA", 0)),
+                            .transpose_b = bool(site.attributes.integer("transB", 0))});
+    double alpha = site.attributes.number("alpha", 1);
+    return {alpha == 1 ? y : Tensor(ops::mul(y, number(y, alpha)))};
+}
+
+Tensors import_quick_gelu(const Site& site) {
+    const Tensor& x = site.in(0);
+    double alpha = site.attributes.number("alpha", double(1.702F));
+    return {ops::mul(x, ops::sigmoid(ops::mul(x, number(x, alpha))))};
+}
+
+// The sum of both inputs and a bias, normalised over the last axis; the sum is the fourth output.
+Tensors import_skip_layer_norm(const Site& site) {
+    Tensor sum = ops::add(site.in(0), site.in(1));
+    if (site.has(4)) sum = ops::add(sum, site.in(4));
+    double epsilon = site.attributes.number("epsilon", double(1e-12F));
+    Tensors found = ops::layer_norm(sum, site.in(2), site.optional(3), {.axes = 1, .epsilon = epsilon});
+    for (size_t i = 1; i < 3; ++i) found[i] = ops::add_axis(found[i], {.axes = {-1}});
+    return {found[0], found[1], found[2], sum};
+}
+
+// alpha a b + c, c being i32 in products of both scales.
+Tensors import_quantised_gemm(const Site& site) {
+    Tensor a = real_numbers(site, 0, 1, 2);
+    bool transposes_b = site.attributes.integer("transB", 0);
+    Tensor b = as_dtype(site.in(3), DType::f32), scale = as_dtype(site.in(4), DType::f32);
+    // One number for each column of the product.
+    auto of_columns = [&](const Tensor& t) {
+        return transposes_b && rank_of(t) == 1 ? with_trailing_axes(t, 1) : t;
+    };
+    if (site.has(5)) b = ops::sub(b, of_columns(as_dtype(site.in(5), DType::f32)));
+    b = ops::mul(b, of_columns(scale));
+    Tensor y = ops::matmul(
+        a, b, {.transpose_a = bool(site.attributes.integer("transA", 0)), .transpose_b = transposes_b});
+    if (double alpha = site.attributes.number("alpha", 1); alpha != 1) y = ops::mul(y, number(y, alpha));
+    if (site.has(6)) {
+        Tensor step = ops::mul(as_dtype(site.in(1), DType::f32), scale);
+        y = ops::add(y, ops::mul(as_dtype(site.in(6), DType::f32), step));
+    }
+    if (!site.has(7)) return {y};
+    return {steps_of(y, as_dtype(site.in(7), DType::f32), site.optional(8),
+                     site.has(8) ? site.in(8).dtype() : site.in(0).dtype())};
+}
+
+// Steps, scale and zero point of a, of b, and scale and zero point of the sum.
+Tensors import_quantised_add(const Site& site) {
+    const Tensor &a = site.in(0), &b = site.in(3);
+    bool is_ours = is_byte(a.dtype()) && is_byte(b.dtype()) && a.shape().is_known() && a.shape() == b.shape();
+    if (is_ours)
+        return {ops::quantized_add({a, b, one_number(site.in(1), DType::f32),
+                                    one_number(site.in(4), DType::f32), one_number(site.in(6), DType::f32),
+                                    zero_or_none(site, 2), zero_or_none(site, 5), zero_or_none(site, 7)},
+                                   {.dtype = a.dtype()})};
+    Tensor sum = ops::add(real_numbers(site, 0, 1, 2), real_numbers(site, 3, 4, 5));
+    return {steps_of(sum, as_dtype(site.in(6), DType::f32), site.optional(7), a.dtype())};
+}
+
+Tensors import_quantised_average(const Site& site) {
+    if (site.attributes.integer("channels_last", 0)) unsupported("images with channels last");
+    Tensor x = real_numbers(site, 0, 1, 2);
+    IntList axes;
+    for (int i = 2; i < site.rank(0); ++i) axes.push_back(i);
+    Tensor mean = ops::mean(x, {.axes = axes, .keepdims = true});
+    return {steps_of(mean, as_dtype(site.in(3), DType::f32), site.optional(4), site.in(0).dtype())};
+}
+
+}  // namespace mge::onnx

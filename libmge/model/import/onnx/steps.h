@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Convolutions and sums between quantised values, computed in steps: what stands between DequantizeLinear and
+// QuantizeLinear, and operators on steps. Halves of a step go away from zero here, in ONNX to the even one:
+// results may differ by one step where a sum lies exactly between two.
+
+#include "libmge/graph/builder.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+
+namespace mge::onnx {
+
+// The steps of a tensor of bytes, with one scale and zero point, or one for each element of an axis. A null
+// zero point is 0.
+struct Steps {
+    Tensor values, scale, zero;
+};
+bool is_byte(DType dtype);
+// The result of a dequantize of the graph.
+bool is_dequantised(const GraphBuilder& builder, const Tensor& t);
+
+// y = quantised(t) without computing t; null: t is nothing that can be computed in steps.
+Tensor in_steps(GraphBuilder& builder, const Tensor& t, const Tensor& scale, const Tensor& zero, DType dtype);
+
+struct StepConvolution {
+    Steps x, weight;  // the weight with its groups, scales along its output channels
+    Tensor bias;      // i32 (channels), in products of both scales; may be null
+    ops::Conv2d::Params window;
+};
+// In steps of y, of the dtype of its values, or without a scale the sums as i32. Null: a zero point differs
+// between channels.
+Tensor convolved_steps(const StepConvolution& convolution, const Steps& y);
+
+}  // namespace mge::onnx

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX files of ONNX Runtime's quantiser: computed in steps, as it computes them."""
+
+import importlib
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from megengine.utils.network import Network
+
+load = importlib.import_module("megengine.onnx.reading").load
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+quantization = pytest.importorskip("onnxruntime.quantization")
+helper = onnx.helper
+
+
+class Samples(quantization.CalibrationDataReader):
+    def __init__(self):
+        self.rest = iter([{"x": images(seed)} for seed in range(3)])
+
+    def get_next(self):
+        return next(self.rest, None)
+
+
+def images(seed):
+    return np.random.default_rng(seed).normal(size=(2, 3, 12, 12)).astype(np.float32)
+
+
+def write_net(path):
+    """A residual block: two convolutions and a sum, the second one depthwise and with a limit."""
+    random = np.random.default_rng(5)
+    weights = {"a": (8, 3, 3, 3), "b": (8,), "c": (8, 1, 3, 3), "d": (8,), "e": (8, 8, 1, 1)}
+    values = [
+        onnx.numpy_helper.from_array(random.normal(size=s).astype(np.float32), n)
+        for n, s in weights.items()
+    ]
+    node = helper.make_node
+    nodes = [
+        node("Conv", ["x", "a", "b"], ["p"], pads=[1, 1, 1, 1]),
+        node("Relu", ["p"], ["q"]),
+        node("Conv", ["q", "c", "d"], ["r"], pads=[1, 1, 1, 1], group=8),
+        node("Conv", ["r", "e"], ["s"]),
+        node("Add", ["s", "q"], ["y"]),
+    ]
+    ports = [
+        helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2, c, 12, 12])
+        for n, c in [("x", 3), ("y", 8)]
+    ]
+    graph = helper.make_graph(nodes, "block", ports[:1], ports[1:], values)
+    sets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+
+
+def kinds_of(path):
+    return Counter(operator.type for operator in Network.load(str(path)).all_oprs)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("form", ["QDQ", "QOperator"])
+def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel):
+    write_net(tmp_path / "net.onnx")
+    path = tmp_path / "steps.onnx"
+    quantization.quantize_static(
+        tmp_path / "net.onnx",
+        path,
+        Samples(),
+        quant_format=quantization.QuantFormat[form],
+        per_channel=per_channel,
+        weight_type=quantization.QuantType.QInt8,
+    )
+    kinds = kinds_of(path)
+    assert kinds["ConvBiasForward"] == 3 and kinds["QuantizedAdd"] == 1
+    assert not kinds["Convolution"]
+    x = images(9)
+    expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
+    steps = np.unique(np.abs(np.diff(np.unique(expected))))
+    y = load(path)(x).numpy()
+    # A halfway sum goes to another step, and what comes behind it may differ by one more.
+    assert np.abs(y - expected).max() <= 2.01 * steps.min()
+    assert np.mean(y != expected) < 0.02
+
+
+def test_dynamic_forms_give_the_same_numbers(tmp_path):
+    write_net(tmp_path / "net.onnx")
+    path = tmp_path / "dynamic.onnx"
+    quantization.quantize_dynamic(tmp_path / "net.onnx", path)
+    assert kinds_of(path)["ConvBiasForward"] == 3
+    x = images(9)
+    expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
+    np.testing.assert_allclose(load(path)(x).numpy(), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_operators_of_the_runtime(tmp_path):
+    """What its optimizer makes of a net."""
+    random = np.random.default_rng(3)
+    nodes = [
+        helper.make_node(
+            "FusedMatMul", ["x", "w"], ["a"], domain="com.microsoft", alpha=0.5, transB=1
+        ),
+        helper.make_node(
+            "SkipLayerNormalization", ["a", "a", "g"], ["b"], domain="com.microsoft", epsilon=1e-5
+        ),
+        helper.make_node("Gelu", ["b"], ["c"], domain="com.microsoft"),
+        helper.make_node("QuickGelu", ["c"], ["y"], domain="com.microsoft", alpha=1.5),
+    ]
+    values = [
+        onnx.numpy_helper.from_array(random.normal(size=s).astype(np.float32), n)
+        for n, s in {"w": (5, 4), "g": (5,)}.items()
+    ]
+    ports = [
+        helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [3, c])
+        for n, c in [("x", 4), ("y", 5)]
+    ]
+    graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], values)
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    path = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+    x = random.normal(size=(3, 4)).astype(np.float32)
+    expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
+    np.testing.assert_allclose(load(path)(x).numpy(), expected, rtol=1e-4, atol=1e-5)
