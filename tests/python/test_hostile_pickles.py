@@ -132,7 +132,7 @@ def test_files_of_megengine_itself():
 def test_a_hostile_file_runs_nothing_and_is_told_of(tmp_path):
     mark = tmp_path / "mark"
     for protocol in (2, 4):
-        hostile = {"weights": mge.Tensor([1.0]), "x": Command(f"touch {mark}")}
+        hostile = {"weights": mge.Tensor([1.0]), "x": Command(f"touch '{mark}'")}
         mge.save(hostile, tmp_path / "f", pickle_protocol=protocol)
         with pytest.raises(pickle.UnpicklingError, match=r"f' .*it names (os|posix).system"):
             mge.load(tmp_path / "f", weights_only=True)
