@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbouring axes of one kind (summed or kept) become one, so kinds alternate. When the innermost axis is
-// summed, each output element adds up runs of x; when it is kept, rows of x are added up tile by tile.
-// Floats are summed in f32 over short blocks and the blocks in f64: the speed of the one, the error of the
-// other. The order of additions does not depend on the number of threads.
+// Where the innermost axis is kept, rows of x are added up as by other reductions. Where it is summed, each
+// output element adds up runs of x, floats in f32 over shorter blocks than those do: gradients are summed
+// over whole batches. The order of additions does not depend on the number of threads.
 #include "libmge/ops/shape/reduce_to_shape.h"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/reduce.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/kernel/strided_copy.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -19,17 +19,44 @@ namespace {
 
 constexpr int64_t block = 32;  // terms that are added in f32 before they go into the f64 sum
 constexpr int64_t lanes = 16;  // independent sums of a run: hides the latency of additions
-constexpr int64_t tile = 256;  // columns summed at once: both sums stay in the first-level cache
 
 struct Axis {
     int64_t extent, stride;  // stride in x
 };
 struct Sums {
-    std::vector<Axis> kept, summed;  // outermost first
-    bool is_inner_summed = false;
+    std::vector<Axis> kept, summed;  // outermost first; neighbouring axes of one kind are one
     DType dtype = DType::f32;
     int64_t outputs = 1;
 };
+
+// The axes that the result lacks or has once.
+std::array<bool, max_rank> summed_axes(const Problem& problem) {
+    auto &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
+    int offset = x.rank() - y.rank();
+    std::array<bool, max_rank> summed{};
+    for (int i = 0; i < x.rank(); ++i) summed[size_t(i)] = i < offset || y[i - offset] == 1;
+    return summed;
+}
+
+// Whether rows are added up: the innermost axis that has an extent is kept, and there is another.
+Support supports_rows(const Problem& problem) {
+    auto& x = problem.inputs[0].shape;
+    int inner = x.rank() - 1;
+    while (inner >= 0 && x[inner] == 1) --inner;
+    if (inner < 0 || summed_axes(problem)[size_t(inner)]) return {"only where the innermost axis is kept"};
+    if (problem.inputs[0].numel() == problem.outputs[0].numel()) return {"nothing is summed"};
+    return plain_layouts(problem);
+}
+
+Support supports_blocks(const Problem& problem) {
+    if (supports_rows(problem)) return {"only where the innermost axis is summed, or none"};
+    return plain_layouts(problem);
+}
+
+Prepared prepare_rows(const PrepareContext& context) {
+    auto& problem = context.problem;
+    return cpu::prepare_reduction(problem, summed_axes(problem), cpu::Reduction::sum, false);
+}
 
 Prepared prepare_sums(const PrepareContext& context) {
     auto &x = context.problem.inputs[0], &y = context.problem.outputs[0];
@@ -37,11 +64,11 @@ Prepared prepare_sums(const PrepareContext& context) {
     sums.dtype = x.dtype;
     sums.outputs = y.numel();
     Strides stride = dense_strides(x.shape);
-    int offset = x.shape.rank() - y.shape.rank();
+    auto is_summed = summed_axes(context.problem);
     bool previous = false, first = true;
     for (int i = 0; i < x.shape.rank(); ++i) {
         if (x.shape[i] == 1) continue;
-        bool summed = i < offset || y.shape[i - offset] == 1;
+        bool summed = is_summed[size_t(i)];
         auto& axes = summed ? sums.summed : sums.kept;
         Axis axis{x.shape[i], stride[size_t(i)]};
         if (!first && summed == previous)
@@ -51,7 +78,6 @@ Prepared prepare_sums(const PrepareContext& context) {
         previous = summed;
         first = false;
     }
-    sums.is_inner_summed = first || previous;
     return Prepared::make(std::move(sums));
 }
 
@@ -113,38 +139,6 @@ void sum_runs(const Sums& sums, const T* x, T* y, int threads) {
             });
 }
 
-template <class T>
-void sum_rows_of_tile(const Sums& sums, const T* x, T* y, int64_t columns) {
-    Sum<T> total[tile] = {};
-    Axis rows = sums.summed.empty() ? Axis{1, 0} : sums.summed.back();
-    std::span outer(sums.summed.data(), sums.summed.empty() ? 0 : sums.summed.size() - 1);
-    for (int64_t o = 0, n = count(outer); o < n; ++o) {
-        const T* from = x + place(outer, o);
-        for (int64_t first = 0; first < rows.extent; first += block) {
-            BlockSum<T> partial[tile] = {};
-            for (int64_t row = first; row < std::min(first + block, rows.extent); ++row)
-                for (int64_t c = 0; c < columns; ++c) partial[c] += BlockSum<T>(from[row * rows.stride + c]);
-            for (int64_t c = 0; c < columns; ++c) total[c] += Sum<T>(partial[c]);
-        }
-    }
-    for (int64_t c = 0; c < columns; ++c) y[c] = narrow<T>(total[c]);
-}
-
-template <class T>
-void sum_rows(const Sums& sums, const T* x, T* y, int threads) {
-    int64_t columns = sums.kept.back().extent, tiles = (columns + tile - 1) / tile;
-    std::span outer(sums.kept.data(), sums.kept.size() - 1);
-    int64_t work = std::max<int64_t>(1, count(sums.summed) * std::min(columns, tile));
-    par_for(threads, count(outer) * tiles, std::max<int64_t>(1, parallel_grain / work),
-            [&](int64_t begin, int64_t end) {
-                for (int64_t unit = begin; unit < end; ++unit) {
-                    int64_t row = unit / tiles, first = unit % tiles * tile;
-                    sum_rows_of_tile(sums, x + place(outer, row) + first, y + row * columns + first,
-                                     std::min(tile, columns - first));
-                }
-            });
-}
-
 void run_sums(const Prepared& prepared, const Launch& launch) {
     auto& sums = prepared.state<Sums>();
     if (sums.outputs == 0) return;
@@ -155,10 +149,7 @@ void run_sums(const Prepared& prepared, const Launch& launch) {
     }
     dispatch_dtype(sums.dtype, NumberTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        if (sums.is_inner_summed)
-            sum_runs(sums, launch.in<T>(0), launch.out<T>(0), launch.threads);
-        else
-            sum_rows(sums, launch.in<T>(0), launch.out<T>(0), launch.threads);
+        sum_runs(sums, launch.in<T>(0), launch.out<T>(0), launch.threads);
     });
 }
 
@@ -185,7 +176,8 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cpu, ReduceToShape) {
     static constexpr Algorithm list[] = {
-        {"blocks", plain_layouts, prepare_sums, run_sums},
+        {"rows", supports_rows, prepare_rows, cpu::run_reduction},
+        {"blocks", supports_blocks, prepare_sums, run_sums},
         {"reference", plain_layouts, copy_problem<ReduceToShape::Params>, run_reference, {.naive = true}}};
     return list;
 }
