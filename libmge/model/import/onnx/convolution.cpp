@@ -24,6 +24,8 @@ IntList weight_extents(const Site& site, size_t i) {
     if (!shape) unsupported("a weight whose extents differ between runs");
     if (shape->rank() < 3) invalid("a weight of shape ", *shape);
     if (shape->rank() > 5) unsupported("a convolution along ", shape->rank() - 2, " axes");
+    if (shape->rank() == 5 && (*shape)[2] > most_taps)
+        unsupported("a window of more than ", most_taps, " taps");
     return {shape->begin(), shape->end()};
 }
 

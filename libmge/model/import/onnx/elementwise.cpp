@@ -153,13 +153,23 @@ Tensors import_mean(const Site& site) {
     return {ops::div(sum, number(sum, double(site.size())))};
 }
 
+namespace {
+
+// What is an activation is called so: passes let convolutions compute it.
+Tensor clipped(const Tensor& x, const ops::Clip::Params& bounds) {
+    if (bounds.lower == 0 && bounds.upper == 6) return ops::relu6(x);
+    return ops::clip(x, bounds);
+}
+
+}  // namespace
+
 Tensors import_clip(const Site& site) {
     Tensor x = site.in(0);
     if (site.opset < 11) {
         site.attributes.integers("consumed_inputs");
         double infinity = std::numeric_limits<double>::infinity();
-        return {ops::clip(x, {.lower = site.attributes.number("min", -infinity),
-                              .upper = site.attributes.number("max", infinity)})};
+        return {clipped(x, {.lower = site.attributes.number("min", -infinity),
+                            .upper = site.attributes.number("max", infinity)})};
     }
     Tensor low = site.optional(1), high = site.optional(2);
     Tensor low_value = low ? site.extents.find_value(low) : Tensor();
@@ -169,7 +179,7 @@ Tensors import_clip(const Site& site) {
         ops::Clip::Params bounds;
         if (low) bounds.lower = scalar_in(low_value);
         if (high) bounds.upper = scalar_in(high_value);
-        if (bounds.lower <= bounds.upper) return {ops::clip(x, bounds)};
+        if (bounds.lower <= bounds.upper) return {clipped(x, bounds)};
     }
     if (low) x = ops::maximum(x, low);
     return {high ? ops::minimum(x, high) : low ? x : ops::copy(x)};

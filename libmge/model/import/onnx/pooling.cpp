@@ -62,7 +62,6 @@ Tensor under_tap(const Tensor& x, const Window& window, size_t i, int64_t tap) {
 }
 
 void check_taps(const Window& window) {
-    constexpr int64_t most_taps = 1024;
     int64_t taps = 0;
     for (int64_t k : window.kernel) taps += std::min(k, most_taps);
     if (taps > most_taps) unsupported("a window of more than ", most_taps, " taps");

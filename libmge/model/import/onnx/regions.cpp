@@ -244,6 +244,7 @@ Tensors import_deform_conv(const Site& site) {
     int64_t moved_groups = site.attributes.integer("offset_group", 1);
     if (moved_groups < 1 || *channels % moved_groups || groups < 1 || (*shape)[0] % groups)
         invalid(*channels, " channels in ", moved_groups, " groups");
+    if (taps * moved_groups > most_taps) unsupported("a window of more than ", most_taps, " taps");
     int64_t width = *channels / moved_groups;
     // Where the window begins.
     auto first = [&](int i) -> Tensor {

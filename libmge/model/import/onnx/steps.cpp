@@ -6,7 +6,7 @@
 #include "libmge/device/device.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
@@ -38,12 +38,15 @@ public:
         auto& value = builder_->graph().value(node_.inputs[i]);
         return value.is_constant() ? value.constant : builder_->symbol(node_.inputs[i]);
     }
-    // With the numbers that every run has, if there are some.
-    Tensor known_input(size_t i) const {
-        Tensor known = input(i) ? builder_->known_value(node_.inputs[i]) : Tensor();
-        return known ? known : input(i);
-    }
     Origin of(size_t i) const { return {*builder_, input(i)}; }
+    // The constant that an input is in another shape or dtype; else the input.
+    Tensor constant_input(size_t i) const {
+        Origin origin = of(i);
+        while (origin.is<ops::Convert>() || origin.is<ops::AddAxis>() || origin.is<ops::Reshape>())
+            origin = origin.of(0);
+        bool is_constant = origin.tensor() && !origin.tensor().is_symbolic();
+        return is_constant ? origin.tensor() : input(i);
+    }
     // What a reshape has taken.
     Origin behind_reshape() const { return is<ops::Reshape>() && !input(1) ? of(0) : *this; }
 
@@ -59,14 +62,14 @@ Tensor as_zero(const Tensor& t) { return t ? as_one(as_dtype(t, DType::i32)) : T
 
 std::optional<Steps> steps_of(const Origin& origin) {
     if (!origin.is<ops::Dequantize>()) return std::nullopt;
-    Steps steps{origin.input(0), origin.input(1), origin.known_input(2)};
+    Steps steps{origin.input(0), origin.input(1), origin.constant_input(2)};
     return is_byte(steps.values.dtype()) ? std::optional(steps) : std::nullopt;
 }
 
 // One zero point where all channels have the same, as constants tell; nullopt: they differ.
 std::optional<Tensor> common_zero(const Tensor& zero) {
     if (!zero || is_one(zero)) return zero;
-    if (zero.is_symbolic()) return std::nullopt;
+    if (zero.is_symbolic() || !zero.spec().numel()) return std::nullopt;
     IntList values = numbers_in(zero);
     bool is_same = std::ranges::all_of(values, [&](int64_t n) { return n == values[0]; });
     return is_same ? std::optional(scalar_tensor(double(values[0]), DType::i32, host_device)) : std::nullopt;
@@ -78,11 +81,9 @@ Activation take_activation(Origin& origin) {
         origin = origin.of(0);
         return Activation::relu;
     }
-    if (!origin.is<ops::Clip>()) return Activation::none;
-    auto& bounds = origin.params<ops::Clip>();
-    bool is_relu6 = bounds.lower == 0 && bounds.upper == 6;
-    if (is_relu6) origin = origin.of(0);
-    return is_relu6 ? Activation::relu6 : Activation::none;
+    if (!origin.is<ops::Relu6>()) return Activation::none;
+    origin = origin.of(0);
+    return Activation::relu6;
 }
 
 Tensor added(const Origin& sum, bool relu, const Steps& y) {

@@ -14,6 +14,9 @@ struct Window {
     int64_t reach(size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
 };
 
+// So many operators a window may become that goes tap by tap.
+inline constexpr int64_t most_taps = 1024;
+
 // Of the attributes, and of the images where margins follow from their extents.
 Window window_of(const Site& site, const IntList& kernel);
 // The same where margins that follow from extents are another matter.

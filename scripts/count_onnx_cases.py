@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts which of ONNX's cases of one operator each are read, and why others are refused.
+
+    PYTHONPATH=build/release/python python scripts/count_onnx_cases.py [--list]
+
+Prints a table of reasons, the most frequent first; with --list the name and the message of each
+refused case too. What the results are worth tests/python/test_onnx_import.py says.
+"""
+
+import argparse
+import importlib
+import re
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+from megengine import _mge
+
+# What a message has, and what is said of it; the first that fits counts.
+KINDS = [
+    (r"no tensor|Sequence|Optional", "sequences and optionals"),
+    (r"STRING|String|Regex|TfIdf", "text"),
+    (r"FLOAT8|FLOAT4|INT4|INT2", "8-bit floats, numbers of 4 and 2 bits"),
+    (r"DOUBLE|UINT64|UINT32", "float64, uint32, uint64"),
+    (r"ai\.onnx\.preview", "training, operators that are a preview"),
+    (r"ai\.onnx\.ml", "ai.onnx.ml"),
+]
+
+
+def reason(message: str) -> str:
+    for pattern, words in KINDS:
+        if re.search(pattern, message):
+            return words
+    node = re.search(r"node '[^']*' \(([\w.]+), opset \d+\): ([^;]*)", message)
+    return f"`{node[1]}`: {node[2]}" if node else message[:100]
+
+
+def refusal(model: bytes, path: Path) -> str:
+    """Empty for a case that is read."""
+    path.write_bytes(model)
+    try:
+        _mge.load(str(path))
+    except RuntimeError as error:
+        return str(error).split("without a counterpart here: ")[-1]
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="print each refused case")
+    options = parser.parse_args()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
+    counts = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            message = refusal(case.model.SerializeToString(), Path(folder) / "case.onnx")
+            counts[reason(message) if message else ""] += 1
+            if message and options.list:
+                print(f"{case.name}: {message}")
+    read = counts.pop("")
+    print(f"{len(cases)} cases, {read} are read")
+    for words, count in counts.most_common():
+        print(f"| {count} | {words} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
