@@ -4,11 +4,10 @@
 #include "libmge/inspect/static_memory.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/folder.h"
 #include "libmge/inspect/memory.h"
 #include "libmge/inspect/value_names.h"
 
@@ -188,9 +187,7 @@ private:
 }  // namespace
 
 void write_static_memory_info(const std::string& folder, const Program& program) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw UserError(text("cannot make folder '", folder, "': ", error.message()));
+    make_folder(folder);
     GraphWriter writer(program);
     auto write = [&](const char* name, const Json& content) {
         write_file_atomically(folder + "/" + name, [&](std::ostream& out) {

@@ -5,22 +5,14 @@
 #include <cstring>
 #include <filesystem>
 
+#include "libmge/base/folder.h"
 #include "libmge/base/text.h"
 #include "lite/error.h"
 
 namespace lite {
-namespace {
-
-void make_folder(const std::filesystem::path& folder) {
-    std::error_code error;
-    if (!folder.empty()) std::filesystem::create_directories(folder, error);
-    if (error) throw Error(mge::text("cannot make folder '", folder.string(), "': ", error.message()));
-}
-
-}  // namespace
 
 void RunDump::open_text(const std::string& path) {
-    make_folder(std::filesystem::path(path).parent_path());
+    mge::make_folder(std::filesystem::path(path).parent_path());
     std::ofstream stream(path);
     if (!stream) throw Error(mge::text("cannot write '", path, "': ", std::strerror(errno)));
     path_ = path;
@@ -30,7 +22,7 @@ void RunDump::open_text(const std::string& path) {
 }
 
 void RunDump::open_binary(const std::string& folder) {
-    make_folder(folder);
+    mge::make_folder(folder);
     sink_ = mge::binary_dump(folder);
 }
 

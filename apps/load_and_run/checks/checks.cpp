@@ -2,13 +2,13 @@
 #include "apps/load_and_run/checks/checks.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <set>
 
 #include "apps/cli/array_file.h"
 #include "apps/cli/table.h"
 #include "apps/load_and_run/checks/json.h"
+#include "libmge/base/folder.h"
 #include "libmge/device/cpu/memory_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
@@ -18,13 +18,6 @@ namespace mge::load_and_run {
 namespace {
 
 using cli::Json;
-
-void make_folder(const char* option, const std::string& path) {
-    std::error_code error;
-    std::filesystem::create_directories(path, error);
-    if (error)
-        throw_user(option, text("cannot make folder '", path, "': ", error.message()), ErrorClass::value);
-}
 
 // Weights in a mapped file take memory too, though no allocator gave it out: which of them do is known only
 // when they are packed. `weights`: those that stay for sure.
@@ -89,8 +82,8 @@ private:
 Checks::Checks(const CheckOptions& options, int threads, DeviceId place)
     : memory(place), options_(options), threads_(threads), place_(place) {
     if (!options.replay_plan.empty()) replayed_.emplace(options.replay_plan);
-    if (!options.bin_io_dump.empty()) make_folder("--bin-io-dump", options.bin_io_dump);
-    if (!options.bin_out_dump.empty()) make_folder("--bin-out-dump", options.bin_out_dump);
+    if (!options.bin_io_dump.empty()) make_folder(options.bin_io_dump, "--bin-io-dump");
+    if (!options.bin_out_dump.empty()) make_folder(options.bin_out_dump, "--bin-out-dump");
 }
 
 Checks::~Checks() {
@@ -214,7 +207,7 @@ void Checks::finish(const Subject& subject, const std::shared_ptr<const Program>
     }
     if (!options_.memory_timeline.empty()) write_memory_timeline(options_.memory_timeline, *program);
     if (auto& folder = options_.static_memory_info; !folder.empty()) {
-        make_folder("--get-static-mem-info", folder);
+        make_folder(folder, "--get-static-mem-info");
         write_static_memory_info(folder, *program);
     }
     if (!options_.save_plan.empty()) saved_.write(options_.save_plan, invocation);
