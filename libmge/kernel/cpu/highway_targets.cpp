@@ -1,25 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/highway_targets.h"
 
+#include <cpuid.h>
+
+// Its functions are our own below, seen by nobody else.
+#undef HWY_SHARED_DEFINE
 #include "hwy/highway.h"
 #include "libmge/device/cpu/cpu_device.h"
 
 namespace mge::cpu {
 namespace {
 
-int64_t allowed_targets() {
-    int64_t allowed = HWY_SCALAR | HWY_EMU128 | HWY_SSSE3 | HWY_SSE4;
-    if (cpu_isa() >= Isa::avx2) allowed |= HWY_AVX2;
-    if (cpu_isa() >= Isa::avx512) allowed |= HWY_AVX3;
-    if (cpu_isa() >= Isa::avx512_vnni) allowed |= HWY_AVX3_DL;
-    return allowed;
+// Of register ECX; for what not every compiler's __builtin_cpu_supports() knows.
+bool has_bit(unsigned leaf, int bit) {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) && (ecx >> bit & 1);
+}
+
+// All that Highway's text for a target may use, beyond what cpu_isa() has looked at.
+bool has_rest_of_avx2() {
+    bool has_f16c = has_bit(1, 29), has_lzcnt = has_bit(0x80000001, 5);
+    return has_f16c && has_lzcnt && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+bool has_rest_of_avx3_dl() {
+    bool has_vaes = has_bit(7, 9);
+    return has_vaes && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("gfni") &&
+           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg") &&
+           __builtin_cpu_supports("avx512vpopcntdq");
+}
+
+int64_t find_targets() {
+    int64_t targets = HWY_SCALAR | HWY_EMU128 | HWY_SSSE3 | HWY_SSE4;
+    if (cpu_isa() < Isa::avx2 || !has_rest_of_avx2()) return targets;
+    targets |= HWY_AVX2;
+    if (cpu_isa() < Isa::avx512 || !__builtin_cpu_supports("avx512cd")) return targets;
+    targets |= HWY_AVX3;
+    if (cpu_isa() >= Isa::avx512_vnni && has_rest_of_avx3_dl()) targets |= HWY_AVX3_DL;
+    return targets;
 }
 
 }  // namespace
 
 void limit_highway_targets() {
     static const bool done = [] {
-        hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & allowed_targets());
         hwy::GetChosenTarget().Update(hwy::SupportedTargets());
         return true;
     }();
@@ -27,3 +51,18 @@ void limit_highway_targets() {
 }
 
 }  // namespace mge::cpu
+
+// What the headers of Highway want of its library.
+namespace hwy {
+
+int64_t SupportedTargets() {
+    static const int64_t targets = mge::cpu::find_targets();
+    return targets;
+}
+
+ChosenTarget& GetChosenTarget() {
+    static ChosenTarget chosen;
+    return chosen;
+}
+
+}  // namespace hwy
