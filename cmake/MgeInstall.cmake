@@ -1,14 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts in place for C++ programs: the library, the headers that libmge/mge.h and
-# libmge/own_operators.h reach, and the files by which CMake (find_package) and pkg-config find them. Tools and Python package install themselves where they are built.
+# What `cmake --install` puts in place for C++ programs: the library, its headers, and the files by which CMake (find_package) and
+# pkg-config find them. Tools and Python package install themselves where they are built.
 include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mge)
+
+write_basic_package_version_file(generated/mgeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfigVersion.cmake DESTINATION ${package_folder} COMPONENT development)
+# Lite's interface, under the names that programs include.
+install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+
+if(MGE_LITE_ONLY)
+  install(TARGETS lite_shared mge_lite_headers EXPORT mge_targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
+  install(EXPORT mge_targets NAMESPACE mge:: FILE mgeConfig.cmake DESTINATION ${package_folder} COMPONENT development)
+  # For the wheel alone (python/lite_wheel): the package, and the library under its SONAME, because wheels know no links.
+  install(DIRECTORY python/megenginelite DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
+    FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  install(FILES $<TARGET_FILE:lite_shared> DESTINATION megenginelite RENAME $<TARGET_SONAME_FILE_NAME:lite_shared>
+    COMPONENT python EXCLUDE_FROM_ALL)
+  return()
+endif()
 
 install(TARGETS mge mge_lite mge_lite_headers EXPORT mge_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
-install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mge COMPONENT development)
+install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake DESTINATION ${package_folder} COMPONENT development)
 
-# Which headers are public is not listed anywhere: it follows from the includes, at the time of installing.
+# Those that libmge/mge.h and libmge/own_operators.h reach. Which headers are public is not listed anywhere: it follows from the includes, at the time of installing.
 install(CODE "
   set(MGE_SOURCE_ROOT \"${PROJECT_SOURCE_DIR}\")
   set(MGE_GENERATED_ROOT \"${PROJECT_BINARY_DIR}/generated\")
@@ -16,17 +33,12 @@ install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")"
   COMPONENT development)
 
-# Lite's interface, under the names that programs include.
-install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-
 configure_package_config_file(cmake/mgeConfig.cmake.in generated/mgeConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mge)
-write_basic_package_version_file(generated/mgeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  INSTALL_DESTINATION ${package_folder})
 # Relative, so that an installed tree may be moved.
 file(RELATIVE_PATH MGE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/mge.pc.in generated/mge.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfig.cmake ${PROJECT_BINARY_DIR}/generated/mgeConfigVersion.cmake
-  cmake/mgeOperators.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mge COMPONENT development)
+install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfig.cmake cmake/mgeOperators.cmake
+  DESTINATION ${package_folder} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/generated/mge.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

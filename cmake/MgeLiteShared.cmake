@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library for deployment, liblite_shared.so: Lite in C++ and C and what it reaches, in one file that needs oneDNN, xxHash and
+# the C library besides. It is linked from the objects of libmge, but for the few sources that know which of the two they are in;
+# what nothing reaches from there (training, tapes, the kernels of gradients) the linker leaves out. -DMGE_LITE_ONLY=ON builds it
+# alone; where there are tests it is built for them.
+if(MGE_LITE_ONLY)
+  # Then it leaves out function by function, else file by file.
+  target_compile_options(mge_flags INTERFACE -ffunction-sections -fdata-sections)
+endif()
+list(TRANSFORM MGE_OWN_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/libmge/ OUTPUT_VARIABLE own_sources)
+add_library(mge_lite_own OBJECT ${own_sources})
+target_compile_definitions(mge_lite_own PRIVATE MGE_LITE_ONLY)
+target_link_libraries(mge_lite_own PRIVATE mge_objects)
+
+# What is small is a part of the library.
+find_library(LITE_SQLITE NAMES libsqlite3.a sqlite3 REQUIRED)
+find_library(LITE_CRYPTO NAMES libcrypto.a crypto REQUIRED)
+mark_as_advanced(LITE_SQLITE LITE_CRYPTO)
+
+set(exports ${PROJECT_SOURCE_DIR}/cmake/lite_exports.map)
+add_library(lite_shared SHARED $<TARGET_OBJECTS:mge_lite_own> $<TARGET_OBJECTS:mge_lite_objects>)
+# After the objects: of those that are in both, the library takes the ones before.
+target_link_libraries(lite_shared
+  PRIVATE $<TARGET_FILE:mge_internal> ${OneDNN_LIBRARY} ${LITE_SQLITE} ${LITE_CRYPTO} ${XXHASH} ${CMAKE_DL_LIBS}
+  INTERFACE mge_lite_headers)
+add_dependencies(lite_shared mge_internal)
+target_link_options(lite_shared PRIVATE -static-libgcc -static-libstdc++
+  -Wl,--no-undefined -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--version-script=${exports} $<$<CONFIG:Release>:-s>)
+set_target_properties(lite_shared PROPERTIES
+  LINKER_LANGUAGE CXX LINK_DEPENDS "${exports};$<TARGET_FILE:mge_internal>"
+  VERSION ${PROJECT_VERSION} SOVERSION ${MGE_SOVERSION} EXPORT_NAME lite)
+if(NOT MGE_LITE_ONLY)
+  # Beside libmge megenginelite would take it for its own.
+  set_target_properties(lite_shared PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/lite)
+endif()
