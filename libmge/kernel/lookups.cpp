@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/witness.h"
 
 namespace mge {
@@ -49,6 +50,20 @@ bool Lookups::may_measure_again(const std::vector<Measurement>& doubted, int thr
     auto it = is_quiet_.find(threads);
     if (it == is_quiet_.end()) it = is_quiet_.emplace(threads, is_quiet(witness(threads))).first;
     return it->second;
+}
+
+bool is_said_to_work(const Problem& problem, const SelectOptions& options) {
+    if (!options.profile || !options.cache || !options.lookups || options.shared_batch_size) return false;
+    auto& times = options.lookups->of(problem).times;
+    if (!times) {
+        auto stored = options.cache->find(problem);
+        // What is doubted may be measured again by who needs the times.
+        if (!stored || is_doubtful(*stored)) return false;
+        times.emplace(Lookups::Times{std::move(*stored)});
+    }
+    return std::ranges::any_of(times->measured, [&](auto& m) {
+        return !m.attributes.naive && options.accepts(m.attributes) && m.workspace <= options.workspace_limit;
+    });
 }
 
 bool is_doubtful(const std::vector<Measurement>& measured) {

@@ -57,6 +57,10 @@ private:
     size_t measured_ = 0;
 };
 
+// Whether a trusted time is known of an algorithm, no reference, that the options accept: then there is one,
+// and none has to be listed. A cache that somebody has written may say so wrongly.
+MGE_API bool is_said_to_work(const Problem& problem, const SelectOptions& options);
+
 // The contenders for a choice, those whose times are near the fastest, hold one that is not trusted.
 MGE_API bool is_doubtful(const std::vector<Measurement>& measured);
 

@@ -310,11 +310,20 @@ Graph choose_layout(Graph graph, const PassOptions& options) {
     if (options.layout != "auto")
         if (Graph spread = Spread(graph, options.layout, options).run(); is_laid_out(spread)) return spread;
     std::vector<Graph> graphs;
+    std::vector<std::string_view> layouts;
     for (auto& candidate : candidates)
-        if (Graph spread = Spread(graph, candidate.layout, options).run(); is_laid_out(spread))
+        if (Graph spread = Spread(graph, candidate.layout, options).run(); is_laid_out(spread)) {
             graphs.push_back(std::move(spread));
-    graphs.push_back(std::move(graph));
-    return std::move(graphs[cheapest(graphs, options)]);
+            layouts.push_back(candidate.layout);
+        }
+    size_t plain = graphs.size();
+    graphs.push_back(graph);
+    size_t chosen = cheapest(graphs, options);
+    if (chosen == plain || !options.select.cache) return std::move(graphs[chosen]);
+    // Of those that were not chosen the cache's word is enough.
+    PassOptions looks = options;
+    looks.select.cache = nullptr;
+    return Spread(graph, layouts[chosen], looks).run();
 }
 
 }  // namespace mge

@@ -50,7 +50,7 @@ std::optional<Eltwise> eltwise(Activation activation) {
 }  // namespace
 
 std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
-                                            const_dnnl_primitive_desc_t hint) {
+                                            const_dnnl_primitive_desc_t hint, const IsWanted& is_wanted) {
     std::vector<Implementation> result;
     dnnl_primitive_desc_iterator_t made;
     auto status = dnnl_primitive_desc_iterator_create(&made, operation, attr.get(), engine(), hint);
@@ -64,6 +64,7 @@ std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, cons
         bool is_slow = contains(name, "simple") && !contains(name, "layer_normalization");
         if (contains(name, "ref") || is_slow) continue;
         result.push_back({name, std::move(desc)});
+        if (is_wanted && is_wanted(result.back())) return result;
     } while (dnnl_primitive_desc_iterator_next(iterator.get()) == dnnl_success);
     drop_outdated(result);
     return result;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,14 @@ struct Implementation {
     PrimitiveDesc desc;
 };
 
+using IsWanted = std::function<bool(const Implementation&)>;
+
 // All of them in oneDNN's order, without its references and without those for older instruction sets where a
-// newer one is listed. `operation` is one of the dnnl_*_desc_t structs; an operation that oneDNN does not
-// have gives an empty list.
+// newer one is listed; up to the first that is wanted, when somebody says so. `operation` is one of the
+// dnnl_*_desc_t structs; an operation that oneDNN does not have gives an empty list.
 std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
-                                            const_dnnl_primitive_desc_t hint = nullptr);
+                                            const_dnnl_primitive_desc_t hint = nullptr,
+                                            const IsWanted& is_wanted = {});
 
 // Scratchpad from the caller; post-operations: first add what the destination holds, then the activation.
 PrimitiveAttr attributes(bool sum_destination, Activation activation);

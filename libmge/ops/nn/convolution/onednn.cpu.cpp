@@ -126,14 +126,16 @@ MemoryDesc bias_desc(const ConvGeometry& g, DType dtype) {
     return *memory_desc({dtype, {g.groups * g.oc}, {}});
 }
 
-std::vector<Implementation> ask(Forward, const Problem& p, const ConvGeometry& g, const Question& q) {
+std::vector<Implementation> ask(Forward, const Problem& p, const ConvGeometry& g, const Question& q,
+                                const IsWanted& is_wanted) {
     dnnl_convolution_desc_t operation;
     DType dtype = p.inputs[0].dtype;
     MemoryDesc bias_memory = bias_desc(g, dtype);
     if (!init_forward(operation, g, q, any_layout(weight_desc(g, dtype)),
                       p.has_input(bias) ? &bias_memory : nullptr, propagation(p, q)))
         return {};
-    return implementations(&operation, attributes(p.has_input(residual), p.as<Conv2d::Params>().activation));
+    return implementations(&operation, attributes(p.has_input(residual), p.as<Conv2d::Params>().activation),
+                           nullptr, is_wanted);
 }
 
 // Backward operations are described with the help of some forward one.
@@ -147,7 +149,8 @@ PrimitiveDesc forward_hint(const ConvGeometry& g, const Question& q, const Memor
     return PrimitiveDesc(made);
 }
 
-std::vector<Implementation> ask(BackwardData, const Problem& p, const ConvGeometry& g, const Question& q) {
+std::vector<Implementation> ask(BackwardData, const Problem& p, const ConvGeometry& g, const Question& q,
+                                const IsWanted& is_wanted) {
     dnnl_convolution_desc_t operation;
     MemoryDesc weight = any_layout(weight_desc(g, p.inputs[0].dtype));
     Paddings border = paddings(g);
@@ -157,10 +160,11 @@ std::vector<Implementation> ask(BackwardData, const Problem& p, const ConvGeomet
                                                                   g.stride.data(), border.dilation.data(),
                                                                   border.left.data(), border.right.data()))
         return {};
-    return implementations(&operation, attr, hint.get());
+    return implementations(&operation, attr, hint.get(), is_wanted);
 }
 
-std::vector<Implementation> ask(BackwardWeight, const Problem& p, const ConvGeometry& g, const Question& q) {
+std::vector<Implementation> ask(BackwardWeight, const Problem& p, const ConvGeometry& g, const Question& q,
+                                const IsWanted& is_wanted) {
     dnnl_convolution_desc_t operation;
     MemoryDesc weight = any_layout(weight_desc(g, p.inputs[0].dtype));
     Paddings border = paddings(g);
@@ -170,7 +174,7 @@ std::vector<Implementation> ask(BackwardWeight, const Problem& p, const ConvGeom
                      &operation, q.kind, &q.x, &weight, nullptr, &q.y, g.stride.data(),
                      border.dilation.data(), border.left.data(), border.right.data()))
         return {};
-    return implementations(&operation, attr, hint.get());
+    return implementations(&operation, attr, hint.get(), is_wanted);
 }
 
 constexpr int64_t tile = 4;  // of F(4,3)
@@ -199,17 +203,21 @@ int rank_of(const std::string& name, const ConvGeometry& g, bool weight_is_ready
 }
 
 template <class Op>
+std::string way_name(const Implementation& i) {
+    auto layout = [&](int argument) {
+        return layout_name(*dnnl_primitive_desc_query_md(i.desc.get(), dnnl_query_exec_arg_md, argument));
+    };
+    return text("onednn:", i.name, '/', layout(Op::x), ',', layout(Op::weight), ',', layout(Op::y));
+}
+
+template <class Op>
 std::vector<Way> ways_for(const Problem& p, const ConvGeometry& g, const Question& q) {
     std::vector<Way> result;
     bool reordered =
         !is_equal(q.x, *memory_desc(Op::x_spec(p))) || !is_equal(q.y, *memory_desc(Op::y_spec(p)));
     bool weight_is_ready = std::is_same_v<Op, Forward> && p.is_constant(1);
-    for (auto& i : ask(Op{}, p, g, q)) {
-        auto layout = [&](int argument) {
-            return layout_name(*dnnl_primitive_desc_query_md(i.desc.get(), dnnl_query_exec_arg_md, argument));
-        };
-        std::string name =
-            text("onednn:", i.name, '/', layout(Op::x), ',', layout(Op::weight), ',', layout(Op::y));
+    for (auto& i : ask(Op{}, p, g, q, {})) {
+        std::string name = way_name<Op>(i);
         int rank = rank_of(i.name, g, weight_is_ready, reordered);
         result.push_back({std::move(name), std::move(i.desc), rank});
     }
@@ -247,10 +255,12 @@ std::vector<Candidate> candidates(const Problem& p) {
     return result;
 }
 
-PrimitiveDesc find_way(std::vector<Way> list, const std::string& name) {
-    auto it = std::find_if(list.begin(), list.end(), [&](const Way& way) { return way.name == name; });
-    MGE_CHECK(it != list.end(), "no implementation named ", name);
-    return std::move(it->desc);
+// One of those that ways_for() lists.
+template <class Op>
+PrimitiveDesc find_way(const Problem& p, const ConvGeometry& g, const Question& q, const std::string& name) {
+    auto list = ask(Op{}, p, g, q, [&](const Implementation& i) { return way_name<Op>(i) == name; });
+    MGE_CHECK(!list.empty() && way_name<Op>(list.back()) == name, "no implementation named ", name);
+    return std::move(list.back().desc);
 }
 
 const void* constant(const PrepareContext& context, size_t input) {
@@ -288,7 +298,7 @@ Prepared prepare(const PrepareContext& context) {
     int threads = threads_for(p, g);
     ThreadScope scope(threads);
     Question question = questions<Op>(p, g).at(context.candidate.id);
-    PrimitiveDesc desc = find_way(ways_for<Op>(p, g, question), context.candidate.name);
+    PrimitiveDesc desc = find_way<Op>(p, g, question, context.candidate.name);
     if (std::is_same_v<Op, Forward> && p.has_input(residual)) {
         Operand added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
         return prepared(Call(desc, operands(Op{}, context, g), &added), threads);
