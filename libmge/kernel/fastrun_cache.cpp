@@ -302,6 +302,10 @@ std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& pat
             cache = in_memory();
         }
     }
+    return made_tolerant(std::move(cache));
+}
+
+std::unique_ptr<FastrunCache> FastrunCache::made_tolerant(std::unique_ptr<FastrunCache> cache) {
     cache->is_tolerant_ = true;
     return cache;
 }
@@ -316,8 +320,7 @@ std::unique_ptr<FastrunCache> FastrunCache::open_to_look_up(const std::string& p
         log_warning(text(cannot_read.what(), "; going on without it"));
         cache = in_memory();
     }
-    cache->is_tolerant_ = true;
-    return cache;
+    return made_tolerant(std::move(cache));
 }
 
 std::unique_ptr<FastrunCache> FastrunCache::in_memory() { return open(":memory:"); }

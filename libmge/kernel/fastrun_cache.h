@@ -56,6 +56,8 @@ public:
     // throw. One warning says what happened.
     static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path,
                                                        Durability durability = Durability::process);
+    // The same of one that is open.
+    static std::unique_ptr<FastrunCache> made_tolerant(std::unique_ptr<FastrunCache> cache);
     // The same for work that stores nothing: it is never written, and may be missing.
     static std::unique_ptr<FastrunCache> open_to_look_up(const std::string& path);
     static std::unique_ptr<FastrunCache> in_memory();

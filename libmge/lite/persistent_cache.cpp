@@ -25,8 +25,8 @@ constexpr const char* in_memory = ":memory:";  // as FastrunCache::path() says i
 
 struct Current {
     std::mutex mutex;
-    std::shared_ptr<FastrunCache> cache = FastrunCache::in_memory();
-    std::string file;  // that it is; "": it is in memory only
+    std::shared_ptr<FastrunCache> cache;  // null: nobody has asked for it
+    std::string file;                     // that it is; "": it is in memory only
 };
 
 Current& current() {
@@ -55,7 +55,7 @@ FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
 // Error for a file that is damaged. One that may only be read is copied into memory.
 std::shared_ptr<FastrunCache> open_file(const std::string& path, FileKind kind, Durability durability) {
     try {
-        FastrunCache::open(path, durability);
+        return FastrunCache::made_tolerant(FastrunCache::open(path, durability));
     } catch (const mge::ModelError&) {
         throw;
     } catch (const mge::UserError& e) {
@@ -63,7 +63,6 @@ std::shared_ptr<FastrunCache> open_file(const std::string& path, FileKind kind, 
         if (kind == FileKind::none) return FastrunCache::in_memory();
         return FastrunCache::from_bytes(FastrunCache::open_read_only(path)->bytes(), in_memory);
     }
-    return FastrunCache::open_tolerant(path, durability);
 }
 
 bool set_aside(const std::string& path) {
@@ -76,6 +75,7 @@ bool set_aside(const std::string& path) {
 }
 
 void merge_tolerantly(FastrunCache& cache, std::span<const CacheRow> rows) {
+    if (rows.empty()) return;
     try {
         cache.merge(rows);
     } catch (const mge::Error& e) {
@@ -115,6 +115,7 @@ std::shared_ptr<FastrunCache> persistent_cache() {
     return as_lite_error([] {
         auto& now = current();
         std::lock_guard lock(now.mutex);
+        if (!now.cache) now.cache = FastrunCache::in_memory();
         return now.cache;
     });
 }
@@ -132,7 +133,7 @@ void set_persistent_cache_file(const std::string& path, bool always_sync) {
         auto durability = always_sync ? Durability::power_cut : Durability::process;
         auto cache = is_kept ? open_file(path, kind, durability) : FastrunCache::in_memory();
         merge_tolerantly(*cache, rows);
-        merge_tolerantly(*cache, rows_tolerantly(*now.cache));
+        if (now.cache) merge_tolerantly(*cache, rows_tolerantly(*now.cache));
         now.file = cache->path() == in_memory ? "" : path;
         now.cache = std::move(cache);
     });
@@ -154,7 +155,7 @@ void write_persistent_cache(const std::string& path) {
             throw Error(text("fast-run cache '", path, "' is MegEngine's and cannot be replaced"));
         auto file = FastrunCache::open(path);
         file->merge(rows);
-        file->merge(now.cache->rows());
+        if (now.cache) file->merge(now.cache->rows());
     });
 }
 
