@@ -2,11 +2,14 @@
 // What concerns the process, and what models say of themselves, through the interface of C.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "lite-c/global_c.h"
 #include "tests/lite/c_models.h"
@@ -55,6 +58,23 @@ TEST_F(LiteModelInfoInC, ArraysLiveUntilTheSameAddressIsAskedAbout) {
     EXPECT_THAT(LITE_get_last_error(), HasSubstr("none.mge"));
     EXPECT_EQ(LITE_get_model_io_info_by_memory("no model", 8, *default_config(), &by_path), -1);
     EXPECT_STREQ(by_other.inputs[0].name, "data");
+}
+
+TEST_F(LiteModelInfoInC, WhoeverAsksAllTheTimeDoesNotFillTheMemory) {
+    constexpr size_t some = 1200;
+    std::string file = path("sum.mge");
+    std::vector<std::string> addresses(3 * some, file);
+    LiteNetworkIO info{};
+    auto ask = [&](size_t round) {
+        for (size_t i = round * some; i < (round + 1) * some; ++i)
+            ASSERT_EQ(LITE_get_model_io_info_by_path(addresses[i].c_str(), *default_config(), &info), 0);
+    };
+    ask(0);
+    size_t before = mallinfo2().uordblks;
+    ask(1);
+    ask(2);
+    EXPECT_LT(mallinfo2().uordblks, before + some * sizeof(LiteIO));
+    EXPECT_STREQ(info.inputs[0].name, "a");
 }
 
 void refused(int code, const char* what) {

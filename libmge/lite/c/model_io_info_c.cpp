@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a model says of its inputs and outputs.
-#include <map>
+#include <algorithm>
+#include <list>
 #include <mutex>
 
 #include "libmge/lite/c/call.h"
@@ -11,16 +12,28 @@ using namespace lite::c;
 
 namespace {
 
-// The arrays that callers were given, by the address of what they asked about. They are as many as there were
-// different addresses.
+// As the header promises.
+constexpr size_t kept_answers = 1024;
+
+struct Answer {
+    const void* asked_about;
+    std::unique_ptr<IOArrays> arrays;
+};
+
+// The arrays that callers were given stay until the same address is asked about again, as MegEngine has it,
+// or many others were: nobody gives them back.
 LiteNetworkIO keep(const void* asked_about, NetworkIO info) {
-    static auto* kept = std::make_unique<std::map<const void*, std::unique_ptr<IOArrays>>>().release();
+    static auto* kept = std::make_unique<std::list<Answer>>().release();  // the newest first
     static std::mutex mutex;
     auto arrays = std::make_unique<IOArrays>(std::move(info));
     std::lock_guard lock(mutex);
-    auto& place = (*kept)[asked_about];
-    place = std::move(arrays);
-    return place->arrays();
+    kept->push_front({asked_about, std::move(arrays)});
+    auto is_same = [&](const Answer& answer) { return answer.asked_about == asked_about; };
+    if (auto old = std::find_if(std::next(kept->begin()), kept->end(), is_same); old != kept->end())
+        kept->erase(old);
+    else if (kept->size() > kept_answers)
+        kept->pop_back();
+    return kept->front().arrays->arrays();
 }
 
 }  // namespace

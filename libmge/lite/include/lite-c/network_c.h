@@ -163,7 +163,7 @@ LITE_CAPI int LITE_get_static_memory_alloc_info(LiteNetwork network, const char*
 LITE_CAPI int LITE_enable_global_layout_transform(LiteNetwork network);
 LITE_CAPI int LITE_dump_layout_transform_model(LiteNetwork network, const char* dump_file_path);
 /* The arrays are the library's; they live until the same path (by its address) or memory is asked about
- * again. */
+ * again, or 1024 others were. */
 LITE_CAPI int LITE_get_model_io_info_by_path(const char* model_path, const LiteConfig config,
                                              LiteNetworkIO* ios);
 LITE_CAPI int LITE_get_model_io_info_by_memory(const void* model_mem, size_t size, const LiteConfig config,
