@@ -8,7 +8,9 @@
 
 #include "libmge/device/device.h"
 #include "libmge/graph/builder.h"
+#include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/model.h"
+#include "libmge/model/open.h"
 #include "libmge/model/pack.h"
 #include "libmge/ops/all.h"
 #include "tests/new_folder.h"
@@ -104,4 +106,8 @@ int write_sum_and_difference(const char* path) {
         mge::InterpreterScope scope(builder);
         write(path, builder, {{"sum", ops::add(a, b)}, {"difference", ops::sub(a, b)}});
     });
+}
+
+int write_as_onnx(const char* path, const char* model_path) {
+    return attempt([&] { mge::write_onnx(path, mge::open_model(model_path)); });
 }

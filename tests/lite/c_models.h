@@ -19,6 +19,8 @@ int write_classifier(const char* path, int batch);
 int write_packed(const char* path, const char* model_path, const char* info_parser, const char* info);
 /* "a" and "b" float32 {4} to "sum" and "difference". */
 int write_sum_and_difference(const char* path);
+/* The model of another file in the ONNX format. */
+int write_as_onnx(const char* path, const char* model_path);
 
 #ifdef __cplusplus
 }

@@ -81,6 +81,22 @@ TEST_F(LiteNetworkInC, ReadsMemoryOfTheCaller) {
     EXPECT_EQ(LITE_destroy_network(network), 0);
 }
 
+TEST_F(LiteNetworkInC, LoadsModelsOfTheOnnxFormat) {
+    ASSERT_EQ(write_as_onnx(path("sum.onnx").c_str(), path("sum.mge").c_str()), 0);
+    LiteNetwork by_path = load("sum.onnx"), by_memory = make();
+    std::string model = content_of(path("sum.onnx"));
+    ASSERT_EQ(LITE_load_model_from_mem(by_memory, model.data(), model.size()), 0) << LITE_get_last_error();
+    for (auto network : {by_path, by_memory}) {
+        // The first axis is open there.
+        floats_of(tensor_of(network, "a"))[0] = 3;
+        floats_of(tensor_of(network, "b"))[0] = 10;
+        run(network);
+        EXPECT_FLOAT_EQ(floats_of(tensor_of(network, "sum"))[0], 13);
+        EXPECT_FLOAT_EQ(floats_of(tensor_of(network, "difference"))[0], -7);
+        LITE_destroy_network(network);
+    }
+}
+
 TEST_F(LiteNetworkInC, TensorsEndWithTheirNetwork) {
     LiteNetwork network = load("sum.mge");
     LiteTensor input = tensor_of(network, "a"), slice = nullptr;

@@ -4,7 +4,10 @@
 
 #include <thread>
 
+#include "libmge/base/file.h"
 #include "libmge/device/device.h"
+#include "libmge/model/export/onnx/onnx.h"
+#include "libmge/model/open.h"
 #include "tests/lite/networks.h"
 
 namespace lite::test {
@@ -36,6 +39,44 @@ TEST(Network, KnowsNamesAndLayoutsBeforeTheFirstRun) {
     EXPECT_THAT(error_of([&] { network->get_output_tensor(7); }), HasSubstr("there is no output 7"));
     EXPECT_TRUE(network->get_output_tensor(0)->get_layout() == layout({4}));
     EXPECT_TRUE(load(classifier())->get_io_tensor("score")->get_layout() == layout({1, 10}));
+}
+
+// MegEngine counts its networks for that.
+TEST(Network, NetworksThatAreGoneLeaveNothing) {
+    auto allocated = [] { return mge::device(mge::host_device).memory().allocated; };
+    auto make = [] {
+        auto network = load(classifier());
+        run(*network);
+        return network;
+    };
+    make();  // what is made once is there
+    size_t with_none = allocated();
+    auto first = make();
+    size_t with_one = allocated();
+    EXPECT_GT(with_one, with_none);
+    auto second = make();
+    EXPECT_GT(allocated(), with_one);
+    second.reset();
+    EXPECT_EQ(allocated(), with_one);
+    first.reset();
+    EXPECT_EQ(allocated(), with_none);
+}
+
+TEST(Network, LoadsModelsOfTheOnnxFormat) {
+    ModelPath folder(mge::open_model(sum_and_difference()));
+    std::string path = folder.beside("classifier.onnx");
+    mge::write_onnx(path, mge::open_model(classifier()));
+    auto plain = load(classifier()), by_path = load(path), by_memory = std::make_shared<Network>();
+    auto file = mge::MappedFile::open(path);
+    by_memory->load_model(const_cast<std::byte*>(file->bytes().data()), file->bytes().size());
+    for (auto& network : {plain, by_path, by_memory}) {
+        EXPECT_THAT(network->get_all_input_name(), ElementsAre("data"));
+        EXPECT_THAT(network->get_all_output_name(), ElementsAre("score"));
+        fill(*network, "data", 3);
+        run(*network);
+        expect_near(output(*network, "score"), output(*plain, "score"));
+    }
+    EXPECT_EQ(Runtime::get_model_io_info(path).inputs.at(0).name, "data");
 }
 
 TEST(Network, FindsTensorsByNameAndPhase) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "libmge/base/file.h"
 #include "lite/global.h"
 #include "tests/lite/lite_error.h"
 #include "tests/model/crypt/crypt_samples.h"
@@ -32,6 +33,18 @@ mge::CacheRow row_of(const std::string& problem) {
 bool knows(mge::FastrunCache& cache, const std::string& problem) {
     auto rows = cache.rows();
     return std::ranges::any_of(rows, [&](auto& row) { return row.problem == problem; });
+}
+
+std::string number(uint32_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+std::string block(const std::string& bytes) { return number(uint32_t(bytes.size())) + bytes; }
+
+// Of MegEngine's format: one algorithm of one convolution.
+std::string cache_of_megengine() {
+    std::string name = "FAST", problem = "1,3,8,8;Float32|4,3,3,3;Float32|\1\2";
+    std::string algorithm = number(2) + number(7) + number(0) + number(uint32_t(name.size())) + name;
+    std::string times = number(1) + block(algorithm) + block(":1;0.001;64:" + std::string(1, '\0'));
+    return number(1) + block("profile:plat=cpu:ConvBiasForwardv5x") + number(1) + block(problem) +
+           block(times);
 }
 
 class PersistentCaches : public mge::test::InFolder {
@@ -95,6 +108,23 @@ TEST_F(PersistentCaches, AlwaysInSyncTheyOutliveTheirProcess) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status));
     EXPECT_TRUE(file_knows(path("cache"), "just measured"));
+}
+
+TEST_F(PersistentCaches, OfMegenginesAreRead) {
+    std::string content = cache_of_megengine(), theirs = file("cache", content);
+    auto has_row = [](const std::vector<mge::CacheRow>& rows) {
+        return std::ranges::any_of(rows, [](auto& row) {
+            return row.machine == "MegEngine | plat=cpu" && row.measured.name == "FAST" &&
+                   row.measured.milliseconds == 1 && row.measured.workspace == 64;
+        });
+    };
+    set_persistent_cache(theirs);
+    EXPECT_TRUE(has_row(persistent_cache()->rows()));
+    EXPECT_EQ(mge::MappedFile::open(theirs)->bytes().size(), content.size());
+    // One of ours takes its place.
+    set_persistent_cache(theirs, true);
+    EXPECT_TRUE(has_row(mge::FastrunCache::open_read_only(theirs)->rows()));
+    EXPECT_EQ(mge::MappedFile::open(theirs + ".megengine")->bytes().size(), content.size());
 }
 
 TEST_F(PersistentCaches, ThatCannotBeMadeAreToldOf) {

@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 
+def is_library_for_deployment():
+    return "liblite_shared" in os.environ.get("LITE_LIB_PATH", "")
+
+
 def tool(name, *arguments):
     path = Path(os.environ["MGE_BUILD_DIR"]) / "bin" / name
     subprocess.run([path, *map(str, arguments)], check=True, capture_output=True)
@@ -71,6 +75,7 @@ def models(tmp_path_factory):
         '{"name": "net", "valid": true, "version": "1.13.0", "device": {"type": "CPU",'
         ' "number_threads": 2}, "extra_info": {"author": "someone"}}'
     )
+    tool("mge-dump", "convert", folder / "net.mge", folder / "net.onnx")
     tool("mge-dump", "pack", folder / "net.mge", folder / "packed", "--info", folder / "info.json")
     return folder
 

@@ -6,6 +6,7 @@ import io
 import json
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +26,9 @@ from megenginelite import (
     get_model_io_info,
 )
 
-from .conftest import run, scores_of
+from .conftest import is_library_for_deployment, run, scores_of, tool
+
+PLAIN_MODEL_OF_MEGENGINE = Path(__file__).resolve().parents[1] / "data/megengine/shuffle.v2.mge"
 
 
 @pytest.fixture
@@ -77,6 +80,16 @@ def test_what_a_packed_model_says_is_applied_unless_disabled(models, image, expe
     assert network.threads_number == 1
 
 
+def test_models_of_the_onnx_format(models, image, expected):
+    network = LiteNetwork()
+    if is_library_for_deployment():
+        with pytest.raises(RuntimeError, match="'mge-dump convert' it"):
+            network.load(models / "net.onnx")
+        return
+    for source in (models / "net.onnx", (models / "net.onnx").read_bytes()):
+        np.testing.assert_allclose(scores_of(network, source, image), expected, atol=1e-6)
+
+
 def test_wrong_files_are_told(models, tmp_path):
     network = LiteNetwork()
     with pytest.raises(FileNotFoundError):
@@ -88,6 +101,10 @@ def test_wrong_files_are_told(models, tmp_path):
     (tmp_path / "text").write_text("no model")
     with pytest.raises(RuntimeError, match="text"):
         network.load(tmp_path / "text")
+    config = LiteConfig()
+    config.has_compression = 1
+    with pytest.raises(RuntimeError, match="has_compression"):
+        LiteNetwork(config).load(PLAIN_MODEL_OF_MEGENGINE)
     content = (models / "net.mge").read_bytes()
     with pytest.raises(RuntimeError):
         network.load(content[: len(content) // 2])
@@ -441,6 +458,7 @@ def test_profile(network, image, tmp_path):
     run(network, image)
     assert first.keys() == json.loads((tmp_path / "profile.json").read_text()).keys()
     assert "graph_exec" in first and "profiler" in first
+    tool("mge-profile", "check", tmp_path / "profile.json")
 
 
 def test_values_are_dumped(models, image, tmp_path):
@@ -448,10 +466,13 @@ def test_values_are_dumped(models, image, tmp_path):
     network.io_txt_dump(tmp_path / "values.txt")
     scores_of(network, models / "net.mge", image)
     assert "score" in (tmp_path / "values.txt").read_text()
-    network = LiteNetwork()
-    network.io_bin_dump(tmp_path / "made" / "values")
-    scores_of(network, models / "net.mge", image)
-    assert len(list((tmp_path / "made" / "values").iterdir())) > 3
+    folders = [tmp_path / "made" / "values", tmp_path / "again"]
+    for folder in folders:
+        network = LiteNetwork()
+        network.io_bin_dump(folder)
+        scores_of(network, models / "net.mge", image)
+        assert len(list(folder.iterdir())) > 3
+    tool("mge-dump", "iodiff", *folders)
 
 
 def test_static_memory(network, tmp_path):
