@@ -318,8 +318,9 @@ class LiteNetworkIO:
             io_type: see LiteIO.
             layout: see LiteIO.
         """
-        is_io = isinstance(obj, LiteIO)
-        self.inputs.append(obj if is_io else LiteIO(obj, is_host, io_type, layout))
+        if not isinstance(obj, LiteIO):
+            obj = LiteIO(obj, is_host, io_type, layout)
+        self.inputs.append(obj)
 
     def add_output(
         self,
@@ -336,8 +337,9 @@ class LiteNetworkIO:
             io_type: see LiteIO.
             layout: see LiteIO.
         """
-        is_io = isinstance(obj, LiteIO)
-        self.outputs.append(obj if is_io else LiteIO(obj, is_host, io_type, layout))
+        if not isinstance(obj, LiteIO):
+            obj = LiteIO(obj, is_host, io_type, layout)
+        self.outputs.append(obj)
 
     def _create_network_io(self) -> _LiteNetworkIO:
         """The same for C; names live as long as the result and this object do."""

@@ -107,7 +107,7 @@ class LiteLayout(Structure):
     @property
     def shapes(self) -> list[int]:
         """The sizes of the dimensions."""
-        return self._shapes[: self.ndim]
+        return list(self._shapes[: self.ndim])
 
     @shapes.setter
     def shapes(self, shape: Sequence[int]) -> None:

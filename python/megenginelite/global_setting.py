@@ -55,7 +55,7 @@ def _bytes_at(address: int | None, size: int, is_output: bool = False) -> Any:
     """An array of uint8 over memory of C."""
     import numpy as np
 
-    memory = (c_ubyte * size).from_address(address) if address and size else b""
+    memory: Any = (c_ubyte * size).from_address(address) if address and size else b""
     array = np.frombuffer(memory, np.uint8).view(_bytes_class())
     array.flags.writeable = is_output and bool(size)
     return array
@@ -86,8 +86,9 @@ def decryption_func(function: Callable[[Any, Any, Any], int]) -> Any:
             output_bytes = None if output is None else _bytes_at(output, thread.size, True)
             length = function(_bytes_at(data, size), _bytes_at(key, key_size), output_bytes)
             # A negative one would be a large one for C.
-            thread.size = operator.index(length) if length >= 0 else 0
-            return thread.size
+            told = operator.index(length) if length >= 0 else 0
+            thread.size = told
+            return told
         except BaseException as error:  # noqa: BLE001
             _callback.keep(error)
             return 0

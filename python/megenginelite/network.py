@@ -107,7 +107,7 @@ def _natural(name: str, number: int) -> int:
 
 
 def _copy_of(io: LiteIO) -> LiteIO:
-    return LiteIO(io._name, io.is_host, LiteIOType(io.io_type), io.config_layout)
+    return LiteIO(io._name, bool(io.is_host), LiteIOType(io.io_type), io.config_layout)
 
 
 class LiteNetwork:
@@ -507,7 +507,7 @@ class LiteNetwork:
     def _get(self, function: Any, kind: Any = c_int) -> int:
         value = kind()
         function(self._network, byref(value))
-        return value.value
+        return int(value.value)
 
     def _name(self, function: Any, index: int) -> str:
         name = c_char_p()

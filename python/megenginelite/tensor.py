@@ -34,7 +34,7 @@ def _sizes(numbers: Iterable[int]) -> Any:
 def _address_of(data: Any) -> int:
     """Of the memory that an int, a pointer or an array of ctypes stands for."""
     try:
-        address = data if isinstance(data, int) else cast(data, c_void_p).value
+        address = data if isinstance(data, int) else cast(data, c_void_p).value or 0
     except (TypeError, ArgumentError):
         raise TypeError(
             f"[LiteTensor] data is an array of NumPy, a pointer of ctypes or an address; "
