@@ -2,9 +2,13 @@
 // mean(mean(x, a), b) => mean(x, a and b), where nobody else reads the inner mean: what converters write for
 // an average over height and width is one step. All parts that an inner mean averages are of one size, so
 // the mean of the means is the mean.
+//
+// avg_pool2d(avg_pool2d(x, windows a by a), windows b by b) => avg_pool2d(x, windows a · b by a · b), for the
+// same reason where the inner windows lie side by side and none reaches over the border.
 
 #include <algorithm>
 
+#include "libmge/ops/nn/pooling/pool2d.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
@@ -22,7 +26,7 @@ IntList averaged_axes(const ops::ReduceParams& params, int rank) {
 }
 
 // Both means as one on the inner one's input; null when they are none.
-std::shared_ptr<const ops::ReduceParams> joined(const Graph& graph, const Node& outer, const Node& inner) {
+std::shared_ptr<const void> joined_means(const Graph& graph, const Node& outer, const Node& inner) {
     auto &a = inner.as<ops::ReduceParams>(), &b = outer.as<ops::ReduceParams>();
     int rank = graph.value(inner.inputs[0]).spec.shape.rank();
     IntList axes = averaged_axes(a, rank);
@@ -42,16 +46,38 @@ std::shared_ptr<const ops::ReduceParams> joined(const Graph& graph, const Node& 
     return params;
 }
 
+// Both poolings as one on the inner one's input; null when they are none.
+std::shared_ptr<const void> joined_pools(const Graph& graph, const Node& outer, const Node& inner) {
+    using Params = ops::AvgPool2d::Params;
+    auto &a = inner.as<Params>(), &b = outer.as<Params>();
+    constexpr ops::Pair none{0, 0};
+    if (a.padding != none || b.padding != none || a.stride != a.kernel) return nullptr;
+    // Integers are rounded in between. A stride may be far larger than the image.
+    if (!is_float(graph.value(inner.inputs[0]).spec.dtype) || std::ranges::max(b.stride) > INT32_MAX)
+        return nullptr;
+    auto params = std::make_shared<Params>(b);
+    for (size_t i = 0; i < a.kernel.size(); ++i) {
+        params->kernel[i] *= a.kernel[i];
+        params->stride[i] *= a.stride[i];
+    }
+    return params;
+}
+
+std::shared_ptr<const void> joined(const Graph& graph, const Node& outer, const Node& inner) {
+    return outer.op == &ops::Mean::info ? joined_means(graph, outer, inner)
+                                        : joined_pools(graph, outer, inner);
+}
+
 }  // namespace
 
 Graph fuse_grain(Graph graph, const PassOptions&) {
     auto uses = graph.use_counts();
     Rewrite rewrite(graph);
-    // The input and axes that each mean stands for when those before it are taken in.
+    // The same operator before, of which one will be made with this one; -1: none.
     auto inner_of = [&](const Graph& g, const Node& node) -> NodeId {
-        if (node.op != &ops::Mean::info) return -1;
+        if (node.op != &ops::Mean::info && node.op != &ops::AvgPool2d::info) return -1;
         auto& x = g.value(node.inputs[0]);
-        if (x.producer < 0 || g.node(x.producer).op != &ops::Mean::info) return -1;
+        if (x.producer < 0 || g.node(x.producer).op != node.op) return -1;
         if (!g.value(g.node(x.producer).inputs[0]).spec.shape.is_known()) return -1;
         return x.producer;
     };

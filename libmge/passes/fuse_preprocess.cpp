@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // convert, subtract, scale, pad channels, transpose => preprocess, in whatever order they stand behind an
-// input of the graph, where nobody reads what lies between. All of them together are y = a[c] · x + b[c] with
-// the channels of x moved to axis 1 (or there already), so y = (x − mean[c]) · scale[c]: mean = −b / a and
-// scale = a, worked out in double from the graph's constants. Channels that padding adds have a = 0 and are
-// written with x = 0, mean = −b, scale = 1.
+// input of the graph or a warped picture, where nobody reads what lies between. All of them together are y =
+// a[c] · x + b[c] with the channels of x moved to axis 1 (or there already), so y = (x − mean[c]) · scale[c]:
+// mean = −b / a and scale = a, worked out in double from the graph's constants. Channels that padding adds
+// have a = 0 and are written with x = 0, mean = −b, scale = 1.
 //
 // By itself the engine does this where a transpose or a padding is spared; steps that are elementwise all
 // through are left to fuse_elementwise, unless the switch asks for them.
@@ -20,6 +20,7 @@
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/vision/preprocess.h"
+#include "libmge/ops/vision/remap.h"
 #include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
@@ -203,6 +204,14 @@ std::vector<NodeId> readers(const Graph& graph) {
     return result;
 }
 
+// Where pictures come from.
+std::vector<ValueId> sources(const Graph& graph) {
+    std::vector<ValueId> result = graph.inputs();
+    for (auto& node : graph.nodes())
+        if (node.op == &ops::Remap::info) result.push_back(node.outputs[0]);
+    return result;
+}
+
 Tensor vector_of(const std::vector<float>& values) {
     return tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data(), host_device);
 }
@@ -232,7 +241,7 @@ Graph fuse_preprocess(Graph graph, const PassOptions& options) {
     Matcher matcher(graph, options);
     auto reader_of = readers(graph);
     std::vector<std::pair<ValueId, Prefix>> found;
-    for (ValueId input : graph.inputs()) {
+    for (ValueId input : sources(graph)) {
         std::optional<Prefix> best;
         for (bool channels_last : {true, false}) {
             auto prefix = matcher.match(input, channels_last, reader_of);

@@ -211,6 +211,29 @@ TEST(FuseGrain, JoinsThreeAndLeavesWhatIsReadTwice) {
     EXPECT_EQ(count_steps(twice, options(2)), 2u);
 }
 
+TEST(FuseGrain, JoinsPoolingOfPooling) {
+    using Params = ops::AvgPool2d::Params;
+    auto steps = [](const Params& first, const Params& second) {
+        Graph graph = record({image(8)}, [&](const Tensors& x) {
+            return Tensors{ops::avg_pool2d(ops::avg_pool2d(x[0], first), second)};
+        });
+        CompileOptions off = options(2), on = options(2);
+        off.graph_opt.fuse_grain = false;
+        EXPECT_EQ(count_steps(graph, off), 2u);
+        Tensors x{ramp({2, 8, 12, 12}, 5)};
+        expect_near(run(graph, on, x)[0], run(graph, off, x)[0]);
+        return count_steps(graph, on);
+    };
+    Params two{.kernel = {2, 2}, .stride = {2, 2}}, three{.kernel = {3, 3}, .stride = {3, 3}};
+    EXPECT_EQ(steps(two, three), 1u);
+    EXPECT_EQ(steps({.kernel = {5, 2}, .stride = {5, 2}}, {.kernel = {2, 3}, .stride = {1, 2}}), 1u);
+    // Windows that overlap, leave gaps or reach over the border.
+    EXPECT_EQ(steps({.kernel = {3, 3}, .stride = {2, 2}}, two), 2u);
+    EXPECT_EQ(steps({.kernel = {2, 2}, .stride = {3, 3}}, two), 2u);
+    EXPECT_EQ(steps({.kernel = {2, 2}, .stride = {2, 2}, .padding = {1, 1}}, two), 2u);
+    EXPECT_EQ(steps(two, {.kernel = {2, 2}, .stride = {2, 2}, .padding = {1, 1}}), 2u);
+}
+
 Tensor noise(const Shape& shape, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> uniform(-0.5f, 0.5f);

@@ -7,6 +7,7 @@
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/vision/preprocess.h"
+#include "libmge/ops/vision/remap.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {
@@ -105,6 +106,22 @@ TEST(FusePreprocess, LeavesTheRestAlone) {
         return Tensors{to_planes(ops::pad(to_float(x[0]), {.before = {0, 1, 0, 0}, .after = {0, 0, 0, 1}}))};
     });
     expect_kept(f32({2, 4, 5, 3}), [](const Tensors& x) { return Tensors{to_planes(x[0])}; });
+}
+
+TEST(FusePreprocess, StandsBehindAWarpedPicture) {
+    auto warped = [](const Tensor& x) {
+        return ops::remap(to_planes(x), ops::full({.shape = {2, 4, 4, 2}, .value = 1.5}));
+    };
+    expect_rewrite(
+        fuse_preprocess, {camera()},
+        [&](const Tensors& x) {
+            Tensor y = ops::sub(to_float(warped(x[0])), constant({3, 1, 1}, mean));
+            return Tensors{ops::relu(with_fourth_plane(y))};
+        },
+        [&](const Tensors& x) {
+            return Tensors{ops::relu(ops::preprocess(warped(x[0]), constant({4}, extended(mean, 0)),
+                                                     constant({4}, {1}), {.channels_last = false}))};
+        });
 }
 
 TEST(FusePreprocess, StopsAtWhatOthersRead) {
