@@ -127,6 +127,8 @@ def serve():
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("MGE_HOME", str(tmp_path / "home"))
+    # git's program for HTTP hangs below a sanitizer that was loaded for the interpreter.
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
     return tmp_path / "home"
 
 
