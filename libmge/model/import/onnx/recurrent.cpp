@@ -166,7 +166,6 @@ Direction direction_of(const Site& site, const Kind& kind, int64_t hidden, int64
 
 Tensors layer(const Site& site, const Kind& kind) {
     bool is_batch_first = site.attributes.integer("layout", 0);
-    if (is_batch_first) unsupported("the attribute 'layout'");
     if (site.attributes.has("clip")) unsupported("the attribute 'clip'");
     if (site.attributes.integer("input_forget", 0)) unsupported("the attribute 'input_forget'");
     site.attributes.integer("output_sequence", 0);
@@ -174,7 +173,9 @@ Tensors layer(const Site& site, const Kind& kind) {
         unsupported("parameters of activations");
     std::string how = site.attributes.word("direction", "forward");
     int64_t directions = how == "bidirectional" ? 2 : 1;
-    Tensor x = site.in(0), lengths = site.optional(4);
+    // The batch is the first axis of everything, or the second.
+    auto turned = [&](const Tensor& t) { return is_batch_first ? moved_axis(t, 0, 1) : t; };
+    Tensor x = turned(site.in(0)), lengths = site.optional(4);
     auto weight = site.extents.find_shape(site.in(2));
     if (!weight || weight->rank() != 3 || (*weight)[0] != directions)
         invalid("weights of shape ", site.in(2).shape());
@@ -185,15 +186,18 @@ Tensors layer(const Site& site, const Kind& kind) {
     for (int64_t i = 0; i < directions; ++i) {
         Direction d = direction_of(site, kind, hidden, i);
         Tensor from_input = plus(product(x, element(site.in(1), 0, i)), d.input_bias);
-        State start{site.has(5) ? element(site.in(5), 0, i) : zeros, {}};
-        if (kind.has_cell) start.c = site.has(6) ? element(site.in(6), 0, i) : zeros;
+        State start{site.has(5) ? element(turned(site.in(5)), 0, i) : zeros, {}};
+        if (kind.has_cell) start.c = site.has(6) ? element(turned(site.in(6)), 0, i) : zeros;
         Walk walk = walked(d, kind.step, from_input, start, lengths, i == 1 || how == "reverse");
         all.push_back(ops::add_axis(walk.all, {.axes = {1}}));
         last_h.push_back(ops::add_axis(walk.last.h, {.axes = {0}}));
         if (kind.has_cell) last_c.push_back(ops::add_axis(walk.last.c, {.axes = {0}}));
     }
-    Tensors results{ops::concat(TensorList(all), {.axis = 1}), ops::concat(TensorList(last_h), {.axis = 0})};
-    if (kind.has_cell) results.push_back(ops::concat(TensorList(last_c), {.axis = 0}));
+    // (steps, directions, batch, hidden), or (batch, steps, directions, hidden)
+    Tensor sequence = ops::concat(TensorList(all), {.axis = 1});
+    if (is_batch_first) sequence = moved_axis(sequence, 2, 0);
+    Tensors results{sequence, turned(ops::concat(TensorList(last_h), {.axis = 0}))};
+    if (kind.has_cell) results.push_back(turned(ops::concat(TensorList(last_c), {.axis = 0})));
     return results;
 }
 
