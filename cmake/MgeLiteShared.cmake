@@ -6,6 +6,7 @@
 if(MGE_LITE_ONLY)
   # Then it leaves out function by function, else file by file.
   target_compile_options(mge_flags INTERFACE -ffunction-sections -fdata-sections)
+  set_target_properties(mge PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 list(TRANSFORM MGE_OWN_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/libmge/ OUTPUT_VARIABLE own_sources)
 add_library(mge_lite_own OBJECT ${own_sources})
