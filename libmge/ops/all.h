@@ -29,6 +29,7 @@
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/sort.h"
 #include "libmge/ops/index/take.h"
+#include "libmge/ops/index/unique.h"
 #include "libmge/ops/linalg/matinv.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/linalg/svd.h"
@@ -70,6 +71,8 @@
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/shape/wait_for.h"
+#include "libmge/ops/trees/tree_ensemble.h"
+#include "libmge/ops/vision/class_nms.h"
 #include "libmge/ops/vision/deformable_roi_pool2d.h"
 #include "libmge/ops/vision/nms.h"
 #include "libmge/ops/vision/preprocess.h"
@@ -112,6 +115,7 @@ using AllOps = TypeList<
     ops::BroadcastLike,
     ops::BroadcastTo,
     ops::Ceil,
+    ops::ClassNms,
     ops::Clip,
     ops::Concat,
     ops::Cond,
@@ -250,7 +254,9 @@ using AllOps = TypeList<
     ops::ToDevice,
     ops::Topk,
     ops::Transpose,
+    ops::TreeEnsemble,
     ops::Uniform,
+    ops::Unique,
     ops::WaitFor,
     ops::Where,
     ops::WhileLoop>;

@@ -13,6 +13,7 @@ namespace {
 // clang-format off
 using NotOnGpus = TypeList<
     ops::Beta,
+    ops::ClassNms,
     ops::DeformableRoiPool2d,
     ops::DeformableRoiPool2dBackward,
     ops::Dequantize,
@@ -25,7 +26,9 @@ using NotOnGpus = TypeList<
     ops::Quantize,
     ops::QuantizedAdd,
     ops::QuantizedConv2d,
-    ops::Svd>;
+    ops::Svd,
+    ops::TreeEnsemble,
+    ops::Unique>;
 // clang-format on
 
 template <class O, class... Listed>

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/vision/class_nms.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo ClassNms::info = define<ClassNms>();
+
+TensorSpecs ClassNms::infer(const Params&, std::span<const TensorSpec> in) {
+    if (in[0].dtype != DType::f32 || in[1].dtype != DType::f32)
+        throw_user(name, text("boxes and scores must be float32, got ", in[0].dtype, " and ", in[1].dtype),
+                   ErrorClass::type);
+    auto &boxes = in[0].shape, &scores = in[1].shape;
+    if (boxes.rank() != 3 || boxes[2] != 4)
+        throw_user(name, text("boxes must have shape (images, n, 4), got ", boxes), ErrorClass::value);
+    if (scores.rank() != 3 || scores[0] != boxes[0] || scores[2] != boxes[1])
+        throw_user(name,
+                   text("scores must have shape (", boxes[0], ", classes, ", boxes[1], "), got ", scores),
+                   ErrorClass::value);
+    for (size_t i = 2; i < in.size(); ++i) {
+        if (in[i].is_absent()) continue;
+        DType dtype = i == 2 ? DType::i64 : DType::f32;
+        if (in[i].dtype != dtype || in[i].shape.numel() != 1)
+            throw_user(name, text(info.inputs[i].name, " must be one number of ", dtype, ", got ", in[i]),
+                       ErrorClass::type);
+    }
+    return {{DType::i64, Shape::unknown(), {}}};
+}
+
+}  // namespace mge::ops
