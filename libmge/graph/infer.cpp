@@ -26,7 +26,7 @@ TensorSpecs with_unknown_shapes(TensorSpecs specs) {
 struct Extents {
     int64_t all, last;
 };
-constexpr Extents tried_extents[] = {{1, 1}, {1, 2}, {1, 4}, {1, 5}, {64, 64}};
+constexpr Extents tried_extents[] = {{1, 1}, {1, 2}, {1, 4}, {1, 5}, {4, 4}, {64, 64}};
 
 // A vector has no last extent but its length.
 TensorSpec with_extents(TensorSpec spec, int rank, const Extents& extents) {

@@ -700,6 +700,16 @@ class ops:
         """
 
     @staticmethod
+    def class_nms(boxes: Operand, scores: Operand, max_output: Operand | None = None, overlap_threshold: Operand | None = None, score_threshold: Operand | None = None, *, is_centered: bool = False) -> Tensor:
+        """Non-maximum suppression for each class of each image: of the boxes (images, n, 4) with scores (images, classes, n) those that overlap no better one of their class too much, as rows of image, class and box, best score first. Among equal scores the first is the best.
+
+        Args:
+            is_centered: Boxes are x and y of their middle, width and height; else two corners, in any order. The further inputs are numbers: how many boxes of a class are selected at most (i64, else none), the largest accepted intersection over union (f32, else 0), and what a score has to exceed (f32).
+        Returns:
+            selected
+        """
+
+    @staticmethod
     def clip(x: Operand, *, lower: float = float("-inf"), upper: float = float("inf")) -> Tensor:
         """x, but not below lower and not above upper; where the bounds cross, lower is asked first.
 
@@ -1996,6 +2006,17 @@ class ops:
         """
 
     @staticmethod
+    def tree_ensemble(x: Operand, questions: Operand, features: Operand, thresholds: Operand, children: Operand, missing: Operand, roots: Operand, leaves: Operand, weights: Operand, *, targets: int = 1, aggregate: str = 'sum') -> Tensor:
+        """What decision trees say of each row of x (n, features): from its root a row goes to the first child of a node where the answer to its question is yes, else to the second, until a leaf adds its weights to the targets (n, targets).
+
+        Args:
+            targets: How many numbers a row gets.
+            aggregate: What becomes of the weights of different leaves for one target. Of the inputs, the nodes have `questions` (u8: x <= t, x < t, x >= t, x > t, x == t, x != t, leaf), `features` and `children` (nodes, 2) (i32; children stand behind their node; those of a leaf are the bounds of its rows in `leaves`), `thresholds` (f32) and `missing` (u8: NaN goes to the first child). `roots` (trees) are nodes; `leaves` (i32) are targets and `weights` (f32) what they get.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def uniform(state: Operand, target: Operand | None = None, *, shape: Sequence[int] = (), low: float = 0.0, high: float = 1.0) -> Tensor:
         """Independent f32 numbers, evenly distributed over [low, high).
 
@@ -2005,6 +2026,16 @@ class ops:
             high: The values stay below it; above low.
         Returns:
             y
+        """
+
+    @staticmethod
+    def unique(x: Operand, *, sorted: bool = True) -> tuple[Tensor, ...]:
+        """The different slices of x along its first axis, each once; where each stands first, which of them every slice of x is, and how often each is there.
+
+        Args:
+            sorted: In ascending order of their elements, NaN behind all numbers; else in the order in which they stand first.
+        Returns:
+            values, first, inverse, counts
         """
 
     @staticmethod

@@ -56,7 +56,7 @@ def test_a_loop_of_as_many_steps_as_an_input_says(tmp_path, steps):
     same_as_runtime(path, np.array(steps), np.float32([1, 2]))
 
 
-@pytest.mark.parametrize("limit", [3, 100])
+@pytest.mark.parametrize("limit", [3, 100, 2**63 - 1])
 @pytest.mark.parametrize("collects", [True, False])
 def test_a_loop_whose_steps_find_out_which_is_the_last(tmp_path, limit, collects):
     body = summing_body(
@@ -71,9 +71,12 @@ def test_a_loop_whose_steps_find_out_which_is_the_last(tmp_path, limit, collects
         node("Loop", ["n", "", "start"], ["y", "all"][: 1 + collects], body=body),
     ]
     outputs = LOOP_OUTPUTS[: 1 + collects]
-    most = [number("most", 40, np.float32)]
-    path = model_of(nodes, LOOP_INPUTS, outputs, tmp_path, initializers=most)
-    same_as_runtime(path, np.array(limit), np.float32([1, 2]))
+    weights, inputs = [number("most", 40, np.float32)], [np.array(limit), np.float32([1, 2])]
+    is_fixed = limit > 100
+    if is_fixed:
+        weights.append(number("n", limit))
+    path = model_of(nodes, LOOP_INPUTS[is_fixed:], outputs, tmp_path, initializers=weights)
+    same_as_runtime(path, *inputs[is_fixed:])
 
 
 def test_a_loop_whose_carried_value_grows(tmp_path):
@@ -186,3 +189,145 @@ def test_open_extents_are_not_taken_to_be_equal(tmp_path, shape):
     ]
     path = model_of(nodes, [port("x", ["h_", "w_"])], [port("y", ["h_", "w_"])], tmp_path)
     same_as_runtime(path, np.ones(shape, np.float32))
+
+
+def test_ranks_are_known_where_extents_are_not(tmp_path):
+    """Rows whose score is high enough, flattened by their own number."""
+    nodes = [
+        node("Greater", ["s", "half"], ["is_high"]),
+        node("NonZero", ["is_high"], ["at"]),
+        node("Squeeze", ["at", "first"], ["places"]),
+        node("Gather", ["x", "places"], ["rows"], axis=0),
+        node("Shape", ["rows"], ["count"], start=0, end=1),
+        node("Concat", ["count", "rest"], ["target"], axis=0),
+        node("Reshape", ["rows", "target"], ["parts"]),
+        node("Transpose", ["parts"], ["turned"], perm=[1, 0, 2]),
+        node("Softmax", ["turned"], ["y"], axis=2),
+    ]
+    weights = [
+        number("half", 0.5, np.float32),
+        number("first", [0]),
+        number("rest", [2, -1]),
+    ]
+    path = model_of(
+        nodes,
+        [port("x", ["n", 6]), port("s", ["n"])],
+        [port("y", [2, "m", 3])],
+        tmp_path,
+        initializers=weights,
+    )
+    x = np.random.rand(5, 6).astype(np.float32)
+    same_as_runtime(path, x, np.float32([0.2, 0.9, 0.4, 0.7, 0.6]))
+
+
+def test_sequences_that_are_known_while_reading(tmp_path):
+    nodes = [
+        node("SplitToSequence", ["x"], ["parts"], axis=1, keepdims=0),
+        node("SequenceInsert", ["parts", "v", "first"], ["more"]),
+        node("SequenceErase", ["more", "last"], ["fewer"]),
+        node("SequenceLength", ["fewer"], ["length"]),
+        node("SequenceAt", ["fewer", "first"], ["at"]),
+        node("ConcatFromSequence", ["fewer"], ["all"], axis=0, new_axis=1),
+    ]
+    path = model_of(
+        nodes,
+        [port("x", [2, 3]), port("v", [2])],
+        [port("length", [], KINDS.INT64), port("at", [2]), port("all", [3, 2])],
+        tmp_path,
+        initializers=[number("first", 0), number("last", -1)],
+    )
+    same_as_runtime(path, np.random.rand(2, 3).astype(np.float32), np.float32([7, 8]))
+
+
+def test_a_loop_that_collects_a_sequence(tmp_path):
+    body = graph(
+        [
+            node("Gather", ["x", "i"], ["row"]),
+            node("SequenceInsert", ["a", "row"], ["b"]),
+            node("Identity", ["go"], ["on"]),
+        ],
+        "body",
+        [
+            port("i", [], KINDS.INT64),
+            port("go", [], KINDS.BOOL),
+            onnx.helper.make_tensor_sequence_value_info("a", KINDS.FLOAT, None),
+        ],
+        [
+            port("on", [], KINDS.BOOL),
+            onnx.helper.make_tensor_sequence_value_info("b", KINDS.FLOAT, None),
+        ],
+    )
+    nodes = [
+        node("SequenceEmpty", [], ["none"]),
+        node("Loop", ["n", "", "none"], ["rows"], body=body),
+        node("ConcatFromSequence", ["rows"], ["y"], axis=0),
+    ]
+    weights = [number("n", 3)]
+    path = model_of(nodes, [port("x", [3, 2])], [port("y", [6])], tmp_path, initializers=weights)
+    same_as_runtime(path, np.random.rand(3, 2).astype(np.float32))
+
+
+def test_sequences_that_leave_the_model_are_refused(tmp_path):
+    nodes = [node("SequenceConstruct", ["x", "x"], ["y"], name="s"), node("Relu", ["y"], ["z"])]
+    outputs = [onnx.helper.make_tensor_sequence_value_info("y", KINDS.FLOAT, None), port("z", [2])]
+    path = model_of(nodes, [port("x", [2])], outputs, tmp_path)
+    with pytest.raises(RuntimeError, match="a sequence or an optional as its input"):
+        load(path)
+    path = model_of(nodes[:1], [port("x", [2])], outputs[:1], tmp_path)
+    with pytest.raises(RuntimeError, match="output 'y': a value that is no tensor"):
+        load(path)
+
+
+def test_boxes_of_each_class_and_what_is_made_of_them(tmp_path):
+    nodes = [
+        node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "score"], ["found"]),
+        node("Gather", ["found", "two"], ["places"], axis=1),
+        node("Squeeze", ["boxes", "zero"], ["all"]),
+        node("Gather", ["all", "places"], ["kept"], axis=0),
+        node("Transpose", ["kept"], ["y"], perm=[1, 0]),
+    ]
+    weights = [
+        number("most", [4]),
+        number("overlap", [0.4], np.float32),
+        number("score", [0.2], np.float32),
+        number("two", 2),
+        number("zero", [0]),
+    ]
+    path = model_of(
+        nodes,
+        [port("boxes", [1, "n", 4]), port("scores", [1, 2, "n"])],
+        [port("found", ["m", 3], KINDS.INT64), port("y", [4, "m"])],
+        tmp_path,
+        initializers=weights,
+    )
+    random = np.random.default_rng(7)
+    corner = random.uniform(0, 4, (1, 30, 2))
+    boxes = np.concatenate([corner, corner + random.uniform(1, 3, (1, 30, 2))], 2)
+    scores = random.uniform(size=(1, 2, 30))
+    same_as_runtime(path, boxes.astype(np.float32), scores.astype(np.float32))
+
+
+@pytest.mark.parametrize("how", [{}, {"sorted": 0}, {"axis": 0}, {"axis": 1}])
+def test_values_that_differ(tmp_path, how):
+    nodes = [node("Unique", ["x"], ["y", "first", "inverse", "count"], **how)]
+    outputs = [port("y", None if "axis" in how else ["n"])]
+    outputs += [port(name, ["n"], KINDS.INT64) for name in ("first", "inverse", "count")]
+    path = model_of(nodes, [port("x", [4, 3])], outputs, tmp_path)
+    same_as_runtime(path, np.float32([[1, 0, 1], [2, 0, 2], [1, 0, 1], [0, 5, 0]]))
+
+
+@pytest.mark.parametrize("op", ["RandomNormal", "RandomUniform", "RandomUniformLike"])
+def test_random_numbers_are_the_same_in_every_run(tmp_path, op):
+    inputs, shape = (["x"], {}) if op.endswith("Like") else ([], {"shape": [5, 200]})
+    nodes = [
+        node(op, inputs, ["r"], seed=3.5, **shape),
+        node(op, inputs, ["s"], **shape),
+        node("Add", ["x", "r"], ["y"]),
+    ]
+    path = model_of(
+        nodes, [port("x", [5, 200])], [port("y", [5, 200]), port("s", [5, 200])], tmp_path
+    )
+    model, x = load(path), np.zeros((5, 200), np.float32)
+    y, s = (output.numpy() for output in model(x))
+    assert y.std() > 0.25 and s.std() > 0.25 and abs(np.corrcoef(y.ravel(), s.ravel())[0, 1]) < 0.1
+    np.testing.assert_array_equal(y, model(x)[0].numpy())

@@ -776,9 +776,7 @@ def test_control_flow(name, opset, tmp_path):
 
 
 # What this package's own reader does not take back, and the node that it names.
-NOT_READ = dict.fromkeys(["left_shift", "right_shift", "right_shift_far"], "Pow") | dict.fromkeys(
-    ["nms", "nms_few"], "NonMaxSuppression"
-)
+NOT_READ = dict.fromkeys(["left_shift", "right_shift", "right_shift_far"], "Pow")
 
 
 @pytest.mark.parametrize("name", CASES | CONTROL | QUANTISED)

@@ -21,13 +21,15 @@ NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
 
 # Cases whose results differ: name and why.
 KNOWN_DIFFERENCES = {
+    "test_bernoulli_seed": "the numbers of another generator",
+    "test_bernoulli_seed_expanded": "the numbers of another generator",
     "test_attention_4d_causal_fp16": "the sums are rounded to float16 elsewhere",
     "test_attention_4d_causal_fp16_expanded": "the sums are rounded to float16 elsewhere",
     "test_dft_inverse": "where 0 is right, 2e-7 is expected",
     "test_dft_inverse_opset19": "where 0 is right, 2e-7 is expected",
 }
 # Of the cases of one operator each (1884 of onnx 1.23).
-LEAST_PASSING = 1394
+LEAST_PASSING = 1415
 
 
 def model_of(nodes, inputs, outputs, tmp_path, *, initializers=(), opset=17, functions=()):
@@ -108,7 +110,7 @@ def test_cases_of_onnx_pass_or_are_refused(tmp_path):
 
 def test_everything_that_is_missing_is_named_at_once(tmp_path):
     nodes = [
-        onnx.helper.make_node("Unique", ["x"], ["a"], name="first"),
+        onnx.helper.make_node("TfIdfVectorizer", ["x"], ["a"], name="first"),
         onnx.helper.make_node("StringSplit", ["a"], ["b"], name="second"),
         onnx.helper.make_node("Relu", ["x"], ["y"], name="third", alpha=1.0),
     ]
@@ -116,7 +118,7 @@ def test_everything_that_is_missing_is_named_at_once(tmp_path):
     with pytest.raises(RuntimeError) as caught:
         load(path)
     for part in [
-        "'first' (Unique, opset 17)",
+        "'first' (TfIdfVectorizer, opset 17)",
         "'second' (StringSplit, opset 17)",
         "'third'",
         "the attribute 'alpha'",

@@ -17,12 +17,21 @@
 
 namespace mge::onnx {
 
-int rank_of(const Tensor& t) {
-    std::optional<int> rank;
+std::optional<int> find_rank(const Tensor& t) {
     if (t.shape().is_known()) return t.shape().rank();
-    if (auto* followed = FollowScope::current()) rank = followed->find_rank(t);
+    auto* followed = FollowScope::current();
+    return followed ? followed->find_rank(t) : std::nullopt;
+}
+
+int rank_of(const Tensor& t) {
+    auto rank = find_rank(t);
     if (!rank) unsupported("an input whose rank only a run can tell");
     return *rank;
+}
+
+std::optional<int64_t> fixed_extent(const Tensor& t, int axis) {
+    if (auto* followed = FollowScope::current()) return followed->find_extent(t, axis);
+    return t.shape().is_known() ? std::optional(t.shape()[axis]) : std::nullopt;
 }
 
 IntList numbers_in(const Tensor& constant) {

@@ -3,6 +3,7 @@
 // Numbers, shapes and pieces of tensors that families of operators share. What follows from the extents of an
 // input stays a computation, so that another run may have other ones.
 
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace mge::onnx {
 
 // Throws Unsupported when only a run can tell it.
 int rank_of(const Tensor& t);
+std::optional<int> find_rank(const Tensor& t);
+// That of every run; nullopt: there is none.
+std::optional<int64_t> fixed_extent(const Tensor& t, int axis);
 // The whole numbers, or truth values, of a constant.
 IntList numbers_in(const Tensor& constant);
 // A small constant that inner graphs have as a constant of their own.

@@ -210,4 +210,49 @@ Tensors import_quantised_gemm(const Site& site);
 Tensors import_quantised_add(const Site& site);
 Tensors import_quantised_average(const Site& site);
 
+// selection.cpp
+Tensors import_non_max_suppression(const Site& site);
+Tensors import_unique(const Site& site);
+
+// random.cpp
+Tensors import_random_uniform(const Site& site);
+Tensors import_random_uniform_like(const Site& site);
+Tensors import_random_normal(const Site& site);
+Tensors import_random_normal_like(const Site& site);
+Tensors import_bernoulli(const Site& site);
+Tensors import_multinomial(const Site& site);
+
+// sequences.cpp
+Tensors import_sequence_empty(const Site& site);
+Tensors import_sequence_construct(const Site& site);
+Tensors import_sequence_at(const Site& site);
+Tensors import_sequence_length(const Site& site);
+Tensors import_sequence_insert(const Site& site);
+Tensors import_sequence_erase(const Site& site);
+Tensors import_split_to_sequence(const Site& site);
+Tensors import_concat_from_sequence(const Site& site);
+Tensors import_sequence_map(const Site& site);
+Tensors import_optional(const Site& site);
+Tensors import_optional_has_element(const Site& site);
+Tensors import_optional_get_element(const Site& site);
+
+// learned.cpp
+Tensors import_array_feature_extractor(const Site& site);
+Tensors import_binarizer(const Site& site);
+Tensors import_feature_vectorizer(const Site& site);
+Tensors import_imputer(const Site& site);
+Tensors import_label_encoder(const Site& site);
+Tensors import_linear_classifier(const Site& site);
+Tensors import_linear_regressor(const Site& site);
+Tensors import_normalizer(const Site& site);
+Tensors import_one_hot_encoder(const Site& site);
+Tensors import_svm_regressor(const Site& site);
+Tensors import_scaler(const Site& site);
+Tensors import_zip_map(const Site& site);
+
+// trees.cpp
+Tensors import_tree_ensemble(const Site& site);
+Tensors import_tree_ensemble_classifier(const Site& site);
+Tensors import_tree_ensemble_regressor(const Site& site);
+
 }  // namespace mge::onnx

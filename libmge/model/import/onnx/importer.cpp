@@ -13,8 +13,8 @@ namespace mge::onnx {
 namespace {
 
 constexpr size_t most_problems = 64;  // in one message
-// Of the graph, and of the file, where those of loops and branches count each time they are translated.
-constexpr size_t most_nodes = 1'000'000, most_translated = 2'000'000, longest_name = 512;
+// Of the graph, and of inner graphs and functions of the file, which count each time they are translated.
+constexpr size_t most_nodes = 1'000'000, most_translated = 250'000, longest_name = 512;
 constexpr int deepest_call = 32;
 
 // 2^4 * 3^2 * 5 * 7 * 11
@@ -258,6 +258,9 @@ Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor
     if (auto* function = find_function(node)) return call_function(*function, node, inputs);
     auto* row = find_operator(node.domain(), node.op_type(), version_of(node.domain()));
     if (!row) unsupported("there is no such operator here");
+    for (auto& input : inputs)
+        if (!row->takes_sequences && sequences_.find(input))
+            unsupported("a sequence or an optional as its input");
     Site site(node, version_of(node.domain()), inputs, *this, extents_);
     names_ = &names;
     Tensors outputs = row->import(site);
@@ -301,8 +304,8 @@ GraphBuilder& Importer::builder_at_work() {
 void Importer::import_node(const file::NodeProto& node, Names& names) {
     auto& made_graph = builder_at_work().graph();
     size_t first_node = made_graph.nodes().size();
-    if (++translated_ > most_translated)
-        fail(place(node), ": more than ", most_translated, " nodes, those of loops counted each time");
+    if (depth_ && ++translated_ > most_translated)
+        fail(place(node), ": more than ", most_translated, " nodes of inner graphs, each time counted");
     try {
         translate(node, names);
     } catch (const Unsupported& problem) {
@@ -336,12 +339,18 @@ void Importer::add_outputs(const Names& names) {
         auto* found = names.find(output.name());
         if (!found) fail("output '", output.name().substr(0, longest_name), "' is made nowhere");
         Tensor t = *found;
+        if (sequences_.find(t)) {
+            add_problem(
+                text("output '", output.name().substr(0, longest_name), "': a value that is no tensor"));
+            continue;
+        }
         bool is_made = t.is_symbolic() && builder_.graph().value(t.impl()->symbol).producer >= 0;
         if (!is_made || taken.contains(t.impl()->symbol)) t = ops::copy(t);
         taken.insert(t.impl()->symbol);
         builder_.graph().value(t.impl()->symbol).name = output.name();
         values.push_back(t);
     }
+    throw_problems();
     builder_.set_outputs(values);
 }
 

@@ -9,6 +9,7 @@
 
 #include "libmge/graph/builder.h"
 #include "libmge/model/import/onnx/operators.h"
+#include "libmge/model/import/onnx/sequences.h"
 #include "libmge/model/import/onnx/weights.h"
 
 namespace mge::onnx {
@@ -38,6 +39,7 @@ public:
     Tensors import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs);
     ExternalFiles& external_files() { return files_; }
     GraphBuilder& builder() { return builder_; }
+    Sequences& sequences() { return sequences_; }
 
 private:
     class InnerScope;
@@ -70,6 +72,7 @@ private:
     GraphBuilder builder_;
     OtherExtents extents_;
     ExternalFiles files_;
+    Sequences sequences_;
     std::map<std::string, int, std::less<>> versions_;
     std::map<std::string, int64_t> named_extents_;
     std::map<std::string, int64_t> extent_numbers_;

@@ -204,8 +204,8 @@ Tensors import_non_zero(const Site& site) {
     const Tensor& x = site.in(0);
     int rank = rank_of(x);
     Tensor flat = ops::reshape(x, {.shape = {-1}});
-    Tensor at =
-        ops::cond_take(flat, x.dtype() == DType::boolean ? flat : ops::not_equal(flat, number(x, 0)))[1];
+    Tensor at = site.extents.assumed_vector(
+        ops::cond_take(flat, x.dtype() == DType::boolean ? flat : ops::not_equal(flat, number(x, 0)))[1]);
     Tensors places;
     // The last axis counts fastest.
     for (int i = rank - 1; i >= 0; --i) {

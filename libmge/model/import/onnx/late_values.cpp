@@ -47,9 +47,9 @@ Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor&
 }
 
 int length_of(const Tensor& vector, std::string_view what) {
-    if (!vector.shape().is_known() || vector.shape().rank() != 1)
-        unsupported(what, " whose length only a run can tell");
-    return int(vector.shape()[0]);
+    auto length = rank_of(vector) == 1 ? fixed_extent(vector, 0) : std::nullopt;
+    if (!length) unsupported(what, " whose length only a run can tell");
+    return int(*length);
 }
 
 Tensor as_column(const Tensor& numbers, int trailing) {

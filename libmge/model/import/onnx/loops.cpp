@@ -27,7 +27,10 @@ namespace {
 // Written out, and at all: what counts steps is i32.
 constexpr int64_t most_written_out = 1024, most_steps = INT32_MAX - 1;
 
-Tensor literal(double value, DType dtype) { return as_literal(scalar_tensor(value, dtype, host_device)); }
+Tensor truth() { return as_literal(scalar_tensor(1, DType::boolean, host_device)); }
+Tensor whole(int64_t value) {
+    return as_literal(tensor_from_host({DType::i64, {}, {}}, &value, host_device));
+}
 Tensor scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
 
 void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), from.begin(), from.end()); }
@@ -49,7 +52,7 @@ Loop loop_of(const Site& site) {
     if (loop.body->output_size() < int(loop.start.size()) + 1)
         invalid("its body has ", loop.body->output_size(), " results for ", loop.start.size(),
                 " carried values");
-    loop.go = site.has(1) ? scalar(as_dtype(site.in(1), DType::boolean)) : literal(1, DType::boolean);
+    loop.go = site.has(1) ? scalar(as_dtype(site.in(1), DType::boolean)) : truth();
     if (Tensor known = site.extents.find_value(loop.go)) loop.go = as_literal(known);
     if (!site.has(0)) return loop;
     if (auto known = site.find_values(0)) {
@@ -75,7 +78,7 @@ Tensor with_declared_shape(const Tensor& result, const file::ValueInfoProto& inf
 
 // The body in a step that takes place.
 Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<const Tensor> carried) {
-    Tensors inputs{count, literal(1, DType::boolean)};
+    Tensors inputs{count, truth()};
     append(inputs, carried);
     Tensors results = site.importer.import_inner(*loop.body, inputs);
     for (size_t i = 1; i < results.size(); ++i)
@@ -91,7 +94,7 @@ Arguments arguments_of(const Site& site, const Loop& loop) {
     return arguments;
 }
 
-Tensor next(const Tensor& count) { return ops::add(count, literal(1, DType::i64)); }
+Tensor next(const Tensor& count) { return ops::add(count, whole(1)); }
 
 // What the body makes, and whether it knows that the loop goes on; nullopt: each step finds out.
 struct Trial {
@@ -124,7 +127,7 @@ bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) 
 Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& steps) {
     Arguments arguments = arguments_of(site, loop);
     if (steps) arguments.add_slice(site, steps);
-    Tensors captured, operands{literal(0, DType::i64)};
+    Tensors captured, operands{whole(0)};
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
         results[0] = next(in[0]);
@@ -153,8 +156,8 @@ Tensors counted(const Site& site, const Loop& loop, bool goes_on) {
     if (!is_bounded && goes_on) unsupported("a loop that never ends");
     if (loop.trips && *loop.trips > most_steps && goes_on) unsupported("a loop of ", *loop.trips, " steps");
     if (loop.limit || loop.go.is_symbolic()) {
-        Tensor most = loop.limit ? loop.limit : literal(double(loop.trips.value_or(1)), DType::i64);
-        if (!goes_on) most = ops::minimum(most, literal(1, DType::i64));
+        Tensor most = loop.limit ? loop.limit : whole(loop.trips.value_or(1));
+        if (!goes_on) most = ops::minimum(most, whole(1));
         Tensor count = ops::where(loop.go, ops::maximum(most, number(most, 0)), number(most, 0));
         return walked(site, loop, 0, count_up(ops::reshape(count, {.shape = {1}}), DType::i64));
     }
@@ -167,7 +170,7 @@ Tensors searched(const Site& site, const Loop& loop) {
     Arguments arguments = arguments_of(site, loop);
     arguments.add_scalar(DType::boolean);
     size_t carried = arguments.specs.size();
-    Tensors captured, operands{literal(0, DType::i64)};
+    Tensors captured, operands{whole(0)};
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
         results.resize(loop.start.size() + 1);
@@ -179,7 +182,7 @@ Tensors searched(const Site& site, const Loop& loop) {
     for (auto& t : captured) all.add_like(site, t);
     auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
         Tensor go = in[carried - 1];
-        Tensor limit = loop.trips ? literal(double(*loop.trips), DType::i64) : loop.limit;
+        Tensor limit = loop.trips ? whole(*loop.trips) : loop.limit;
         return {limit ? ops::logical_and(go, ops::less(in[0], limit)) : go};
     });
     append(operands, loop.start);
@@ -203,20 +206,25 @@ Tensors found(const Site& site, const Loop& loop, bool has_slices) {
 // Each step by itself.
 Tensors written_out(const Site& site, const Loop& loop) {
     if (!loop.trips || loop.go.is_symbolic())
-        unsupported("what it carries changes its shape, and only a run can tell the number of steps");
+        unsupported(
+            "what it carries changes its shape, or is a sequence, and only a run can tell the number of "
+            "steps");
     if (*loop.trips > most_written_out)
-        unsupported("what it carries changes its shape in each of ", *loop.trips, " steps");
+        unsupported("what it carries changes its shape, or is a sequence, in each of ", *loop.trips,
+                    " steps");
     auto count = loop.start.size();
     Tensors carried = loop.start;
     std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
     Tensor go = loop.go;
     for (int64_t i = 0; i < *loop.trips && numbers_in(go).at(0); ++i) {
-        Tensors results = step(site, loop, literal(double(i), DType::i64), carried);
+        Tensors results = step(site, loop, whole(i), carried);
         for (auto& result : results)
             if (!result) unsupported("an inner graph with nodes that have no counterpart");
         go = site.extents.find_value(results[0]);
         if (!go)
-            unsupported("what it carries changes its shape, and each step finds out whether it is the last");
+            unsupported(
+                "what it carries changes its shape, or is a sequence, and each step finds out whether it is "
+                "the last");
         carried.assign(results.begin() + 1, results.begin() + 1 + ptrdiff_t(count));
         for (size_t k = 0; k < slices.size(); ++k)
             slices[k].push_back(ops::add_axis(results[1 + count + k], {.axes = {0}}));
@@ -301,6 +309,9 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
 Tensors import_loop(const Site& site) {
     Loop loop = loop_of(site);
     if (loop.trips && !loop.go.is_symbolic() && !numbers_in(loop.go).at(0)) loop.trips = 0;
+    bool has_sequence =
+        std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
+    if (has_sequence) return written_out(site, loop);
     Trial trial = tried(site, loop);
     if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
     if (trial.goes_on) return counted(site, loop, *trial.goes_on);

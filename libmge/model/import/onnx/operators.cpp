@@ -46,6 +46,7 @@ constexpr OperatorRow rows[] = {
     {"Attention", 23, last, import_attention},
     {"AveragePool", any, last, import_average_pool},
     {"BatchNormalization", any, last, import_batch_norm},
+    {"Bernoulli", 15, last, import_bernoulli},
     {"BitShift", 11, last, import_bit_shift},
     {"BlackmanWindow", 17, last, import_blackman_window},
     {"Cast", any, last, import_cast},
@@ -57,6 +58,7 @@ constexpr OperatorRow rows[] = {
     {"Col2Im", 18, last, import_col2im},
     {"Compress", 9, last, import_compress},
     {"Concat", any, last, import_concat},
+    {"ConcatFromSequence", 11, last, import_concat_from_sequence, true},
     {"Constant", any, last, import_constant},
     {"ConstantOfShape", 9, last, import_constant_of_shape},
     {"Conv", any, last, import_conv},
@@ -101,8 +103,8 @@ constexpr OperatorRow rows[] = {
     {"HardSigmoid", any, last, import_hard_sigmoid},
     {"HardSwish", 14, last, one<ops::hswish>},
     {"Hardmax", any, last, import_hardmax},
-    {"Identity", any, last, import_identity},
-    {"If", any, last, import_if},
+    {"Identity", any, last, import_identity, true},
+    {"If", any, last, import_if, true},
     {"InstanceNormalization", any, last, import_instance_norm},
     {"IsInf", 10, last, import_is_inf},
     {"IsNaN", 9, last, one<ops::isnan>},
@@ -114,7 +116,7 @@ constexpr OperatorRow rows[] = {
     {"LessOrEqual", 12, last, of_two<ops::less_equal>},
     {"Log", any, last, one<ops::log>},
     {"LogSoftmax", any, last, import_log_softmax},
-    {"Loop", any, last, import_loop},
+    {"Loop", any, last, import_loop, true},
     {"LpNormalization", any, last, import_lp_norm},
     {"LpPool", any, last, import_lp_pool},
     {"MatMul", any, last, import_matmul},
@@ -130,11 +132,16 @@ constexpr OperatorRow rows[] = {
     {"Mish", 18, last, import_mish},
     {"Mod", 10, last, import_mod},
     {"Mul", any, last, import_mul},
+    {"Multinomial", 7, last, import_multinomial},
     {"Neg", any, last, one<ops::neg>},
     {"NegativeLogLikelihoodLoss", 12, last, import_negative_log_likelihood},
+    {"NonMaxSuppression", 10, last, import_non_max_suppression},
     {"NonZero", 9, last, import_non_zero},
     {"Not", 1, last, one<ops::logical_not>},
     {"OneHot", 9, last, import_one_hot},
+    {"Optional", 15, last, import_optional, true},
+    {"OptionalGetElement", 15, last, import_optional_get_element, true},
+    {"OptionalHasElement", 15, last, import_optional_has_element, true},
     {"Or", any, last, import_or},
     {"PRelu", any, last, import_prelu},
     {"Pad", any, last, import_pad},
@@ -144,6 +151,10 @@ constexpr OperatorRow rows[] = {
     {"QuantizeLinear", 10, last, import_quantize_linear},
     {"RMSNormalization", 23, last, import_rms_norm},
     {"RNN", 7, last, import_rnn},
+    {"RandomNormal", any, last, import_random_normal},
+    {"RandomNormalLike", any, last, import_random_normal_like},
+    {"RandomUniform", any, last, import_random_uniform},
+    {"RandomUniformLike", any, last, import_random_uniform_like},
     {"Range", 11, last, import_range},
     {"Reciprocal", any, last, one<ops::reciprocal>},
     {"ReduceL1", any, last, import_reduce_l1},
@@ -169,6 +180,13 @@ constexpr OperatorRow rows[] = {
     {"ScatterElements", 11, last, import_scatter_elements},
     {"ScatterND", 11, last, import_scatter_nd},
     {"Selu", any, last, import_selu},
+    {"SequenceAt", 11, last, import_sequence_at, true},
+    {"SequenceConstruct", 11, last, import_sequence_construct, true},
+    {"SequenceEmpty", 11, last, import_sequence_empty, true},
+    {"SequenceErase", 11, last, import_sequence_erase, true},
+    {"SequenceInsert", 11, last, import_sequence_insert, true},
+    {"SequenceLength", 11, last, import_sequence_length, true},
+    {"SequenceMap", 17, last, import_sequence_map, true},
     {"Shape", any, last, import_shape},
     {"Shrink", 9, last, import_shrink},
     {"Sigmoid", any, last, one<ops::sigmoid>},
@@ -183,6 +201,7 @@ constexpr OperatorRow rows[] = {
     {"Softsign", any, last, import_softsign},
     {"SpaceToDepth", any, last, import_space_to_depth},
     {"Split", any, last, import_split},
+    {"SplitToSequence", 11, last, import_split_to_sequence, true},
     {"Sqrt", any, last, one<ops::sqrt>},
     {"Squeeze", any, last, import_squeeze},
     {"Sub", any, last, import_sub},
@@ -197,6 +216,7 @@ constexpr OperatorRow rows[] = {
     {"TopK", any, last, import_topk},
     {"Transpose", any, last, import_transpose},
     {"Trilu", 14, last, import_trilu},
+    {"Unique", 11, last, import_unique},
     {"Unsqueeze", any, last, import_unsqueeze},
     {"Upsample", 7, 9, import_upsample},
     {"Where", 9, last, import_where},
@@ -215,10 +235,31 @@ constexpr OperatorRow runtime_rows[] = {
     {"SkipLayerNormalization", 1, last, import_skip_layer_norm},
 };
 
+// Of the domain of classical learning, by its own versions.
+constexpr int newest_learning = 5;
+constexpr OperatorRow learning_rows[] = {
+    {"ArrayFeatureExtractor", 1, newest_learning, import_array_feature_extractor},
+    {"Binarizer", 1, newest_learning, import_binarizer},
+    {"FeatureVectorizer", 1, newest_learning, import_feature_vectorizer},
+    {"Imputer", 1, newest_learning, import_imputer},
+    {"LabelEncoder", 2, newest_learning, import_label_encoder},
+    {"LinearClassifier", 1, newest_learning, import_linear_classifier},
+    {"LinearRegressor", 1, newest_learning, import_linear_regressor},
+    {"Normalizer", 1, newest_learning, import_normalizer},
+    {"OneHotEncoder", 1, newest_learning, import_one_hot_encoder},
+    {"SVMRegressor", 1, newest_learning, import_svm_regressor},
+    {"Scaler", 1, newest_learning, import_scaler},
+    {"TreeEnsemble", 5, newest_learning, import_tree_ensemble},
+    {"TreeEnsembleClassifier", 1, newest_learning, import_tree_ensemble_classifier},
+    {"TreeEnsembleRegressor", 1, newest_learning, import_tree_ensemble_regressor},
+    {"ZipMap", 1, newest_learning, import_zip_map},
+};
+
 std::span<const OperatorRow> rows_of(std::string_view domain) {
     if (is_standard(domain)) return rows;
-    return domain == "com.microsoft" ? std::span<const OperatorRow>(runtime_rows)
-                                     : std::span<const OperatorRow>();
+    if (domain == learning_domain) return learning_rows;
+    if (domain == "com.microsoft") return runtime_rows;
+    return {};
 }
 
 }  // namespace
@@ -236,6 +277,8 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
 std::vector<std::tuple<std::string, int, int>> known_operators() {
     std::vector<std::tuple<std::string, int, int>> result;
     for (auto& row : rows) result.emplace_back(row.name, row.first, row.last);
+    for (auto& row : learning_rows)
+        result.emplace_back(text(learning_domain, '.', row.name), row.first, row.last);
     return result;
 }
 

@@ -95,16 +95,19 @@ private:
 
 using ImportFunction = Tensors (*)(const Site&);
 
-// Of the domain ai.onnx. The versions of the operator set that it holds for.
+// The versions of the operator set that it holds for.
 struct OperatorRow {
     std::string_view name;
     int first, last;
     ImportFunction import;
+    bool takes_sequences = false;  // and optionals; all others take tensors
 };
 
 // Null when there is no counterpart.
 const OperatorRow* find_operator(std::string_view domain, std::string_view name, int opset);
 
+// That of classical learning; the versions of its rows are its own.
+inline constexpr std::string_view learning_domain = "ai.onnx.ml";
 // The domain of the standard has two names.
 bool is_standard(std::string_view domain);
 

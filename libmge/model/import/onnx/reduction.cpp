@@ -29,7 +29,7 @@ Tensor mean(const Tensor& x, const ops::ReduceParams& p) { return as_dtype(ops::
 Tensor with_loser(const Tensor& x, const ops::ReduceParams& p, double loser) {
     bool may_be_empty = !x.shape().is_known() || x.shape().numel() == 0;
     if (!may_be_empty || x.dtype() == DType::i64) return x;
-    IntList after(x.shape().is_known() ? size_t(x.shape().rank()) : 0, 0);
+    IntList after(size_t(find_rank(x).value_or(0)), 0);
     // Of unknown shape is what late_reduced() makes: its last axis is reduced.
     if (after.empty() && !p.axes.empty()) after.resize(size_t(p.axes.back()) + 1, 0);
     for (size_t i = 0; i < after.size(); ++i)

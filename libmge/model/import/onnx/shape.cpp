@@ -26,7 +26,7 @@ namespace {
 
 // 0 stands for the extent that x has there.
 Tensor without_zeros(const Tensor& target, const Tensor& x) {
-    int64_t length = target.shape()[0];
+    int64_t length = length_of(target, "a shape");
     Tensor have = extents_of(x, 0, int(std::min<int64_t>(length, rank_of(x))));
     if (length > rank_of(x))
         have = ops::concat({have, vector_of(IntList(size_t(length) - size_t(rank_of(x)), 1))});

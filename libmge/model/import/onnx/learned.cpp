@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of classical learning on tables: rows are examples, columns features.
+
+#include "libmge/model/import/onnx/learned.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/importer.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/reduce/arg_extreme.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::onnx {
+namespace {
+
+Tensor weighted(const Site& site, const Tensor& x, int64_t rows) {
+    FloatList coefficients = site.attributes.numbers("coefficients").value_or(FloatList());
+    if (rows < 1 || coefficients.empty() || int64_t(coefficients.size()) % rows)
+        invalid(coefficients.size(), " coefficients for ", rows, " results");
+    Tensor y = ops::matmul(x, float_table(coefficients, rows), {.transpose_b = true});
+    return with_base(y, site.attributes.numbers("intercepts").value_or(FloatList()));
+}
+
+FloatList needed_numbers(const Site& site, std::string_view name) {
+    auto numbers = site.attributes.numbers(name);
+    if (!numbers || numbers->empty()) invalid("it has no ", name);
+    return *numbers;
+}
+
+// What each of several numbers is in a list of others: a table of (…, keys) truth values.
+Tensor is_key(const Tensor& x, const Tensor& keys) {
+    Tensor column = ops::add_axis(x, {.axes = {rank_of(x)}});
+    Tensor same = ops::equal(column, keys);
+    if (!is_float(keys.dtype())) return same;
+    return ops::logical_or(same, ops::logical_and(ops::isnan(column), ops::isnan(keys)));
+}
+
+// Keys or values of a LabelEncoder. Null: they are not of this kind.
+Tensor numbers_of_kind(const Site& site, const std::string& what) {
+    if (auto whole = site.attributes.integers(what + "_int64s")) return vector_of(*whole);
+    if (auto floats = site.attributes.numbers(what + "_floats")) return float_table(*floats, 0);
+    if (auto* tensor = site.attributes.tensor(what + "_tensor"))
+        return as_literal(tensor_of(*tensor, site.importer.external_files()));
+    unsupported("texts: encode them before the model, or export it with numbers");
+}
+
+Tensor otherwise_of(const Site& site, DType dtype) {
+    site.attributes.has("default_string");
+    auto whole = site.attributes.integer("default_int64", -1);
+    auto number_of = site.attributes.number("default_float", -0.0);
+    if (auto* tensor = site.attributes.tensor("default_tensor"))
+        return ops::reshape(tensor_of(*tensor, site.importer.external_files()), {.shape = {}});
+    return as_literal(scalar_tensor(is_float(dtype) ? number_of : double(whole), dtype, host_device));
+}
+
+}  // namespace
+
+Tensor table_of(const Tensor& x) {
+    Tensor table = as_dtype(x, DType::f32);
+    return rank_of(table) == 1 ? ops::reshape(table, {.shape = {1, -1}}) : table;
+}
+
+FloatList tensor_numbers(const Site& site, const std::string& name) {
+    auto* tensor = site.attributes.tensor(name);
+    if (!tensor) return {};
+    FloatList numbers;
+    Tensor value = tensor_of(*tensor, site.importer.external_files());
+    dispatch_dtype(value.dtype(), NumberTypes{}, [&]<class T>(std::type_identity<T>) {
+        for (int64_t i = 0; i < value.spec().numel(); ++i) numbers.push_back(double(value.data<T>()[i]));
+    });
+    return numbers;
+}
+
+FloatList numbers_or_tensor(const Site& site, const std::string& name) {
+    if (site.attributes.has(name + "_as_tensor")) return tensor_numbers(site, name + "_as_tensor");
+    return site.attributes.numbers(name).value_or(FloatList());
+}
+
+Tensor float_table(const FloatList& numbers, int64_t rows) {
+    std::vector<float> data(numbers.begin(), numbers.end());
+    auto count = int64_t(data.size());
+    Shape shape = rows ? Shape{rows, count / rows} : Shape{count};
+    return as_literal(tensor_from_host({DType::f32, shape, {}}, data.data(), host_device));
+}
+
+Tensor with_base(const Tensor& scores, const FloatList& base) {
+    return base.empty() ? scores : ops::add(scores, float_table(base, 0));
+}
+
+Tensor transformed(const Tensor& scores, std::string_view how) {
+    if (how == "NONE") return scores;
+    if (how == "SOFTMAX") return ops::softmax(scores, {.axis = -1});
+    if (how == "LOGISTIC") return ops::sigmoid(scores);
+    unsupported("the transformation '", how, "' of scores");
+}
+
+Tensor joined_columns(const Tensors& parts) { return ops::concat(TensorList(parts), {.axis = 1}); }
+
+Tensor Classes::at(const Tensor& places) const {
+    return ops::take({vector_of(labels), places}, {.axes = {0}});
+}
+Tensor Classes::best(const Tensor& scores) const { return at(ops::argmax(scores, {.axis = 1})); }
+
+Classes classes_of(const Site& site) {
+    if (site.attributes.has("classlabels_strings") && !site.attributes.words("classlabels_strings").empty())
+        unsupported("class labels that are texts: train with numbers as classes, or export the scores alone");
+    auto labels = site.attributes.integers("classlabels_int64s");
+    if (!labels) labels = site.attributes.integers("classlabels_ints");
+    if (!labels || labels->empty()) invalid("it has no class labels");
+    return {int64_t(labels->size()), *labels};
+}
+
+Tensors import_linear_regressor(const Site& site) {
+    Tensor y = weighted(site, table_of(site.in(0)), site.attributes.integer("targets", 1));
+    return {transformed(y, site.attributes.word("post_transform", "NONE"))};
+}
+
+Tensors import_linear_classifier(const Site& site) {
+    Classes classes = classes_of(site);
+    site.attributes.integer("multi_class", 0);
+    auto intercepts = site.attributes.numbers("intercepts");
+    if (intercepts && int64_t(intercepts->size()) != classes.count)
+        unsupported(intercepts->size(), " scores for ", classes.count, " classes");
+    Tensor scores = weighted(site, table_of(site.in(0)), classes.count);
+    return {classes.best(scores), transformed(scores, site.attributes.word("post_transform", "NONE"))};
+}
+
+Tensors import_scaler(const Site& site) {
+    Tensor x = as_dtype(site.in(0), DType::f32);
+    FloatList offset = needed_numbers(site, "offset"), scale = needed_numbers(site, "scale");
+    return {ops::mul(ops::sub(x, float_table(offset, 0)), float_table(scale, 0))};
+}
+
+Tensors import_normalizer(const Site& site) {
+    Tensor x = table_of(site.in(0));
+    std::string how = site.attributes.word("norm", "MAX");
+    ops::ReduceParams p{{-1}, true};
+    Tensor norm;
+    if (how == "MAX")
+        norm = ops::max(x, p);
+    else if (how == "L1")
+        norm = ops::sum(ops::abs(x), p);
+    else if (how == "L2")
+        norm = ops::sqrt(ops::sum(ops::mul(x, x), p));
+    else
+        unsupported("the norm '", how, "'");
+    return {ops::div(x, ops::where(ops::equal(norm, number(norm, 0)), number(norm, 1), norm))};
+}
+
+Tensors import_binarizer(const Site& site) {
+    const Tensor& x = site.in(0);
+    return {as_dtype(ops::greater(x, number(x, site.attributes.number("threshold", 0))), x.dtype())};
+}
+
+Tensors import_imputer(const Site& site) {
+    const Tensor& x = site.in(0);
+    if (is_float(x.dtype())) {
+        double missing = site.attributes.number("replaced_value_float", 0);
+        Tensor values = as_dtype(float_table(needed_numbers(site, "imputed_value_floats"), 0), x.dtype());
+        Tensor is_missing = std::isnan(missing) ? ops::isnan(x) : ops::equal(x, number(x, missing));
+        return {ops::where(is_missing, values, x)};
+    }
+    auto values = site.attributes.integers("imputed_value_int64s");
+    if (!values || values->empty()) invalid("it has no values to put in");
+    Tensor is_missing = ops::equal(x, number(x, double(site.attributes.integer("replaced_value_int64", 0))));
+    return {ops::where(is_missing, as_dtype(vector_of(*values), x.dtype()), x)};
+}
+
+Tensors import_feature_vectorizer(const Site& site) {
+    site.attributes.integers("inputdimensions");
+    Tensors parts;
+    for (size_t i = 0; i < site.size(); ++i) parts.push_back(table_of(site.in(i)));
+    return {joined_columns(parts)};
+}
+
+Tensors import_array_feature_extractor(const Site& site) {
+    Tensor x = rank_of(site.in(0)) == 1 ? ops::reshape(site.in(0), {.shape = {1, -1}}) : site.in(0);
+    Tensor places = ops::reshape(as_index(site.in(1)), {.shape = {-1}});
+    return {ops::take({x, places}, {.axes = {rank_of(x) - 1}})};
+}
+
+Tensors import_one_hot_encoder(const Site& site) {
+    auto categories = site.attributes.integers("cats_int64s");
+    if (!categories) unsupported("categories that are texts: encode them before the model");
+    if (!site.attributes.integer("zeros", 1)) unsupported("an error for categories that are not known");
+    Tensor x = is_float(site.in(0).dtype()) ? site.in(0) : as_dtype(site.in(0), DType::i64);
+    return {as_dtype(is_key(x, as_dtype(vector_of(*categories), x.dtype())), DType::f32)};
+}
+
+Tensors import_label_encoder(const Site& site) {
+    Tensor keys = numbers_of_kind(site, "keys"), values = numbers_of_kind(site, "values");
+    if (keys.spec().numel() != values.spec().numel())
+        invalid(keys.spec().numel(), " keys for ", values.spec().numel(), " values");
+    Tensor otherwise = otherwise_of(site, values.dtype());
+    Tensor is_found = is_key(as_dtype(site.in(0), keys.dtype()), keys);
+    // The first key that fits, or the number of keys.
+    int last = rank_of(is_found) - 1;
+    Tensor place = ops::argmax(as_dtype(is_found, DType::i32), {.axis = last});
+    Tensor is_any =
+        ops::greater(ops::sum(as_dtype(is_found, DType::i32), {.axes = {last}}), number(place, 0));
+    Tensor found = ops::take({ops::reshape(values, {.shape = {-1}}), place}, {.axes = {0}});
+    return {ops::where(is_any, found, otherwise)};
+}
+
+Tensors import_svm_regressor(const Site& site) {
+    Tensor x = table_of(site.in(0));
+    int64_t count = site.attributes.integer("n_supports", 0);
+    std::string kernel = site.attributes.word("kernel_type", "LINEAR");
+    auto params = site.attributes.numbers("kernel_params").value_or(FloatList{0, 0, 3});
+    params.resize(3, 0);
+    FloatList coefficients = needed_numbers(site, "coefficients"), rho = needed_numbers(site, "rho");
+    bool is_of_one_class = site.attributes.integer("one_class", 0);
+    Tensor sum;
+    if (!count) {
+        sum = ops::matmul(x, float_table(coefficients, 1), {.transpose_b = true});
+    } else {
+        FloatList vectors = needed_numbers(site, "support_vectors");
+        if (count < 1 || int64_t(vectors.size()) % count || int64_t(coefficients.size()) != count)
+            invalid(vectors.size(), " numbers of ", count, " support vectors");
+        Tensor table = float_table(vectors, count), one = number(x, params[0]);
+        Tensor product = ops::matmul(x, table, {.transpose_b = true});
+        if (kernel == "RBF") {
+            Tensor xx = ops::sum(ops::mul(x, x), {.axes = {1}, .keepdims = true});
+            Tensor vv = ops::sum(ops::mul(table, table), {.axes = {1}});
+            Tensor distance = ops::sub(ops::add(xx, vv), ops::mul(product, number(x, 2)));
+            product = ops::exp(ops::neg(ops::mul(ops::maximum(distance, number(x, 0)), one)));
+        } else if (kernel != "LINEAR") {
+            product = ops::add(ops::mul(product, one), number(x, params[1]));
+            if (kernel == "POLY")
+                product = ops::pow(product, number(x, params[2]));
+            else if (kernel == "SIGMOID")
+                product = ops::tanh(product);
+            else
+                unsupported("the kernel '", kernel, "'");
+        }
+        sum = ops::matmul(product, float_table(coefficients, 1), {.transpose_b = true});
+    }
+    Tensor y = ops::add(sum, number(x, rho[0]));
+    if (is_of_one_class) y = ops::where(ops::greater(y, number(y, 0)), number(y, 1), number(y, -1));
+    return {transformed(y, site.attributes.word("post_transform", "NONE"))};
+}
+
+Tensors import_zip_map(const Site&) {
+    unsupported(
+        "a table for each example: export the model without it (zipmap=False in skl2onnx and onnxmltools)");
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers follow from a state that the file or the place of the node gives: each run has the same.
+
+#include <cstring>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/random/distribution.h"
+#include "libmge/ops/random/multinomial.h"
+
+namespace mge::onnx {
+namespace {
+
+// A seed is a number of f32; without one, nodes that make different values have different ones.
+Tensor state_of(const Site& site) {
+    int32_t words[2] = {0, 0};
+    if (site.attributes.has("seed")) {
+        auto seed = float(site.attributes.number("seed", 0));
+        std::memcpy(&words[0], &seed, sizeof seed);
+    } else {
+        uint64_t hash = 1469598103934665603u;
+        for (char letter : site.node.output(0)) hash = (hash ^ uint8_t(letter)) * 1099511628211u;
+        words[0] = int32_t(hash ^ hash >> 32);
+    }
+    return as_literal(tensor_from_host({DType::i32, {2}, {}}, words, host_device));
+}
+
+DType result_dtype(const Site& site, DType otherwise) {
+    if (!site.attributes.has("dtype")) return otherwise;
+    auto number = int(site.attributes.integer("dtype", 1));
+    auto dtype = dtype_of(number);
+    if (!dtype) unsupported("random numbers of dtype ", name_of_data_type(number));
+    return *dtype;
+}
+
+// The shape of an attribute, or that of x.
+struct Target {
+    IntList fixed;
+    Tensor computed;
+};
+Target target_like(const Tensor& x) {
+    if (!rank_of(x)) return {};
+    return {{}, extents_of(x, 0, rank_of(x))};
+}
+Target target_in(const Site& site) {
+    auto shape = site.attributes.integers("shape");
+    if (!shape) invalid("it has no shape");
+    return {*shape, {}};
+}
+
+Tensor uniform(const Site& site, const Target& target, double low, double high) {
+    ops::Uniform::Params p{.shape = target.fixed, .low = low, .high = high};
+    return target.computed ? ops::uniform(state_of(site), target.computed, p)
+                           : ops::uniform(state_of(site), p);
+}
+
+Tensors uniform(const Site& site, const Target& target, DType dtype) {
+    double low = site.attributes.number("low", 0), high = site.attributes.number("high", 1);
+    return {as_dtype(uniform(site, target, low, high), dtype)};
+}
+
+Tensors normal(const Site& site, const Target& target, DType dtype) {
+    ops::Normal::Params p{.shape = target.fixed,
+                          .mean = site.attributes.number("mean", 0),
+                          .std = site.attributes.number("scale", 1)};
+    Tensor state = state_of(site);
+    Tensor y = target.computed ? ops::normal(state, target.computed, p) : ops::normal(state, p);
+    return {as_dtype(y, dtype)};
+}
+
+}  // namespace
+
+Tensors import_random_uniform(const Site& site) {
+    return uniform(site, target_in(site), result_dtype(site, DType::f32));
+}
+Tensors import_random_uniform_like(const Site& site) {
+    return uniform(site, target_like(site.in(0)), result_dtype(site, site.in(0).dtype()));
+}
+Tensors import_random_normal(const Site& site) {
+    return normal(site, target_in(site), result_dtype(site, DType::f32));
+}
+Tensors import_random_normal_like(const Site& site) {
+    return normal(site, target_like(site.in(0)), result_dtype(site, site.in(0).dtype()));
+}
+
+// 1 with the probability that x has there.
+Tensors import_bernoulli(const Site& site) {
+    const Tensor& x = site.in(0);
+    Tensor drawn = uniform(site, target_like(x), 0, 1);
+    return {as_dtype(ops::less(drawn, as_dtype(x, DType::f32)), result_dtype(site, x.dtype()))};
+}
+
+// Weights are logarithms.
+Tensors import_multinomial(const Site& site) {
+    Tensor weights = ops::softmax(as_dtype(site.in(0), DType::f32), {.axis = -1});
+    int64_t draws = site.attributes.integer("sample_size", 1);
+    Tensor drawn = ops::multinomial(state_of(site), weights, {.num_samples = draws, .replacement = true});
+    return {as_dtype(drawn, result_dtype(site, DType::i32))};
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of classical learning in ONNX files, as scikit-learn and LightGBM export them."""
+
+import importlib
+
+import numpy as np
+import pytest
+from test_onnx_control import same_as_runtime
+from test_onnx_import import onnx, port
+
+load = importlib.import_module("megengine.onnx.reading").load
+KINDS = onnx.TensorProto
+X = np.random.default_rng(1).normal(size=(90, 3)).astype(np.float32)
+
+
+def learned(tmp_path, op, outputs, version=3, dtype=KINDS.FLOAT, **attributes):
+    node = onnx.helper.make_node(
+        op, ["x"], [p.name for p in outputs], domain="ai.onnx.ml", name=op, **attributes
+    )
+    graph = onnx.helper.make_graph([node], "g", [port("x", ["n", 3], dtype)], outputs)
+    sets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("ai.onnx.ml", version)]
+    model = onnx.helper.make_model(graph, opset_imports=sets, ir_version=9)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+# Two trees of three questions; the nodes are not in the order of a walk.
+NODES = {
+    "nodes_treeids": [0] * 5 + [1] * 3,
+    "nodes_nodeids": [0, 1, 2, 3, 4, 0, 1, 2],
+    "nodes_featureids": [0, 0, 1, 0, 0, 2, 0, 0],
+    "nodes_values": [0.25, 0, -0.5, 0, 0, 0.125, 0, 0],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "BRANCH_LT", "LEAF", "LEAF"]
+    + ["BRANCH_GT", "LEAF", "LEAF"],
+    "nodes_truenodeids": [2, 0, 4, 0, 0, 1, 0, 0],
+    "nodes_falsenodeids": [1, 0, 3, 0, 0, 2, 0, 0],
+}
+LEAVES = {"treeids": [0, 0, 0, 1, 1], "nodeids": [1, 3, 4, 1, 2]}
+
+
+def leaves_of(what, ids, weights):
+    named = {f"{what}_{key}": value for key, value in LEAVES.items()}
+    return {**named, f"{what}_ids": ids, f"{what}_weights": weights}
+
+
+@pytest.mark.parametrize("how", ["SUM", "AVERAGE", "MIN", "MAX"])
+def test_trees_that_tell_numbers(tmp_path, how):
+    leaves = leaves_of("target", [0, 1, 0, 0, 1], [1.0, -2.0, 3.0, 0.5, 4.0])
+    path = learned(
+        tmp_path,
+        "TreeEnsembleRegressor",
+        [port("y", ["n", 2])],
+        n_targets=2,
+        aggregate_function=how,
+        **NODES,
+        **leaves,
+    )
+    same_as_runtime(path, X)
+
+
+@pytest.mark.parametrize(
+    "classes, ids, weights, then",
+    [
+        ([4, 7, 9], [0, 1, 2, 1, 0], [0.1, 0.7, 0.5, 0.3, 0.2], "SOFTMAX"),
+        ([4, 7, 9], [0, 1, 2, 1, 0], [0.1, 0.7, 0.5, 0.3, 0.2], "NONE"),
+        ([0, 1], [0] * 5, [0.5, -1.0, 0.25, 0.5, -0.75], "LOGISTIC"),
+        ([3, 5], [0] * 5, [0.1, 0.3, 0.45, 0.2, 0.1], "NONE"),
+    ],
+)
+def test_trees_that_tell_classes(tmp_path, classes, ids, weights, then):
+    path = learned(
+        tmp_path,
+        "TreeEnsembleClassifier",
+        [port("label", ["n"], KINDS.INT64), port("scores", ["n", len(classes)])],
+        classlabels_int64s=classes,
+        post_transform=then,
+        **NODES,
+        **leaves_of("class", ids, weights),
+    )
+    same_as_runtime(path, X)
+
+
+@pytest.mark.parametrize(
+    "op, attributes",
+    [
+        ("Scaler", {"offset": [0.5, 1, -1], "scale": [2.0, 3, 0.5]}),
+        ("Normalizer", {"norm": "L1"}),
+        ("Normalizer", {"norm": "L2"}),
+        ("Normalizer", {"norm": "MAX"}),
+        ("Binarizer", {"threshold": 0.25}),
+        ("Imputer", {"imputed_value_floats": [1.0, 2, 3], "replaced_value_float": float("nan")}),
+        ("LinearRegressor", {"coefficients": [1.0, 2, 3], "intercepts": [0.5], "targets": 1}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_tables_of_numbers(tmp_path, op, attributes):
+    x = np.where(X > 1, np.nan, X) if op == "Imputer" else X
+    width = 1 if op == "LinearRegressor" else 3
+    path = learned(tmp_path, op, [port("y", ["n", width])], version=1, **attributes)
+    same_as_runtime(path, x.astype(np.float32))
+
+
+@pytest.mark.parametrize("kernel", ["LINEAR", "RBF", "POLY", "SIGMOID"])
+def test_support_vectors(tmp_path, kernel):
+    path = learned(
+        tmp_path,
+        "SVMRegressor",
+        [port("y", ["n", 1])],
+        version=1,
+        n_supports=2,
+        kernel_type=kernel,
+        kernel_params=[0.5, 0.25, 2.0],
+        support_vectors=[1.0, 2, 3, -1, 0.5, 0],
+        coefficients=[0.75, -1.5],
+        rho=[0.125],
+    )
+    same_as_runtime(path, X)
+
+
+def test_labels_that_are_numbers(tmp_path):
+    path = learned(
+        tmp_path,
+        "LabelEncoder",
+        [port("y", ["n", 3])],
+        version=2,
+        dtype=KINDS.INT64,
+        keys_int64s=[1, 2, 5],
+        values_floats=[0.5, 1.5, 2.5],
+        default_float=-7.0,
+    )
+    same_as_runtime(path, np.array([[1, 2, 3], [5, 5, 0]]))
+
+
+def test_categories(tmp_path):
+    path = learned(
+        tmp_path,
+        "OneHotEncoder",
+        [port("y", ["n", 3, 4])],
+        version=1,
+        dtype=KINDS.INT64,
+        cats_int64s=[0, 2, 4, 5],
+    )
+    same_as_runtime(path, np.array([[0, 2, 3], [5, 4, 0]]))
+
+
+@pytest.mark.parametrize(
+    "op, outputs, attributes, reason",
+    [
+        ("ZipMap", ["y"], {"classlabels_int64s": [0, 1]}, "zipmap=False"),
+        ("OneHotEncoder", ["y"], {"cats_strings": ["a", "b"]}, "encode them before the model"),
+        (
+            "LinearClassifier",
+            ["y", "scores"],
+            {"classlabels_strings": ["a", "b"], "coefficients": [1.0] * 6},
+            "train with numbers as classes",
+        ),
+        ("LabelEncoder", ["y"], {"keys_strings": ["a"], "values_int64s": [1]}, "texts"),
+    ],
+)
+def test_texts_are_refused_with_what_to_do(tmp_path, op, outputs, attributes, reason):
+    version = 2 if op == "LabelEncoder" else 1
+    path = learned(tmp_path, op, [port(name, None) for name in outputs], version, **attributes)
+    with pytest.raises(RuntimeError, match=f"'{op}'.*{reason}"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"nodes_values": [0.5]}, "lists of nodes differ in length"),
+        ({"nodes_truenodeids": [0, 0, 4, 0, 0, 1, 0, 0]}, "two parents"),
+        ({"nodes_truenodeids": [9, 0, 4, 0, 0, 1, 0, 0]}, "tree 0 has no node 9"),
+        ({"nodes_nodeids": [0, 0, 2, 3, 4, 0, 1, 2]}, "is there twice"),
+        ({"nodes_modes": ["BRANCH_MAYBE"] * 8}, "nodes of the mode 'BRANCH_MAYBE'"),
+    ],
+)
+def test_damaged_trees_are_refused(tmp_path, changes, reason):
+    leaves = leaves_of("target", [0] * 5, [1.0] * 5)
+    path = learned(
+        tmp_path,
+        "TreeEnsembleRegressor",
+        [port("y", ["n", 1])],
+        n_targets=1,
+        **{**NODES, **changes},
+        **leaves,
+    )
+    with pytest.raises(RuntimeError, match=reason):
+        load(path)
