@@ -5,6 +5,7 @@
 
 #include "libmge/device/device.h"
 #include "libmge/inspect/elements.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge::cli {
 
@@ -13,28 +14,42 @@ void throw_unfit(const char* option, double value, DType dtype) {
                ErrorClass::value);
 }
 
+void fit_numbers(Tensor& tensor, const std::function<double(int64_t)>& number_at, const char* option) {
+    DType dtype = tensor.dtype();
+    int64_t n = tensor.spec().numel();
+    if (is_narrow(dtype)) {
+        auto* codes = static_cast<uint8_t*>(tensor.data());
+        for (int64_t i = 0; i < n; ++i) {
+            double number = number_at(i);
+            codes[i] = narrow_bits(dtype, number);
+            // Floats saturate; what the integers cannot hold would wrap round.
+            bool has_to_fit = is_narrow_int(dtype);
+            if (has_to_fit && double(narrow_value(dtype, codes[i])) != std::trunc(number))
+                throw_unfit(option, number, dtype);
+        }
+        return;
+    }
+    dispatch_dtype(dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        for (int64_t i = 0; i < n; ++i) tensor.data<T>()[i] = fit_number<T>(number_at(i), option);
+    });
+}
+
 Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option) {
     if (tensor.dtype() == dtype) return tensor;
     Tensor result = empty_tensor({dtype, tensor.shape(), {}}, host_device);
-    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        auto* elements = result.data<T>();
-        for_each_element(tensor,
-                         [&](int64_t i, double value) { elements[i] = fit_number<T>(value, option); });
-    });
+    fit_numbers(
+        result, [&](int64_t i) { return element_at(tensor, i); }, option);
     return result;
 }
 
 Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed, const char* option) {
     Tensor result = empty_tensor(spec, host_device);
     std::mt19937_64 generator(seed);
-    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
-            double unit = double(generator() >> 11) * 0x1p-53;
-            result.data<T>()[i] = fit_number<T>(float(low + unit * (high - low)), option);
-        }
-    });
+    auto next = [&](int64_t) {
+        double unit = double(generator() >> 11) * 0x1p-53;
+        return double(float(low + unit * (high - low)));
+    };
+    fit_numbers(result, next, option);
     return result;
 }
 

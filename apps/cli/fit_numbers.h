@@ -4,6 +4,7 @@
 // UserError of the option.
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -28,11 +29,15 @@ T fit_number(double value, const char* option) {
             throw_unfit(option, value, DTypeOf<T>);
         return T(whole);
     } else {
-        auto real = T(float(value));
-        if (std::isfinite(value) && !std::isfinite(float(real))) throw_unfit(option, value, DTypeOf<T>);
+        auto real = T(ComputedAs<T>(value));
+        if (std::isfinite(value) && !std::isfinite(ComputedAs<T>(real)))
+            throw_unfit(option, value, DTypeOf<T>);
         return real;
     }
 }
+
+// Gives every element the number that `number_at` says.
+void fit_numbers(Tensor& tensor, const std::function<double(int64_t)>& number_at, const char* option);
 
 Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option);
 

@@ -14,12 +14,11 @@ namespace {
 struct ElementType {
     std::string_view code;  // numpy's, without byte order
     DType dtype;
-    size_t bytes;
 };
 constexpr ElementType element_types[] = {
-    {"b1", DType::boolean, 1}, {"u1", DType::u8, 1},  {"i1", DType::i8, 1},  {"u2", DType::u16, 2},
-    {"i2", DType::i16, 2},     {"i4", DType::i32, 4}, {"i8", DType::i32, 8}, {"f2", DType::f16, 2},
-    {"f4", DType::f32, 4},     {"f8", DType::f32, 8},
+    {"b1", DType::boolean}, {"u1", DType::u8},  {"i1", DType::i8},  {"u2", DType::u16},
+    {"i2", DType::i16},     {"u4", DType::u32}, {"i4", DType::i32}, {"u8", DType::u64},
+    {"i8", DType::i64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64},
 };
 
 class NpyParser {
@@ -28,16 +27,16 @@ public:
 
     Tensor parse() {
         Description array = describe();
-        size_t needed = array.count * array.type.bytes;
+        size_t needed = array.count * size_of(array.type.dtype);
         if (data_.size() != needed)
             fail("shape ", array.shape, " needs ", needed, " bytes of data, there are ", data_.size());
-        return copy(array.type, array.shape, array.count);
+        return tensor_from_host({array.type.dtype, array.shape, {}}, data_.data(), host_device);
     }
 
     // Of header and data, by the header alone.
     size_t size() {
         Description array = describe();
-        return (bytes_.size() - data_.size()) + array.count * array.type.bytes;
+        return (bytes_.size() - data_.size()) + array.count * size_of(array.type.dtype);
     }
 
 private:
@@ -111,26 +110,6 @@ private:
             at = next;
         }
         return shape;
-    }
-
-    Tensor copy(const ElementType& type, const Shape& shape, size_t count) const {
-        if (type.bytes == size_of(type.dtype))
-            return tensor_from_host({type.dtype, shape, {}}, data_.data(), host_device);
-        Tensor result = empty_tensor({type.dtype, shape, {}}, host_device);
-        for (size_t i = 0; i < count; ++i) {
-            if (type.dtype == DType::f32) {
-                double value;
-                std::memcpy(&value, data_.data() + 8 * i, 8);
-                result.data<float>()[i] = float(value);
-            } else {
-                int64_t value;
-                std::memcpy(&value, data_.data() + 8 * i, 8);
-                if (int64_t(int32_t(value)) != value)
-                    fail("element ", i, " is ", value, ", which int32 cannot hold");
-                result.data<int32_t>()[i] = int32_t(value);
-            }
-        }
-        return result;
     }
 
     std::span<const std::byte> bytes_, data_;

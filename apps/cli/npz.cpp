@@ -49,8 +49,12 @@ std::string numpy_type(DType dtype) {
             return "<u2";
         case DType::i16:
             return "<i2";
+        case DType::u32:
+            return "<u4";
         case DType::i32:
             return "<i4";
+        case DType::u64:
+            return "<u8";
         case DType::i64:
             return "<i8";
         case DType::f16:
@@ -59,11 +63,13 @@ std::string numpy_type(DType dtype) {
             return "<u2";  // numpy has no bfloat16: its bits
         case DType::f32:
             return "<f4";
-        case DType::none:
+        case DType::f64:
+            return "<f8";
+        default:
             break;
     }
-    MGE_CHECK(false);
-    return {};
+    MGE_CHECK(is_narrow(dtype));
+    return "|u1";  // nor narrow ones
 }
 
 std::string npy_bytes(const Tensor& tensor) {

@@ -10,9 +10,14 @@ namespace mge::cli {
 namespace {
 
 std::string type_name(DType dtype) {
-    constexpr const char* names[dtype_count] = {"",    "BOOL", "U8",  "I8",   "U16", "I16",
-                                                "I32", "I64",  "F16", "BF16", "F32"};
+    constexpr const char* names[] = {"",    "BOOL", "U8",  "I8",  "U16",  "I16", "U32",
+                                     "I32", "U64",  "I64", "F16", "BF16", "F32", "F64"};
     MGE_CHECK(dtype != DType::none);
+    if (dtype == DType::e4m3fn) return "F8_E4M3";
+    if (dtype == DType::e5m2) return "F8_E5M2";
+    if (dtype == DType::e8m0) return "F8_E8M0";
+    if (is_narrow(dtype))
+        throw UserError(text("safetensors has no dtype for ", dtype, "; convert it"), ErrorClass::type);
     return names[size_t(dtype)];
 }
 

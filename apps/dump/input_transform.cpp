@@ -362,11 +362,8 @@ Tensor transformed(const Tensor& data, const std::string& expression, DType dtyp
     for_each_element(data, [&](int64_t, double value) { array.values.push_back(value); });
     Array result = Expression(expression, array).value();
     Tensor tensor = empty_tensor({dtype, result.shape, {}}, host_device);
-    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (size_t i = 0; i < result.values.size(); ++i)
-            tensor.data<T>()[i] = cli::fit_number<T>(result.values[i], option);
-    });
+    cli::fit_numbers(
+        tensor, [&](int64_t i) { return result.values[size_t(i)]; }, option);
     return tensor;
 }
 

@@ -78,13 +78,11 @@ private:
     // Whole numbers are rounded to, as MegEngine does.
     Tensor to_tensor(const TensorSpec& spec, const std::vector<double>& numbers) const {
         Tensor result = empty_tensor(spec, host_device);
-        dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
-            using T = typename decltype(type)::type;
-            for (size_t i = 0; i < numbers.size(); ++i) {
-                double number = std::is_integral_v<T> ? std::round(numbers[i]) : numbers[i];
-                result.data<T>()[i] = cli::fit_number<T>(number, "--input");
-            }
-        });
+        bool is_whole = !is_float(spec.dtype) && (!is_narrow(spec.dtype) || is_narrow_int(spec.dtype));
+        auto number_at = [&](int64_t i) {
+            return is_whole ? std::round(numbers[size_t(i)]) : numbers[size_t(i)];
+        };
+        cli::fit_numbers(result, number_at, "--input");
         return result;
     }
 

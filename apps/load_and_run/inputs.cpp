@@ -13,6 +13,7 @@
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
 #include "libmge/device/device.h"
+#include "libmge/inspect/elements.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/shape/transpose.h"
 
@@ -47,10 +48,10 @@ bool ends_with(const std::string& path, std::string_view ending) {
 // Integers become what the model reads; real numbers become integers only when nothing is lost.
 Tensor fit_dtype(const Tensor& tensor, DType dtype, const std::string& name) {
     if (tensor.dtype() == dtype) return tensor;
-    if (is_float(tensor.dtype()) && !is_float(dtype)) {
-        Tensor real = convert_dtype(tensor, DType::f32);
-        for (int64_t i = 0; i < real.spec().numel(); ++i)
-            if (float value = real.data<float>()[i]; value != std::floor(value))
+    bool takes_fractions = is_float(dtype) || (is_narrow(dtype) && !is_narrow_int(dtype));
+    if (is_float(tensor.dtype()) && !takes_fractions) {
+        for (int64_t i = 0; i < tensor.spec().numel(); ++i)
+            if (double value = element_at(tensor, i); value != std::floor(value))
                 refuse_input(
                     text("input '", name, "' is ", dtype, ", the value ", value, " is not a whole number"));
     }

@@ -13,8 +13,11 @@ namespace {
 
 DType compute_dtype(const Graph& graph, const Node& node) {
     for (auto* ids : {&node.inputs, &node.outputs})
-        for (ValueId id : *ids)
-            if (id != no_value && is_float(graph.value(id).spec.dtype)) return DType::f32;
+        for (ValueId id : *ids) {
+            if (id == no_value) continue;
+            DType dtype = graph.value(id).spec.dtype;
+            if (is_float(dtype)) return dtype == DType::f64 ? dtype : DType::f32;
+        }
     return graph.value(node.outputs.at(0)).spec.dtype;
 }
 

@@ -35,10 +35,7 @@ struct Difference {
 
 template <class T>
 double number(T value) {
-    if constexpr (is_float(DTypeOf<T>))
-        return double(float(value));
-    else
-        return double(value);
+    return double(ComputedAs<T>(value));
 }
 
 template <class T, class U>
@@ -57,6 +54,11 @@ std::optional<Difference> first_difference(const Tensor& got, const Tensor& expe
     if (is_half(got.dtype()) || is_half(expected.dtype())) tolerance = std::max(tolerance, half_tolerance);
     if (!is_float(expected.dtype())) tolerance = 0;
     std::optional<Difference> result;
+    if (is_narrow(got.dtype()) || is_narrow(expected.dtype())) {
+        // They are only moved and made.
+        auto *a = static_cast<const uint8_t*>(got.data()), *b = static_cast<const uint8_t*>(expected.data());
+        return first_difference(a, b, got.spec().numel(), 0);
+    }
     dispatch_dtype(got.dtype(), AllTypes{}, [&](auto t) {
         dispatch_dtype(expected.dtype(), AllTypes{}, [&](auto u) {
             result =

@@ -14,7 +14,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/gpu.h"
 #include "libmge/device/kinds.h"
-#include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/element_bytes.h"
 
 namespace mge {
 namespace {
@@ -208,17 +208,8 @@ Tensor to_host(const Tensor& tensor) {
 }
 
 Tensor scalar_tensor(double value, DType dtype, DeviceId id) {
-    Tensor result;
-    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        T element;
-        if constexpr (std::is_integral_v<T> || std::is_same_v<T, float>)
-            element = T(value);
-        else
-            element = T(float(value));
-        result = tensor_from_host({dtype, {}, {}}, &element, id);
-    });
-    return result;
+    uint64_t element = element_bytes(dtype, value);
+    return tensor_from_host({dtype, {}, {}}, &element, id);
 }
 
 }  // namespace mge

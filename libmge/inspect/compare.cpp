@@ -116,15 +116,12 @@ bool is_per_element(Metric metric) {
 template <class Fn>
 void for_each_pair(const Tensor& got, const Tensor& expected, Fn&& fn) {
     // The second one is read at an index: both may have any dtype.
+    if (is_narrow(expected.dtype()))
+        return for_each_element(got, [&](int64_t i, double a) { fn(i, a, element_at(expected, i)); });
     dispatch_dtype(expected.dtype(), AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         auto* data = static_cast<const T*>(expected.data());
-        for_each_element(got, [&](int64_t i, double a) {
-            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-                fn(i, a, double(float(data[i])));
-            else
-                fn(i, a, double(data[i]));
-        });
+        for_each_element(got, [&](int64_t i, double a) { fn(i, a, double(ComputedAs<T>(data[i]))); });
     });
 }
 

@@ -9,14 +9,13 @@
 namespace mge {
 
 double element_at(const Tensor& tensor, int64_t index) {
+    if (is_narrow(tensor.dtype()))
+        return narrow_value(tensor.dtype(), static_cast<const uint8_t*>(tensor.data())[index]);
     double result = 0;
     dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         T value = static_cast<const T*>(tensor.data())[index];
-        if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-            result = double(float(value));
-        else
-            result = double(value);
+        result = double(ComputedAs<T>(value));
     });
     return result;
 }

@@ -7,6 +7,7 @@
 
 #include "libmge/compile/plain.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/narrow.h"
 #include "libmge/tensor/tensor.h"
 
 namespace mge {
@@ -14,15 +15,16 @@ namespace mge {
 // Calls fn(flat index, value as double) for each element of a plain tensor.
 template <class Fn>
 void for_each_element(const Tensor& tensor, Fn&& fn) {
+    if (is_narrow(tensor.dtype())) {
+        auto* codes = static_cast<const uint8_t*>(tensor.data());
+        for (int64_t i = 0, n = tensor.spec().numel(); i < n; ++i)
+            fn(i, double(narrow_value(tensor.dtype(), codes[i])));
+        return;
+    }
     dispatch_dtype(tensor.dtype(), AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         auto* data = static_cast<const T*>(tensor.data());
-        for (int64_t i = 0, n = tensor.spec().numel(); i < n; ++i) {
-            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-                fn(i, double(float(data[i])));
-            else
-                fn(i, double(data[i]));
-        }
+        for (int64_t i = 0, n = tensor.spec().numel(); i < n; ++i) fn(i, double(ComputedAs<T>(data[i])));
     });
 }
 

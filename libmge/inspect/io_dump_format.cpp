@@ -23,6 +23,13 @@ constexpr DumpDType types[] = {
     {100005, "QuantizedS16", DType::i16},
 };
 
+struct RareName {
+    DType dtype;
+    std::string_view name;
+};
+constexpr RareName names_of_rare[] = {
+    {DType::u32, "Uint32"}, {DType::i64, "Int64"}, {DType::u64, "Uint64"}, {DType::f64, "Float64"}};
+
 }  // namespace
 
 std::optional<DumpDType> dump_dtype(uint32_t number) {
@@ -32,7 +39,9 @@ std::optional<DumpDType> dump_dtype(uint32_t number) {
 }
 
 std::string_view dump_name(DType dtype) {
-    if (dtype == DType::i64) return "Int64";
+    if (is_narrow(dtype)) return name_of(dtype);
+    for (auto& [rare, name] : names_of_rare)
+        if (rare == dtype) return name;
     for (auto& type : types)
         if (type.stored == dtype && type.name != "Byte") return type.name;
     return "none";
@@ -44,11 +53,15 @@ DType written_dtype(DType dtype) {
             return DType::u8;
         case DType::bf16:
             return DType::f32;
+        case DType::f64:
+            return DType::f32;
+        case DType::u32:
+        case DType::u64:
         case DType::i64:
         case DType::u16:
             return DType::i32;
         default:
-            return dtype;
+            return is_narrow(dtype) ? DType::f32 : dtype;
     }
 }
 

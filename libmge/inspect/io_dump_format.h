@@ -18,7 +18,7 @@ struct DumpDType {
 
 // Of the number in a file; nullopt for one that does not exist, or whose elements are smaller than a byte.
 std::optional<DumpDType> dump_dtype(uint32_t number);
-// MegEngine's name of a dtype; "Int64", which it does not have, for i64.
+// MegEngine's name of a dtype; for those that it does not have the like ("Int64").
 std::string_view dump_name(DType dtype);
 
 // The dtype in which a value is written: MegEngine's own reader of dumps knows neither truth values, bfloat16

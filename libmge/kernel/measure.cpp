@@ -83,7 +83,7 @@ private:
     Tensor filled(const TensorSpec& spec) {
         if (!is_float(spec.dtype)) return zeros(spec, problem_.device);
         Tensor tensor = empty_tensor(spec, host_device);
-        dispatch_dtype(spec.dtype, FloatTypes{}, [&](auto type) {
+        dispatch_dtype(spec.dtype, Types<Half, BFloat16, float, double>{}, [&](auto type) {
             using T = typename decltype(type)::type;
             uint32_t state = 12345;
             for (T& value : std::span(static_cast<T*>(tensor.data()), spec.bytes() / sizeof(T))) {

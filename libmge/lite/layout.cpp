@@ -14,14 +14,14 @@ using mge::DType;
 struct ElementType {
     const char* name;
     size_t bytes;
-    DType dtype;  // none: no operator computes with it
+    DType dtype;
 };
 
 // By the number of a LiteDataType.
 constexpr ElementType element_types[] = {
     {"float32", 4, DType::f32}, {"float16", 2, DType::f16}, {"int32", 4, DType::i32},
     {"int16", 2, DType::i16},   {"int8", 1, DType::i8},     {"uint8", 1, DType::u8},
-    {"uint32", 4, DType::none}, {"uint16", 2, DType::u16},  {"int64", 8, DType::i64},
+    {"uint32", 4, DType::u32},  {"uint16", 2, DType::u16},  {"int64", 8, DType::i64},
 };
 
 const ElementType& element_type(LiteDataType type) {
@@ -36,12 +36,7 @@ const ElementType& element_type(LiteDataType type) {
 
 std::string name_of(LiteDataType type) { return element_type(type).name; }
 
-DType dtype_of(LiteDataType type) {
-    auto& element = element_type(type);
-    if (element.dtype == DType::none)
-        throw Error(mge::text("no operator computes with elements of type ", element.name));
-    return element.dtype;
-}
+DType dtype_of(LiteDataType type) { return element_type(type).dtype; }
 
 LiteDataType data_type_of(DType dtype) {
     auto found = std::ranges::find(element_types, dtype, &ElementType::dtype);

@@ -11,7 +11,7 @@ namespace lite {
 
 // "float32"; an Error for a number that is no LiteDataType.
 std::string name_of(LiteDataType type);
-// Error for types that no operator computes with (LITE_UINT).
+// Error for a number that is no LiteDataType.
 mge::DType dtype_of(LiteDataType type);
 // Error for element types that Lite has no name for.
 LiteDataType data_type_of(mge::DType dtype);

@@ -95,6 +95,10 @@ concept HasPhysicalForm = requires(const typename O::Params& p, const Layout& la
     { O::physical_form(p, layout, specs, specs) } -> std::same_as<std::optional<PhysicalForm>>;
 };
 template <class O>
+concept TakesDTypes = requires {
+    { O::takes } -> std::convertible_to<DTypes>;
+};
+template <class O>
 concept HasAutocast = requires {
     { O::autocast } -> std::convertible_to<Autocast>;
 };
@@ -121,6 +125,7 @@ constexpr void add_facts(OpInfo& info) {
         info.physical_form = +[](const void* p, const Layout& layout, Specs in, Specs out) {
             return O::physical_form(*static_cast<const P*>(p), layout, in, out);
         };
+    if constexpr (TakesDTypes<O>) info.takes = O::takes;
     if constexpr (HasAutocast<O>) info.autocast = O::autocast;
 }
 
@@ -158,7 +163,10 @@ requires(Differentiable<O> || StopsGradient<O>) constexpr OpInfo define() {
     if constexpr (HasVersion<O>) info.version = O::version;
     if constexpr (HasInPlace<O>) info.in_place = O::in_place;
     info.infer = +[](const void* p, std::span<const TensorSpec> in) {
-        return O::infer(*static_cast<const P*>(p), in);
+        check_dtypes(O::info, in);
+        TensorSpecs out = O::infer(*static_cast<const P*>(p), in);
+        check_dtypes(O::info, out);
+        return out;
     };
     if constexpr (Differentiable<O>)
         info.gradient = +[](const GradientArguments& a) { return O::gradient(GradientContext<P>(a)); };

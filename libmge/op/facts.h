@@ -24,6 +24,7 @@
 // | `layouts`       | that its kernels know other layouts of images than the plain one | here            |
 // | `physical_form` | what it is on tensors in another layout, for kernels that do not | physical_form.h |
 // | `autocast`      | in which dtype it belongs where values are stored as f16         | here            |
+// | `takes`         | which group of dtypes its inputs and outputs may have            | tensor/dtype.h  |
 
 #include <cstdint>
 #include <optional>

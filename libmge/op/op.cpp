@@ -79,6 +79,13 @@ Tensor without_memory(const TensorSpec& spec, DeviceId device) {
     return Tensor({spec.dtype, spec.shape, {}}, borrow_storage(nullptr, 0, nullptr), 0, device);
 }
 
+void check_dtypes(const OpInfo& op, std::span<const TensorSpec> specs) {
+    for (auto& spec : specs)
+        if (!is_among(spec.dtype, op.takes))
+            throw DTypeError(
+                text('[', op.name, "] takes no tensors of dtype ", spec.dtype, "; convert with astype"));
+}
+
 IntList host_values(const Tensor& given) {
     if (!given) return {};
     MGE_CHECK(!given.is_symbolic());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "libmge/base/api.h"
+#include "libmge/base/error.h"
 #include "libmge/base/reflect.h"
 #include "libmge/op/facts.h"
 #include "libmge/op/footprint.h"
@@ -177,6 +178,7 @@ struct OpInfo {
                                                  std::span<const TensorSpec> inputs,
                                                  std::span<const TensorSpec> outputs);
     Autocast autocast = Autocast::either;
+    DTypes takes = DTypes::common;
 
     // How many of `count` given inputs stand before the host values.
     inline size_t plain_inputs(size_t count) const;
@@ -227,6 +229,14 @@ inline constexpr int64_t known_value_limit = 1024;
 
 // Stands for a tensor where only dtype and shape are read: it has no memory.
 MGE_API Tensor without_memory(const TensorSpec& spec, DeviceId device = host_device);
+
+// Says that an operator does not take a dtype.
+class MGE_API DTypeError : public UserError {
+public:
+    explicit DTypeError(const std::string& message) : UserError(message, ErrorClass::type) {}
+};
+// DTypeError for a dtype of inputs or outputs that is not among those that the operator takes.
+MGE_API void check_dtypes(const OpInfo& op, std::span<const TensorSpec> specs);
 
 // The values of a host tensor (i32 or i64, concrete); an empty list for a null one.
 MGE_API IntList host_values(const Tensor& tensor);

@@ -17,6 +17,7 @@
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert_narrow.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/fused_region.h"
@@ -124,6 +125,7 @@ using AllOps = TypeList<
     ops::Conv2dBackwardData,
     ops::Conv2dBackwardWeight,
     ops::Convert,
+    ops::ConvertNarrow,
     ops::Copy,
     ops::Cos,
     ops::Cosh,

@@ -14,6 +14,7 @@ namespace {
 using NotOnGpus = TypeList<
     ops::Beta,
     ops::ClassNms,
+    ops::ConvertNarrow,
     ops::DeformableRoiPool2d,
     ops::DeformableRoiPool2dBackward,
     ops::Dequantize,

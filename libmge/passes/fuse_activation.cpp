@@ -23,7 +23,8 @@ Graph fuse_activation(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
     auto producer_of = [&](const Node& node) -> NodeId {
         bool is_plain = node.op->traits.elementwise && node.inputs.size() == 1 && node.op->fields.empty();
-        if (!is_plain) return -1;
+        // Epilogues compute in f32.
+        if (!is_plain || graph.value(node.outputs[0]).spec.dtype == DType::f64) return -1;
         NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
         if (id < 0) return -1;
         auto& producer = graph.node(id);

@@ -129,12 +129,16 @@ private:
 
     const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
 
+    bool is_taken(ValueId id) const { return is_among(spec(id).dtype, ops::FusedElementwise::info.takes); }
+
     bool is_elementwise(const Node& node) const {
         if (node.op == &ops::FusedElementwise::info || node.outputs.size() != 1 ||
             !node.op->traits.elementwise || !ops::is_fusible(*node.op, node.params.get()))
             return false;
         if (node.inputs.size() != node.op->inputs.size()) return false;
-        auto is_known = [&](ValueId id) { return id != no_value && spec(id).shape.is_known(); };
+        auto is_known = [&](ValueId id) {
+            return id != no_value && spec(id).shape.is_known() && is_taken(id);
+        };
         return is_known(node.outputs[0]) && std::all_of(node.inputs.begin(), node.inputs.end(), is_known);
     }
 
@@ -143,7 +147,7 @@ private:
     bool is_wanted_transpose(const Node& node) const {
         if (node.op != &ops::Transpose::info || transposes_ == Wish::never) return false;
         auto &x = spec(node.inputs[0]), &y = spec(node.outputs[0]);
-        if (!x.shape.is_known() || !y.shape.is_known()) return false;
+        if (!x.shape.is_known() || !y.shape.is_known() || !is_taken(node.inputs[0])) return false;
         if (transposes_ == Wish::wherever_legal) return true;
         auto axes = ops::transpose_axes(node.as<ops::Transpose::Params>(), x.shape.rank());
         int64_t row = int64_t(size_of(x.dtype));
@@ -152,7 +156,9 @@ private:
         return row >= least_row_bytes && !may_be_laid_out(node.inputs[0]);
     }
     bool is_wanted_reduction(const Node& node) const {
-        if (reductions_ == Wish::never || !reduction_in(graph_, node, fixed_shapes_)) return false;
+        if (reductions_ == Wish::never || node.inputs.empty() || !is_taken(node.inputs[0]) ||
+            !reduction_in(graph_, node, fixed_shapes_))
+            return false;
         return reductions_ == Wish::wherever_legal || !may_be_laid_out(node.inputs[0]);
     }
 

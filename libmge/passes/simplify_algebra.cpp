@@ -127,8 +127,9 @@ ValueId drop_copy(const Site& s) { return s.same(s.inputs[0]); }
 
 // Every value of `from` is exactly a value of `to`.
 bool is_lossless(DType from, DType to) {
-    if (from == to || from == DType::boolean) return true;
-    if (is_float(from) && is_float(to)) return to == DType::f32;
+    if (from == to) return true;
+    if (from == DType::boolean) return !is_narrow(to);
+    if (is_float(from) && is_float(to)) return to == DType::f64 || (to == DType::f32 && from != DType::f64);
     return is_int(from) && is_int(to) && is_unsigned(from) == is_unsigned(to) && size_of(from) <= size_of(to);
 }
 // convert(x; own dtype) => x; convert(convert(x; wider); d) => convert(x; d)

@@ -8,8 +8,18 @@
 namespace mge {
 namespace {
 
-constexpr std::array<std::string_view, dtype_count> names{
-    "none", "bool", "uint8", "int8", "uint16", "int16", "int32", "int64", "float16", "bfloat16", "float32"};
+constexpr std::array<std::string_view, dtype_count> names{"none",           "bool",
+                                                          "uint8",          "int8",
+                                                          "uint16",         "int16",
+                                                          "uint32",         "int32",
+                                                          "uint64",         "int64",
+                                                          "float16",        "bfloat16",
+                                                          "float32",        "float64",
+                                                          "float8_e4m3fn",  "float8_e4m3fnuz",
+                                                          "float8_e5m2",    "float8_e5m2fnuz",
+                                                          "float8_e8m0fnu", "float4_e2m1fn",
+                                                          "uint4",          "int4",
+                                                          "uint2",          "int2"};
 
 int category(DType dtype) { return is_float(dtype) ? 2 : is_int(dtype) ? 1 : 0; }
 
@@ -62,6 +72,8 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 
 std::optional<DType> common_dtype(DType a, DType b) {
     if (a == b) return a;
+    if (is_narrow(a) || is_narrow(b)) return std::nullopt;
+    if (a == DType::f64 || b == DType::f64) return DType::f64;
     if (category(a) != category(b) || is_float(a)) return DType::f32;
     if (is_unsigned(a) != is_unsigned(b)) return std::nullopt;
     return size_of(a) > size_of(b) ? a : b;

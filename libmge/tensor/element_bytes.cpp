@@ -4,20 +4,24 @@
 #include <cstring>
 
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge {
 
 uint64_t element_bytes(DType dtype, double value) {
+    if (is_narrow(dtype)) return narrow_bits(dtype, value);
     uint64_t bytes = 0;
     dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         T element;
         if constexpr (std::is_same_v<T, bool>)
             element = value != 0;
+        else if constexpr (std::is_same_v<T, uint64_t>)
+            element = value < 0 ? T(int64_t(value)) : T(value);
         else if constexpr (std::is_integral_v<T>)
             element = T(int64_t(value));
         else
-            element = T(float(value));
+            element = T(ComputedAs<T>(value));
         std::memcpy(&bytes, &element, sizeof element);
     });
     return bytes;

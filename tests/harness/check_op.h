@@ -34,6 +34,9 @@ inline const DTypes number_types{DType::u8,  DType::i8,  DType::u16, DType::i16,
 inline const DTypes all_types{DType::boolean, DType::u8,  DType::i8,  DType::u16, DType::i16,
                               DType::i32,     DType::i64, DType::f32, DType::f16, DType::bf16};
 
+// Those that only some operators take, and only on a CPU.
+inline const DTypes rare_types{DType::u32, DType::u64, DType::f64};
+
 struct InputSpec {
     Shape shape;
     double low = -2, high = 2;   // random contents; unsigned dtypes take their absolute value

@@ -15,12 +15,15 @@ constexpr double tolerance(DType dtype, int64_t reduction_length) {
     // a vector function; then the growth of blocked summation. Halves: one rounding of the result (2^-11,
     // 2^-8) and one of an intermediate.
     constexpr std::array<double, 4> f32{2e-6, 4e-6, 1e-5, 4e-5};
+    constexpr std::array<double, 4> f64{4e-15, 1e-14, 1e-13, 1e-12};
     constexpr std::array<double, 4> f16{1e-3, 2e-3, 4e-3, 8e-3};
     constexpr std::array<double, 4> bf16{8e-3, 1.6e-2, 3.2e-2, 6.4e-2};
     size_t column = reduction_length <= 1 ? 0 : reduction_length <= 64 ? 1 : reduction_length <= 4096 ? 2 : 3;
     switch (dtype) {
         case DType::f32:
             return f32[column];
+        case DType::f64:
+            return f64[column];
         case DType::f16:
             return f16[column];
         case DType::bf16:

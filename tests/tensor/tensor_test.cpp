@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "libmge/device/default_device.h"
+#include "libmge/tensor/element_bytes.h"
 #include "libmge/tensor/layout.h"
 
 namespace mge {
@@ -57,7 +58,7 @@ TEST(Half, RoundsToNearestEven) {
 TEST(DType, NamesComeBack) {
     for (int i = 1; i < dtype_count; ++i) EXPECT_EQ(dtype_from_name(name_of(DType(i))), DType(i));
     EXPECT_EQ(dtype_from_name("none"), std::nullopt);
-    EXPECT_EQ(dtype_from_name("float64"), std::nullopt);
+    EXPECT_EQ(dtype_from_name("float128"), std::nullopt);
 }
 
 TEST(DType, CommonTypes) {
@@ -67,6 +68,28 @@ TEST(DType, CommonTypes) {
     EXPECT_EQ(common_dtype(DType::f16, DType::i32), DType::f32);
     EXPECT_EQ(common_dtype(DType::boolean, DType::i32), DType::f32);
     EXPECT_EQ(common_dtype(DType::u8, DType::i32), std::nullopt);
+    EXPECT_EQ(common_dtype(DType::u8, DType::u64), DType::u64);
+    EXPECT_EQ(common_dtype(DType::u64, DType::i64), std::nullopt);
+    EXPECT_EQ(common_dtype(DType::f32, DType::f64), DType::f64);
+    EXPECT_EQ(common_dtype(DType::i32, DType::f64), DType::f64);
+    EXPECT_EQ(common_dtype(DType::e5m2, DType::e5m2), DType::e5m2);
+    EXPECT_EQ(common_dtype(DType::e5m2, DType::f32), std::nullopt);
+}
+
+TEST(DType, Groups) {
+    EXPECT_TRUE(is_among(DType::i64, DTypes::common));
+    EXPECT_FALSE(is_among(DType::u64, DTypes::common));
+    EXPECT_TRUE(is_among(DType::f64, DTypes::numbers));
+    EXPECT_FALSE(is_among(DType::i4, DTypes::numbers));
+    EXPECT_TRUE(is_among(DType::i4, DTypes::all));
+}
+
+TEST(DType, OneNumberAsAnElement) {
+    EXPECT_EQ(element_bytes(DType::u64, 0x1p63), uint64_t(1) << 63);
+    EXPECT_EQ(element_bytes(DType::u64, -1), UINT64_MAX);
+    EXPECT_EQ(element_bytes(DType::u32, 4294967295.0), UINT32_MAX);
+    EXPECT_EQ(element_bytes(DType::f64, 0.1), std::bit_cast<uint64_t>(0.1));
+    EXPECT_EQ(element_bytes(DType::i4, -1), 15U);
 }
 
 TEST(Shape, InsertsAndErases) {

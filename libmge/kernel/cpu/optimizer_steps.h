@@ -27,7 +27,7 @@ void scalar_step(const void* formula, const float* const* operands, float* const
                  int64_t end) {
     const auto& apply = *static_cast<const Formula*>(formula);
     for (int64_t i = begin; i < end; ++i) {
-        ScalarFloat x[Formula::operands], y[Formula::results];
+        Scalar<float> x[Formula::operands], y[Formula::results];
         for (int k = 0; k < Formula::operands; ++k) x[k].v = operands[k][i];
         apply(x, y);
         for (int k = 0; k < Formula::results; ++k) results[k][i] = y[k].v;

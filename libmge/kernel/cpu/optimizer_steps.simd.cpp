@@ -46,7 +46,7 @@ template <class Formula, class Visit>
 HWY_INLINE void one_by_one(const Formula& apply, const Arrays<Formula>& arrays, int64_t begin, int64_t end,
                            Visit&& visit) {
     for (int64_t i = begin; i < end; ++i) {
-        ScalarFloat x[Formula::operands], y[Formula::results];
+        Scalar<float> x[Formula::operands], y[Formula::results];
         for (int k = 0; k < Formula::operands; ++k) x[k].v = arrays.operands[k][i];
         apply(x, y);
         visit(i, x, y);
@@ -64,7 +64,7 @@ void step(const void* factors, const float* const* operands, float* const* resul
         Four y = results_at(apply, arrays, i);
         for (int k = 0; k < Formula::results; ++k) y.v[k].store(arrays.results[k] + i);
     }
-    one_by_one(apply, arrays, i, end, [&](int64_t at, const ScalarFloat*, const ScalarFloat* y) {
+    one_by_one(apply, arrays, i, end, [&](int64_t at, const Scalar<float>*, const Scalar<float>* y) {
         for (int k = 0; k < Formula::results; ++k) arrays.results[k][at] = y[k].v;
     });
 }
@@ -109,7 +109,7 @@ StepSquares squares(const void* factors, const float* const* operands, float* co
         y.v[1].store(arrays.results[1] + i);
         y.v[2].store(arrays.results[2] + i);
     }
-    one_by_one(apply, arrays, i, end, [&](int64_t element, const ScalarFloat* x, const ScalarFloat* y) {
+    one_by_one(apply, arrays, i, end, [&](int64_t element, const Scalar<float>* x, const Scalar<float>* y) {
         param.add((element - begin) % partial_sums, x[0].v);
         direction.add((element - begin) % partial_sums, y[0].v);
         arrays.results[1][element] = y[1].v;

@@ -42,12 +42,16 @@ constexpr A identity() {
         return kind == Reduction::prod;
 }
 
+// Doubles stay what they are; all else that is no integer is float.
+template <class T>
+using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 // In what partial results of a T are kept; sums and products of floats join in double.
 template <class T, Reduction kind, bool is_mean>
 struct Partial {
     static constexpr bool counts = kind == Reduction::sum || kind == Reduction::prod;
     using Type = std::conditional_t<
-        is_mean || is_float(DTypeOf<T>), float,
+        is_mean || is_float(DTypeOf<T>), Real<T>,
         std::conditional_t<std::is_same_v<T, bool>, std::conditional_t<counts, int32_t, uint8_t>, T>>;
 };
 template <class A, Reduction kind>
@@ -260,7 +264,7 @@ void write_results(const J* values, int64_t n, DType dtype, void* out) {
         using T = typename decltype(type)::type;
         for (int64_t i = 0; i < n; ++i)
             if constexpr (is_float(DTypeOf<T>))
-                static_cast<T*>(out)[i] = T(float(values[i]));
+                static_cast<T*>(out)[i] = T(ComputedAs<T>(values[i]));
             else
                 static_cast<T*>(out)[i] = T(values[i]);
     });
@@ -270,7 +274,7 @@ template <class A>
 void finish(const ReduceState& state, const A* values, void* out) {
     if (!state.is_mean) return write_results(values, state.outputs, state.out, out);
     for (int64_t i = 0; i < state.outputs; ++i)
-        static_cast<float*>(out)[i] = float(double(values[i]) / double(state.count));
+        static_cast<Real<A>*>(out)[i] = Real<A>(double(values[i]) / double(state.count));
 }
 
 template <Reduction kind, bool is_mean, class T>

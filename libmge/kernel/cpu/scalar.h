@@ -4,6 +4,7 @@
 // Integers wrap around; division of an integer by zero gives zero.
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -16,7 +17,7 @@ struct Mask {
     bool v;
 };
 
-// T is float or an integer type; bools travel as uint8_t, halves as float.
+// T is float, double or an integer type; bools travel as uint8_t, halves as float.
 template <class T>
 struct Scalar {
     T v;
@@ -170,7 +171,6 @@ Mask is_infinite(Scalar<T> x) {
 
 // --- floats; rounding leaves integers as they are ---
 
-using ScalarFloat = Scalar<float>;
 template <class T>
 Scalar<T> ceil(Scalar<T> x) {
     if constexpr (is_integer<T>) return x;
@@ -186,30 +186,91 @@ Scalar<T> round(Scalar<T> x) {
     if constexpr (is_integer<T>) return x;
     return Scalar<T>::of(T(std::round(x.v)));
 }
-inline ScalarFloat sqrt(ScalarFloat x) { return ScalarFloat::of(std::sqrt(x.v)); }
-inline ScalarFloat exp(ScalarFloat x) { return ScalarFloat::of(std::exp(x.v)); }
-inline ScalarFloat expm1(ScalarFloat x) { return ScalarFloat::of(std::expm1(x.v)); }
-inline ScalarFloat log(ScalarFloat x) { return ScalarFloat::of(std::log(x.v)); }
-inline ScalarFloat log1p(ScalarFloat x) { return ScalarFloat::of(std::log1p(x.v)); }
-inline ScalarFloat erf(ScalarFloat x) { return ScalarFloat::of(std::erf(x.v)); }
-// Φ(x) of the normal distribution
-inline ScalarFloat normal_cdf(ScalarFloat x) {
-    return ScalarFloat::of(0.5f * std::erfc(x.v * -0.70710678118654752f));
+template <std::floating_point T>
+Scalar<T> sqrt(Scalar<T> x) {
+    return Scalar<T>::of(std::sqrt(x.v));
 }
-inline ScalarFloat sin(ScalarFloat x) { return ScalarFloat::of(std::sin(x.v)); }
-inline ScalarFloat cos(ScalarFloat x) { return ScalarFloat::of(std::cos(x.v)); }
-inline ScalarFloat tan(ScalarFloat x) { return ScalarFloat::of(std::tan(x.v)); }
-inline ScalarFloat asin(ScalarFloat x) { return ScalarFloat::of(std::asin(x.v)); }
-inline ScalarFloat acos(ScalarFloat x) { return ScalarFloat::of(std::acos(x.v)); }
-inline ScalarFloat atan(ScalarFloat x) { return ScalarFloat::of(std::atan(x.v)); }
-inline ScalarFloat sinh(ScalarFloat x) { return ScalarFloat::of(std::sinh(x.v)); }
-inline ScalarFloat cosh(ScalarFloat x) { return ScalarFloat::of(std::cosh(x.v)); }
-inline ScalarFloat tanh(ScalarFloat x) { return ScalarFloat::of(std::tanh(x.v)); }
-inline ScalarFloat asinh(ScalarFloat x) { return ScalarFloat::of(std::asinh(x.v)); }
-inline ScalarFloat acosh(ScalarFloat x) { return ScalarFloat::of(std::acosh(x.v)); }
-inline ScalarFloat atanh(ScalarFloat x) { return ScalarFloat::of(std::atanh(x.v)); }
-inline ScalarFloat pow(ScalarFloat a, ScalarFloat b) { return ScalarFloat::of(std::pow(a.v, b.v)); }
-inline ScalarFloat atan2(ScalarFloat y, ScalarFloat x) { return ScalarFloat::of(std::atan2(y.v, x.v)); }
+template <std::floating_point T>
+Scalar<T> exp(Scalar<T> x) {
+    return Scalar<T>::of(std::exp(x.v));
+}
+template <std::floating_point T>
+Scalar<T> expm1(Scalar<T> x) {
+    return Scalar<T>::of(std::expm1(x.v));
+}
+template <std::floating_point T>
+Scalar<T> log(Scalar<T> x) {
+    return Scalar<T>::of(std::log(x.v));
+}
+template <std::floating_point T>
+Scalar<T> log1p(Scalar<T> x) {
+    return Scalar<T>::of(std::log1p(x.v));
+}
+template <std::floating_point T>
+Scalar<T> erf(Scalar<T> x) {
+    return Scalar<T>::of(std::erf(x.v));
+}
+// Φ(x) of the normal distribution
+template <std::floating_point T>
+Scalar<T> normal_cdf(Scalar<T> x) {
+    return Scalar<T>::of(T(0.5) * std::erfc(x.v * T(-0.70710678118654752)));
+}
+template <std::floating_point T>
+Scalar<T> sin(Scalar<T> x) {
+    return Scalar<T>::of(std::sin(x.v));
+}
+template <std::floating_point T>
+Scalar<T> cos(Scalar<T> x) {
+    return Scalar<T>::of(std::cos(x.v));
+}
+template <std::floating_point T>
+Scalar<T> tan(Scalar<T> x) {
+    return Scalar<T>::of(std::tan(x.v));
+}
+template <std::floating_point T>
+Scalar<T> asin(Scalar<T> x) {
+    return Scalar<T>::of(std::asin(x.v));
+}
+template <std::floating_point T>
+Scalar<T> acos(Scalar<T> x) {
+    return Scalar<T>::of(std::acos(x.v));
+}
+template <std::floating_point T>
+Scalar<T> atan(Scalar<T> x) {
+    return Scalar<T>::of(std::atan(x.v));
+}
+template <std::floating_point T>
+Scalar<T> sinh(Scalar<T> x) {
+    return Scalar<T>::of(std::sinh(x.v));
+}
+template <std::floating_point T>
+Scalar<T> cosh(Scalar<T> x) {
+    return Scalar<T>::of(std::cosh(x.v));
+}
+template <std::floating_point T>
+Scalar<T> tanh(Scalar<T> x) {
+    return Scalar<T>::of(std::tanh(x.v));
+}
+template <std::floating_point T>
+Scalar<T> asinh(Scalar<T> x) {
+    return Scalar<T>::of(std::asinh(x.v));
+}
+template <std::floating_point T>
+Scalar<T> acosh(Scalar<T> x) {
+    return Scalar<T>::of(std::acosh(x.v));
+}
+template <std::floating_point T>
+Scalar<T> atanh(Scalar<T> x) {
+    return Scalar<T>::of(std::atanh(x.v));
+}
+template <std::floating_point T>
+Scalar<T> pow(Scalar<T> a, Scalar<T> b) {
+    return Scalar<T>::of(std::pow(a.v, b.v));
+}
+template <std::floating_point T>
+Scalar<T> atan2(Scalar<T> y, Scalar<T> x) {
+    return Scalar<T>::of(std::atan2(y.v, x.v));
+}
 
 // The functors of kernel/scalar, for any value type.
 namespace functor {

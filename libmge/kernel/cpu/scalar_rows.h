@@ -8,31 +8,16 @@
 
 namespace mge::cpu {
 
-// In what a stored T is computed with.
+// As what a stored T travels: bools as bytes.
 template <class T>
-struct ComputedAs {
-    using Type = T;
-};
-template <>
-struct ComputedAs<bool> {
-    using Type = uint8_t;
-};
-template <>
-struct ComputedAs<Half> {
-    using Type = float;
-};
-template <>
-struct ComputedAs<BFloat16> {
-    using Type = float;
-};
+using ScalarOf = Scalar<std::conditional_t<std::is_same_v<T, bool>, uint8_t, ComputedAs<T>>>;
 template <class T>
 auto load_scalar(T value) {
-    using C = typename ComputedAs<T>::Type;
-    return Scalar<C>::of(C(value));
+    return ScalarOf<T>::of(decltype(ScalarOf<T>::v)(value));
 }
 // Results keep the dtype of the inputs, except that masks are bools.
 template <class T>
-T stored(Scalar<typename ComputedAs<T>::Type> y) {
+T stored(ScalarOf<T> y) {
     return T(y.v);
 }
 template <class T>

@@ -2,6 +2,9 @@
 #pragma once
 // For .cuda.cpp: from problems and launches to the arguments of device text.
 
+#include <algorithm>
+#include <iterator>
+
 #include "libmge/device/cuda/cuda_queue.h"
 #include "libmge/device/cuda/last_launches.h"
 #include "libmge/kernel/algorithm.h"
@@ -37,16 +40,30 @@ struct DeviceTypeOf<BFloat16> {
 template <class T>
 using DeviceType = typename DeviceTypeOf<T>::Type;
 
+// Device text is made for those of DTypes::common.
+[[noreturn]] inline void throw_without_text(DType dtype) {
+    throw UserError(
+        text("GPUs compute nothing of dtype ", dtype, "; move the tensors to a CPU, or convert them"),
+        ErrorClass::type);
+}
+
 // dispatch_dtype with the device's types: fn(std::type_identity<T>{}).
 template <class Listed, class Fn>
 void dispatch_device_type(DType dtype, Listed types, Fn&& fn) {
-    dispatch_dtype(dtype, types,
-                   [&](auto type) { fn(std::type_identity<DeviceType<typename decltype(type)::type>>{}); });
+    if (!is_among(dtype, DTypes::common)) throw_without_text(dtype);
+    dispatch_dtype(dtype, types, [&]<class T>(std::type_identity<T>) {
+        if constexpr (is_common_type<T>) fn(std::type_identity<DeviceType<T>>{});
+    });
 }
 
-// A number among AllTypes.
-inline int type_index(DType dtype) { return int(dtype) - int(DType::boolean); }
-static_assert(int(DType::f32) - int(DType::boolean) + 1 == type_count);
-static_assert(DType::i64 < DType::f16 && DType::f16 < DType::bf16 && DType::bf16 < DType::f32);
+// A number among AllTypes of device text.
+inline int type_index(DType dtype) {
+    constexpr DType known[] = {DType::boolean, DType::u8,  DType::i8,  DType::u16,  DType::i16,
+                               DType::i32,     DType::i64, DType::f16, DType::bf16, DType::f32};
+    static_assert(std::size(known) == type_count);
+    auto found = std::find(std::begin(known), std::end(known), dtype);
+    if (found == std::end(known)) throw_without_text(dtype);
+    return int(found - known);
+}
 
 }  // namespace mge::cuda

@@ -12,6 +12,7 @@ struct Cond {
         "second. Only that one is computed.";
     static constexpr auto inputs = names("predicate", variadic("operands"));
     static constexpr auto outputs = output_names("results");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.variadic_outputs = true, .control = true, .of_every_device = true};
     struct Params {
         SubgraphRef then_graph, else_graph;

@@ -13,6 +13,7 @@ struct Scan {
         "values, then the slices along a new first axis.";
     static constexpr auto inputs = names(variadic("operands"));
     static constexpr auto outputs = output_names("results");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.variadic_outputs = true, .control = true, .of_every_device = true};
     struct Params {
         SubgraphRef body;

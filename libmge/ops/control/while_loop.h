@@ -13,6 +13,7 @@ struct WhileLoop {
         "number of steps.";
     static constexpr auto inputs = names(variadic("operands"));
     static constexpr auto outputs = output_names("results");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.variadic_outputs = true, .control = true, .of_every_device = true};
     struct Params {
         SubgraphRef condition, body;

@@ -41,7 +41,7 @@ void run_line(const Line& line, const Launch& launch) {
             if constexpr (std::is_integral_v<T>)
                 launch.out<T>(0)[i] = T(int64_t(value));
             else
-                launch.out<T>(0)[i] = T(float(value));
+                launch.out<T>(0)[i] = T(ComputedAs<T>(value));
         }
     });
 }

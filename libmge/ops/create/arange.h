@@ -10,6 +10,7 @@ struct Arange {
     static constexpr auto doc = "start, start + step, start + 2 step, … up to but without stop.";
     static constexpr auto inputs = names(host("first"), host("last"), host("gap"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr bool stops_gradient = true;
     struct Params {
         double start = 0, stop = 0, step = 1;

@@ -10,6 +10,7 @@ struct Eye {
     static constexpr auto doc = "A matrix with ones on the diagonal and zeros elsewhere.";
     static constexpr auto inputs = names();
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr bool stops_gradient = true;
     struct Params {
         int64_t n = 0, m = -1;

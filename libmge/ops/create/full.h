@@ -10,6 +10,7 @@ struct Full {
     static constexpr auto doc = "A new tensor with one value everywhere.";
     static constexpr auto inputs = names(host("target"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr bool stops_gradient = true;
     struct Params {
         IntList shape;
@@ -35,6 +36,7 @@ struct FullLike {
         "One value everywhere, in the shape and dtype of x, whose values are not read.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_only_specs = true};
     static constexpr bool stops_gradient = true;
     struct Params {

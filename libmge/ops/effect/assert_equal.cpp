@@ -50,21 +50,13 @@ double error_of(double expected, double actual) {
     return std::abs(expected - actual) / std::max(std::min(std::abs(expected), std::abs(actual)), 1.0);
 }
 
-template <class T>
-double number(T value) {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        return double(float(value));
-    else
-        return double(value);
-}
-
 double largest_error(const TensorSpec& spec, const void* expected, const void* actual) {
     double largest = 0;
     dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         auto *a = static_cast<const T*>(expected), *b = static_cast<const T*>(actual);
         for (int64_t i = 0, n = spec.numel(); i < n; ++i) {
-            double error = error_of(number(a[i]), number(b[i]));
+            double error = error_of(double(ComputedAs<T>(a[i])), double(ComputedAs<T>(b[i])));
             if (!(error <= largest)) largest = error;
             if (std::isnan(error)) return;
         }

@@ -12,6 +12,7 @@ struct AssertEqual {
         "|expected - actual| / max(min(|expected|, |actual|), 1).";
     static constexpr auto inputs = names("expected", "actual");
     static constexpr auto outputs = output_names("error");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::common, .effect = true, .of_every_device = true};
     static constexpr bool stops_gradient = true;
     struct Params {

@@ -12,6 +12,7 @@ struct Clip {
         "x, but not below lower and not above upper; where the bounds cross, lower is asked first.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {

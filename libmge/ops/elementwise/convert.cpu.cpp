@@ -8,26 +8,39 @@
 #include "libmge/kernel/cpu/scalar_rows.h"
 #include "libmge/ops/elementwise/elementwise.cpu.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge::ops {
 namespace {
 
-// What x86's conversion instruction does, said without undefined behaviour.
-int32_t truncate_to_i32(float x) { return x >= -2147483648.f && x < 2147483648.f ? int32_t(x) : INT32_MIN; }
-int64_t truncate_to_i64(float x) { return x >= -0x1p63f && x < 0x1p63f ? int64_t(x) : INT64_MIN; }
+// What x86's conversion instructions do, said without undefined behaviour.
+template <class Real>
+int32_t truncate_to_i32(Real x) {
+    return x >= Real(-0x1p31) && x < Real(0x1p31) ? int32_t(x) : INT32_MIN;
+}
+template <class Real>
+int64_t truncate_to_i64(Real x) {
+    return x >= Real(-0x1p63) && x < Real(0x1p63) ? int64_t(x) : INT64_MIN;
+}
+template <class Real>
+uint64_t truncate_to_u64(Real x) {
+    return x >= Real(0x1p63) && x < Real(0x1p64) ? uint64_t(x) : uint64_t(truncate_to_i64(x));
+}
 
 template <class To, class From>
 To convert_value(From x) {
     if constexpr (std::is_same_v<To, bool>)
-        return typename cpu::ComputedAs<From>::Type(x) != 0;
+        return ComputedAs<From>(x) != 0;
     else if constexpr (is_float(DTypeOf<To>))
-        return To(float(x));
+        return To(ComputedAs<To>(ComputedAs<From>(x)));
     else if constexpr (!is_float(DTypeOf<From>))
         return To(x);
-    else if constexpr (std::is_same_v<To, int64_t>)
-        return truncate_to_i64(float(x));
+    else if constexpr (std::is_same_v<To, uint64_t>)
+        return truncate_to_u64(ComputedAs<From>(x));
+    else if constexpr (sizeof(To) == 8 || std::is_same_v<To, uint32_t>)
+        return To(truncate_to_i64(ComputedAs<From>(x)));
     else
-        return To(truncate_to_i32(float(x)));
+        return To(truncate_to_i32(ComputedAs<From>(x)));
 }
 
 template <class From, class To>
@@ -69,6 +82,35 @@ void convert_rows(const cpu::Rows& r) {
     }
 }
 
+// --- narrow dtypes: which ones, only a run knows ---
+
+struct NarrowPair {
+    DType from, to;
+};
+
+template <class From>
+void narrow_element(const void* const* in, void* out, const void* pair) {
+    DType to = static_cast<const NarrowPair*>(pair)->to;
+    auto x = ComputedAs<From>(*static_cast<const From*>(in[0]));
+    uint8_t& y = *static_cast<uint8_t*>(out);
+    if constexpr (is_float(DTypeOf<From>))
+        y = narrow_bits(to, double(x));
+    else
+        y = is_narrow_int(to) ? narrow_bits(to, int64_t(x)) : narrow_bits(to, double(x));
+}
+template <class To>
+void widen_element(const void* const* in, void* out, const void* pair) {
+    float x = narrow_value(static_cast<const NarrowPair*>(pair)->from, *static_cast<const uint8_t*>(in[0]));
+    *static_cast<To*>(out) = convert_value<To>(x);
+}
+void renarrow_element(const void* const* in, void* out, const void* pair) {
+    auto [from, to] = *static_cast<const NarrowPair*>(pair);
+    uint8_t x = *static_cast<const uint8_t*>(in[0]);
+    *static_cast<uint8_t*>(out) = from == to ? x : narrow_bits(to, double(narrow_value(from, x)));
+}
+
+// --- pairs of dtypes ---
+
 // Calls fn with the C++ types of a problem's input and output.
 template <class Fn>
 void dispatch_pair(const Problem& p, Fn fn) {
@@ -77,6 +119,24 @@ void dispatch_pair(const Problem& p, Fn fn) {
     });
 }
 
+NarrowPair pair_of(const Problem& p) { return {p.inputs[0].dtype, p.outputs[0].dtype}; }
+bool has_narrow(const Problem& p) { return is_narrow(pair_of(p).from) || is_narrow(pair_of(p).to); }
+
+cpu::ElementFn element_of(const Problem& p) {
+    auto [from, to] = pair_of(p);
+    cpu::ElementFn run = renarrow_element;
+    if (!has_narrow(p))
+        dispatch_pair(p, [&]<class From, class To>(std::type_identity<From>, std::type_identity<To>) {
+            run = convert_element<From, To>;
+        });
+    else if (is_narrow(to) && !is_narrow(from))
+        dispatch_dtype(from, AllTypes{}, [&]<class T>(std::type_identity<T>) { run = narrow_element<T>; });
+    else if (!is_narrow(to))
+        dispatch_dtype(to, AllTypes{}, [&]<class T>(std::type_identity<T>) { run = widen_element<T>; });
+    return run;
+}
+
+Support supports_rows(const Problem& p) { return has_narrow(p) ? Support{"no narrow dtypes"} : supported; }
 Prepared prepare_convert(const PrepareContext& context) {
     cpu::RowsFn run = nullptr;
     dispatch_pair(context.problem, [&](auto from, auto to) {
@@ -85,15 +145,12 @@ Prepared prepare_convert(const PrepareContext& context) {
     return cpu::prepare_elementwise(context.problem, run, nullptr, nullptr, 0, cheap_grain);
 }
 Prepared prepare_reference(const PrepareContext& context) {
-    cpu::ElementFn run = nullptr;
-    dispatch_pair(context.problem, [&](auto from, auto to) {
-        run = convert_element<typename decltype(from)::type, typename decltype(to)::type>;
-    });
-    return cpu::prepare_elements(context.problem, run, nullptr, 0);
+    NarrowPair pair = pair_of(context.problem);
+    return cpu::prepare_elements(context.problem, element_of(context.problem), &pair, sizeof pair);
 }
 
 constexpr Algorithm algorithms[] = {
-    {"rows", always, prepare_convert, cpu::run_elementwise},
+    {"rows", supports_rows, prepare_convert, cpu::run_elementwise},
     {"reference", always, prepare_reference, cpu::run_elements, {.naive = true}}};
 
 }  // namespace

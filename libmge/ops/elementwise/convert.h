@@ -12,6 +12,7 @@ struct Convert {
         "around; NaN and floats beyond int32 become -2^31 first. Everything but 0 is true.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     struct Params {
@@ -31,6 +32,7 @@ struct Copy {
     static constexpr auto doc = "The same values in memory of their own.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = NoParams;

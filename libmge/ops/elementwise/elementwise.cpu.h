@@ -34,7 +34,7 @@ struct ElementwiseOf;
 template <Accepts accepts>
 constexpr auto accepted_types() {
     if constexpr (accepts == Accepts::floats)
-        return FloatTypes{};
+        return Types<Half, BFloat16, float, double>{};
     else if constexpr (accepts == Accepts::integers)
         return IntTypes{};
     else if constexpr (accepts == Accepts::numbers)
@@ -50,9 +50,13 @@ auto functor_of(const Problem& p) {
     return ElementwiseOf<O>::make(p.as<typename O::Params>());
 }
 
+constexpr bool has_simd(DType dtype) { return is_float(dtype) && dtype != DType::f64; }
+// Rarer dtypes are left to the reference: loops for each operator would make the library a twentieth larger.
+constexpr bool is_rowed(DType dtype) { return !is_float(dtype) && is_among(dtype, DTypes::common); }
+
 template <class O>
 Support supports_simd(const Problem& p) {
-    return is_float(p.inputs[0].dtype) ? supported : Support{"only floats"};
+    return has_simd(p.inputs[0].dtype) ? supported : Support{"only float16, bfloat16 and float32"};
 }
 template <class O>
 Prepared prepare_simd(const PrepareContext& context) {
@@ -67,7 +71,7 @@ Prepared prepare_simd(const PrepareContext& context) {
 
 template <class O>
 Support supports_rows(const Problem& p) {
-    return is_float(p.inputs[0].dtype) ? Support{"only integers and bools"} : supported;
+    return is_rowed(p.inputs[0].dtype) ? supported : Support{"only integers up to int64 and bools"};
 }
 template <class O>
 Prepared prepare_rows(const PrepareContext& context) {
@@ -76,7 +80,7 @@ Prepared prepare_rows(const PrepareContext& context) {
     cpu::RowsFn run = nullptr;
     dispatch_dtype(context.problem.inputs[0].dtype, accepted_types<O::accepted>(), [&](auto type) {
         using T = typename decltype(type)::type;
-        if constexpr (!is_float(DTypeOf<T>)) run = &cpu::scalar_rows<F, T>;
+        if constexpr (is_rowed(DTypeOf<T>)) run = &cpu::scalar_rows<F, T>;
     });
     return cpu::prepare_elementwise(context.problem, run, nullptr, &functor, sizeof functor,
                                     ElementwiseOf<O>::grain);

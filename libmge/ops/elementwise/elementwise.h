@@ -26,6 +26,7 @@ template <class O, Accepts accepts, Promotion promotion = Promotion::none, bool 
 struct Unary {
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = NoParams;
@@ -49,6 +50,7 @@ template <class O, Accepts accepts, Promotion promotion = Promotion::common, boo
 struct Binary {
     static constexpr auto inputs = names("a", "b");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0}, InPlace{0, 1});
     using Params = NoParams;

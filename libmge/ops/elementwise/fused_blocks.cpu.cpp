@@ -11,7 +11,7 @@
 
 #include "libmge/kernel/strided_copy.h"
 #include "libmge/ops/shape/transpose.h"
-#include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/element_bytes.h"
 
 namespace mge::ops {
 namespace {
@@ -88,17 +88,8 @@ struct BlockProblem {
 };
 
 std::array<char, 8> constant_bytes(double value, DType dtype) {
-    std::array<char, 8> bytes{};
-    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        T typed{};
-        if constexpr (is_float(DTypeOf<T>))
-            typed = T(float(value));
-        else
-            typed = T(int64_t(value));
-        std::memcpy(bytes.data(), &typed, sizeof typed);
-    });
-    return bytes;
+    uint64_t element = element_bytes(dtype, value);
+    return std::bit_cast<std::array<char, 8>>(element);
 }
 
 // Slots are taken when a value appears and given back after its last use. A step's result never shares the

@@ -10,6 +10,7 @@ struct Where {
     static constexpr auto doc = "a where the mask is true, else b.";
     static constexpr auto inputs = names(unpromoted("mask"), "a", "b");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::common, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 1}, InPlace{0, 2});
     using Params = NoParams;

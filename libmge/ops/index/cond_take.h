@@ -11,6 +11,7 @@ struct CondTake {
         "The elements of x where the mask holds, as a vector, and their places in the flattened x.";
     static constexpr auto inputs = names("x", "mask");
     static constexpr auto outputs = output_names("values", "indices");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.runtime_shape = true};
     using Params = NoParams;
     static constexpr auto fields = no_fields;

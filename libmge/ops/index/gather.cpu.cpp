@@ -88,7 +88,7 @@ void change(const Places& places, const Launch& launch) {
         else if constexpr (std::is_integral_v<T>)
             y[place] = T(y[place] + source[at]);
         else
-            y[place] = T(float(y[place]) + float(source[at]));
+            y[place] = T(ComputedAs<T>(y[place]) + ComputedAs<T>(source[at]));
     });
 }
 

@@ -13,6 +13,7 @@ struct Gather {
     static constexpr auto doc = "y[i, j, k] = x[i, index[i, j, k], k], for axis 1 of rank 3.";
     static constexpr auto inputs = names("x", "index");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         int axis = 0;
@@ -34,6 +35,7 @@ struct Scatter {
         "x with y[i, index[i, j, k], k] = source[i, j, k]; the last of several stays.";
     static constexpr auto inputs = names("x", unpromoted("index"), "source");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = Gather::Params;
@@ -51,6 +53,7 @@ struct ScatterAdd {
     static constexpr auto doc = "x with source[i, j, k] added to y[i, index[i, j, k], k].";
     static constexpr auto inputs = names("x", unpromoted("index"), "source");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = Gather::Params;

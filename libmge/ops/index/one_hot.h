@@ -34,6 +34,7 @@ struct IndexingOneHot {
         "The element of x that the index names along the axis, which stays with extent 1.";
     static constexpr auto inputs = names("x", "index");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         int axis = 1;
@@ -54,6 +55,7 @@ struct IndexingSetOneHot {
     static constexpr auto doc = "x with the elements that the index names along the axis replaced by value.";
     static constexpr auto inputs = names("x", unpromoted("index"), "value");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = IndexingOneHot::Params;

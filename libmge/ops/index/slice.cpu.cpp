@@ -49,7 +49,7 @@ T sum(T a, T b) {
     if constexpr (std::is_integral_v<T>)
         return T(a + b);
     else
-        return T(float(a) + float(b));
+        return T(ComputedAs<T>(a) + ComputedAs<T>(b));
 }
 
 void run_add(const Prepared& prepared, const Launch& launch) {

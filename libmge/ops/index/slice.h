@@ -17,6 +17,7 @@ struct Slice {
     static constexpr auto doc = "Elements of x at regular places along each axis.";
     static constexpr auto inputs = names("x", host_list("bounds"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         IntList items;
@@ -38,6 +39,7 @@ struct SetSlice {
     static constexpr auto doc = "x with the elements at regular places replaced by value, which broadcasts.";
     static constexpr auto inputs = names("x", "value", host_list("bounds"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = Slice::Params;
@@ -56,6 +58,7 @@ struct AddSlice {
     static constexpr auto doc = "x with value, which broadcasts, added to the elements at regular places.";
     static constexpr auto inputs = names("x", "value", host_list("bounds"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = Slice::Params;

@@ -21,13 +21,27 @@ uint32_t order_of(T value, bool descending) {
     if constexpr (std::is_same_v<T, bool>) {
         return value;
     } else if constexpr (std::is_integral_v<T>) {
-        return uint32_t(int32_t(value)) ^ 0x80000000u;
+        return std::is_signed_v<T> ? uint32_t(int32_t(value)) ^ 0x80000000u : uint32_t(value);
     } else {
         float f = float(value);
         if (f != f) return descending ? 0 : UINT32_MAX;
         if (f == 0) f = 0;
         auto bits = std::bit_cast<uint32_t>(f);
         return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+    }
+}
+
+// The same of elements of 64 bits.
+template <class T>
+uint64_t wide_order_of(T value, bool descending) {
+    constexpr uint64_t sign = uint64_t(1) << 63;
+    if constexpr (std::is_integral_v<T>) {
+        return std::is_signed_v<T> ? uint64_t(value) ^ sign : uint64_t(value);
+    } else {
+        if (value != value) return descending ? 0 : UINT64_MAX;
+        if (value == 0) value = 0;
+        auto bits = std::bit_cast<uint64_t>(value);
+        return bits & sign ? ~bits : bits | sign;
     }
 }
 
@@ -56,7 +70,8 @@ public:
         }
         if constexpr (sizeof(T) == 8)
             order_keys(keys_, k_, no_sort_, [&](uint64_t a, uint64_t b) {
-                std::pair first{x[int64_t(a) * step], a}, second{x[int64_t(b) * step], b};
+                std::pair first{wide_order_of(x[int64_t(a) * step], descending_), a};
+                std::pair second{wide_order_of(x[int64_t(b) * step], descending_), b};
                 return descending_ ? first > second : first < second;
             });
         else if (descending_)
@@ -106,12 +121,14 @@ void first_of_rows(const TensorSpec& x, const Topk::Params& p, const Launch& lau
             sorter.sort(from, 1);
             if (p.kth_only) {
                 // The first place that holds the k-th value.
-                uint32_t wanted = sizeof(T) == 8 ? 0 : order_of(from[sorter.place(k - 1)], p.descending);
+                auto order = [&](int64_t i) {
+                    if constexpr (sizeof(T) == 8)
+                        return wide_order_of(from[i], p.descending);
+                    else
+                        return order_of(from[i], p.descending);
+                };
                 int64_t at = 0;
-                if constexpr (sizeof(T) == 8)
-                    while (from[at] != from[sorter.place(k - 1)]) ++at;
-                else
-                    while (order_of(from[at], p.descending) != wanted) ++at;
+                while (order(at) != order(sorter.place(k - 1))) ++at;
                 launch.out<T>(0)[row] = from[at];
                 launch.out<int32_t>(1)[row] = int32_t(at);
                 continue;

@@ -12,6 +12,7 @@ struct Sort {
     static constexpr auto doc = "The elements of x in order along an axis, and the places they come from.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("values", "indices");
+    static constexpr auto takes = DTypes::numbers;
     struct Params {
         int axis = -1;
         bool descending = false;
@@ -35,6 +36,7 @@ struct Topk {
         "The k first elements of each row (the last axis) in order, and their places.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("values", "indices");
+    static constexpr auto takes = DTypes::numbers;
     struct Params {
         int64_t k = 1;
         bool descending = true, kth_only = false, no_sort = false;

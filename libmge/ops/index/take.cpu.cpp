@@ -206,7 +206,7 @@ void add_to(T& sum, T term) {
     if constexpr (std::is_integral_v<T>)
         sum = T(sum + term);
     else
-        sum = T(float(sum) + float(term));
+        sum = T(ComputedAs<T>(sum) + ComputedAs<T>(term));
 }
 
 void run_add(const Prepared& prepared, const Launch& launch) {

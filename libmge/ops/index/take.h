@@ -16,6 +16,7 @@ struct Take {
     static constexpr auto doc = "Elements of x at places given by index tensors.";
     static constexpr auto inputs = names("x", variadic("indices"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_selection = true};
     struct Params {
         IntList axes;
@@ -38,6 +39,7 @@ struct SetTake {
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = Take::Params;
@@ -58,6 +60,7 @@ struct AddTake {
     static constexpr auto inputs =
         names("x", "value", InputInfo("indices", InputKind::variadic, false, false));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = Promotion::to_first};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
     using Params = Take::Params;

@@ -31,12 +31,12 @@ Prepared prepare_reference(const PrepareContext& context) {
                                     is_wide(p, 3)});
 }
 
-// Sums are made in double (floats) or 64 bits (integers), bias and activation in float.
+// Sums are made in double (floats) or 64 bits that wrap (integers), bias and activation in float.
 template <class In, class Out>
 void multiply(const Reference& r, const Launch& launch) {
     constexpr bool integer = std::is_integral_v<In>;
-    using Sum = std::conditional_t<integer, int64_t, double>;
-    using Wide = std::conditional_t<integer, int64_t, float>;
+    using Sum = std::conditional_t<integer, uint64_t, double>;
+    using Wide = std::conditional_t<integer, int64_t, ComputedAs<In>>;
     auto& g = r.geometry;
     auto summand = [&](size_t input, bool is_wide, int64_t i) {
         if (launch.inputs.size() <= input || !launch.inputs[input]) return Sum(0);
@@ -55,6 +55,8 @@ void multiply(const Reference& r, const Launch& launch) {
                 sum += summand(2, r.is_bias_wide, n) + summand(3, r.is_residual_wide, i);
                 if constexpr (integer)
                     y[i] = Out(sum);
+                else if (r.activation == Activation::none)
+                    y[i] = Out(ComputedAs<Out>(sum));
                 else
                     y[i] = Out(apply_activation(r.activation, float(sum)));
             }

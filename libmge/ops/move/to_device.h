@@ -10,6 +10,7 @@ struct ToDevice {
     static constexpr auto doc = "The same values on another device.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     struct Params {
         DeviceId device;
         bool operator==(const Params&) const = default;

@@ -42,7 +42,7 @@ cpu::StepSquares squares_by_elements(const void* formula, const float* const* op
     auto& apply = *static_cast<const cpu::functor::LambDirection*>(formula);
     cpu::StepSquares sums;
     for (int64_t i = begin; i < end; ++i) {
-        cpu::ScalarFloat x[4], y[3];
+        cpu::Scalar<float> x[4], y[3];
         for (int k = 0; k < 4; ++k) x[k].v = operands[k][i];
         apply(x, y);
         sums.param += double(x[0].v) * double(x[0].v);

@@ -38,7 +38,7 @@ bool is_better(V candidate, V best) {
 
 template <Reduction kind, class T>
 void search_tile(const T* x, int64_t length, int64_t stride, int64_t n, int32_t* y) {
-    using V = typename cpu::ComputedAs<T>::Type;
+    using V = decltype(cpu::ScalarOf<T>::v);
     V best[tile];
     for (int64_t i = 0; i < n; ++i) {
         best[i] = V(x[i]);
@@ -91,7 +91,7 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<Search>();
     dispatch_dtype(s.dtype, AllTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        using V = typename cpu::ComputedAs<T>::Type;
+        using V = decltype(cpu::ScalarOf<T>::v);
         for (int64_t i = 0; i < s.outer * s.inner; ++i) {
             const T* x = launch.in<T>(0) + i / s.inner * s.length * s.inner + i % s.inner;
             int64_t best = 0;

@@ -18,6 +18,7 @@ template <class O>
 struct ArgExtreme {
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     static constexpr bool stops_gradient = true;
     using Params = ArgParams;
     static constexpr auto fields =

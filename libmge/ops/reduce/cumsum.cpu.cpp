@@ -33,14 +33,14 @@ using Total = std::conditional_t<is_float(DTypeOf<T>), double, uint64_t>;
 template <class T>
 T result(Total<T> total) {
     if constexpr (is_float(DTypeOf<T>))
-        return T(float(total));
+        return T(ComputedAs<T>(total));
     else
         return T(total);
 }
 template <class T>
 Total<T> value(T x) {
     if constexpr (is_float(DTypeOf<T>))
-        return double(float(x));
+        return double(ComputedAs<T>(x));
     else
         return uint64_t(x);
 }

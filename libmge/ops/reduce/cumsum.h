@@ -10,6 +10,7 @@ struct Cumsum {
     static constexpr auto doc = "Running sum along an axis; keeps the dtype, integers wrap.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     struct Params {
         int axis = 0;
         bool operator==(const Params&) const = default;

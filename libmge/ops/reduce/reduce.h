@@ -37,6 +37,7 @@ template <class O>
 struct ReduceOp {
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     using Params = ReduceParams;
     static constexpr auto fields = field_list(
         field<&Params::axes>("axes", "Axes to reduce; negative ones count from the end; none: all."),
@@ -78,7 +79,7 @@ struct Mean : ReduceOp<Mean> {
     static constexpr auto name = "mean";
     static constexpr auto doc = "Mean over axes, always float32 (bfloat16 and float16 too); NaN of nothing.";
     static constexpr bool needs_elements = false;
-    static DType result_dtype(DType) { return DType::f32; }
+    static DType result_dtype(DType x) { return x == DType::f64 ? x : DType::f32; }
     static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };

@@ -11,6 +11,7 @@ struct BroadcastTo {
     static constexpr auto doc = "Repeats x along new axes and axes of extent 1 until it has the shape.";
     static constexpr auto inputs = names("x", host("target"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     struct Params {
         IntList shape;
         bool operator==(const Params&) const = default;
@@ -33,6 +34,7 @@ struct BroadcastLike {
     static constexpr auto doc = "Repeats x until it has the shape of `like`, whose values are not read.";
     static constexpr auto inputs = names("x", example("like", InputKind::required, true));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     using Params = NoParams;
     static constexpr auto fields = no_fields;
 

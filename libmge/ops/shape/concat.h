@@ -12,6 +12,7 @@ struct Concat {
         "Joins tensors of equal rank along an axis; all other extents have to be equal.";
     static constexpr auto inputs = names(variadic("xs"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {
         int axis = 0;

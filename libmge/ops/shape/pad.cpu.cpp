@@ -139,7 +139,7 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
     int64_t rows = all.count, length = all.length;
     dispatch_dtype(maps.dtype, NumberTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        using Sum = std::conditional_t<std::is_integral_v<T>, T, float>;
+        using Sum = ComputedAs<T>;
         std::vector<Sum> sums(size_t(maps.inner.numel()));
         for_rows(maps, 0, rows, [&](int64_t row, int64_t offset) {
             if (offset == outside) return;

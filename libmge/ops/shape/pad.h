@@ -23,6 +23,7 @@ struct Pad {
     static constexpr auto doc = "Adds margins before and after the elements of each axis.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     struct Params {
         IntList before, after;
         PadMode mode = PadMode::constant;
@@ -47,6 +48,7 @@ struct PadBackward {
     static constexpr auto doc = "The gradient of pad: each element collects those of its copies.";
     static constexpr auto inputs = names("dy");
     static constexpr auto outputs = output_names("dx");
+    static constexpr auto takes = DTypes::numbers;
     using Params = Pad::Params;
     static constexpr auto fields = Pad::fields;
     static constexpr auto autocast = Autocast::wide;

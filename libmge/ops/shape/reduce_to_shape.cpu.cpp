@@ -96,7 +96,7 @@ int64_t place(std::span<const Axis> axes, int64_t position) {
 }
 
 template <class T>
-using BlockSum = std::conditional_t<std::is_integral_v<T>, int64_t, float>;
+using BlockSum = std::conditional_t<std::is_integral_v<T>, int64_t, ComputedAs<T>>;
 template <class T>
 using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
 
@@ -105,7 +105,7 @@ T narrow(Sum<T> sum) {
     if constexpr (std::is_integral_v<T>)
         return T(sum);
     else
-        return T(float(sum));
+        return T(ComputedAs<T>(sum));
 }
 
 template <class T>

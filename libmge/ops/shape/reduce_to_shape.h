@@ -10,6 +10,7 @@ struct ReduceToShape {
     static constexpr auto doc = "Sums x over the axes along which the shape would be broadcast to x's.";
     static constexpr auto inputs = names("x", example("like", InputKind::optional));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::numbers;
     struct Params {
         IntList shape;
         bool operator==(const Params&) const = default;

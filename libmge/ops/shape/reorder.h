@@ -15,6 +15,7 @@ struct Reorder {
         "The same tensor in another memory layout; what the layout pads with is zero.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     struct Params {
         std::string layout = "plain";
         bool operator==(const Params&) const = default;

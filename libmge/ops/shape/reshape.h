@@ -13,6 +13,7 @@ struct Reshape {
     static constexpr auto doc = "The same elements in row-major order under another shape.";
     static constexpr auto inputs = names("x", host("target"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {
         IntList shape;
@@ -36,6 +37,7 @@ struct ReshapeLike {
     static constexpr auto doc = "The elements of x under the shape of `like`, whose values are not read.";
     static constexpr auto inputs = names("x", example("like", InputKind::required, true));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     using Params = NoParams;
     static constexpr auto fields = no_fields;
@@ -52,6 +54,7 @@ struct Flatten {
     static constexpr auto doc = "Joins the axes from `start` to `end`, both included, into one.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {
         int start = 0, end = -1;
@@ -73,6 +76,7 @@ struct AddAxis {
     static constexpr auto doc = "Inserts axes of extent 1.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {
         IntList axes;
@@ -93,6 +97,7 @@ struct RemoveAxis {
     static constexpr auto doc = "Drops axes of extent 1.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true};
     struct Params {
         IntList axes;

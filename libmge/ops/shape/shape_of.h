@@ -10,6 +10,7 @@ struct ShapeOf {
     static constexpr auto doc = "The extents of x as an int32 vector; the values of x are not read.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.reads_only_specs = true};
     static constexpr bool stops_gradient = true;
     struct Params {

@@ -11,6 +11,7 @@ struct Split {
     static constexpr auto doc = "Cuts x along an axis into consecutive parts.";
     static constexpr auto inputs = names("x", example("likes", InputKind::variadic));
     static constexpr auto outputs = output_names("ys");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.variadic_outputs = true};
     struct Params {
         int axis = 0;

@@ -11,6 +11,7 @@ struct Transpose {
     static constexpr auto doc = "Reorders the axes: axis i of the result is axis pattern[i] of x.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     struct Params {
         IntList pattern;
         bool operator==(const Params&) const = default;

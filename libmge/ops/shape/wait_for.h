@@ -11,6 +11,7 @@ struct WaitFor {
         "x itself, for readers that have to wait until the other tensors have been computed.";
     static constexpr auto inputs = names("x", variadic("others"));
     static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.view = true, .once = true};
     using Params = NoParams;
     static constexpr auto fields = no_fields;

@@ -52,10 +52,25 @@ int type_number(DType dtype) {
             return 10;
         case DType::bf16:
             return 16;
-        case DType::none:
-            break;
+        case DType::f64:
+            return 11;
+        case DType::u32:
+            return 12;
+        case DType::u64:
+            return 13;
+        case DType::e4m3fn:
+            return 17;
+        case DType::e4m3fnuz:
+            return 18;
+        case DType::e5m2:
+            return 19;
+        case DType::e5m2fnuz:
+            return 20;
+        case DType::e8m0:
+            return 24;
+        default:
+            return 0;
     }
-    return 0;
 }
 
 Tensor integer_tensor(const IntList& values) {

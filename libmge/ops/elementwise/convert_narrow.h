@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+#include "libmge/tensor/narrow.h"
+
+namespace mge::ops {
+
+struct ConvertNarrow {
+    static constexpr auto name = "convert_narrow";
+    static constexpr auto doc =
+        "Real numbers as the nearest of a narrow dtype, with a choice where `convert` has none: numbers "
+        "beyond "
+        "the largest saturate, or escape to infinity where there is one and to NaN else; float8_e8m0fnu "
+        "takes "
+        "the next power of two up, down or nearest.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
+    static constexpr OpTraits traits{.elementwise = true};
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        DType dtype = DType::e4m3fn;
+        Overflow overflow = Overflow::saturates;
+        PowerRounding rounding = PowerRounding::up;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(
+        field<&Params::dtype>("dtype", "Narrow dtype of the result."),
+        field<&Params::overflow>("overflow", "Of numbers beyond the largest: saturates or escapes."),
+        field<&Params::rounding>("rounding", "Of float8_e8m0fnu: up, down or nearest."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, ConvertNarrow);
+inline constexpr OpFunction<ConvertNarrow> convert_narrow{};
+
+}  // namespace mge::ops
+
+namespace mge {
+template <>
+struct EnumNames<Overflow> {
+    static constexpr std::string_view names[] = {"saturates", "escapes"};
+};
+template <>
+struct EnumNames<PowerRounding> {
+    static constexpr std::string_view names[] = {"up", "down", "nearest"};
+};
+}  // namespace mge
