@@ -11,7 +11,9 @@
 
 #include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
+#include "libmge/op/apply.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/narrow.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
 #include "python/src/quantised.h"
@@ -26,16 +28,19 @@ constexpr size_t numpy_max_rank = 64;
 
 std::array<PyObject*, dtype_count> numpy_dtypes{};
 
-constexpr std::array<int, dtype_count> type_numbers = {NPY_NOTYPE, NPY_BOOL,   NPY_UBYTE, NPY_BYTE,
-                                                       NPY_USHORT, NPY_SHORT,  NPY_INT,   NPY_LONG,
-                                                       NPY_HALF,   NPY_USHORT, NPY_FLOAT};
+// NumPy's number of the type, or of one with the same elements where NumPy has none.
+constexpr int type_number(DType dtype) {
+    constexpr int numbers[] = {NPY_NOTYPE, NPY_BOOL,  NPY_UBYTE, NPY_BYTE, NPY_USHORT, NPY_SHORT, NPY_UINT,
+                               NPY_INT,    NPY_ULONG, NPY_LONG,  NPY_HALF, NPY_USHORT, NPY_FLOAT, NPY_DOUBLE};
+    return is_narrow(dtype) ? NPY_UBYTE : numbers[size_t(dtype)];
+}
 
-// A uint16 dtype that says in its metadata that it is bfloat16: NumPy itself has no such type.
-PyObject* make_bfloat16_dtype() {
+// A dtype of the same elements that says in its metadata what they are: NumPy itself has no such type.
+PyObject* make_named_dtype(const char* elements, std::string_view dtype_name) {
     Reference numpy(PyImport_ImportModule("numpy"));
     if (!numpy) throw PythonError{};
-    Reference metadata(Py_BuildValue("{s{ss}}", "mgb_dtype", "name", "bfloat16"));
-    Reference arguments(Py_BuildValue("(s)", "uint16"));
+    Reference metadata(Py_BuildValue("{s{ss}}", "mgb_dtype", "name", std::string(dtype_name).c_str()));
+    Reference arguments(Py_BuildValue("(s)", elements));
     Reference keywords(Py_BuildValue("{sO}", "metadata", metadata.get()));
     Reference type(PyObject_GetAttrString(numpy.get(), "dtype"));
     if (!metadata || !arguments || !keywords || !type) throw PythonError{};
@@ -44,19 +49,35 @@ PyObject* make_bfloat16_dtype() {
     return dtype;
 }
 
-bool is_bfloat16(PyArray_Descr* descr) {
-    if (descr->type_num != NPY_USHORT) return false;
+// That of the package ml_dtypes, if it is installed.
+PyObject* make_narrow_dtype(DType dtype) {
+    std::string name(name_of(dtype));
+    Reference package(PyImport_ImportModule("ml_dtypes"));
+    Reference type(package ? PyObject_GetAttrString(package.get(), name.c_str()) : nullptr);
+    PyErr_Clear();
+    PyArray_Descr* descr = nullptr;
+    if (type && PyArray_DescrConverter(type.get(), &descr)) return reinterpret_cast<PyObject*>(descr);
+    PyErr_Clear();
+    return make_named_dtype("uint8", name);
+}
+
+// What a dtype made here says in its metadata; "" for any other.
+std::string name_in_metadata(PyArray_Descr* descr) {
     Reference metadata(PyObject_GetAttrString(reinterpret_cast<PyObject*>(descr), "metadata"));
     if (!metadata || metadata.get() == Py_None) {
         PyErr_Clear();
-        return false;
+        return {};
     }
     Reference about(PyMapping_GetItemString(metadata.get(), "mgb_dtype"));
     Reference name(about ? PyMapping_GetItemString(about.get(), "name") : nullptr);
-    bool found =
-        name && PyUnicode_Check(name.get()) && PyUnicode_CompareWithASCIIString(name.get(), "bfloat16") == 0;
+    const char* utf8 = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    std::string found = utf8 ? utf8 : "";
     PyErr_Clear();
     return found;
+}
+
+bool is_bfloat16(PyArray_Descr* descr) {
+    return descr->type_num == NPY_USHORT && name_in_metadata(descr) == "bfloat16";
 }
 
 // The tensor dtype equal to a NumPy dtype; none where there is none.
@@ -82,6 +103,11 @@ DType exact_dtype(PyArray_Descr* descr) {
         default:
             return DType::none;
     }
+}
+
+// What Tensors have; models of other formats have more.
+bool is_of_tensors(DType dtype) {
+    return dtype != DType::none && dtype != DType::i64 && is_among(dtype, DTypes::common);
 }
 
 std::string name_of_dtype(PyArray_Descr* descr) {
@@ -167,7 +193,7 @@ Tensor tensor_from_array(const Reference& array, DType dtype, DeviceId device) {
         for (size_t i = 0; i < halves.size(); ++i) halves[i] = BFloat16(data[i]);
         return tensor_from_host({dtype, shape_of(floats), {}}, halves.data(), device);
     }
-    Reference dense = cast_array(array, type_numbers[size_t(dtype)]);
+    Reference dense = cast_array(array, type_number(dtype));
     return tensor_from_host({dtype, shape_of(dense), {}}, PyArray_DATA(as_array(dense)), device);
 }
 
@@ -253,17 +279,16 @@ bool is_numpy_value(PyObject* data) { return PyArray_Check(data) || PyArray_IsSc
 
 void import_numpy() {
     if (_import_array() < 0) throw PythonError{};
-    for (int i = 1; i < dtype_count; ++i)
-        numpy_dtypes[size_t(i)] = reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_numbers[size_t(i)]));
-    numpy_dtypes[size_t(DType::bf16)] = make_bfloat16_dtype();
+    for (int i = 1; i < dtype_count && !is_narrow(DType(i)); ++i)
+        numpy_dtypes[size_t(i)] = reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(DType(i))));
+    numpy_dtypes[size_t(DType::bf16)] = make_named_dtype("uint16", "bfloat16");
 }
 
 DType parse_dtype(PyObject* object) {
     if (PyUnicode_Check(object)) {
         const char* name = PyUnicode_AsUTF8(object);
         if (!name) throw PythonError{};
-        if (auto dtype = dtype_from_name(name); dtype && *dtype != DType::none && *dtype != DType::i64)
-            return *dtype;
+        if (auto dtype = dtype_from_name(name); dtype && is_of_tensors(*dtype)) return *dtype;
     }
     if (object == Py_None) throw UserError("[dtype] None is not a dtype", ErrorClass::type);
     PyArray_Descr* descr = nullptr;
@@ -280,7 +305,11 @@ DType parse_dtype(PyObject* object) {
 bool is_array(PyObject* object) { return PyArray_Check(object); }
 bool is_numpy_dtype(PyObject* object) { return PyArray_DescrCheck(object); }
 
-PyObject* numpy_dtype(DType dtype) { return numpy_dtypes[size_t(dtype)]; }
+PyObject* numpy_dtype(DType dtype) {
+    PyObject*& known = numpy_dtypes[size_t(dtype)];
+    if (!known) known = make_narrow_dtype(dtype);  // only here: the import of a package takes its time
+    return known;
+}
 
 DeviceId parse_device_argument(PyObject* object) {
     if (!object || object == Py_None) return default_device();
@@ -313,6 +342,47 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
     if (dtype == DType::none || !is_number || PyTypeNum_ISCOMPLEX(descr->type_num))
         dtype = dtype == DType::none || !is_number ? narrowed_dtype(descr) : (narrowed_dtype(descr), dtype);
     return tensor_from_array(array, dtype, device);
+}
+
+namespace {
+
+// The elements as they are, if they have the dtype.
+Tensor exact_tensor(const Reference& array, DType wanted) {
+    PyArray_Descr* descr = PyArray_DESCR(as_array(array));
+    std::string name = name_in_metadata(descr);
+    if (dtype_from_name(name.empty() ? name_of_dtype(descr) : name) != wanted) return {};
+    Py_INCREF(descr);
+    Reference dense(PyArray_FromArray(as_array(array), descr, NPY_ARRAY_CARRAY_RO));
+    if (!dense) throw PythonError{};
+    return tensor_from_host({wanted, shape_of(dense), {}}, PyArray_DATA(as_array(dense)), default_device());
+}
+
+// Nothing is lost on the way from elements of that kind to the dtype, which Tensors do not have.
+bool widens(PyArray_Descr* descr, bool is_array, DType wanted) {
+    if (is_of_tensors(wanted) || is_narrow(wanted)) return false;
+    bool is_integer = PyTypeNum_ISINTEGER(descr->type_num);
+    if (wanted == DType::f64) return is_integer || PyTypeNum_ISFLOAT(descr->type_num);
+    if (wanted == DType::i64) return is_integer;
+    return is_integer && (!is_array || PyTypeNum_ISUNSIGNED(descr->type_num));
+}
+
+}  // namespace
+
+Tensor model_input_from_python(PyObject* data, DType wanted) {
+    Tensor value;
+    if (is_tensor(data)) {
+        value = concrete_value(data);
+    } else {
+        Reference array = to_array(data);
+        if (Tensor exact = exact_tensor(array, wanted)) return exact;
+        if (widens(PyArray_DESCR(as_array(array)), is_numpy_value(data), wanted))
+            return tensor_from_array(array, wanted, default_device());
+        value = tensor_from_python(data, DType::none, default_device());
+    }
+    bool is_same_kind = is_float(value.dtype())
+                            ? is_float(wanted) || (is_narrow(wanted) && !is_narrow_int(wanted))
+                            : is_int(value.dtype()) && (is_int(wanted) || is_narrow_int(wanted));
+    return !is_of_tensors(wanted) && is_same_kind ? convert_dtype(value, wanted) : value;
 }
 
 Tensor operand_from_python(PyObject* data, DType other, DeviceId device) {
@@ -383,10 +453,12 @@ PyObject* scalar_from_tensor(const Tensor& tensor) {
         std::memcpy(&element, bytes.data(), sizeof element);
         if constexpr (std::is_same_v<T, bool>)
             result = PyBool_FromLong(element);
+        else if constexpr (std::is_same_v<T, uint64_t>)
+            result = PyLong_FromUnsignedLongLong(element);
         else if constexpr (std::is_integral_v<T>)
             result = PyLong_FromLongLong(element);
         else
-            result = PyFloat_FromDouble(float(element));
+            result = PyFloat_FromDouble(ComputedAs<T>(element));
     });
     if (!result) throw PythonError{};
     return result;

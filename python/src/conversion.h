@@ -19,7 +19,8 @@ void import_numpy();
 DType parse_dtype(PyObject* object);
 bool is_array(PyObject* object);
 bool is_numpy_dtype(PyObject* object);
-// A borrowed numpy.dtype; for bfloat16 the uint16 dtype that carries the name as metadata.
+// A borrowed numpy.dtype. For bfloat16 the uint16 dtype that carries the name as metadata; for narrow ones
+// that of the package ml_dtypes, without it a uint8 dtype with the name.
 PyObject* numpy_dtype(DType dtype);
 
 // "xpux", "cpu0:1", a Device object, or None for the default device.
@@ -28,6 +29,10 @@ DeviceId parse_device_argument(PyObject* object);
 // The rule of the Tensor constructor: float64 becomes f32, int64 becomes i32; `dtype` none keeps what is
 // left. RuntimeError for data that no dtype holds.
 Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device);
+
+// An input of a model that wants elements of dtype `wanted`: arrays of it are taken as they are, also where
+// Tensors have no such dtype; all else is made a Tensor, and widened to such a dtype.
+Tensor model_input_from_python(PyObject* data, DType wanted);
 
 // The rule for operands of elementwise operators beside tensors of type `other` (the common dtype of all
 // tensors among the operands): numbers and lists are weak, arrays count like tensors within their category.

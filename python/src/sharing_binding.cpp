@@ -36,8 +36,10 @@ dlpack::DataType exported_type(DType dtype) {
     if (dtype == DType::boolean) return {dlpack::truth, bits, 1};
     if (dtype == DType::bf16) return {dlpack::brain_float, bits, 1};
     if (is_float(dtype)) return {dlpack::floating, bits, 1};
-    bool is_unsigned = dtype == DType::u8 || dtype == DType::u16;
-    return {is_unsigned ? dlpack::unsigned_int : dlpack::signed_int, bits, 1};
+    if (is_narrow(dtype))
+        throw_buffer_error(
+            text("[to_dlpack] DLPack has no elements of dtype ", dtype, "; convert them first"));
+    return {is_unsigned(dtype) ? dlpack::unsigned_int : dlpack::signed_int, bits, 1};
 }
 
 DType imported_type(dlpack::DataType type) {

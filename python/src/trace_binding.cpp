@@ -307,20 +307,16 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
     return {names.begin(), names.end()};
 }
 
-// Tensors of Python's have no int64, the inputs of models of other formats do.
-void widen_integers(const Graph& graph, Tensors& values) {
-    for (size_t i = 0; i < std::min(values.size(), graph.inputs().size()); ++i) {
-        DType wanted = graph.value(graph.inputs()[i]).spec.dtype;
-        if (values[i] && values[i].dtype() == DType::i32 && wanted == DType::i64)
-            values[i] = convert_dtype(values[i], wanted);
-    }
-}
-
 nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer) {
-    Tensors values = tensor_list(inputs, "Model.run");
-    for (auto& value : values)
-        if (value) value = concrete_value(value);
-    widen_integers(model.model().graph, values);
+    auto& graph = model.model().graph;
+    Tensors values;
+    for (nb::handle input : inputs) {
+        size_t i = values.size();
+        bool is_known = i < graph.inputs().size() && !input.is_none();
+        values.push_back(is_known
+                             ? model_input_from_python(input.ptr(), graph.value(graph.inputs()[i]).spec.dtype)
+                             : Tensor());
+    }
     Tensors outputs;
     {
         nb::gil_scoped_release released;
@@ -389,7 +385,7 @@ void add_model(nb::module_& module) {
         .def_prop_ro("text", [](const LoadedModel& m) { return to_text(name_values(m.model().graph)); })
         .def(
             "run", [](LoadedModel& m, nb::handle inputs) { return run_model(m, inputs, nullptr); },
-            nb::arg("inputs"), "The outputs for a list of Tensors, of any shapes that fit.")
+            nb::arg("inputs"), "The outputs for a list of Tensors or arrays, of any shapes that fit.")
         .def(
             "run_profiled",
             [](LoadedModel& m, nb::handle inputs, CallProfiler& profiler) {

@@ -83,13 +83,17 @@ def run_case(case, tmp_path):
     for inputs, expected in case.data_sets:
         given = dict(zip(names, inputs, strict=False))
         arrays = [np.asarray(given[name]) for name in model.input_names]
-        if any(a.dtype.kind not in "fiub" for a in arrays):
+        if any(a.dtype.kind in "OSUT" for a in arrays):
             return "not for NumPy"
         outputs = model(*arrays)
         for y, z in zip(outputs if isinstance(outputs, list) else [outputs], expected, strict=True):
             y, z = y.numpy(), np.asarray(z)
+            if z.dtype.name == "bfloat16":  # as uint16 with a name
+                y = y.view(z.dtype)
             if y.dtype != z.dtype or y.shape != z.shape:
                 return f"{y.dtype}{y.shape} instead of {z.dtype}{z.shape}"
+            if z.dtype.kind not in "iub":
+                y, z = y.astype(np.float64), z.astype(np.float64)
             if not np.allclose(y, z, rtol=1e-3, atol=1e-7, equal_nan=True):
                 return "other values"
     return "passed"
@@ -167,6 +171,85 @@ def test_long_sums_of_products_of_steps_are_exact(tmp_path):
     a, b = random.integers(200, 256, (3, 777)), random.integers(100, 128, (777, 2))
     y = model(a.astype(np.uint8), b.astype(np.int8), np.array(3, np.uint8))
     np.testing.assert_array_equal(y.numpy(), ((a - 3) @ b).astype(np.int32))
+
+
+KINDS = onnx.TensorProto
+RARE = [(np.float64, KINDS.DOUBLE), (np.uint32, KINDS.UINT32), (np.uint64, KINDS.UINT64)]
+
+
+@pytest.mark.parametrize("dtype, kind", [*RARE, (np.int64, KINDS.INT64)])
+def test_numbers_that_tensors_do_not_have_lose_nothing(dtype, kind, tmp_path):
+    node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
+    last = 1 + 2**-40 if dtype == np.float64 else np.iinfo(dtype).max - 1
+    values = np.array([3, 1, last], dtype)
+    for raw in [False, True]:
+        data = values.tobytes() if raw else values
+        weight = onnx.helper.make_tensor("w", kind, [3], data, raw=raw)
+        ports = [port("x", [3], kind)], [port("y", [3], kind)]
+        model = load(model_of([node], *ports, tmp_path, initializers=[weight]))
+        for x in [np.zeros(3, dtype), np.array([1, 0, 0], dtype)]:
+            y = model(x).numpy()
+            assert y.dtype == dtype
+            np.testing.assert_array_equal(y, values + x)
+    np.testing.assert_array_equal(model([0, 0, 0]).numpy(), values)
+
+
+NARROW = {
+    "float8_e4m3fn": KINDS.FLOAT8E4M3FN,
+    "float8_e4m3fnuz": KINDS.FLOAT8E4M3FNUZ,
+    "float8_e5m2": KINDS.FLOAT8E5M2,
+    "float8_e5m2fnuz": KINDS.FLOAT8E5M2FNUZ,
+    "float8_e8m0fnu": KINDS.FLOAT8E8M0,
+    "float4_e2m1fn": KINDS.FLOAT4E2M1,
+    "int4": KINDS.INT4,
+    "uint4": KINDS.UINT4,
+    "int2": KINDS.INT2,
+    "uint2": KINDS.UINT2,
+}
+
+
+@pytest.mark.parametrize("name, kind", NARROW.items())
+def test_narrow_weights_are_unpacked_moved_and_converted(name, kind, tmp_path):
+    narrow = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(getattr(narrow, name))
+    weight = np.array([1, 2, 1, 4, 1], np.float32).astype(dtype)
+    if name.endswith("int2"):
+        weight = np.array([1, 0, 1, 1, 0]).astype(dtype)
+    proto = onnx.numpy_helper.from_array(weight, "w")
+    typed = onnx.helper.make_tensor("w", kind, [5], weight.astype(np.float32).tolist())
+    nodes = [
+        onnx.helper.make_node("Concat", ["x", "w"], ["y"], axis=0),
+        onnx.helper.make_node("Cast", ["y"], ["z"], to=KINDS.FLOAT),
+    ]
+    ports = [port("x", [5], kind)], [port("y", [10], kind), port("z", [10])]
+    for tensor in [proto, typed]:
+        model = load(model_of(nodes, *ports, tmp_path, initializers=[tensor], opset=25))
+        y, z = model(weight[::-1].copy())
+        expected = np.concatenate([weight[::-1], weight])
+        assert y.numpy().dtype == dtype
+        np.testing.assert_array_equal(y.numpy().view(np.uint8), expected.view(np.uint8))
+        np.testing.assert_array_equal(z.numpy(), expected.astype(np.float32))
+
+
+def test_operators_that_lack_a_dtype_are_named(tmp_path):
+    """Softmax has float64 by other operators, a convolution has not."""
+    nodes = [
+        onnx.helper.make_node("Softmax", ["x"], ["s"], name="here"),
+        onnx.helper.make_node("Conv", ["s", "w"], ["y"], name="there"),
+    ]
+    ports = [port("x", [1, 1, 3], KINDS.DOUBLE), port("w", [1, 1, 1], KINDS.DOUBLE)]
+    path = model_of(nodes, ports, [port("y", [1, 1, 3], KINDS.DOUBLE)], tmp_path)
+    with pytest.raises(RuntimeError, match="1 place without a counterpart") as caught:
+        load(path)
+    assert "'there'" in str(caught.value) and "float64" in str(caught.value)
+
+
+def test_cut_packed_weights_are_refused(tmp_path):
+    weight = onnx.TensorProto(name="w", data_type=KINDS.INT4, dims=[5], raw_data=b"ab")
+    node = onnx.helper.make_node("Identity", ["w"], ["y"])
+    path = model_of([node], [], [port("y", [5], KINDS.INT4)], tmp_path, initializers=[weight])
+    with pytest.raises(RuntimeError, match="2 bytes for a constant of"):
+        load(path)
 
 
 def external(location, tmp_path, **keys):

@@ -34,6 +34,8 @@ class Model:
 
         Args:
             inputs: Tensors or arrays in the order of ``input_names``, of any extents that fit.
+                Arrays of the dtype that the file says are taken as they are: float64, int64,
+                uint32 and uint64 too, and the narrow ones of the package ``ml_dtypes``.
             named: further ones by their names.
         Returns:
             The only output, or a list of all.
@@ -54,14 +56,8 @@ class Model:
                 f"and {sorted(named)} by name"
             )
         values.update(named)
-        outputs = self._model.run([_tensor(values[name]) for name in self.input_names])
+        outputs = self._model.run([values[name] for name in self.input_names])
         return outputs[0] if len(outputs) == 1 else outputs
-
-
-def _tensor(value):
-    from ..tensor import Tensor
-
-    return value if isinstance(value, Tensor) else Tensor(value)
 
 
 def load(path: str) -> Model:

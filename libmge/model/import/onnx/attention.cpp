@@ -15,7 +15,6 @@
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
-#include "libmge/ops/nn/softmax.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
@@ -105,7 +104,7 @@ Tensor probabilities(const Tensor& scores) {
     Tensor largest = ops::max(scores, {.axes = {-1}, .keepdims = true});
     Tensor is_blind = ops::equal(largest, number(scores, -infinity));
     Tensor safe = ops::where(is_blind, number(scores, 0), scores);
-    return ops::where(is_blind, number(scores, 0), ops::softmax(safe, {.axis = -1}));
+    return ops::where(is_blind, number(scores, 0), softmax_along(safe, -1));
 }
 
 Tensor in_precision(const Site& site, const Tensor& scores) {

@@ -8,6 +8,7 @@
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge::onnx {
 namespace {
@@ -76,8 +77,11 @@ Tensors import_constant_of_shape(const Site& site) {
         value ? tensor_of(*value, site.importer.external_files()) : scalar_tensor(0, DType::f32, host_device);
     if (fill.spec().numel() != 1) invalid("a value of shape ", fill.shape());
     ops::Full::Params p{.dtype = fill.dtype()};
-    dispatch_dtype(fill.dtype(), AllTypes{},
-                   [&]<class T>(std::type_identity<T>) { p.value = double(*fill.data<T>()); });
+    if (is_narrow(fill.dtype()))
+        p.value = narrow_value(fill.dtype(), *static_cast<const uint8_t*>(fill.data()));
+    else
+        dispatch_dtype(fill.dtype(), AllTypes{},
+                       [&]<class T>(std::type_identity<T>) { p.value = double(*fill.data<T>()); });
     auto known = site.find_values(0);
     if (!known) return {ops::full(site.in(0), p)};
     p.shape = *known;

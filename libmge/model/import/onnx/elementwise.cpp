@@ -14,6 +14,7 @@
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert_narrow.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/trigonometric.h"
 #include "libmge/ops/elementwise/where.h"
@@ -27,6 +28,8 @@ namespace {
 double scalar_in(const Tensor& constant) {
     if (constant.spec().numel() != 1) invalid("a bound of shape ", constant.shape());
     double value = 0;
+    if (!is_among(constant.dtype(), DTypes::numbers) || constant.dtype() == DType::boolean)
+        invalid("a bound of dtype ", constant.dtype());
     dispatch_dtype(constant.dtype(), NumberTypes{},
                    [&]<class T>(std::type_identity<T>) { value = double(*constant.data<T>()); });
     return value;
@@ -94,6 +97,19 @@ DType target_dtype(const Site& site) {
 }
 
 }  // namespace
+
+Tensor as_cast(const Site& site, const Tensor& x, DType dtype) {
+    bool saturates = site.attributes.integer("saturate", 1);
+    std::string rounding = site.attributes.word("round_mode", "up");
+    if (rounding != "up" && rounding != "down" && rounding != "nearest")
+        invalid("it rounds to '", rounding, "'");
+    bool is_plain = saturates && (rounding == "up" || dtype != DType::e8m0);
+    if (!is_narrow(dtype) || is_narrow_int(dtype) || is_plain) return ops::convert(x, {.dtype = dtype});
+    ops::ConvertNarrow::Params p{.dtype = dtype};
+    if (!saturates) p.overflow = Overflow::escapes;
+    if (rounding != "up") p.rounding = rounding == "down" ? PowerRounding::down : PowerRounding::nearest;
+    return ops::convert_narrow(is_float(x.dtype()) ? x : as_dtype(x, DType::f32), p);
+}
 
 // Halves go to the even neighbour: that of x / 2, doubled.
 Tensor rounded_to_even(const Tensor& x) {
@@ -185,16 +201,8 @@ Tensors import_clip(const Site& site) {
     return {high ? ops::minimum(x, high) : low ? x : ops::copy(x)};
 }
 
-Tensors import_cast(const Site& site) {
-    site.attributes.integer("saturate", 1);
-    site.attributes.word("round_mode", "up");
-    return {ops::convert(site.in(0), {.dtype = target_dtype(site)})};
-}
-Tensors import_cast_like(const Site& site) {
-    site.attributes.integer("saturate", 1);
-    site.attributes.word("round_mode", "up");
-    return {ops::convert(site.in(0), {.dtype = site.in(1).dtype()})};
-}
+Tensors import_cast(const Site& site) { return {as_cast(site, site.in(0), target_dtype(site))}; }
+Tensors import_cast_like(const Site& site) { return {as_cast(site, site.in(0), site.in(1).dtype())}; }
 
 Tensors import_where(const Site& site) { return {ops::where(site.in(0), site.in(1), site.in(2))}; }
 Tensors import_round(const Site& site) { return {rounded_to_even(site.in(0))}; }

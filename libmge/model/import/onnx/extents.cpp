@@ -36,7 +36,8 @@ std::optional<int64_t> fixed_extent(const Tensor& t, int axis) {
 
 IntList numbers_in(const Tensor& constant) {
     IntList result;
-    if (is_float(constant.dtype())) invalid("numbers of ", constant.dtype(), " where whole ones should be");
+    if (is_float(constant.dtype()) || is_narrow(constant.dtype()))
+        invalid("numbers of ", constant.dtype(), " where whole ones should be");
     dispatch_dtype(constant.dtype(), AllTypes{}, [&]<class T>(std::type_identity<T>) {
         auto* data = constant.data<T>();
         for (int64_t i = 0; i < constant.spec().numel(); ++i) result.push_back(int64_t(data[i]));

@@ -57,6 +57,8 @@ Tensors import_bit_shift(const Site& site);
 Tensors import_identity(const Site& site);
 Tensors import_dropout(const Site& site);
 Tensor rounded_to_even(const Tensor& x);
+// As Cast converts, by the attributes of the node.
+Tensor as_cast(const Site& site, const Tensor& x, DType dtype);
 
 // shape.cpp
 Tensors import_shape(const Site& site);
@@ -118,6 +120,8 @@ Tensors import_layer_norm(const Site& site);
 Tensors import_rms_norm(const Site& site);
 Tensors import_mean_variance_norm(const Site& site);
 Tensors import_lp_norm(const Site& site);
+Tensor softmax_along(const Tensor& x, int axis);
+Tensor log_softmax_along(const Tensor& x, int axis);
 Tensors import_softmax(const Site& site);
 Tensors import_log_softmax(const Site& site);
 Tensors import_hardmax(const Site& site);

@@ -306,12 +306,17 @@ void Importer::import_node(const file::NodeProto& node, Names& names) {
     size_t first_node = made_graph.nodes().size();
     if (depth_ && ++translated_ > most_translated)
         fail(place(node), ": more than ", most_translated, " nodes of inner graphs, each time counted");
+    auto lacks = [&](std::string_view what) {
+        add_problem(text(place(node), ": ", what));
+        for (auto& name : node.output())
+            if (!name.empty()) names.values.emplace(name, Tensor());
+    };
     try {
         translate(node, names);
     } catch (const Unsupported& problem) {
-        add_problem(text(place(node), ": ", problem.what));
-        for (auto& name : node.output())
-            if (!name.empty()) names.values.emplace(name, Tensor());
+        lacks(problem.what);
+    } catch (const DTypeError& problem) {
+        lacks(problem.what());
     } catch (const ModelError&) {
         throw;
     } catch (const UserError& e) {

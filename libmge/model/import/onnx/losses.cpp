@@ -9,7 +9,6 @@
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/gather.h"
 #include "libmge/ops/index/take.h"
-#include "libmge/ops/nn/softmax.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
 
@@ -45,7 +44,7 @@ Tensor likelihood_loss(const Site& site, const Tensor& log_probability) {
 Tensors import_negative_log_likelihood(const Site& site) { return {likelihood_loss(site, site.in(0))}; }
 
 Tensors import_softmax_cross_entropy(const Site& site) {
-    Tensor log_probability = ops::softmax(site.in(0), {.axis = 1, .log = true});
+    Tensor log_probability = log_softmax_along(site.in(0), 1);
     return {likelihood_loss(site, log_probability), log_probability};
 }
 

@@ -6,6 +6,7 @@
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
@@ -30,6 +31,16 @@ Tensors over_axis(const Site& site, const std::function<Tensor(const Tensor& x, 
     if (site.opset >= 13 || axis == rank_of(x) - 1) return {apply(x, axis)};
     Tensor y = apply(ops::flatten(x, {.start = axis, .end = -1}), axis);
     return {ops::reshape_like(y, x)};
+}
+
+// x less its largest, and the exponentials of that: what overflows in no dtype.
+struct Exponentials {
+    Tensor shifted, powers, sum;
+};
+Exponentials exponentials_along(const Tensor& x, int axis) {
+    ops::ReduceParams along{.axes = {axis}, .keepdims = true};
+    Tensor shifted = ops::sub(x, ops::max(x, along)), powers = ops::exp(shifted);
+    return {shifted, powers, ops::sum(powers, along)};
 }
 
 // x in a batch of images: batch normalisation wants channels.
@@ -68,6 +79,18 @@ Tensor by_root_mean_square(const Tensor& x, int first, double epsilon) {
 }
 
 }  // namespace
+
+// Our operator computes in f32.
+Tensor softmax_along(const Tensor& x, int axis) {
+    if (x.dtype() != DType::f64) return ops::softmax(x, {.axis = axis});
+    Exponentials e = exponentials_along(x, axis);
+    return ops::div(e.powers, e.sum);
+}
+Tensor log_softmax_along(const Tensor& x, int axis) {
+    if (x.dtype() != DType::f64) return ops::softmax(x, {.axis = axis, .log = true});
+    Exponentials e = exponentials_along(x, axis);
+    return ops::sub(e.shifted, ops::log(e.sum));
+}
 
 Tensors import_batch_norm(const Site& site) {
     require_channels(site);
@@ -161,10 +184,10 @@ Tensors import_lp_norm(const Site& site) {
 }
 
 Tensors import_softmax(const Site& site) {
-    return over_axis(site, [](auto& x, int axis) { return ops::softmax(x, {.axis = axis}); });
+    return over_axis(site, [](auto& x, int axis) { return softmax_along(x, axis); });
 }
 Tensors import_log_softmax(const Site& site) {
-    return over_axis(site, [](auto& x, int axis) { return ops::softmax(x, {.axis = axis, .log = true}); });
+    return over_axis(site, [](auto& x, int axis) { return log_softmax_along(x, axis); });
 }
 
 // 1 at the first of the largest.

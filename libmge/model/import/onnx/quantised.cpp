@@ -9,6 +9,7 @@
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge::onnx {
 namespace {
@@ -26,6 +27,14 @@ Range range_of(DType dtype) {
             return {0, 65535};
         case DType::i16:
             return {-32768, 32767};
+        case DType::u4:
+            return {0, 15};
+        case DType::i4:
+            return {-8, 7};
+        case DType::u2:
+            return {0, 3};
+        case DType::i2:
+            return {-2, 1};
         default:
             unsupported("steps of ", dtype);
     }
@@ -60,7 +69,6 @@ Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType 
 
 Tensors import_quantize_linear(const Site& site) {
     refuse_blocks(site);
-    site.attributes.integer("saturate", 1);
     site.attributes.integer("precision", 0);
     Tensor x = as_dtype(site.in(0), DType::f32);
     int64_t axis = site.attributes.integer("axis", 1), to = site.attributes.integer("output_dtype", 0);
@@ -69,6 +77,12 @@ Tensors import_quantize_linear(const Site& site) {
     int rank = rank_of(x);
     Tensor scale = as_dtype(along(site, site.in(1), rank, axis), DType::f32);
     Tensor zero = site.has(2) ? along(site, site.in(2), rank, axis) : Tensor();
+    if (is_narrow(*dtype) && !is_narrow_int(*dtype)) {
+        Tensor numbers = ops::div(x, scale);
+        if (zero) numbers = ops::add(numbers, as_dtype(zero, DType::f32));
+        return {as_cast(site, numbers, *dtype)};
+    }
+    site.attributes.integer("saturate", 1);
     if (Tensor steps = in_steps(site.importer.builder(), x, scale, zero, *dtype)) return {steps};
     return {steps_of(x, scale, zero, *dtype)};
 }

@@ -28,7 +28,7 @@ Tensor mean(const Tensor& x, const ops::ReduceParams& p) { return as_dtype(ops::
 // An axis that may be empty gets an element that loses against any other.
 Tensor with_loser(const Tensor& x, const ops::ReduceParams& p, double loser) {
     bool may_be_empty = !x.shape().is_known() || x.shape().numel() == 0;
-    if (!may_be_empty || x.dtype() == DType::i64) return x;
+    if (!may_be_empty || x.dtype() == DType::i64 || x.dtype() == DType::u64) return x;
     IntList after(size_t(find_rank(x).value_or(0)), 0);
     // Of unknown shape is what late_reduced() makes: its last axis is reduced.
     if (after.empty() && !p.axes.empty()) after.resize(size_t(p.axes.back()) + 1, 0);

@@ -157,9 +157,9 @@ double pad_value(const Site& site) {
     if (!known) unsupported("margins of a value that is computed");
     Tensor wide = to_host(known);
     if (wide.spec().numel() != 1) invalid("a value of shape ", wide.shape());
-    if (!is_float(wide.dtype())) return double(numbers_in(wide)[0]);
+    if (is_int(wide.dtype()) || wide.dtype() == DType::boolean) return double(numbers_in(wide)[0]);
     InterpreterScope scope(eager_interpreter());
-    return double(*as_dtype(wide, DType::f32).data<float>());
+    return *as_dtype(wide, DType::f64).data<double>();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/operators.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge::onnx {
 namespace {
@@ -45,13 +46,36 @@ Tensor from_numbers(const TensorSpec& spec, const Numbers& numbers) {
     return tensor_from_host(spec, values.data(), host_device);
 }
 
+// How many elements of less than 8 bits files have in a byte.
+int per_byte(DType dtype) { return is_narrow(dtype) ? 8 / narrow_width(dtype) : 1; }
+size_t bytes_in_file(const TensorSpec& spec) {
+    auto n = size_t(per_byte(spec.dtype));
+    return n == 1 ? spec.bytes() : (size_t(spec.numel()) + n - 1) / n;
+}
+
+// The first element lies in the lowest bits.
+Tensor unpacked(const TensorSpec& spec, Bytes packed) {
+    if (packed.size() != bytes_in_file(spec)) invalid(packed.size(), " bytes for a constant of ", spec);
+    auto n = size_t(per_byte(spec.dtype)), width = 8 / n;
+    std::vector<uint8_t> codes(size_t(spec.numel()));
+    for (size_t i = 0; i < codes.size(); ++i)
+        codes[i] = uint8_t(std::to_integer<unsigned>(packed[i / n]) >> i % n * width & ((1U << width) - 1));
+    return tensor_from_host(spec, codes.data(), host_device);
+}
+
 Tensor from_typed_fields(const TensorProto& tensor, const TensorSpec& spec) {
     auto& small = tensor.int32_data();
     switch (spec.dtype) {
         case DType::f32:
             return from_numbers<float>(spec, tensor.float_data());
+        case DType::f64:
+            return from_numbers<double>(spec, tensor.double_data());
         case DType::i64:
             return from_numbers<int64_t>(spec, tensor.int64_data());
+        case DType::u32:
+            return from_numbers<uint32_t>(spec, tensor.uint64_data());
+        case DType::u64:
+            return from_numbers<uint64_t>(spec, tensor.uint64_data());
         case DType::i32:
             return from_numbers<int32_t>(spec, small);
         case DType::f16:
@@ -60,12 +84,17 @@ Tensor from_typed_fields(const TensorProto& tensor, const TensorSpec& spec) {
         case DType::i16:
             return from_numbers<uint16_t>(spec, small);
         default:
-            return from_numbers<uint8_t>(spec, small);
+            break;
     }
+    if (per_byte(spec.dtype) == 1) return from_numbers<uint8_t>(spec, small);
+    std::vector<std::byte> packed;
+    for (auto number : small) packed.push_back(std::byte(number));
+    return unpacked(spec, packed);
 }
 
 // What is not 0 is true, in memory too.
 Tensor from_bytes(const TensorSpec& spec, Bytes bytes) {
+    if (per_byte(spec.dtype) > 1) return unpacked(spec, bytes);
     if (bytes.size() != spec.bytes()) invalid(bytes.size(), " bytes for a constant of ", spec);
     if (spec.dtype != DType::boolean) return tensor_from_host(spec, bytes.data(), host_device);
     std::vector<uint8_t> values;
@@ -97,6 +126,32 @@ std::optional<DType> dtype_of(int data_type) {
             return DType::f16;
         case TensorProto::BFLOAT16:
             return DType::bf16;
+        case TensorProto::DOUBLE:
+            return DType::f64;
+        case TensorProto::UINT32:
+            return DType::u32;
+        case TensorProto::UINT64:
+            return DType::u64;
+        case TensorProto::FLOAT8E4M3FN:
+            return DType::e4m3fn;
+        case TensorProto::FLOAT8E4M3FNUZ:
+            return DType::e4m3fnuz;
+        case TensorProto::FLOAT8E5M2:
+            return DType::e5m2;
+        case TensorProto::FLOAT8E5M2FNUZ:
+            return DType::e5m2fnuz;
+        case TensorProto::FLOAT8E8M0:
+            return DType::e8m0;
+        case TensorProto::FLOAT4E2M1:
+            return DType::e2m1;
+        case TensorProto::UINT4:
+            return DType::u4;
+        case TensorProto::INT4:
+            return DType::i4;
+        case TensorProto::UINT2:
+            return DType::u2;
+        case TensorProto::INT2:
+            return DType::i2;
         default:
             return std::nullopt;
     }
@@ -144,7 +199,7 @@ Tensor tensor_of(const TensorProto& tensor, Bytes raw, ExternalFiles& files) {
     if (tensor.has_segment()) unsupported("a constant in segments");
     TensorSpec spec{*dtype, shape_of(tensor), {}};
     if (tensor.data_location() == TensorProto::EXTERNAL)
-        return from_bytes(spec, files.find(tensor, spec.bytes()));
+        return from_bytes(spec, files.find(tensor, bytes_in_file(spec)));
     return tensor.has_raw_data() ? from_bytes(spec, raw) : from_typed_fields(tensor, spec);
 }
 
