@@ -9,6 +9,7 @@
 #include "libmge/base/error.h"
 #include "libmge/device/device.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/narrow.h"
 
 namespace mge::load_and_run {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/trace_binding.h"
+#include "python/src/conversion.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>

@@ -23,11 +23,11 @@ constexpr int64_t rows_per_chunk = 48;  // whole tiles of 6 and of 12 rows
 
 int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-bool is_narrow(DType dtype) { return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i16; }
+bool is_short(DType dtype) { return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i16; }
 
 Support supports(const Problem& p) {
     if (auto plain = plain_layouts(p); !plain) return plain;
-    if (!is_narrow(p.inputs[0].dtype)) return {"uint8, int8 and int16 only"};
+    if (!is_short(p.inputs[0].dtype)) return {"uint8, int8 and int16 only"};
     if (p.as<Matmul::Params>().activation != Activation::none) return {"no activation of integers"};
     return supported;
 }
