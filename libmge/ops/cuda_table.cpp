@@ -12,18 +12,12 @@ namespace {
 // off this list.
 // clang-format off
 using NotOnGpus = TypeList<
-    ops::Beta,
     ops::ClassNms,
     ops::ConvertNarrow,
-    ops::DeformableRoiPool2d,
-    ops::DeformableRoiPool2dBackward,
     ops::Dequantize,
     ops::FakeQuantize,
     ops::FusedRegion,
-    ops::Gamma,
-    ops::LambStep,
     ops::Multinomial,
-    ops::Poisson,
     ops::Quantize,
     ops::QuantizedAdd,
     ops::QuantizedConv2d,

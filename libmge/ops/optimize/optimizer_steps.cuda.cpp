@@ -6,109 +6,111 @@
 #include "libmge/ops/optimize/adadelta_step.h"
 #include "libmge/ops/optimize/adagrad_step.h"
 #include "libmge/ops/optimize/adam_step.h"
+#include "libmge/ops/optimize/lamb_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
 
 namespace mge {
 namespace {
 
+// The first inputs and outputs are those of the formula; then come the count of steps, if there is one, and
+// the learning rate.
+cuda::StepArrays arrays_of(const Launch& launch, int64_t count, size_t operands, size_t results,
+                           bool is_counted) {
+    cuda::StepArrays arrays{.count = count};
+    for (size_t i = 0; i < operands; ++i) arrays.operands[i] = launch.in<float>(i);
+    for (size_t i = 0; i < results; ++i) arrays.results[i] = launch.out<float>(i);
+    if (is_counted) {
+        arrays.step = launch.in<float>(operands);
+        arrays.new_step = launch.out<float>(results);
+    }
+    arrays.lr = launch.in<float>(operands + is_counted);
+    return arrays;
+}
+
 void run_sgd(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<ops::SgdStep::Params>>();
     auto& p = problem.params;
-    cuda::sgd_step(cuda::stream_of(launch), {.count = problem.inputs[0].numel(),
-                                             .param = launch.in<float>(0),
-                                             .grad = launch.in<float>(1),
-                                             .velocity = launch.in<float>(2),
-                                             .lr = launch.in<float>(3),
-                                             .new_param = launch.out<float>(0),
-                                             .new_velocity = p.momentum != 0 ? launch.out<float>(1) : nullptr,
-                                             .momentum = float(p.momentum),
-                                             .weight_decay = float(p.weight_decay),
-                                             .nesterov = p.nesterov});
+    auto arrays = arrays_of(launch, problem.inputs[0].numel(), 3, p.momentum != 0 ? 2 : 1, false);
+    cuda::sgd_step(cuda::stream_of(launch), arrays,
+                   {.momentum = float(p.momentum),
+                    .weight_decay = float(p.weight_decay),
+                    .has_velocity = arrays.operands[2] != nullptr,
+                    .nesterov = p.nesterov});
 }
 
 void run_adam(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<ops::AdamStep::Params>>();
     auto& p = problem.params;
-    cuda::adam_step(cuda::stream_of(launch), {.count = problem.inputs[0].numel(),
-                                              .param = launch.in<float>(0),
-                                              .grad = launch.in<float>(1),
-                                              .mean = launch.in<float>(2),
-                                              .square = launch.in<float>(3),
-                                              .step = launch.in<float>(4),
-                                              .lr = launch.in<float>(5),
-                                              .new_param = launch.out<float>(0),
-                                              .new_mean = launch.out<float>(1),
-                                              .new_square = launch.out<float>(2),
-                                              .new_step = launch.out<float>(3),
-                                              .beta1 = p.beta1,
-                                              .beta2 = p.beta2,
-                                              .epsilon = float(p.epsilon),
-                                              .weight_decay = float(p.weight_decay),
-                                              .decoupled = p.decoupled});
+    cuda::adam_step(cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 4, 3, true),
+                    {.beta1 = p.beta1,
+                     .beta2 = p.beta2,
+                     .epsilon = float(p.epsilon),
+                     .weight_decay = float(p.weight_decay),
+                     .decoupled = p.decoupled});
 }
 
 void run_adagrad(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<ops::AdagradStep::Params>>();
     auto& p = problem.params;
-    cuda::adagrad_step(cuda::stream_of(launch), {.count = problem.inputs[0].numel(),
-                                                 .param = launch.in<float>(0),
-                                                 .grad = launch.in<float>(1),
-                                                 .sum = launch.in<float>(2),
-                                                 .step = launch.in<float>(3),
-                                                 .lr = launch.in<float>(4),
-                                                 .new_param = launch.out<float>(0),
-                                                 .new_sum = launch.out<float>(1),
-                                                 .new_step = launch.out<float>(2),
-                                                 .lr_decay = float(p.lr_decay),
-                                                 .epsilon = float(p.epsilon),
-                                                 .weight_decay = float(p.weight_decay)});
+    cuda::adagrad_step(
+        cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 3, 2, true),
+        {.lr_decay = float(p.lr_decay), .epsilon = float(p.epsilon), .weight_decay = float(p.weight_decay)});
 }
 
 void run_adadelta(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<ops::AdadeltaStep::Params>>();
     auto& p = problem.params;
-    cuda::adadelta_step(cuda::stream_of(launch), {.count = problem.inputs[0].numel(),
-                                                  .param = launch.in<float>(0),
-                                                  .grad = launch.in<float>(1),
-                                                  .square = launch.in<float>(2),
-                                                  .delta = launch.in<float>(3),
-                                                  .step = launch.in<float>(4),
-                                                  .lr = launch.in<float>(5),
-                                                  .new_param = launch.out<float>(0),
-                                                  .new_square = launch.out<float>(1),
-                                                  .new_delta = launch.out<float>(2),
-                                                  .new_step = launch.out<float>(3),
-                                                  .rho = float(p.rho),
-                                                  .rest = float(1 - p.rho),
-                                                  .epsilon = float(p.epsilon),
-                                                  .weight_decay = float(p.weight_decay)});
+    cuda::adadelta_step(cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 4, 3, true),
+                        {.rho = float(p.rho),
+                         .rest = float(1 - p.rho),
+                         .epsilon = float(p.epsilon),
+                         .weight_decay = float(p.weight_decay)});
 }
+
+Prepared prepare_lamb(const PrepareContext& context) {
+    ProblemState<ops::LambStep::Params> problem(context.problem);
+    size_t workspace = cuda::lamb_workspace(problem.inputs[0].numel());
+    return Prepared::make(std::move(problem), workspace);
+}
+
+void run_lamb(const Prepared& prepared, const Launch& launch) {
+    auto& problem = prepared.state<ProblemState<ops::LambStep::Params>>();
+    auto& p = problem.params;
+    cuda::lamb_step(cuda::stream_of(launch), arrays_of(launch, problem.inputs[0].numel(), 4, 3, true),
+                    {.beta1 = p.beta1,
+                     .beta2 = p.beta2,
+                     .epsilon = float(p.epsilon),
+                     .weight_decay = float(p.weight_decay),
+                     .bias_correction = p.bias_correction,
+                     .is_fitted = p.weight_decay != 0 || p.always_adapt},
+                    launch.workspace);
+}
+
+template <class Op, auto run>
+constexpr Algorithm one_pass[] = {{"one_pass", plain_layouts, copy_problem<typename Op::Params>, run}};
+constexpr Algorithm two_passes[] = {{"two_passes", plain_layouts, prepare_lamb, run_lamb}};
 
 }  // namespace
 
 template <>
 KernelList kernels(Cuda, ops::SgdStep) {
-    static constexpr Algorithm list[] = {
-        {"one_pass", plain_layouts, copy_problem<ops::SgdStep::Params>, run_sgd}};
-    return list;
+    return one_pass<ops::SgdStep, run_sgd>;
 }
 template <>
 KernelList kernels(Cuda, ops::AdamStep) {
-    static constexpr Algorithm list[] = {
-        {"one_pass", plain_layouts, copy_problem<ops::AdamStep::Params>, run_adam}};
-    return list;
+    return one_pass<ops::AdamStep, run_adam>;
 }
 template <>
 KernelList kernels(Cuda, ops::AdagradStep) {
-    static constexpr Algorithm list[] = {
-        {"one_pass", plain_layouts, copy_problem<ops::AdagradStep::Params>, run_adagrad}};
-    return list;
+    return one_pass<ops::AdagradStep, run_adagrad>;
 }
 template <>
 KernelList kernels(Cuda, ops::AdadeltaStep) {
-    static constexpr Algorithm list[] = {
-        {"one_pass", plain_layouts, copy_problem<ops::AdadeltaStep::Params>, run_adadelta}};
-    return list;
+    return one_pass<ops::AdadeltaStep, run_adadelta>;
+}
+template <>
+KernelList kernels(Cuda, ops::LambStep) {
+    return two_passes;
 }
 
 }  // namespace mge

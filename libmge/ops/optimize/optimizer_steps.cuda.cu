@@ -2,65 +2,100 @@
 #include "libmge/ops/optimize/optimizer_steps.cuda.h"
 
 #include "libmge/kernel/cuda/launch.cuh"
+#include "libmge/kernel/cuda/together.cuh"
 
 namespace mge::cuda {
 namespace {
 
-__global__ void sgd(SgdArguments x) {
-    float lr = *x.lr;
-    for (int64_t i = first_piece(); i < x.count; i += piece_step()) {
-        float p = x.param[i], g = x.grad[i] + x.weight_decay * p, v = g;
-        if (x.momentum != 0) {
-            if (x.velocity) v = x.momentum * x.velocity[i] + g;
-            x.new_velocity[i] = v;
-            if (x.nesterov) v = g + x.momentum * v;
-        }
-        x.new_param[i] = p - lr * v;
+namespace formula {
+#define operator __device__ __forceinline__ operator
+#include "libmge/kernel/scalar/optimizer.inc"
+#undef operator
+}  // namespace formula
+
+// What makes a formula out of factors and what only the GPU knows: the learning rate and the count of steps.
+
+struct Sgd {
+    using Formula = formula::SgdStep;
+    SgdFactors f;
+    MGE_DEVICE Formula operator()(const StepArrays& arrays) const { return {*arrays.lr, f.weight_decay}; }
+};
+
+template <bool has_velocity, bool nesterov>
+struct Momentum {
+    using Formula = formula::MomentumStep<has_velocity, nesterov>;
+    SgdFactors f;
+    MGE_DEVICE Formula operator()(const StepArrays& arrays) const {
+        return {*arrays.lr, f.momentum, f.weight_decay};
     }
+};
+
+// 1 / (1 - beta^step)
+MGE_DEVICE float correction_of(double beta, const StepArrays& arrays) {
+    return float(1 / (1 - ::pow(beta, double(*arrays.step + 1))));
 }
 
-__global__ void adam(AdamArguments x) {
-    // 1 / (1 - beta^step); powers in double are too dear for every thread.
-    __shared__ float corrections[2];
-    if (threadIdx.x == 0) {
-        double step = double(*x.step + 1);
-        corrections[0] = float(1 / (1 - ::pow(x.beta1, step)));
-        corrections[1] = float(1 / (1 - ::pow(x.beta2, step)));
+template <bool decoupled>
+struct Adam {
+    using Formula = formula::AdamStep<decoupled>;
+    AdamFactors f;
+    MGE_DEVICE Formula operator()(const StepArrays& arrays) const {
+        return {float(f.beta1),
+                float(f.beta2),
+                f.epsilon,
+                f.weight_decay,
+                *arrays.lr,
+                correction_of(f.beta1, arrays),
+                correction_of(f.beta2, arrays)};
     }
+};
+
+struct Adagrad {
+    using Formula = formula::AdagradStep;
+    AdagradFactors f;
+    MGE_DEVICE Formula operator()(const StepArrays& arrays) const {
+        return {*arrays.lr / (1 + *arrays.step * f.lr_decay), f.epsilon, f.weight_decay};
+    }
+};
+
+struct Adadelta {
+    using Formula = formula::AdadeltaStep;
+    AdadeltaFactors f;
+    MGE_DEVICE Formula operator()(const StepArrays& arrays) const {
+        return {*arrays.lr, f.rho, f.rest, f.epsilon, f.weight_decay};
+    }
+};
+
+struct Lamb {
+    using Formula = formula::LambDirection;
+    LambFactors f;
+    MGE_DEVICE Formula operator()(const StepArrays& arrays) const {
+        return {float(f.beta1),
+                float(f.beta2),
+                f.epsilon,
+                f.weight_decay,
+                f.bias_correction ? correction_of(f.beta1, arrays) : 1,
+                f.bias_correction ? correction_of(f.beta2, arrays) : 1};
+    }
+};
+
+template <class Formula>
+MGE_DEVICE void results_at(const Formula& apply, const StepArrays& arrays, int64_t i, ScalarFloat* y) {
+    ScalarFloat x[Formula::operands];
+    for (int k = 0; k < Formula::operands; ++k) x[k] = ScalarFloat::of(arrays.operands[k][i]);
+    apply(x, y);
+}
+
+template <class Make>
+__global__ void step(StepArrays arrays, Make make) {
+    using Formula = typename Make::Formula;
+    __shared__ Formula apply;  // powers in double are too dear for every thread
+    if (threadIdx.x == 0) apply = make(arrays);
     __syncthreads();
-    float correction1 = corrections[0], correction2 = corrections[1], lr = *x.lr;
-    auto beta1 = float(x.beta1), beta2 = float(x.beta2);
-    for (int64_t i = first_piece(); i < x.count; i += piece_step()) {
-        float p = x.param[i], g = x.decoupled ? x.grad[i] : x.grad[i] + x.weight_decay * p;
-        float m = beta1 * x.mean[i] + (1 - beta1) * g;
-        float s = beta2 * x.square[i] + (1 - beta2) * g * g;
-        float delta = m * correction1 / (sqrtf(s * correction2) + x.epsilon);
-        if (x.decoupled) delta += x.weight_decay * p;
-        x.new_param[i] = p - lr * delta;
-        x.new_mean[i] = m;
-        x.new_square[i] = s;
-    }
-}
-
-__global__ void adagrad(AdagradArguments x) {
-    float rate = *x.lr / (1 + *x.step * x.lr_decay);
-    for (int64_t i = first_piece(); i < x.count; i += piece_step()) {
-        float p = x.param[i], g = x.grad[i] + p * x.weight_decay;
-        float s = x.sum[i] + g * g;
-        x.new_param[i] = p - rate * (g / sqrtf(s + x.epsilon));
-        x.new_sum[i] = s;
-    }
-}
-
-__global__ void adadelta(AdadeltaArguments x) {
-    float lr = *x.lr;
-    for (int64_t i = first_piece(); i < x.count; i += piece_step()) {
-        float p = x.param[i], g = x.grad[i] + p * x.weight_decay, a = x.delta[i];
-        float s = x.square[i] * x.rho + g * g * x.rest;
-        float d = sqrtf(a + x.epsilon) / sqrtf(s + x.epsilon) * g;
-        x.new_param[i] = p - lr * d;
-        x.new_square[i] = s;
-        x.new_delta[i] = a * x.rho + d * d * x.rest;
+    for (int64_t i = first_piece(); i < arrays.count; i += piece_step()) {
+        ScalarFloat y[Formula::results];
+        results_at(apply, arrays, i, y);
+        for (int k = 0; k < Formula::results; ++k) arrays.results[k][i] = y[k].v;
     }
 }
 
@@ -73,23 +108,114 @@ unsigned some_blocks(int64_t count) {
 }
 
 // The step may be counted in its place, so only when no block reads it any more.
-template <class Arguments>
-void launch_step(void (*kernel)(Arguments), Stream stream, const Arguments& x) {
-    if (x.count) launch(kernel, some_blocks(x.count), block_threads, 0, stream, x);
-    launch(count_step, 1, 1, 0, stream, x.step, x.new_step);
+void count(Stream stream, const StepArrays& arrays) {
+    if (arrays.step) launch(count_step, 1, 1, 0, stream, arrays.step, arrays.new_step);
+}
+
+template <class Make>
+void launch_step(Stream stream, const StepArrays& arrays, const Make& make) {
+    if (arrays.count) launch(step<Make>, some_blocks(arrays.count), block_threads, 0, stream, arrays, make);
+    count(stream, arrays);
+}
+
+// --- LAMB: lengths first, in the same order whatever the GPU is ---
+
+using Squares = Both<double>;  // of the parameter and of the direction
+struct Sum {
+    MGE_DEVICE Squares operator()(Squares a, Squares b) const { return a + b; }
+};
+
+constexpr int64_t block_elements = 4096;
+unsigned lamb_blocks(int64_t count) { return unsigned((count + block_elements - 1) / block_elements); }
+
+// In the workspace.
+struct LambSpace {
+    Squares* squares;  // of each block of elements
+    float* rate;
+};
+
+__global__ void lamb_lengths(StepArrays arrays, Lamb make, LambSpace space) {
+    __shared__ formula::LambDirection apply;
+    if (threadIdx.x == 0) apply = make(arrays);
+    __syncthreads();
+    Squares sums{0, 0};
+    int64_t begin = int64_t(blockIdx.x) * block_elements;
+    int64_t end = begin + block_elements < arrays.count ? begin + block_elements : arrays.count;
+    for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        ScalarFloat y[3];
+        double param = arrays.operands[0][i];
+        results_at(apply, arrays, i, y);
+        arrays.results[1][i] = y[1].v;
+        arrays.results[2][i] = y[2].v;
+        sums = sums + Squares{param * param, double(y[0].v) * double(y[0].v)};
+    }
+    sums = across_block(sums, Sum());
+    if (threadIdx.x == 0) space.squares[blockIdx.x] = sums;
+}
+
+__global__ void lamb_rate(StepArrays arrays, bool is_fitted, unsigned blocks, LambSpace space) {
+    Squares sums{0, 0};
+    for (unsigned b = threadIdx.x; b < blocks; b += blockDim.x) sums = sums + space.squares[b];
+    sums = across_block(sums, Sum());
+    if (threadIdx.x != 0) return;
+    bool has_lengths = is_fitted && sums.a > 0 && sums.b > 0;
+    *space.rate = *arrays.lr * (has_lengths ? float(::sqrt(sums.a / sums.b)) : 1);
+}
+
+__global__ void lamb_move(StepArrays arrays, Lamb make, LambSpace space) {
+    __shared__ formula::LambMove apply;
+    if (threadIdx.x == 0) apply = {make(arrays), *space.rate};
+    __syncthreads();
+    StepArrays moved{arrays.count, {arrays.operands[0], arrays.results[1], arrays.results[2]}};
+    for (int64_t i = first_piece(); i < arrays.count; i += piece_step()) {
+        ScalarFloat y;
+        results_at(apply, moved, i, &y);
+        arrays.results[0][i] = y.v;
+    }
 }
 
 }  // namespace
 
-void sgd_step(Stream stream, const SgdArguments& arguments) {
-    if (arguments.count) launch(sgd, grid_for(arguments.count), block_threads, 0, stream, arguments);
+void sgd_step(Stream stream, const StepArrays& arrays, const SgdFactors& f) {
+    if (f.momentum == 0)
+        launch_step(stream, arrays, Sgd{f});
+    else if (f.has_velocity && f.nesterov)
+        launch_step(stream, arrays, Momentum<true, true>{f});
+    else if (f.has_velocity)
+        launch_step(stream, arrays, Momentum<true, false>{f});
+    else if (f.nesterov)
+        launch_step(stream, arrays, Momentum<false, true>{f});
+    else
+        launch_step(stream, arrays, Momentum<false, false>{f});
 }
-void adam_step(Stream stream, const AdamArguments& arguments) { launch_step(adam, stream, arguments); }
-void adagrad_step(Stream stream, const AdagradArguments& arguments) {
-    launch_step(adagrad, stream, arguments);
+
+void adam_step(Stream stream, const StepArrays& arrays, const AdamFactors& f) {
+    if (f.decoupled)
+        launch_step(stream, arrays, Adam<true>{f});
+    else
+        launch_step(stream, arrays, Adam<false>{f});
 }
-void adadelta_step(Stream stream, const AdadeltaArguments& arguments) {
-    launch_step(adadelta, stream, arguments);
+
+void adagrad_step(Stream stream, const StepArrays& arrays, const AdagradFactors& f) {
+    launch_step(stream, arrays, Adagrad{f});
+}
+
+void adadelta_step(Stream stream, const StepArrays& arrays, const AdadeltaFactors& f) {
+    launch_step(stream, arrays, Adadelta{f});
+}
+
+size_t lamb_workspace(int64_t count) { return lamb_blocks(count) * sizeof(Squares) + sizeof(float); }
+
+void lamb_step(Stream stream, const StepArrays& arrays, const LambFactors& f, void* workspace) {
+    unsigned blocks = lamb_blocks(arrays.count);
+    auto* squares = static_cast<Squares*>(workspace);
+    LambSpace space{squares, reinterpret_cast<float*>(squares + blocks)};
+    if (blocks) {
+        launch(lamb_lengths, blocks, block_threads, 0, stream, arrays, Lamb{f}, space);
+        launch(lamb_rate, 1, block_threads, 0, stream, arrays, f.is_fitted, blocks, space);
+        launch(lamb_move, some_blocks(arrays.count), block_threads, 0, stream, arrays, Lamb{f}, space);
+    }
+    count(stream, arrays);
 }
 
 }  // namespace mge::cuda

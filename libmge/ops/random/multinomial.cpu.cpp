@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "libmge/kernel/cpu/trials.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/random/element_draws.cpu.h"
 #include "libmge/ops/random/random_state.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -20,7 +20,7 @@ struct Row {
     const std::vector<double>& weights;
 
     double uniform(int64_t i, int64_t row_length) const {
-        return open_uniform(blocks[index * row_length + i].w0);
+        return trials::open_uniform(blocks[index * row_length + i].w0);
     }
 };
 

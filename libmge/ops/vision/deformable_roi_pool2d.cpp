@@ -2,6 +2,7 @@
 #include "libmge/ops/vision/deformable_roi_pool2d.h"
 
 #include "libmge/op/define.h"
+#include "libmge/ops/vision/deformable_pooling.h"
 
 namespace mge::ops {
 
@@ -60,6 +61,22 @@ TensorSpecs DeformableRoiPool2dBackward::infer(const Params& p, std::span<const 
     if (in[2].shape != y || in[2].dtype != DType::f32)
         throw_user(name, text("dy has to be float32 of shape ", y, ", got ", in[2]));
     return {in[0], offsets ? *offsets : TensorSpec{DType::f32, {0}, {}}};
+}
+
+DeformablePooling deformable_pooling(const Problem& problem, size_t offsets) {
+    auto& p = problem.as<DeformableRoiPoolParams>();
+    auto& x = problem.inputs[0].shape;
+    return {.images = x[0],
+            .channels = x[1],
+            .height = x[2],
+            .width = x[3],
+            .regions = problem.inputs[1].shape[0],
+            .parts = problem.has_input(offsets) ? problem.inputs[offsets].shape[2] : 0,
+            .rows = p.height,
+            .columns = p.width,
+            .samples = p.samples,
+            .scale = float(p.scale),
+            .offset_scale = float(p.offset_scale)};
 }
 
 }  // namespace mge::ops
