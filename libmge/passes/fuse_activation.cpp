@@ -24,7 +24,7 @@ Graph fuse_activation(Graph graph, const PassOptions& options) {
     auto producer_of = [&](const Node& node) -> NodeId {
         bool is_plain = node.op->traits.elementwise && node.inputs.size() == 1 && node.op->fields.empty();
         // Epilogues compute in f32.
-        if (!is_plain || graph.value(node.outputs[0]).spec.dtype == DType::f64) return -1;
+        if (!is_plain || graph.value(node.inputs[0]).spec.dtype == DType::f64) return -1;
         NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
         if (id < 0) return -1;
         auto& producer = graph.node(id);

@@ -129,16 +129,16 @@ private:
 
     const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
 
-    bool is_taken(ValueId id) const { return is_among(spec(id).dtype, ops::FusedElementwise::info.takes); }
+    bool is_taken(ValueId id) const {
+        return id != no_value && is_among(spec(id).dtype, ops::FusedElementwise::info.takes);
+    }
 
     bool is_elementwise(const Node& node) const {
         if (node.op == &ops::FusedElementwise::info || node.outputs.size() != 1 ||
             !node.op->traits.elementwise || !ops::is_fusible(*node.op, node.params.get()))
             return false;
         if (node.inputs.size() != node.op->inputs.size()) return false;
-        auto is_known = [&](ValueId id) {
-            return id != no_value && spec(id).shape.is_known() && is_taken(id);
-        };
+        auto is_known = [&](ValueId id) { return is_taken(id) && spec(id).shape.is_known(); };
         return is_known(node.outputs[0]) && std::all_of(node.inputs.begin(), node.inputs.end(), is_known);
     }
 

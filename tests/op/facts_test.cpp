@@ -20,8 +20,10 @@ struct Silent {
     static constexpr auto fields = field_list(field<&Params::axis>("axis", "An axis."));
     static constexpr bool stops_gradient = true;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) { return {in[0]}; }
+    static const OpInfo info;
 };
 constexpr OpInfo silent = define<Silent>();
+const OpInfo Silent::info = silent;
 
 struct Talkative : Silent {
     static constexpr OpTraits traits{.reads_selection = true};

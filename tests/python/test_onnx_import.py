@@ -20,16 +20,24 @@ EXPORTS = [json.loads(line) for line in (FILES / "index.jsonl").read_text().spli
 NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
 
 # Cases whose results differ: name and why.
+# Each stands for its expanded form too.
+ROUNDED_ELSEWHERE = [
+    "test_attention_3d_causal_bf16",
+    "test_attention_4d_attn_mask_causal_bf16",
+    "test_attention_4d_causal_bf16",
+    "test_attention_4d_causal_fp16",
+    "test_attention_4d_causal_padded_kv_bf16",
+    "test_attention_4d_padded_kv_bf16",
+]
+OTHER_GENERATOR = ["test_bernoulli", "test_bernoulli_double", "test_bernoulli_seed"]
 KNOWN_DIFFERENCES = {
-    "test_bernoulli_seed": "the numbers of another generator",
-    "test_bernoulli_seed_expanded": "the numbers of another generator",
-    "test_attention_4d_causal_fp16": "the sums are rounded to float16 elsewhere",
-    "test_attention_4d_causal_fp16_expanded": "the sums are rounded to float16 elsewhere",
+    **dict.fromkeys(OTHER_GENERATOR, "the numbers of another generator"),
+    **dict.fromkeys(ROUNDED_ELSEWHERE, "the sums are rounded to 16 bits elsewhere"),
     "test_dft_inverse": "where 0 is right, 2e-7 is expected",
     "test_dft_inverse_opset19": "where 0 is right, 2e-7 is expected",
 }
 # Of the cases of one operator each (1884 of onnx 1.23).
-LEAST_PASSING = 1415
+LEAST_PASSING = 1698
 
 
 def model_of(nodes, inputs, outputs, tmp_path, *, initializers=(), opset=17, functions=()):
@@ -70,6 +78,12 @@ def test_open_extents_stay_open(name, shape):
     np.testing.assert_allclose(load(FILES / f"{name}.onnx")(x).numpy(), expected, atol=1e-5)
 
 
+def array_of(value):
+    """The array of a tensor as the suite has it: casts come as messages."""
+    is_message = isinstance(value, onnx.TensorProto)
+    return onnx.numpy_helper.to_array(value) if is_message else np.asarray(value)
+
+
 def run_case(case, tmp_path):
     """ "passed", "refused", or what is wrong."""
     path = tmp_path / "case.onnx"
@@ -82,12 +96,12 @@ def run_case(case, tmp_path):
     names = [port.name for port in case.model.graph.input]
     for inputs, expected in case.data_sets:
         given = dict(zip(names, inputs, strict=False))
-        arrays = [np.asarray(given[name]) for name in model.input_names]
+        arrays = [array_of(given[name]) for name in model.input_names]
         if any(a.dtype.kind in "OSUT" for a in arrays):
             return "not for NumPy"
         outputs = model(*arrays)
         for y, z in zip(outputs if isinstance(outputs, list) else [outputs], expected, strict=True):
-            y, z = y.numpy(), np.asarray(z)
+            y, z = y.numpy(), array_of(z)
             if z.dtype.name == "bfloat16":  # as uint16 with a name
                 y = y.view(z.dtype)
             if y.dtype != z.dtype or y.shape != z.shape:
@@ -107,7 +121,7 @@ def test_cases_of_onnx_pass_or_are_refused(tmp_path):
     results = {case.name: run_case(case, tmp_path) for case in cases[::step]}
     fine = {"passed", "refused", "not for NumPy"}
     wrong = {name: result for name, result in results.items() if result not in fine}
-    assert set(wrong) <= set(KNOWN_DIFFERENCES), wrong
+    assert {name.removesuffix("_expanded") for name in wrong} <= set(KNOWN_DIFFERENCES), wrong
     counts = Counter(results.values())
     assert counts["passed"] >= 0.95 * LEAST_PASSING / step, counts
 

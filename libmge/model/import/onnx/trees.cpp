@@ -275,6 +275,7 @@ Tensors import_tree_ensemble_regressor(const Site& site) {
 }
 
 Tensors import_tree_ensemble(const Site& site) {
+    if (site.in(0).dtype() == DType::f64) unsupported("trees of float64");
     FileTrees trees = numbered_trees(site);
     part_leaves(trees);
     trees.targets = site.attributes.integer("n_targets", 1);
