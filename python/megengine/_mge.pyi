@@ -117,7 +117,7 @@ class Model:
     @property
     def output_names(self) -> Any: ...
     def run(self, inputs: Any) -> list:
-        """The outputs for a list of Tensors, of any shapes that fit."""
+        """The outputs for a list of Tensors or arrays, of any shapes that fit."""
     def run_profiled(self, inputs: Any, profiler: megengine._mge.CallProfiler) -> list:
         """The same, with a CallProfiler of this run."""
     def statistics(self) -> dict:
@@ -796,6 +796,18 @@ class ops:
 
         Args:
             dtype: Dtype of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def convert_narrow(x: Operand, *, dtype: Any = 'float8_e4m3fn', overflow: str = 'saturates', rounding: str = 'up') -> Tensor:
+        """Real numbers as the nearest of a narrow dtype, with a choice where `convert` has none: numbers beyond the largest saturate, or escape to infinity where there is one and to NaN else; float8_e8m0fnu takes the next power of two up, down or nearest.
+
+        Args:
+            dtype: Narrow dtype of the result.
+            overflow: Of numbers beyond the largest: saturates or escapes.
+            rounding: Of float8_e8m0fnu: up, down or nearest.
         Returns:
             y
         """

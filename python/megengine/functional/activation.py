@@ -3,10 +3,9 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from .. import _mge
 from ..core.operands import Operand
+from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_vector
 from ..tensor import Tensor
 from .math import max as _max
@@ -234,7 +233,7 @@ def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) ->
     """
     if isinstance(axis, int):
         inp = as_vector(inp)
-    if np.dtype(inp.dtype).kind in "iu":
+    if is_integer(inp.dtype):
         inp = _mge.ops.convert(inp, dtype="float32")  # differences of small integers wrap around
     top = _max(inp, axis, keepdims=True)
     # An infinite maximum would give inf - inf; the shift may be any finite number.

@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import _mge
 from ..tracing_state import is_recorded
+from .dtype import is_integer
 
 
 def as_int(value, who: str, argument: str) -> int:
@@ -97,7 +98,7 @@ def as_places(index):
         index: Tensor, array or numbers.
     """
     index = index if isinstance(index, _mge.Tensor) else np.asarray(index)
-    if np.dtype(index.dtype).kind in "iu":
+    if is_integer(index.dtype):
         return index
     is_tensor = isinstance(index, _mge.Tensor)
     return _mge.ops.convert(index, dtype="int32") if is_tensor else index.astype(np.int32)
