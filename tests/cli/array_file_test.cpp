@@ -49,12 +49,12 @@ TEST(Npy, ReadsVersionsOneToThree) {
     }
 }
 
-TEST(Npy, NarrowsDoubles) {
+TEST(Npy, KeepsDoubles) {
     double value = 1.5;
     Tensor t = parse(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }",
                          std::string(reinterpret_cast<char*>(&value), 8)));
-    EXPECT_EQ(t.dtype(), DType::f32);
-    EXPECT_EQ(t.data<float>()[0], 1.5f);
+    EXPECT_EQ(t.dtype(), DType::f64);
+    EXPECT_EQ(t.data<double>()[0], 1.5);
 }
 
 TEST(Npy, NamesWhatIsWrong) {

@@ -49,16 +49,17 @@ void find_unique(const Launch& launch, const TensorSpec& spec, bool sorted) {
     auto* x = launch.in<T>(0);
     int64_t count = spec.shape[0], length = 1;
     for (int i = 1; i < spec.shape.rank(); ++i) length *= spec.shape[i];
+    auto places = [&](size_t output, int64_t n) {
+        return static_cast<int64_t*>(launch.allocator->allocate(output, {DType::i64, {n}, {}}));
+    };
+    int64_t* inverse = places(2, count);  // before all else: it tells when there are too many
     auto groups = groups_of(x, count, length);
     if (!sorted) std::ranges::sort(groups, {}, [](auto& group) { return group[0]; });
     auto found = int64_t(groups.size());
     Shape shape = spec.shape;
     shape[0] = found;
     auto* values = static_cast<T*>(launch.allocator->allocate(0, {spec.dtype, shape, {}}));
-    auto places = [&](size_t output, int64_t n) {
-        return static_cast<int64_t*>(launch.allocator->allocate(output, {DType::i64, {n}, {}}));
-    };
-    int64_t *first = places(1, found), *inverse = places(2, count), *counts = places(3, found);
+    int64_t *first = places(1, found), *counts = places(3, found);
     for (int64_t i = 0; i < found; ++i) {
         auto& group = groups[size_t(i)];
         std::copy_n(x + group[0] * length, length, values + i * length);

@@ -20,6 +20,8 @@ struct State {
 
     int64_t rows() const { return samples * groups; }
     int64_t row_size() const { return channels * pixels; }
+    // Without pixels there is nothing to walk along, however many channels there are.
+    int64_t filled_channels() const { return pixels ? channels : 0; }
     // The first channel of a row, counted over all groups.
     int64_t first_channel(int64_t row) const { return row % groups * channels; }
 };
@@ -90,7 +92,7 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
             float* y = launch.out<float>(0) + row * s.row_size();
             cpu::Moments moments = kernels.moments(x, s.row_size());
             float inv_std = 1 / std::sqrt(moments.variance + s.epsilon);
-            for (int64_t c = 0; c < s.channels; ++c) {
+            for (int64_t c = 0; c < s.filled_channels(); ++c) {
                 int64_t channel = s.first_channel(row) + c;
                 float scale = weight ? inv_std * weight[channel] : inv_std;
                 kernels.scale_around(x + c * s.pixels, y + c * s.pixels, s.pixels, moments.mean, scale,
@@ -187,7 +189,7 @@ void input_gradient_row_simd(const State& s, const Launch& launch, int64_t row) 
     auto weight_of = [&](int64_t c) { return weight ? weight[s.first_channel(row) + c] : 1.0F; };
     // A weight is the same for a channel's pixels: the sums of a channel are scaled after they are made.
     cpu::GradientSums sums{0, 0};
-    for (int64_t c = 0; c < s.channels; ++c) {
+    for (int64_t c = 0; c < s.filled_channels(); ++c) {
         auto part =
             kernels.gradient_sums(x + c * s.pixels, dy + c * s.pixels, s.pixels, mean, inv_std, nullptr);
         sums.grad += weight_of(c) * part.grad;
@@ -199,7 +201,7 @@ void input_gradient_row_simd(const State& s, const Launch& launch, int64_t row) 
     float slope = -inv_std * inv_std * sums.grad_normalized / float(s.row_size());
     float shift = -inv_std * sums.grad / float(s.row_size());
     float* dx = launch.out<float>(0) + at;
-    for (int64_t c = 0; c < s.channels; ++c)
+    for (int64_t c = 0; c < s.filled_channels(); ++c)
         kernels.weighted_sum(dy + c * s.pixels, x + c * s.pixels, dx + c * s.pixels, s.pixels,
                              {0, inv_std * weight_of(c)}, {mean, slope}, shift);
 }
