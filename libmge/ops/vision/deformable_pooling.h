@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libmge/base/api.h"
+
 namespace mge {
 
 struct Problem;
@@ -17,7 +19,7 @@ struct DeformablePooling {
 
 namespace ops {
 // Of the operator or its gradient; `offsets`: which input they are.
-DeformablePooling deformable_pooling(const Problem& problem, size_t offsets);
+MGE_API DeformablePooling deformable_pooling(const Problem& problem, size_t offsets);
 }  // namespace ops
 
 }  // namespace mge
