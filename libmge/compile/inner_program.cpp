@@ -195,6 +195,7 @@ CompileOptions options_of(const PrepareContext& context) {
     auto* around = surrounding().options;
     options.log_level = around ? around->log_level : 0;
     options.no_force_inplace = around && around->no_force_inplace;
+    options.keeps_weights = around && around->keeps_weights;
     return options;
 }
 
