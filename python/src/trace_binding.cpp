@@ -313,10 +313,10 @@ nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer
     Tensors values;
     for (nb::handle input : inputs) {
         size_t i = values.size();
-        // What nobody reads is no value of the graph.
-        ValueId id = i < graph.inputs().size() ? graph.inputs()[i] : no_value;
-        DType wanted = id == no_value ? DType::f32 : graph.value(id).spec.dtype;
-        values.push_back(input.is_none() ? Tensor() : model_input_from_python(input.ptr(), wanted));
+        bool is_known = i < graph.inputs().size() && !input.is_none();
+        values.push_back(is_known
+                             ? model_input_from_python(input.ptr(), graph.value(graph.inputs()[i]).spec.dtype)
+                             : Tensor());
     }
     Tensors outputs;
     {

@@ -15,10 +15,6 @@ using ::ceil, ::floor, ::round;
 }  // namespace samples
 using samples::Cell, samples::Region, samples::Sample;
 
-MGE_DEVICE int64_t results_of(const DeformablePooling& p) {
-    return p.regions * p.channels * p.rows * p.columns;
-}
-
 // One result: a cell of one channel of a region.
 struct Place {
     int64_t plane;  // where that of x begins; -1 without one
@@ -34,8 +30,8 @@ MGE_DEVICE Place place_at(const DeformableArguments& a, int64_t i) {
             samples::cell_at(p, region, a.offsets + i * 2 * p.parts * p.parts, cell)};
 }
 
-__global__ void pool(DeformableArguments a, float* y) {
-    for (int64_t i = first_piece(); i < results_of(a.p); i += piece_step()) {
+__global__ void pool(DeformableArguments a, int64_t results, float* y) {
+    for (int64_t i = first_piece(); i < results; i += piece_step()) {
         Place at = place_at(a, i);
         float sum = 0;
         int64_t count = 0;
@@ -46,9 +42,9 @@ __global__ void pool(DeformableArguments a, float* y) {
     }
 }
 
-__global__ void scatter(DeformableArguments a, const float* dy, FixedSums sums) {
+__global__ void scatter(DeformableArguments a, int64_t results, const float* dy, FixedSums sums) {
     double steps = steps_of(sums);
-    for (int64_t i = first_piece(); i < results_of(a.p); i += piece_step()) {
+    for (int64_t i = first_piece(); i < results; i += piece_step()) {
         Place at = place_at(a, i);
         if (at.plane < 0) continue;
         float share = dy[i] / float(samples::count_samples(a.p, at.cell));
@@ -90,14 +86,15 @@ int64_t count_results(const DeformablePooling& p) { return p.regions * p.channel
 }  // namespace
 
 void deformable_pool(Stream stream, const DeformableArguments& a, float* y) {
-    if (int64_t count = count_results(a.p)) launch(pool, grid_for(count), block_threads, 0, stream, a, y);
+    if (int64_t count = count_results(a.p))
+        launch(pool, grid_for(count), block_threads, 0, stream, a, count, y);
 }
 
 void deformable_pool_dx(Stream stream, const DeformableArguments& a, const float* dy, const FixedSums& sums,
                         float* dx) {
     if (int64_t count = count_results(a.p)) {
         launch_find_largest(stream, sums, dy, count);
-        launch(scatter, grid_for(count), block_threads, 0, stream, a, dy, sums);
+        launch(scatter, grid_for(count), block_threads, 0, stream, a, count, dy, sums);
     }
     launch_write_sums(stream, sums, dx);
 }

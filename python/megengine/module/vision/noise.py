@@ -66,7 +66,19 @@ class _SeededNoise(AdditiveElemwise):
         self._random = RandomFactors(value)
 
 
-class AdditiveGaussianNoise(_SeededNoise):
+class _NoiseAround(_SeededNoise):
+    def __init__(
+        self,
+        mean: float = 0.0,
+        std: float = 1.0,
+        per_channel: bool = False,
+        seed: int | None = None,
+    ):
+        super().__init__(per_channel, seed)
+        self.mean, self.std = mean, std
+
+
+class AdditiveGaussianNoise(_NoiseAround):
     """Noise of a normal distribution.
 
     Args:
@@ -80,22 +92,12 @@ class AdditiveGaussianNoise(_SeededNoise):
         (1, 3, 4, 4)
     """
 
-    def __init__(
-        self,
-        mean: float = 0.0,
-        std: float = 1.0,
-        per_channel: bool = False,
-        seed: int | None = None,
-    ):
-        super().__init__(per_channel, seed)
-        self.mean, self.std = mean, std
-
     def sample(self, size: Sequence[int]) -> Tensor:
         """Random numbers of a shape."""
         return self._random.rng.normal(self.mean, self.std, size)
 
 
-class AdditiveLaplaceNoise(_SeededNoise):
+class AdditiveLaplaceNoise(_NoiseAround):
     """Noise of a Laplace distribution.
 
     Args:
@@ -108,16 +110,6 @@ class AdditiveLaplaceNoise(_SeededNoise):
         >>> AdditiveLaplaceNoise(seed=1)(F.zeros((1, 3, 4, 4))).shape
         (1, 3, 4, 4)
     """
-
-    def __init__(
-        self,
-        mean: float = 0.0,
-        std: float = 1.0,
-        per_channel: bool = False,
-        seed: int | None = None,
-    ):
-        super().__init__(per_channel, seed)
-        self.mean, self.std = mean, std
 
     def sample(self, size: Sequence[int]) -> Tensor:
         """Random numbers of a shape."""
