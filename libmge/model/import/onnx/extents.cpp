@@ -54,6 +54,9 @@ Tensor number(const Tensor& like, double value) {
     return as_literal(scalar_tensor(value, like.dtype(), host_device));
 }
 
+Tensor whole(int64_t value) { return scalar_tensor(double(value), DType::i64, host_device); }
+Tensor real(double value) { return scalar_tensor(value, DType::f32, host_device); }
+
 Tensor vector_of(const IntList& values) {
     return as_literal(
         tensor_from_host({DType::i64, {int64_t(values.size())}, {}}, values.data(), host_device));
@@ -61,6 +64,8 @@ Tensor vector_of(const IntList& values) {
 
 Tensor as_dtype(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : convert_dtype(t, dtype); }
 Tensor as_index(const Tensor& t) { return as_dtype(t, DType::i32); }
+Tensor as_float(const Tensor& t) { return as_dtype(t, DType::f32); }
+Tensor as_scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
 
 IntList all_axes(int rank) {
     IntList axes(size_t(rank), 0);

@@ -23,11 +23,17 @@ IntList numbers_in(const Tensor& constant);
 Tensor as_literal(const Tensor& t);
 // A number in the dtype of x.
 Tensor number(const Tensor& like, double value);
+// An i64 and an f32 of rank 0.
+Tensor whole(int64_t value);
+Tensor real(double value);
 // A constant i64 vector.
 Tensor vector_of(const IntList& values);
 // Indices are i32, whatever the file has.
 Tensor as_index(const Tensor& t);
 Tensor as_dtype(const Tensor& t, DType dtype);
+Tensor as_float(const Tensor& t);
+// Of one element, without axes.
+Tensor as_scalar(const Tensor& t);
 IntList all_axes(int rank);
 
 // A number that is known, or computed: i64 (1,).

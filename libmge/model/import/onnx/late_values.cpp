@@ -19,7 +19,6 @@
 namespace mge::onnx {
 namespace {
 
-Tensor whole(int64_t value) { return scalar_tensor(double(value), DType::i64, host_device); }
 Tensor as_i64(const Extent& extent) {
     auto* known = std::get_if<int64_t>(&extent);
     return known ? vector_of({*known}) : as_dtype(std::get<Tensor>(extent), DType::i64);

@@ -28,10 +28,9 @@ namespace {
 constexpr int64_t most_written_out = 1024, most_steps = INT32_MAX - 1;
 
 Tensor truth() { return as_literal(scalar_tensor(1, DType::boolean, host_device)); }
-Tensor whole(int64_t value) {
+Tensor literal(int64_t value) {
     return as_literal(tensor_from_host({DType::i64, {}, {}}, &value, host_device));
 }
-Tensor scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
 
 void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), from.begin(), from.end()); }
 
@@ -52,14 +51,14 @@ Loop loop_of(const Site& site) {
     if (loop.body->output_size() < int(loop.start.size()) + 1)
         invalid("its body has ", loop.body->output_size(), " results for ", loop.start.size(),
                 " carried values");
-    loop.go = site.has(1) ? scalar(as_dtype(site.in(1), DType::boolean)) : truth();
+    loop.go = site.has(1) ? as_scalar(as_dtype(site.in(1), DType::boolean)) : truth();
     if (Tensor known = site.extents.find_value(loop.go)) loop.go = as_literal(known);
     if (!site.has(0)) return loop;
     if (auto known = site.find_values(0)) {
         if (known->size() != 1) invalid("its number of steps is ", known->size(), " numbers");
         loop.trips = std::max<int64_t>(0, (*known)[0]);
     } else {
-        loop.limit = scalar(as_dtype(site.in(0), DType::i64));
+        loop.limit = as_scalar(as_dtype(site.in(0), DType::i64));
     }
     return loop;
 }
@@ -94,7 +93,7 @@ Arguments arguments_of(const Site& site, const Loop& loop) {
     return arguments;
 }
 
-Tensor next(const Tensor& count) { return ops::add(count, whole(1)); }
+Tensor next(const Tensor& count) { return ops::add(count, literal(1)); }
 
 // What the body makes, and whether it knows that the loop goes on; nullopt: each step finds out.
 struct Trial {
@@ -127,7 +126,7 @@ bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) 
 Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& steps) {
     Arguments arguments = arguments_of(site, loop);
     if (steps) arguments.add_slice(site, steps);
-    Tensors captured, operands{whole(0)};
+    Tensors captured, operands{literal(0)};
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
         results[0] = next(in[0]);
@@ -156,8 +155,8 @@ Tensors counted(const Site& site, const Loop& loop, bool goes_on) {
     if (!is_bounded && goes_on) unsupported("a loop that never ends");
     if (loop.trips && *loop.trips > most_steps && goes_on) unsupported("a loop of ", *loop.trips, " steps");
     if (loop.limit || loop.go.is_symbolic()) {
-        Tensor most = loop.limit ? loop.limit : whole(loop.trips.value_or(1));
-        if (!goes_on) most = ops::minimum(most, whole(1));
+        Tensor most = loop.limit ? loop.limit : literal(loop.trips.value_or(1));
+        if (!goes_on) most = ops::minimum(most, literal(1));
         Tensor count = ops::where(loop.go, ops::maximum(most, number(most, 0)), number(most, 0));
         return walked(site, loop, 0, count_up(ops::reshape(count, {.shape = {1}}), DType::i64));
     }
@@ -170,11 +169,11 @@ Tensors searched(const Site& site, const Loop& loop) {
     Arguments arguments = arguments_of(site, loop);
     arguments.add_scalar(DType::boolean);
     size_t carried = arguments.specs.size();
-    Tensors captured, operands{whole(0)};
+    Tensors captured, operands{literal(0)};
     auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
         results.resize(loop.start.size() + 1);
-        results.push_back(scalar(results[0]));
+        results.push_back(as_scalar(results[0]));
         results[0] = next(in[0]);
         return results;
     });
@@ -182,7 +181,7 @@ Tensors searched(const Site& site, const Loop& loop) {
     for (auto& t : captured) all.add_like(site, t);
     auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
         Tensor go = in[carried - 1];
-        Tensor limit = loop.trips ? whole(*loop.trips) : loop.limit;
+        Tensor limit = loop.trips ? literal(*loop.trips) : loop.limit;
         return {limit ? ops::logical_and(go, ops::less(in[0], limit)) : go};
     });
     append(operands, loop.start);
@@ -217,7 +216,7 @@ Tensors written_out(const Site& site, const Loop& loop) {
     std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
     Tensor go = loop.go;
     for (int64_t i = 0; i < *loop.trips && numbers_in(go).at(0); ++i) {
-        Tensors results = step(site, loop, whole(i), carried);
+        Tensors results = step(site, loop, literal(i), carried);
         for (auto& result : results)
             if (!result) unsupported("an inner graph with nodes that have no counterpart");
         go = site.extents.find_value(results[0]);

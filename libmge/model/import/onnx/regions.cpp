@@ -24,9 +24,6 @@
 namespace mge::onnx {
 namespace {
 
-Tensor whole(int64_t value) { return scalar_tensor(double(value), DType::i64, host_device); }
-Tensor real(double value) { return scalar_tensor(value, DType::f32, host_device); }
-Tensor as_float(const Tensor& t) { return as_dtype(t, DType::f32); }
 Tensor each_of(const Tensor& vector, int64_t i) { return as_dtype(cut(vector, 0, i, i + 1), DType::i64); }
 
 // Places in pixels, of the same shape but for axes of extent 1, as a map for remap: (…, 2), columns first.

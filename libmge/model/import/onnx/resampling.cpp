@@ -24,10 +24,6 @@
 namespace mge::onnx {
 namespace {
 
-Tensor real(double value) { return scalar_tensor(value, DType::f32, host_device); }
-Tensor as_float(const Tensor& t) { return as_dtype(t, DType::f32); }
-Tensor as_scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
-
 // How an operator of some version resizes.
 struct Style {
     std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";

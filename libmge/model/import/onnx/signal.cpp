@@ -26,10 +26,6 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 
-Tensor whole(int64_t value) { return scalar_tensor(double(value), DType::i64, host_device); }
-Tensor real(double value) { return scalar_tensor(value, DType::f32, host_device); }
-Tensor as_float(const Tensor& t) { return as_dtype(t, DType::f32); }
-Tensor as_scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
 // An extent, i64 (1,).
 Tensor as_extent(const Tensor& t) { return ops::reshape(as_dtype(t, DType::i64), {.shape = {1}}); }
 

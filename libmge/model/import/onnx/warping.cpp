@@ -18,8 +18,6 @@
 namespace mge::onnx {
 namespace {
 
-Tensor real(double value) { return scalar_tensor(value, DType::f32, host_device); }
-
 // The ends are the centres of the outermost pixels, or their outer edges.
 Tensor in_pixels(const Tensor& place, const Tensor& x, int axis, bool aligns_corners) {
     Tensor extent = as_dtype(ops::shape_of(x, {.axis = axis}), DType::f32);
