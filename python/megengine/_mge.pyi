@@ -340,14 +340,16 @@ def usable_cpus() -> int:
 class Tensor:
     """A value on a device; megengine.Tensor adds the rest."""
     def __init__(self, data, dtype=None, device=None, is_const=False, no_cache=False, name=None, format='default'): ...
-    def _as_steps_of(dtype):
-        """This plain Tensor as the steps of a quantised dtype."""
+    _is_complex: Any  # Whether the elements are complex numbers.
     _is_symbolic: Any  # A value of a graph, without memory.
+    _meaning: Any  # The dtype when it is a quantised or complex one, else None.
+    def _meant_as(dtype):
+        """This plain Tensor as one of a quantised or complex dtype."""
+    def _plain():
+        """A plain Tensor: the integers of a quantised one, the pairs of a complex one."""
     _quantised: Any  # The dtype when it is a quantised one, else None.
     def _reset(other):
         """Gives this object the value of another one."""
-    def _steps():
-        """The integers of a quantised Tensor as a plain one."""
     _tuple_shape: Any  # Extents as a tuple.
     def detach():
         """The same value, cut from the tapes."""

@@ -11,10 +11,10 @@ import warnings
 import numpy as np
 
 from . import _mge
-from .core import quantised
+from .core import complex_numbers, quantised
 from .core.printing import printing
 from .core.tensor import indexing, shaping
-from .core.tensor.dtype import checked_dtype, is_bfloat16, is_quantize
+from .core.tensor.dtype import checked_dtype, is_bfloat16, is_complex, is_quantize
 from .core.tensor.qparams import QParams, create_qparams
 from .core.tensor.reduction import reduced
 from .core.tensor.shape_arguments import shape_of_arguments
@@ -26,7 +26,7 @@ class Tensor(_mge.Tensor):
 
     Args:
         data: number, (nested) list, NumPy array or Tensor. float64 becomes float32, int64 becomes
-            int32; the value of a Tensor is shared, not copied.
+            int32, complex128 complex64; the value of a Tensor is shared, not copied.
         dtype: dtype of the result; None takes that of ``data``.
         device: for example ``"cpu0"``; None takes that of ``data``, else the default device.
         is_const: a trace may take the value as a constant.
@@ -207,6 +207,8 @@ class Tensor(_mge.Tensor):
         """
         if self._quantised is not None or is_quantize(dtype):
             return quantised.converted(self, dtype)
+        if is_complex(dtype):
+            return complex_numbers.to_complex(self)
         return _mge.ops.convert(self, dtype=checked_dtype(dtype))
 
     def to(self, device, *, _borrow: bool = False) -> "Tensor":

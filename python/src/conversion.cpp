@@ -16,7 +16,7 @@
 #include "libmge/tensor/narrow.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
-#include "python/src/quantised.h"
+#include "python/src/meaning.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
@@ -273,8 +273,6 @@ DType operand_dtype(PyArray_Descr* descr, DType other) {
     return other == DType::bf16 ? DType::f32 : other;
 }
 
-bool is_numpy_value(PyObject* data) { return PyArray_Check(data) || PyArray_IsScalar(data, Generic); }
-
 }  // namespace
 
 void import_numpy() {
@@ -304,6 +302,19 @@ DType parse_dtype(PyObject* object) {
 
 bool is_array(PyObject* object) { return PyArray_Check(object); }
 bool is_numpy_dtype(PyObject* object) { return PyArray_DescrCheck(object); }
+bool is_numpy_value(PyObject* data) { return PyArray_Check(data) || PyArray_IsScalar(data, Generic); }
+
+Reference complex_dtype() {
+    return Reference(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_CFLOAT)));
+}
+
+bool is_complex_dtype(PyObject* object) {
+    if (PyArray_DescrCheck(object))
+        return PyTypeNum_ISCOMPLEX(reinterpret_cast<PyArray_Descr*>(object)->type_num);
+    if (PyUnicode_Check(object)) return PyUnicode_CompareWithASCIIString(object, "complex64") == 0;
+    return object == reinterpret_cast<PyObject*>(&PyCFloatArrType_Type) ||
+           object == reinterpret_cast<PyObject*>(&PyComplex_Type);
+}
 
 PyObject* numpy_dtype(DType dtype) {
     PyObject*& known = numpy_dtypes[size_t(dtype)];
@@ -416,7 +427,7 @@ Tensor operand_from_python(PyObject* data, DType other, DeviceId device) {
 
 PyObject* numpy_from_tensor(const Tensor& tensor, PyObject* dtype) {
     std::array<npy_intp, max_rank> dims;
-    int rank = tensor.shape().rank();
+    int rank = tensor.shape().rank() - (dtype && is_complex_dtype(dtype) ? 1 : 0);
     for (int i = 0; i < rank; ++i) dims[size_t(i)] = tensor.shape()[i];
     auto* descr = reinterpret_cast<PyArray_Descr*>(Py_NewRef(dtype ? dtype : numpy_dtype(tensor.dtype())));
     bool is_host = tensor.device().is_host();
@@ -510,8 +521,8 @@ std::optional<ParamValue> param_from_python(PyObject* object) {
         if (PyErr_Occurred()) throw PythonError{};
         return ParamValue(value);
     }
-    if (PyArray_DescrCheck(object) && quantised_dtype(object, nullptr))
-        throw UserError("[dtype] Tensors of quantised dtypes are made by Tensor() and astype");
+    if (PyArray_DescrCheck(object) && meaning_of(object, nullptr))
+        throw UserError("[dtype] Tensors of quantised and of complex dtypes are made by Tensor() and astype");
     if (PyArray_DescrCheck(object) || PyType_Check(object))
         return ParamValue(std::string(name_of(parse_dtype(object))));
     if (is_tensor(object)) {

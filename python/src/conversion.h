@@ -8,6 +8,7 @@
 #include <string>
 
 #include "libmge/tensor/tensor.h"
+#include "python/src/reference.h"
 
 namespace mge::python {
 
@@ -19,6 +20,11 @@ void import_numpy();
 DType parse_dtype(PyObject* object);
 bool is_array(PyObject* object);
 bool is_numpy_dtype(PyObject* object);
+// An array or a scalar of NumPy.
+bool is_numpy_value(PyObject* data);
+// NumPy's dtype of complex numbers, and whether a name, a dtype or a type is one of them.
+Reference complex_dtype();
+bool is_complex_dtype(PyObject* object);
 // A borrowed numpy.dtype. For bfloat16 the uint16 dtype that carries the name as metadata; for narrow ones
 // that of the package ml_dtypes, without it a uint8 dtype with the name.
 PyObject* numpy_dtype(DType dtype);
@@ -38,7 +44,8 @@ Tensor model_input_from_python(PyObject* data, DType wanted);
 // tensors among the operands): numbers and lists are weak, arrays count like tensors within their category.
 Tensor operand_from_python(PyObject* data, DType other, DeviceId device);
 
-// A read-only array on the tensor's memory, of its dtype or of another one of that size.
+// A read-only array on the tensor's memory, of its dtype or of another one of that size; of a complex one,
+// an element is a pair along the last axis.
 PyObject* numpy_from_tensor(const Tensor& tensor, PyObject* dtype = nullptr);
 // A Python bool, int or float from a tensor of one element.
 PyObject* scalar_from_tensor(const Tensor& tensor);

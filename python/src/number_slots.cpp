@@ -7,7 +7,7 @@
 #include "python/src/call_op.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
-#include "python/src/quantised.h"
+#include "python/src/meaning.h"
 #include "python/src/reference.h"
 #include "python/src/tensor_object.h"
 
@@ -61,8 +61,8 @@ const OpInfo& op_of(Slot slot) {
 
 PyObject* apply_slot(Slot slot, std::span<PyObject* const> operands) {
     const OpInfo& op = op_of(slot);
-    if (any_quantised(operands.data(), Py_ssize_t(operands.size()))) [[unlikely]]
-        return call_quantised(op, operands.data(), Py_ssize_t(operands.size()), nullptr);
+    if (any_meaning(operands.data(), Py_ssize_t(operands.size()))) [[unlikely]]
+        return call_by_meaning(op, operands.data(), Py_ssize_t(operands.size()), nullptr);
     Inputs inputs(operands.size());
     convert_inputs(op, operands, inputs);
     return call_op(op, slot_params[slot].get(), inputs);
@@ -137,7 +137,7 @@ PyObject* positive(PyObject* a) {
 }
 
 PyObject* number_of(PyObject* self) {
-    return guarded([&] { return scalar_from_tensor(concrete_value(self)); });
+    return guarded([&] { return number_from_tensor(self); });
 }
 
 int to_bool(PyObject* self) {

@@ -21,7 +21,7 @@
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
-#include "python/src/quantised.h"
+#include "python/src/meaning.h"
 #include "python/src/reference.h"
 
 namespace nb = nanobind;
@@ -145,10 +145,11 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
         Arguments arguments;
         arguments.inputs = {args, size_t(positional)};
         Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-        if (any_quantised(args, positional + named)) [[unlikely]] {
+        if (any_meaning(args, positional + named)) [[unlikely]] {
             if (updates)
-                throw_user(op.name, "has no Tensors of quantised dtypes among its inputs", ErrorClass::type);
-            return call_quantised(op, args, positional, keywords);
+                throw_user(op.name, "has no Tensors of quantised or complex dtypes among its inputs",
+                           ErrorClass::type);
+            return call_by_meaning(op, args, positional, keywords);
         }
         for (Py_ssize_t i = 0; i < named; ++i)
             set_keyword(function, PyTuple_GET_ITEM(keywords, i), args[positional + i], arguments);

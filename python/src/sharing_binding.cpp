@@ -17,7 +17,7 @@
 #include "python/src/conversion.h"
 #include "python/src/dlpack.h"
 #include "python/src/errors.h"
-#include "python/src/quantised.h"
+#include "python/src/meaning.h"
 #include "python/src/shared_memory.h"
 #include "python/src/tensor_arguments.h"
 
@@ -105,8 +105,10 @@ bool may_be_written(PyObject* object) {
 nb::object to_capsule(nb::handle object, bool versioned, std::optional<bool> copy) {
     tensor_argument(object, "to_dlpack");
     Tensor value = concrete_value(object.ptr());
-    if (as_tensor(object.ptr())->quantised)
-        throw_buffer_error("[to_dlpack] DLPack has no quantised dtypes; convert with astype first");
+    if (meaning(object.ptr()))
+        throw_buffer_error(
+            "[to_dlpack] quantised and complex Tensors are not handed out; convert with astype, or take "
+            "functional.real and imag, first");
     bool has_to = !value.device().is_host() || !may_be_written(object.ptr());
     if (has_to && copy == false)
         throw_buffer_error(

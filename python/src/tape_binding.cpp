@@ -8,6 +8,7 @@
 
 #include "libmge/eager/tape.h"
 #include "python/src/errors.h"
+#include "python/src/meaning.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor_arguments.h"
@@ -77,7 +78,15 @@ nb::object call_function(nb::object forward, nb::object backward, nb::handle arg
     return is_one ? result : results;
 }
 
+// What is derived are floats, and a complex number is two of them.
+void refuse_complex(nb::handle object, const char* where) {
+    if (is_complex(object.ptr()))
+        throw_user(where, "a complex Tensor has no gradient; take its real and imaginary parts",
+                   ErrorClass::type);
+}
+
 nb::list backward(Tape& tape, nb::handle ys, nb::handle dys) {
+    for (nb::handle y : ys) refuse_complex(y, "backward");
     Tensors y_values = tensor_list(ys, "Tape.backward");
     Tensors dy_values = dys.is_none() ? Tensors() : tensor_list(dys, "Tape.backward");
     Tensors grads;
@@ -90,6 +99,7 @@ nb::list backward(Tape& tape, nb::handle ys, nb::handle dys) {
 
 void attach(Tape& tape, nb::handle object) {
     tensor_argument(object, "Tape.attach");
+    refuse_complex(object, "attach");
     if (running_captures) [[unlikely]] {
         note_use(object.ptr());
         note_change(object.ptr());

@@ -6,7 +6,7 @@
 #include "python/src/conversion.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
-#include "python/src/quantised.h"
+#include "python/src/meaning.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
@@ -14,40 +14,42 @@
 namespace mge::python {
 namespace {
 
-// The shape has to be known: a value whose shape only a run tells is computed now.
-const Shape& known_shape(PyObject* self) {
+// The shape has to be known: a value whose shape only a run tells is computed now. The axis of a complex
+// number's parts does not count.
+std::span<const int64_t> known_shape(PyObject* self) {
     const Tensor& value = value_of(self);
-    return value.shape().is_known() ? value.shape() : concrete_value(self).shape();
+    auto extents = (value.shape().is_known() ? value : concrete_value(self)).shape().dims();
+    return is_complex(self) ? extents.first(extents.size() - 1) : extents;
 }
 
 PyObject* get_shape(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
-        const Shape& shape = known_shape(self);
-        Reference tuple(PyTuple_New(shape.rank()));
+        auto shape = known_shape(self);
+        Reference tuple(PyTuple_New(Py_ssize_t(shape.size())));
         if (!tuple) throw PythonError{};
-        for (int i = 0; i < shape.rank(); ++i) {
+        for (size_t i = 0; i < shape.size(); ++i) {
             PyObject* extent = PyLong_FromLongLong(shape[i]);
             if (!extent) throw PythonError{};
-            PyTuple_SET_ITEM(tuple.get(), i, extent);
+            PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), extent);
         }
         return tuple.release();
     });
 }
 
 PyObject* get_ndim(PyObject* self, void*) {
-    return guarded([&] { return PyLong_FromLong(known_shape(self).rank()); });
+    return guarded([&] { return PyLong_FromSize_t(known_shape(self).size()); });
 }
 PyObject* get_size(PyObject* self, void*) {
-    return guarded([&] { return PyLong_FromLongLong(known_shape(self).numel()); });
+    return guarded([&] { return PyLong_FromLongLong(Shape(known_shape(self)).numel()); });
 }
 PyObject* get_dtype(PyObject* self, void*) {
-    PyObject* quantised = as_tensor(self)->quantised;
-    return Py_NewRef(quantised ? quantised : numpy_dtype(value_of(self).dtype()));
+    return Py_NewRef(meaning(self) ? meaning(self) : numpy_dtype(value_of(self).dtype()));
 }
+PyObject* get_meaning(PyObject* self, void*) { return Py_NewRef(meaning(self) ? meaning(self) : Py_None); }
 PyObject* get_quantised(PyObject* self, void*) {
-    PyObject* quantised = as_tensor(self)->quantised;
-    return Py_NewRef(quantised ? quantised : Py_None);
+    return is_complex(self) ? Py_NewRef(Py_None) : get_meaning(self, nullptr);
 }
+PyObject* get_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(self)); }
 PyObject* get_device(PyObject* self, void*) {
     return guarded([&] { return device_object(value_of(self).device()); });
 }
@@ -92,14 +94,13 @@ int set_format(PyObject* self, PyObject* name, void*) {
 }
 
 PyObject* to_numpy(PyObject* self, PyObject*) {
-    return guarded([&] { return numpy_from_tensor(concrete_value(self), as_tensor(self)->quantised); });
+    return guarded([&] { return numpy_from_tensor(concrete_value(self), meaning(self)); });
 }
 
 PyObject* item(PyObject* self, PyObject* args) {
     return guarded([&]() -> PyObject* {
-        const Tensor& value = concrete_value(self);
-        if (PyTuple_GET_SIZE(args) == 0) return scalar_from_tensor(value);
-        Reference array(numpy_from_tensor(value));
+        if (PyTuple_GET_SIZE(args) == 0) return number_from_tensor(self);
+        Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
         Reference method(PyObject_GetAttrString(array.get(), "item"));
         return method ? PyObject_Call(method.get(), args, nullptr) : nullptr;
     });
@@ -107,7 +108,7 @@ PyObject* item(PyObject* self, PyObject* args) {
 
 PyObject* to_list(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
-        Reference array(numpy_from_tensor(concrete_value(self)));
+        Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
         return PyObject_CallMethod(array.get(), "tolist", nullptr);
     });
 }
@@ -128,28 +129,33 @@ PyObject* detach(PyObject* self, PyObject*) {
     return guarded([&] { return wrap_like(current_interpreter().alias(value_of(self)), self); });
 }
 
-PyObject* steps(PyObject* self, PyObject*) {
-    return guarded([&] { return wrap_tensor(value_of(self)); });
+PyObject* plain(PyObject* self, PyObject*) {
+    return guarded([&] {
+        if (running_captures) [[unlikely]]
+            note_use(self);
+        return wrap_tensor(value_of(self));
+    });
 }
 
-PyObject* as_steps_of(PyObject* self, PyObject* dtype) {
+PyObject* meant_as(PyObject* self, PyObject* dtype) {
     return guarded([&] {
-        Reference quantised = quantised_dtype(dtype, self);
-        if (!quantised || parse_dtype(dtype) != value_of(self).dtype())
-            throw UserError(text("[Tensor] a tensor of ", value_of(self).dtype(), " holds no steps of it"),
+        Reference meant = meaning_of(dtype, self);
+        if (!meant || !is_made_of(meant.get(), value_of(self).dtype()))
+            throw UserError(text("[Tensor] a tensor of ", value_of(self).dtype(), " holds nothing of it"),
                             ErrorClass::type);
+        if (running_captures) [[unlikely]]
+            note_use(self);
         PyObject* made = wrap_tensor(value_of(self));
-        give_dtype(made, quantised.get());
+        give_meaning(made, meant.get());
         return made;
     });
 }
 
 PyObject* pickled_arguments(PyObject* self, PyObject*) {
     return guarded([&]() -> PyObject* {
-        PyObject* quantised = as_tensor(self)->quantised;
-        Reference array(numpy_from_tensor(concrete_value(self), quantised));
-        return Py_BuildValue("(OOs)", array.get(),
-                             quantised ? quantised : numpy_dtype(value_of(self).dtype()),
+        Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
+        Reference dtype(get_dtype(self, nullptr));
+        return Py_BuildValue("(OOs)", array.get(), dtype.get(),
                              logical_name(value_of(self).device()).c_str());
     });
 }
@@ -162,9 +168,10 @@ PyMethodDef tensor_methods[] = {
     {"tolist", to_list, METH_NOARGS, "tolist()\n--\n\nNested lists of Python numbers."},
     {"_reset", reset, METH_O, "_reset(other)\n--\n\nGives this object the value of another one."},
     {"detach", detach, METH_NOARGS, "detach()\n--\n\nThe same value, cut from the tapes."},
-    {"_steps", steps, METH_NOARGS, "_steps()\n--\n\nThe integers of a quantised Tensor as a plain one."},
-    {"_as_steps_of", as_steps_of, METH_O,
-     "_as_steps_of(dtype)\n--\n\nThis plain Tensor as the steps of a quantised dtype."},
+    {"_plain", plain, METH_NOARGS,
+     "_plain()\n--\n\nA plain Tensor: the integers of a quantised one, the pairs of a complex one."},
+    {"_meant_as", meant_as, METH_O,
+     "_meant_as(dtype)\n--\n\nThis plain Tensor as one of a quantised or complex dtype."},
     {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&round_tensor)), METH_FASTCALL,
      nullptr},
     {"__floor__", floor_tensor, METH_NOARGS, nullptr},
@@ -179,7 +186,10 @@ PyGetSetDef tensor_properties[] = {
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"dtype", get_dtype, nullptr, "The NumPy dtype.", nullptr},
+    {"_meaning", get_meaning, nullptr, "The dtype when it is a quantised or complex one, else None.",
+     nullptr},
     {"_quantised", get_quantised, nullptr, "The dtype when it is a quantised one, else None.", nullptr},
+    {"_is_complex", get_is_complex, nullptr, "Whether the elements are complex numbers.", nullptr},
     {"device", get_device, nullptr, "Where the value lies.", nullptr},
     {"_is_symbolic", get_is_symbolic, nullptr, "A value of a graph, without memory.", nullptr},
     {"name", get_name, set_name, "Name shown in dumped graphs.", nullptr},

@@ -10,7 +10,7 @@
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
-#include "python/src/quantised.h"
+#include "python/src/meaning.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
 
@@ -32,19 +32,28 @@ PyObject* new_tensor(PyTypeObject* type, PyObject*, PyObject*) {
     return self;
 }
 
+bool is_of_dtype(PyObject* tensor, PyObject* dtype) {
+    Reference wanted = meaning_of(dtype, tensor);
+    if (!have_same_meaning(meaning(tensor), wanted.get())) return false;
+    return wanted ? is_made_of(wanted.get(), value_of(tensor).dtype())
+                  : parse_dtype(dtype) == value_of(tensor).dtype();
+}
+
+std::string name_of_dtype(PyObject* tensor) {
+    if (is_complex(tensor)) return "complex numbers";
+    return text(meaning(tensor) ? "steps of " : "", value_of(tensor).dtype());
+}
+
 // Tensor(other) shares the value; a dtype or device asked for has to be the one it has.
 void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject* device) {
     const Tensor& value = value_of(data);
-    PyObject* quantised = as_tensor(data)->quantised;
-    bool is_other = dtype != Py_None && (parse_dtype(dtype) != value.dtype() ||
-                                         !have_same_dtype(quantised, quantised_dtype(dtype, data).get()));
-    if (is_other)
-        throw UserError(text("[Tensor] the data is a tensor of ", quantised ? "steps of " : "", value.dtype(),
+    if (dtype != Py_None && !is_of_dtype(data, dtype))
+        throw UserError(text("[Tensor] the data is a tensor of ", name_of_dtype(data),
                              "; use astype to change its dtype"));
     if (device != Py_None && !(parse_device_argument(device) == value.device()))
         throw UserError("[Tensor] the data is a tensor on another device; use to() to move it");
     self->value = value;
-    give_dtype(reinterpret_cast<PyObject*>(self), quantised);
+    give_meaning(reinterpret_cast<PyObject*>(self), meaning(data));
     self->format = as_tensor(data)->format;
 }
 
@@ -87,8 +96,10 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
             if (is_tensor(data)) {
                 init_from_tensor(self, data, dtype, device);
             } else if (no_cache || dtype != Py_None || device != Py_None || !init_from_foreign(self, data)) {
-                self->value = made_of(data, dtype, device);
-                give_dtype(object, quantised_dtype(dtype, data).get());
+                Reference meant = meaning_of(dtype, data);
+                Reference plain = plain_data(meant.get(), data);
+                self->value = made_of(plain.get(), plain.get() == data ? dtype : Py_None, device);
+                give_meaning(object, meant.get());
             }
             if (name != Py_None) {
                 if (!PyUnicode_Check(name))
@@ -115,7 +126,7 @@ void delete_tensor(PyObject* self) {
     PyObject_GC_UnTrack(self);
     Py_CLEAR(as_tensor(self)->grad);
     Py_CLEAR(as_tensor(self)->name);
-    Py_CLEAR(as_tensor(self)->quantised);
+    Py_CLEAR(as_tensor(self)->meaning);
     std::destroy_at(&value_of(self));
     Py_TYPE(self)->tp_free(self);
 }
@@ -126,7 +137,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     return guarded(
         [&] {
             auto& value = concrete_value(self);
-            bool has_format = value.dtype() != DType::bf16 && !as_tensor(self)->quantised;
+            bool has_format = value.dtype() != DType::bf16 && !meaning(self);
             if (!has_format || (flags & PyBUF_WRITABLE)) {
                 PyErr_SetString(PyExc_BufferError,
                                 has_format ? "[Tensor] its buffer is read only"
@@ -183,6 +194,17 @@ const Tensor& concrete_value(const Tensor& tensor) {
 }
 
 const Tensor& concrete_value(PyObject* object) { return concrete_value(value_of(object)); }
+
+PyObject* number_from_tensor(PyObject* object) {
+    const Tensor& value = concrete_value(object);
+    if (!is_complex(object)) return scalar_from_tensor(value);
+    if (value.spec().numel() != 2)
+        throw UserError("[item] only a tensor of one element is a number", ErrorClass::assertion);
+    Reference array(numpy_from_tensor(value, meaning(object)));
+    PyObject* number = PyObject_CallMethod(array.get(), "item", nullptr);
+    if (!number) throw PythonError{};
+    return number;
+}
 
 namespace {
 

@@ -12,13 +12,13 @@ namespace mge::python {
 
 struct PyTensor {
     PyObject_HEAD;
-    Tensor value;         // never null
-    PyObject* name;       // str or null
-    PyObject* grad;       // any object or null
-    PyObject* quantised;  // the NumPy dtype when it is a quantised one (quantised.h), else null
-    uint8_t format;       // index into format_names: a tag only
-    bool keeps_memory;    // others have the memory too: what the object is given is written there
-    uint32_t born;        // in which recording of a graph (subgraph_binding.h); 0: in none
+    Tensor value;       // never null
+    PyObject* name;     // str or null
+    PyObject* grad;     // any object or null
+    PyObject* meaning;  // the NumPy dtype of what the elements stand for (meaning.h), or null
+    uint8_t format;     // index into format_names: a tag only
+    bool keeps_memory;  // others have the memory too: what the object is given is written there
+    uint32_t born;      // in which recording of a graph (subgraph_binding.h); 0: in none
 };
 
 extern PyTypeObject tensor_type;
@@ -39,6 +39,9 @@ void give_value(PyObject* object, Tensor value);
 // The value with memory: one that a trace holds back is computed now.
 const Tensor& concrete_value(PyObject* object);
 const Tensor& concrete_value(const Tensor& tensor);
+
+// The only element as a Python number.
+PyObject* number_from_tensor(PyObject* object);
 
 // A new object of the result class; throws PythonError.
 PyObject* wrap_tensor(Tensor value);

@@ -18,9 +18,7 @@ MODULES = (
     "utils.persistent_cache",
 )
 NAMES = (
-    (F, "polar"),
     (F, "external"),
-    (F.tensor, "complex"),
     (F.vision, "nvof"),
     (mge, "distributed"),
     (mge.device, "get_cuda_version"),

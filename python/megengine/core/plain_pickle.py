@@ -24,7 +24,7 @@ from .tensor.qparams import QParams
 _BUILTINS = ("builtins", "__builtin__")
 _STEP_BYTES = 128  # what an object and its places on the stack and in the memo take at most
 _SCALARS = (bool, int, float, str, bytes, type(None))
-_DTYPES = frozenset("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split())
+_DTYPES = frozenset("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8".split())
 _BFLOAT16 = {"mgb_dtype": {"name": "bfloat16"}}
 _MARK = object()
 _ARRAY = ("numpy", "ndarray")

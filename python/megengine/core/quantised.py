@@ -64,7 +64,7 @@ def zero_tensor(dtype, device):
 def to_real(x):
     """The float32 numbers that a Tensor of a quantised dtype stands for."""
     dtype, device = x._quantised, x.device
-    return _mge.ops.dequantize(x._steps(), scale_tensor(dtype, device), zero_tensor(dtype, device))
+    return _mge.ops.dequantize(x._plain(), scale_tensor(dtype, device), zero_tensor(dtype, device))
 
 
 def to_steps(x, dtype):
@@ -78,7 +78,7 @@ def to_steps(x, dtype):
         lower=meta.qmin,
         upper=meta.qmax,
     )
-    return steps._as_steps_of(dtype)
+    return steps._meant_as(dtype)
 
 
 def converted(x, dtype):
@@ -99,7 +99,7 @@ def converted(x, dtype):
 
 def on_steps(function, x, *args, **kwargs):
     """What a function makes of the steps of a quantised Tensor, in its dtype."""
-    return function(x._steps(), *args, **kwargs)._as_steps_of(x._quantised)
+    return function(x._plain(), *args, **kwargs)._meant_as(x._quantised)
 
 
 def _flat(args, kwargs):
@@ -150,8 +150,8 @@ def _is_real(value) -> bool:
 
 def _steps_of(value, dtype):
     if _is_quantised(value):
-        return value._steps()
-    return to_steps(_mge.Tensor(value), dtype)._steps() if _is_real(value) else value
+        return value._plain()
+    return to_steps(_mge.Tensor(value), dtype)._plain() if _is_real(value) else value
 
 
 def _apply(op: str, args, kwargs, plain):
@@ -162,7 +162,7 @@ def _apply(op: str, args, kwargs, plain):
 def _carrying(result, dtype):
     if isinstance(result, tuple):
         return tuple(_carrying(tensor, dtype) for tensor in result)
-    return result._as_steps_of(dtype)
+    return result._meant_as(dtype)
 
 
 def _moved(op, args, kwargs):
@@ -173,13 +173,13 @@ def _moved(op, args, kwargs):
 
 def _with_places(op, args, kwargs):
     """Steps and the places that they come from, which are plain."""
-    steps, places = getattr(_mge.ops, op)(args[0]._steps(), *args[1:], **kwargs)
-    return steps._as_steps_of(args[0]._quantised), places
+    steps, places = getattr(_mge.ops, op)(args[0]._plain(), *args[1:], **kwargs)
+    return steps._meant_as(args[0]._quantised), places
 
 
 def _looked_at(op, args, kwargs):
     """Results that are no values of the operand: shapes and places."""
-    return getattr(_mge.ops, op)(args[0]._steps(), *args[1:], **kwargs)
+    return getattr(_mge.ops, op)(args[0]._plain(), *args[1:], **kwargs)
 
 
 def _symmetric_dtype(op, args, kwargs):
@@ -192,9 +192,9 @@ def _symmetric_dtype(op, args, kwargs):
 def _operand_steps(value, dtype, device):
     """Steps of an operand of elementwise arithmetic: plain ones are real numbers."""
     if _is_quantised(value):
-        return value._steps()
+        return value._plain()
     plain = value if isinstance(value, _mge.Tensor) else _mge.Tensor(value, device=device)
-    return to_steps(plain, dtype)._steps()
+    return to_steps(plain, dtype)._plain()
 
 
 def _arithmetic(op, args, kwargs):
@@ -208,7 +208,7 @@ def _arithmetic(op, args, kwargs):
     result = getattr(_mge.ops, op)(*steps)
     if meta.np_dtype_str != "int32":
         result = _in_range(result, meta)
-    return result._as_steps_of(dtype)
+    return result._meant_as(dtype)
 
 
 def _in_range(steps, meta):
@@ -218,9 +218,9 @@ def _in_range(steps, meta):
 
 def _summed(op, args, kwargs):
     dtype = args[0]._quantised
-    steps, zero = _mge.ops.convert(args[0]._steps(), dtype="int32"), zero_point(dtype)
+    steps, zero = _mge.ops.convert(args[0]._plain(), dtype="int32"), zero_point(dtype)
     result = _mge.ops.sum(steps - zero, *args[1:], **kwargs) + zero
-    return _in_range(result, quantised_meta(dtype))._as_steps_of(dtype)
+    return _in_range(result, quantised_meta(dtype))._meant_as(dtype)
 
 
 def _multiplied(op, args, kwargs):
@@ -237,24 +237,24 @@ def _of_reals(op, args, kwargs):
 def _largest(op, args, kwargs):
     """Largest steps of windows."""
     dtype = args[0]._quantised
-    steps = getattr(_mge.ops, op)(_mge.ops.convert(args[0]._steps(), dtype="float32"), **kwargs)
-    return _in_range(steps, quantised_meta(dtype))._as_steps_of(dtype)
+    steps = getattr(_mge.ops, op)(_mge.ops.convert(args[0]._plain(), dtype="float32"), **kwargs)
+    return _in_range(steps, quantised_meta(dtype))._meant_as(dtype)
 
 
 def _pooled(op, args, kwargs):
     """Means of windows, rounded to steps; halves go away from 0, those of unsigned steps up."""
     dtype = args[0]._quantised
     zero = zero_point(dtype)
-    steps = _mge.ops.convert(args[0]._steps(), dtype="float32") - float(zero)
+    steps = _mge.ops.convert(args[0]._plain(), dtype="float32") - float(zero)
     means = getattr(_mge.ops, op)(steps, **kwargs) + float(zero)
-    return _in_range(_mge.ops.round(means), quantised_meta(dtype))._as_steps_of(dtype)
+    return _in_range(_mge.ops.round(means), quantised_meta(dtype))._meant_as(dtype)
 
 
 def _filled(op, args, kwargs):
     dtype = args[0]._quantised
     return to_steps(
         _mge.ops.full_like(
-            _mge.ops.convert(args[0]._steps(), dtype="float32"), *args[1:], **kwargs
+            _mge.ops.convert(args[0]._plain(), dtype="float32"), *args[1:], **kwargs
         ),
         dtype,
     )
@@ -274,13 +274,13 @@ def _product(op, args, kwargs):
     centred = [_centred_steps(x) for x in (a, b)]
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
     sums = _mge.ops.matmul(*centred, **kwargs)
-    product = sums._as_steps_of(product_dtype(a._quantised, b._quantised))
+    product = sums._meant_as(product_dtype(a._quantised, b._quantised))
     return product if bias is None else product + bias
 
 
 def _centred_steps(x):
     zero = zero_point(x._quantised)
-    return _mge.ops.convert(x._steps(), dtype="int16") - zero if zero else x._steps()
+    return _mge.ops.convert(x._plain(), dtype="int16") - zero if zero else x._plain()
 
 
 def product_dtype(a, b):

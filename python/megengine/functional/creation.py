@@ -5,6 +5,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import Number, Operand, Shape
+from ..core.tensor.dtype import is_complex
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
@@ -175,6 +176,8 @@ def full(shape: Shape, value: Number | Tensor, *, dtype=None, device=None) -> Te
     if isinstance(value, _mge.Tensor):
         out = _mge.ops.broadcast_to(value, shape=known_or_symbolic(shape, "full")[0])
         return _placed(out if dtype is None else out.astype(dtype), device)
+    if is_complex(dtype):
+        return full(shape, value, dtype="float32", device=device).astype(dtype)
     if dtype is None:
         dtype = {"b": "bool", "i": "int32", "u": "int32"}.get(
             np.asarray(value).dtype.kind, "float32"

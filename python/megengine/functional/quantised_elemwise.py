@@ -118,8 +118,8 @@ def _sum(a: Tensor, b: Tensor, dtype, relu: bool) -> Tensor:
     """The same in one step."""
     meta, dtypes = quantised_meta(dtype), (a.dtype, b.dtype, dtype)
     steps = _ops.quantized_add(
-        a._steps(),
-        b._steps(),
+        a._plain(),
+        b._plain(),
         *(scale_tensor(each, a.device) for each in dtypes),
         *(zero_tensor(each, a.device) for each in dtypes),
         relu=relu,
@@ -127,4 +127,4 @@ def _sum(a: Tensor, b: Tensor, dtype, relu: bool) -> Tensor:
         lower=meta.qmin,
         upper=meta.qmax,
     )
-    return steps._as_steps_of(dtype)
+    return steps._meant_as(dtype)

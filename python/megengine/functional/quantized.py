@@ -111,7 +111,7 @@ def _convolved(
     if not is_quantize(dtype):
         raise RuntimeError(f"[{who}] the result has to be of a quantised dtype, got {dtype}")
     device, meta = inp.device, quantised_meta(dtype)
-    operands = [None if x is None else x._steps() for x in (inp, weight)]
+    operands = [None if x is None else x._plain() for x in (inp, weight)]
     zeros = [zero_tensor(x._quantised, device) for x in (inp, weight)]
     is_plain = channel_scales is None and activation == "none"
     sums_are_steps = is_plain and meta.name == "qint32" and _is_scale(dtype, get_scale(product))
@@ -124,7 +124,7 @@ def _convolved(
     steps = _mge.ops.quantized_conv2d(
         *operands,
         scale,
-        None if bias is None else bias._steps(),
+        None if bias is None else bias._plain(),
         None,
         *zeros,
         y_scale,
@@ -135,7 +135,7 @@ def _convolved(
         upper=meta.qmax,
         **window,
     )
-    return steps._as_steps_of(dtype)
+    return steps._meant_as(dtype)
 
 
 def _is_scale(dtype, scale: float) -> bool:
@@ -211,8 +211,8 @@ def batch_conv_bias_activation(
     }
     repeated = None
     if bias is not None:
-        steps = _mge.ops.concat(*[bias._steps()] * count, axis=1)
-        repeated = steps._as_steps_of(bias._quantised)
+        steps = _mge.ops.concat(*[bias._plain()] * count, axis=1)
+        repeated = steps._meant_as(bias._quantised)
     out = _convolved(who, image, weight, repeated, dtype, nonlinear_mode, window)
     return out.reshape(count, weight.shape[1], *out.shape[2:])
 
@@ -268,7 +268,7 @@ def conv_transpose2d(
 def _spread(inp, stride, margins, extra):
     """The image with ``stride - 1`` zeros behind each pixel but the last, and margins around it."""
     zero = inp.dtype.metadata["mgb_dtype"].get("zero_point", 0)
-    steps, (height, width) = inp._steps(), inp.shape[2:]
+    steps, (height, width) = inp._plain(), inp.shape[2:]
     wide = _mge.ops.pad(
         _mge.ops.add_axis(steps, axes=[3, 5]),
         before=[0] * 6,
@@ -283,11 +283,11 @@ def _spread(inp, stride, margins, extra):
         after=[0, 0, margins[0] + extra[0], margins[1] + extra[1]],
         value=float(zero),
     )
-    return wide._as_steps_of(inp._quantised)
+    return wide._meant_as(inp._quantised)
 
 
 def _turned(weight):
     rank = weight.ndim
-    turned = _mge.ops.flip(weight._steps(), axes=[rank - 2, rank - 1])
+    turned = _mge.ops.flip(weight._plain(), axes=[rank - 2, rank - 1])
     pattern = [*range(rank - 4), rank - 3, rank - 4, rank - 2, rank - 1]
-    return _mge.ops.transpose(turned, pattern=pattern)._as_steps_of(weight._quantised)
+    return _mge.ops.transpose(turned, pattern=pattern)._meant_as(weight._quantised)

@@ -101,7 +101,7 @@ def where(mask: Tensor, x: Operand | None = None, y: Operand | None = None):
     if x is None and y is None:
         return non_zero(mask, as_tuple=True)
     _check_mask(mask, {"x": x, "y": y}, "where")
-    if not is_dtype_equal(x.dtype, y.dtype):
+    if not is_dtype_equal(x.dtype, y.dtype) and not (x._is_complex or y._is_complex):
         common = _common_dtype(x.dtype, y.dtype)
         x, y = (
             v if is_dtype_equal(v.dtype, common) else _mge.ops.convert(v, dtype=common)

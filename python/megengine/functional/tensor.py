@@ -10,6 +10,7 @@ from ..core.operands import Operand, Shape
 from ..core.tensor import shaping
 from ..core.tensor.shape_arguments import as_int, as_vector, known_or_symbolic, normal_axis
 from ..tensor import Tensor
+from .complex_numbers import complex, imag, polar, real
 from .creation import (
     arange,
     eye,
@@ -33,6 +34,7 @@ from .selection import (
 __all__ = [
     "arange",
     "broadcast_to",
+    "complex",
     "concat",
     "cond_take",
     "copy",
@@ -44,12 +46,15 @@ __all__ = [
     "full",
     "full_like",
     "gather",
+    "imag",
     "linspace",
     "logspace",
     "meshgrid",
     "non_zero",
     "ones",
     "ones_like",
+    "polar",
+    "real",
     "repeat",
     "reshape",
     "roll",

@@ -11,17 +11,30 @@ from ..tensor import Tensor
 
 
 class _Place:
-    """Stands for a Tensor in a structure."""
+    """Stands for a Tensor in a structure.
+
+    Args:
+        tensor: the one; of quantised and complex dtypes graphs have the plain Tensor only.
+    """
+
+    def __init__(self, tensor: Tensor):
+        self._meaning = tensor._meaning
+
+    def fill(self, tensor: Tensor) -> Tensor:
+        """The Tensor itself, or of a plain one the Tensor that it is for."""
+        is_plain = self._meaning is not None and tensor._meaning is None
+        return tensor._meant_as(self._meaning) if is_plain else tensor
 
 
-_PLACE = _Place()
+def _plain(tensor: Tensor) -> Tensor:
+    return tensor if tensor._meaning is None else tensor._plain()
 
 
 def _split(value, tensors: list[Tensor]):
     """The value with places instead of its Tensors, which go to the list."""
     if isinstance(value, Tensor):
         tensors.append(value)
-        return _PLACE
+        return _Place(value)
     if isinstance(value, dict):
         return {key: _split(part, tensors) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -31,8 +44,8 @@ def _split(value, tensors: list[Tensor]):
 
 def _join(structure, tensors):
     """The value whose Tensors an iterator gives."""
-    if structure is _PLACE:
-        return next(tensors)
+    if isinstance(structure, _Place):
+        return structure.fill(next(tensors))
     if isinstance(structure, dict):
         return {key: _join(part, tensors) for key, part in structure.items()}
     if isinstance(structure, (list, tuple)):
@@ -108,15 +121,14 @@ class _Recording:
             # A branch whose two ways are one is a call: it has gradients, and is compiled once.
             results = _mge.ops.cond(
                 True,
-                *inputs,
-                *self._captured,
+                *map(_plain, [*inputs, *self._captured]),
                 then_graph=self._graph,
                 else_graph=self._graph,
             )
         for tensor, grad in zip(self._grad_owners, results[self._count :], strict=False):
             tensor.grad = grad
         for tensor, value in zip(self._changed, results[self._graded :], strict=True):
-            tensor._reset(value)
+            tensor._reset(_Place(tensor).fill(value))
         return _join(self._result, iter(results[: self._count]))
 
 

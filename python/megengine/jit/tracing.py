@@ -168,7 +168,7 @@ class trace:
         self._result_keys: list[str] | None = None  # set when the results are a dict
         self._has_result = False
         self._result_names: list[str] = []  # that the function gave to its results
-        self._quantised: list = []  # the quantised dtypes among those of the results
+        self._meanings: list = []  # the quantised and complex dtypes among those of the results
         self._model = None
         self._profiling = profiling
         self._profile: _mge.CallProfiler | None = None  # of the last call that ran a program
@@ -217,7 +217,7 @@ class trace:
             self._names = names or self._names
             self._has_result = bool(flat)
             self._result_names = [tensor.name for tensor in flat]
-            self._quantised = [tensor._quantised for tensor in flat]
+            self._meanings = [tensor._meaning for tensor in flat]
             self._trace.end(flat)
             return result
         finally:
@@ -281,8 +281,8 @@ class trace:
             outputs = self._model.run_profiled(inputs, profiler)
         return self._rebuild(
             [
-                output if dtype is None else output._as_steps_of(dtype)
-                for output, dtype in zip(outputs, self._quantised, strict=True)
+                output if dtype is None else output._meant_as(dtype)
+                for output, dtype in zip(outputs, self._meanings, strict=True)
             ]
         )
 

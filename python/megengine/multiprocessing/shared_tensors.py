@@ -29,7 +29,7 @@ def _rebuilt(cls, descriptor, size, offset, dtype, shape, device, name, grad) ->
 
 
 def _reduced(tensor: Tensor):
-    if tensor._quantised is not None or not tensor._is_on_host:
+    if tensor._meaning is not None or not tensor._is_on_host:
         return tensor.__reduce_ex__(2)
     _mge.share_memory(tensor)
     descriptor, size, offset = _mge.shared_part(tensor)

@@ -23,14 +23,18 @@ def _copies(value):
     return structure.unflatten(structure.fill(leaves))
 
 
+def _numbers(tensor: Tensor) -> np.ndarray:
+    return (tensor if tensor._is_complex else tensor.astype("float32")).numpy()
+
+
 def _compare(got, want, what: str) -> None:
     want_values, want_def = tree_flatten(want)
     got_values, got_def = tree_flatten(got)
     assert got_def == want_def, f"[trace_module] {what} gives {got_def}, not {want_def}"
     for k, (one, other) in enumerate(zip(got_values, want_values, strict=True)):
         np.testing.assert_allclose(
-            one.astype("float32").numpy(),
-            other.astype("float32").numpy(),
+            _numbers(one),
+            _numbers(other),
             rtol=_RTOL,
             atol=_ATOL,
             err_msg=f"[trace_module] {what} gives another value {k} than what was recorded;"

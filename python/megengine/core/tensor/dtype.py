@@ -41,6 +41,18 @@ def checked_dtype(dtype):
     return name
 
 
+def is_complex(dtype) -> bool:
+    """Whether a dtype is that of complex numbers.
+
+    Args:
+        dtype: name, NumPy dtype or type.
+    Example:
+        >>> is_complex("complex64"), is_complex(np.float32)
+        (True, False)
+    """
+    return dtype is complex or dtype == "complex64" or dtype is np.complex64
+
+
 def get_dtype_bit(dtype_name: str) -> int:
     """Bits of one element.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ... import _mge
+from ..complex_numbers import set_parts
 from ..quantised import converted
 from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
@@ -91,8 +92,11 @@ def setitem(x, key, value) -> None:
         OutOfRangeError: an integer is out of range.
         ValueError: ``value`` does not broadcast to the shape of ``x[key]``.
     """
-    if x._quantised is not None:
-        _set_steps(x, key, value)
+    if x._meaning is not None:
+        if x._is_complex:
+            set_parts(setitem, x, key, value)
+        else:
+            _set_steps(x, key, value)
         return
     is_whole = key is Ellipsis and isinstance(value, _mge.Tensor)
     if is_whole and value._tuple_shape == x._tuple_shape:
@@ -120,9 +124,9 @@ def _set_steps(x, key, value) -> None:
     """The same for a Tensor of a quantised dtype: what is plain in ``value`` is real numbers."""
     dtype = x._quantised
     value = value if isinstance(value, _mge.Tensor) else _mge.Tensor(value, device=x.device)
-    steps = x._steps()
-    setitem(steps, key, converted(value, dtype)._steps())
-    x._reset(steps._as_steps_of(dtype))
+    steps = x._plain()
+    setitem(steps, key, converted(value, dtype)._plain())
+    x._reset(steps._meant_as(dtype))
 
 
 def _assigned(x, plan, value):

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Complex Tensors from real ones and back.
+
+They are added, subtracted, multiplied, divided, compared for equality, summed, reshaped, indexed
+and moved about; everything else works on their parts.
+"""
+
+from .. import _mge
+from ..core.complex_numbers import is_complex, joined, parts
+from ..core.operands import Operand
+from ..tensor import Tensor
+
+
+def _floats(value: Operand, who: str) -> Tensor:
+    tensor = value if isinstance(value, Tensor) else Tensor(value)
+    if tensor.dtype != "float32":
+        raise RuntimeError(f"[{who}] takes float32 parts, got {tensor.dtype}; convert with astype")
+    return tensor
+
+
+def complex(real: Operand, imag: Operand) -> Tensor:
+    """Complex numbers of their real and imaginary parts.
+
+    Args:
+        real: float32, any shape.
+        imag: float32; the two are broadcast.
+    Returns:
+        complex64 Tensor.
+    Raises:
+        RuntimeError: a part is not float32, or the shapes do not go together.
+    Example:
+        >>> F.complex(Tensor([1.0, 2.0]), Tensor([0.5, -1.0]))
+        Tensor([1.+0.5j 2.-1.j ], dtype=complex64, device=xpux:0)
+    """
+    real, imag = _floats(real, "complex"), _floats(imag, "complex")
+    shape = real + imag
+    return joined(*(_mge.ops.broadcast_like(part, shape) for part in (real, imag)))
+
+
+def polar(abs: Operand, angle: Operand) -> Tensor:
+    """Complex numbers of their magnitudes and angles.
+
+    Args:
+        abs: float32 magnitudes.
+        angle: float32 angles in radians; the two are broadcast.
+    Returns:
+        complex64 Tensor.
+    Raises:
+        RuntimeError: one is not float32, or the shapes do not go together.
+    Example:
+        >>> F.polar(Tensor([2.0]), Tensor([0.0]))
+        Tensor([2.+0.j], dtype=complex64, device=xpux:0)
+    """
+    abs, angle = _floats(abs, "polar"), _floats(angle, "polar")
+    return joined(abs * _mge.ops.cos(angle), abs * _mge.ops.sin(angle))
+
+
+def _parts(value: Tensor, who: str) -> tuple[Tensor, Tensor]:
+    if not is_complex(value):
+        raise RuntimeError(f"[{who}] takes a complex Tensor")
+    return parts(value)
+
+
+def real(complex: Tensor) -> Tensor:
+    """The real parts.
+
+    Args:
+        complex: complex64, any shape.
+    Returns:
+        float32 Tensor of that shape.
+    Raises:
+        RuntimeError: it is no complex Tensor.
+    Example:
+        >>> F.real(F.complex(Tensor([1.0]), Tensor([2.0])))
+        Tensor([1.], device=xpux:0)
+    """
+    return _parts(complex, "real")[0]
+
+
+def imag(complex: Tensor) -> Tensor:
+    """The imaginary parts; see ``real``.
+
+    Example:
+        >>> F.imag(F.complex(Tensor([1.0]), Tensor([2.0])))
+        Tensor([2.], device=xpux:0)
+    """
+    return _parts(complex, "imag")[1]
