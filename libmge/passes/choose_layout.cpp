@@ -11,6 +11,7 @@
 #include <array>
 #include <map>
 
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/graph/infer.h"
 #include "libmge/op/physical_form.h"
 #include "libmge/op/view_offsets.h"
@@ -27,15 +28,17 @@ namespace {
 constexpr int image_rank = 4;
 
 // What an estimate needs to know of a layout: the part of the peak that convolutions reach in it (measured
-// with oneDNN on AVX-512: blocked 1, channels last 0.8, plain 0.4).
+// with oneDNN on AVX-512: blocked 1, channels last 0.8, plain 0.4), and how many times that of vectors where
+// there are tiles (AMX) for the dtype, which oneDNN uses for channels last only.
 struct Candidate {
     std::string_view layout;
     double efficiency;
+    double with_tiles;
 };
 constexpr std::array candidates{
-    Candidate{"nChw16c", 1.0},
-    Candidate{"nChw8c", 0.9},
-    Candidate{"nhwc", 0.8},
+    Candidate{"nChw16c", 1.0, 1.0},
+    Candidate{"nChw8c", 0.9, 0.9},
+    Candidate{"nhwc", 0.8, 3.0},
 };
 constexpr double plain_efficiency = 0.4;
 constexpr double peak_flops_per_ms = 1e8, bytes_per_ms = 1e7, launch_ms = 0.002;
@@ -224,6 +227,14 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Node& node) 
     return std::nullopt;
 }
 
+double efficiency_of(const TensorSpec& result) {
+    bool has_tiles = result.dtype == DType::bf16 && cpu_isa() >= Isa::amx;
+    for (auto& candidate : candidates)
+        if (result.layout == Layout::named(candidate.layout))
+            return has_tiles ? candidate.with_tiles : candidate.efficiency;
+    return plain_efficiency;
+}
+
 // With `per_item` as for a batch of one.
 double estimate(const Graph& graph, bool per_item) {
     double total = 0;
@@ -234,11 +245,8 @@ double estimate(const Graph& graph, bool per_item) {
             total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms / items;
         auto product = convolution_of(graph, node);
         if (!product || !product->result.shape.is_known()) continue;
-        double efficiency = plain_efficiency;
-        for (auto& candidate : candidates)
-            if (product->result.layout == Layout::named(candidate.layout)) efficiency = candidate.efficiency;
-        total +=
-            convolution_flops(product->weight, product->result) / (peak_flops_per_ms * efficiency) / items;
+        total += convolution_flops(product->weight, product->result) /
+                 (peak_flops_per_ms * efficiency_of(product->result)) / items;
     }
     return total;
 }

@@ -120,6 +120,21 @@ TEST(ChooseLayout, GoesThroughGradients) {
     EXPECT_EQ(count(spread, "reorder"), 2) << to_text(spread);  // x and dy, which each have two readers
 }
 
+// oneDNN multiplies tiles of bf16 in channels-last images only.
+TEST(ChooseLayout, TakesTheLayoutOfTilesForHalves) {
+    if (cpu_isa() < Isa::avx512_bf16) GTEST_SKIP() << "computes bf16 in f32";
+    TensorSpec image{DType::bf16, {2, 32, 9, 9}, {}}, weight{DType::bf16, {32, 32, 3, 3}, {}};
+    Graph graph = choose_layout(record({image, weight, weight, image}, gradients), {});
+    const Layout expected = Layout::named(cpu_isa() >= Isa::amx ? "nhwc" : "nChw16c");
+    EXPECT_EQ(count(graph, "reorder"), 2) << to_text(graph);
+    for (auto& node : graph.nodes()) {
+        auto& spec = graph.value(node.outputs[0]).spec;
+        if (spec.shape == image.shape) {
+            EXPECT_EQ(spec.layout, expected) << to_text(graph);
+        }
+    }
+}
+
 TEST(ChooseLayout, LeavesGraphsWithoutConvolutions) {
     Body body = [](const Tensors& x) { return Tensors{ops::relu(x[0])}; };
     expect_rewrite(choose_layout, {f32({1, 16, 4, 4})}, body, body);
