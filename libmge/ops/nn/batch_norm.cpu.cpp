@@ -7,6 +7,7 @@
 #include "libmge/kernel/cpu/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm_channels.h"
 #include "libmge/ops/nn/batch_norm_onednn.h"
 #include "libmge/ops/nn/running_statistics.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -183,12 +184,6 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
     });
 }
 
-constexpr Algorithm backward_algorithms[] = {
-    {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
-    cpu::in_f32<Cpu, BatchNormBackward>(),
-    {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
-};
-
 }  // namespace
 
 KernelList kernels(Cpu, BatchNorm) {
@@ -201,6 +196,14 @@ KernelList kernels(Cpu, BatchNorm) {
     };
     return list;
 }
-KernelList kernels(Cpu, BatchNormBackward) { return backward_algorithms; }
+KernelList kernels(Cpu, BatchNormBackward) {
+    static const Algorithm list[] = {
+        {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
+        batch_norm_backward_by_channels(),
+        cpu::in_f32<Cpu, BatchNormBackward>(),
+        {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
+    };
+    return list;
+}
 
 }  // namespace mge::ops

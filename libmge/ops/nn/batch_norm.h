@@ -61,6 +61,8 @@ struct BatchNormBackward {
         field<&Params::training>("training", "Whether the statistics were those of x, which depend on it."));
     static constexpr PerInputElement operations{7};
     static constexpr auto autocast = Autocast::wide;
+    // x, dy and dx; what counts channels stays plain.
+    static constexpr ImageLayouts layouts{.inputs = 0b11, .outputs = 0b1};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

@@ -356,6 +356,23 @@ TEST(BatchNorm, EveryCandidateComputesInEveryLayout) {
                 }
 }
 
+TEST(BatchNormBackward, EveryCandidateComputesInEveryLayout) {
+    for (DType dtype : float_types)
+        for (Shape shape : {Shape{2, 32, 9, 7}, Shape{3, 19, 4, 5}, Shape{1, 16, 37, 31}})
+            for (bool training : {true, false})
+                for (auto& name : layout_names) {
+                    Tensor x = random_tensor(shape, dtype), dy = random_tensor(shape, dtype);
+                    Tensor factor = random_tensor({shape[1]});
+                    Tensor inv_std = ops::add(ops::mul(factor, factor), tensor_of<float>({1}, {0.5}));
+                    int checked = 0;
+                    check_images<ops::BatchNormBackward>({.training = training},
+                                                         {x, dy, factor, factor, inv_std},
+                                                         Layout::named(name), 4096, checked, 2);
+                    bool has_whole_blocks = name == "nchw" || name == "nhwc" || shape[1] % 16 == 0;
+                    EXPECT_EQ(checked > 0, has_whole_blocks) << name << ' ' << dtype << ' ' << shape;
+                }
+}
+
 TEST(Conv2d, HasKernelsForChannelBlocks) {
     Layout blocks = Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c");
     EXPECT_GT(check_conv(conv_cases[0], {}, blocks), 0);
