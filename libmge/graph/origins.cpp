@@ -153,12 +153,15 @@ std::string label(const SourceNode& source) {
     return source.name.empty() ? text(source.op, '#', source.id) : source.name;
 }
 
+// Operators that stand for one node of another program's model have one name.
 std::string node_label(const Graph& graph, const Node& node) {
-    std::string result;
+    std::string result, last;
     for (size_t i = 0; i < node.origins.size(); ++i) {
         if (i == most_in_label) return text(result, "+", node.origins.size() - i, " more");
-        if (auto* source = find_source(graph, node.origins[i]))
-            result += (result.empty() ? "" : "+") + label(*source);
+        auto* source = find_source(graph, node.origins[i]);
+        if (!source || label(*source) == last) continue;
+        last = label(*source);
+        result += (result.empty() ? "" : "+") + last;
     }
     if (!result.empty()) return result;
     ValueId first = node.outputs.at(0);

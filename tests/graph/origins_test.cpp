@@ -42,6 +42,15 @@ TEST(Origins, FusedNodesAreCalledAfterAllTheirOperators) {
     EXPECT_EQ(value_label(graph, output), "relu#4");
 }
 
+TEST(Origins, OneNodeOfAnotherProgramIsNamedOnce) {
+    Graph source = conv_net();
+    source.node(0).name = source.node(1).name = "first";
+    Graph graph = run_passes(source, {});
+    auto it = std::ranges::find(graph.nodes(), "conv2d", [](const Node& node) { return node.op->name; });
+    ASSERT_NE(it, graph.nodes().end());
+    EXPECT_EQ(node_label(graph, *it), "first+relu#2");
+}
+
 TEST(Origins, SurviveBeingOptimisedTwice) {
     PassOptions first{.level = 1, .fixed_shapes = false};
     Graph once = run_passes(conv_net(), first);
