@@ -171,11 +171,11 @@ void write_packed(const std::string& out, const PackedParts& parts) {
 void pack_model(const std::string& model, const std::string& out, const PackOptions& options) {
     auto file = MappedFile::open(model);
     auto kind = recognise_model(file->bytes());
-    if (kind != ModelKind::mge && kind != ModelKind::megengine)
+    if (!kind || kind == ModelKind::packed || kind == ModelKind::encrypted)
         throw ModelError(text("'", model, "' is not a model that can be packed; ",
                               kind == ModelKind::packed      ? "it is packed already, unpack it first"
                               : kind == ModelKind::encrypted ? "it is encrypted, decrypt it first"
-                                                             : "neither a .mge file nor one of MegEngine's"));
+                                                             : "it is of no kind that is known"));
     auto cache = options.cache.empty() ? nullptr : MappedFile::open(options.cache);
     if (cache && is_encrypted(cache->bytes()))
         throw ModelError(text("'", options.cache,

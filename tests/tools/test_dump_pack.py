@@ -33,6 +33,20 @@ def test_pack_and_unpack(run_tool, tmp_path):
     assert run_tool(TOOL, "info", packed).result["operators"] == operators
 
 
+def test_files_of_onnx(run_tool, tmp_path):
+    """They go in as they are; a key hides them."""
+    source = DATA / "onnx/torch_unet_ts.onnx"
+    packed, key = tmp_path / "m.lite", tmp_path / "key"
+    key.write_bytes(bytes(range(32)))
+    for flags in ([], ["--cipher", "aes-256-gcm", "--key-file", key]):
+        assert run_tool(TOOL, "pack", source, packed, *flags).code == 0
+        ran = run_tool("load_and_run", packed, "--iter", 1, *flags[2:])
+        assert ran.code == 0, ran.err
+        back = tmp_path / "back.onnx"
+        assert run_tool(TOOL, "unpack", packed, back, *flags[2:]).code == 0
+        assert back.read_bytes() == source.read_bytes()
+
+
 def test_cache_goes_into_the_file(run_tool, tmp_path):
     cache, packed = tmp_path / "cache.sqlite", tmp_path / "m.lite"
     run_tool("load_and_run", MODEL, "--fast-run", "--fast-run-algo-policy", cache, "--iter", 1)
