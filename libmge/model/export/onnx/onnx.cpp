@@ -8,6 +8,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/model/export/onnx/encode.h"
 #include "libmge/model/export/onnx/translation.h"
+#include "libmge/model/stored_options.h"
 
 namespace mge {
 namespace to_onnx {
@@ -24,20 +25,15 @@ constexpr size_t most_problems = 20;  // that one error names
                           " of the model cannot be said in ONNX: ", all));
 }
 
-// For every batch where that can be done, else for the present one.
-GraphRecord translated(const Graph& graph, const std::string& name, int opset) {
-    GraphWriter for_all(opset);
-    for_all.record.name = name;
-    Translation translation(for_all, graph, Batches::all);
+// For every batch where that is wanted and can be done, else for the present one.
+ModelRecord translated(const Graph& graph, const std::string& name, int opset, Batches batches) {
+    GraphWriter writer(opset);
+    writer.record.name = name;
+    Translation translation(writer, graph, batches);
     translation.run();
-    if (translation.problems().empty()) return for_all.finish();
+    if (translation.problems().empty()) return {opset, translation.batch(), writer.finish(), {}};
     if (!translation.has_batch()) refuse(translation.problems());
-    GraphWriter for_one(opset);
-    for_one.record.name = name;
-    Translation again(for_one, graph, Batches::present);
-    again.run();
-    if (!again.problems().empty()) refuse(again.problems());
-    return for_one.finish();
+    return translated(graph, name, opset, Batches::present);
 }
 
 ModelRecord translated(const Model& model, int opset, const std::string& name) {
@@ -46,7 +42,11 @@ ModelRecord translated(const Model& model, int opset, const std::string& name) {
             "write_onnx",
             text("operator set ", opset, " is not one of ", least_onnx_opset, " to ", largest_onnx_opset),
             ErrorClass::value);
-    return {opset, translated(prepare_graph(model.graph), name, opset), model.metadata};
+    Batches batches = has_const_shape(model) ? Batches::present : Batches::all;
+    ModelRecord record = translated(prepare_graph(model.graph), name, opset, batches);
+    record.metadata = model.metadata;
+    if (record.batch) record.metadata[onnx_batch_key] = text(record.batch);
+    return record;
 }
 
 void write_external(std::ostream& stream, const std::vector<ExternalTensor>& tensors) {

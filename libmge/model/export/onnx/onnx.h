@@ -13,6 +13,9 @@ namespace mge {
 
 inline constexpr int least_onnx_opset = 13, largest_onnx_opset = 26, default_onnx_opset = 17;
 
+// Of the metadata of files whose batch is open: what the graph was recorded with.
+inline constexpr const char* onnx_batch_key = "mge.batch";
+
 struct OnnxOptions {
     int opset = default_onnx_opset;
     // Weights go to a file of their own beside the model, "NAME.data", when they have more bytes than this

@@ -54,6 +54,7 @@ struct GraphRecord {
 
 struct ModelRecord {
     int opset = 0;
+    int64_t batch = 0;  // that the graph was recorded with; 0: its extents are numbers
     GraphRecord graph;
     std::map<std::string, std::string> metadata;
 };

@@ -20,6 +20,8 @@ public:
 
     // The graph works for other batches.
     bool has_batch() const { return has_batch_; }
+    // What it is now; 0: there is none.
+    int64_t batch() const { return has_batch_ ? trials_[0].batch : 0; }
     bool is_batch(ValueId id, int axis) const;
     // Nullopt where it depends on the run.
     std::optional<int64_t> extent(ValueId id, int axis) const;

@@ -27,6 +27,7 @@ public:
     // None: what was written is complete.
     const std::vector<std::string>& problems() const { return problems_; }
     bool has_batch() const { return shapes_.has_batch(); }
+    int64_t batch() const { return shapes_.batch(); }
     TensorSpecs output_specs() const;
 
 private:

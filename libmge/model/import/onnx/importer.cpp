@@ -92,7 +92,7 @@ void Importer::add_initializers(Names& names) {
         Tensor value;
         try {
             value = tensor_of(weight.tensor, weight.raw, files_);
-            constant_names_.emplace(value.impl(), name);
+            constant_names_.emplace(value.address(), name);
             // It is copied: what the file has of it need not stay in memory.
             if (is_mapped(weight.raw.data())) release_pages(weight.raw);
         } catch (const Unsupported& problem) {
@@ -175,7 +175,7 @@ void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names&
         Tensor fixed = is_dequantised(builder_, value) ? Tensor() : extents_.find_value(value);
         if (fixed) {
             value = fixed;
-            constant_names_.emplace(value.impl(), name);
+            constant_names_.emplace(value.address(), name);
         } else if (value.impl()->symbol_owner == &builder_) {  // not of an inner graph
             auto& made = builder_.graph().value(value.impl()->symbol);
             if (made.name.empty()) made.name = name;
@@ -372,8 +372,10 @@ Graph Importer::build() {
     for (size_t i = 0; i < builder_.graph().values().size(); ++i) {
         auto& value = builder_.graph().value(ValueId(i));
         if (!value.is_constant()) continue;
-        if (auto found = constant_names_.find(value.constant.impl()); found != constant_names_.end())
-            value.name = found->second;
+        auto found = constant_names_.find(value.constant.address());
+        if (found == constant_names_.end()) continue;
+        value.name = std::move(found->second);
+        constant_names_.erase(found);
     }
     return remove_dead_nodes(builder_.take(), {});
 }

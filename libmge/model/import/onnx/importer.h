@@ -77,7 +77,8 @@ private:
     std::map<std::string, int64_t> named_extents_;
     std::map<std::string, int64_t> extent_numbers_;
     int64_t open_extent_count_ = 0;
-    std::map<const TensorImpl*, std::string> constant_names_;
+    // By address: under another shape a weight is the same.
+    std::map<const void*, std::string> constant_names_;
     Names* names_ = nullptr;  // of the node that is being translated
     int depth_ = 0;           // of functions and inner graphs
     size_t translated_ = 0;   // nodes of the file, each as often as it was

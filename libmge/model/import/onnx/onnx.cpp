@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/onnx.h"
 
+#include <charconv>
+
 #include "libmge/base/utf8.h"
+#include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/import/onnx/importer.h"
 
 namespace mge::onnx {
@@ -9,6 +12,8 @@ namespace {
 
 // What open extents are recorded as: nets of images may not fit small ones, nets of texts not large ones.
 constexpr OpenExtents tried_extents[] = {{1, 8}, {1, 64}, {1, 224}, {2, 2}, {1, 1}};
+// A file of ours says what it was recorded with; who changes that has no larger graph from it.
+constexpr int64_t largest_noted_batch = 1 << 16;
 
 bool has_open_extents(const file::GraphProto& graph) {
     for (auto& input : graph.input())
@@ -17,9 +22,21 @@ bool has_open_extents(const file::GraphProto& graph) {
     return false;
 }
 
+std::vector<OpenExtents> extents_to_try(const file::ModelProto& model) {
+    std::vector<OpenExtents> extents(std::begin(tried_extents), std::end(tried_extents));
+    for (auto& entry : model.metadata_props()) {
+        if (entry.key() != onnx_batch_key) continue;
+        int64_t batch = 0;
+        auto& value = entry.value();
+        std::from_chars(value.data(), value.data() + value.size(), batch);
+        if (batch > 0 && batch <= largest_noted_batch) extents.insert(extents.begin(), {batch, 8});
+    }
+    return extents;
+}
+
 Graph build(const ModelRecord& record, const std::string& label) {
     std::string reason;
-    for (auto& extents : tried_extents) {
+    for (auto& extents : extents_to_try(record.model)) {
         try {
             return Importer(record, label, extents).build();
         } catch (const ModelError&) {
@@ -47,6 +64,7 @@ std::string extents_text(const file::TensorShapeProto& shape) {
 std::map<std::string, std::string> metadata_of(const file::ModelProto& model) {
     std::map<std::string, std::string> metadata;
     for (auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
+    metadata.erase(onnx_batch_key);
     auto note = [&](const std::string& key, const std::string& value) {
         if (!value.empty()) metadata["onnx." + key] = value;
     };
