@@ -97,6 +97,21 @@ class Graph:
     def to_model(self, outputs: collections.abc.Sequence[int], names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str], options: dict, kept: tuple[int, bool, bool] = (2, True, True)) -> Any:
         """These values as a Model."""
 
+class GraphFunction:
+    """A model file as a function of inputs and weights."""
+    def __init__(self, path: str) -> None:
+        ...
+    def call(self, inputs: list, weights: list) -> list:
+        """The outputs for a list of Tensors or arrays, with these values of the weights."""
+    @property
+    def input_names(self) -> Any: ...
+    @property
+    def metadata(self) -> Any: ...
+    @property
+    def output_names(self) -> Any: ...
+    def weights(self) -> list:
+        """What can be trained, as (name, Tensor)."""
+
 class InternalError(RuntimeError):
     """A broken promise inside the library, with its place in the source."""
 

@@ -380,16 +380,15 @@ bool widens(PyArray_Descr* descr, bool is_array, DType wanted) {
 }  // namespace
 
 Tensor model_input_from_python(PyObject* data, DType wanted) {
-    Tensor value;
-    if (is_tensor(data)) {
-        value = concrete_value(data);
-    } else {
-        Reference array = to_array(data);
-        if (Tensor exact = exact_tensor(array, wanted)) return exact;
-        if (widens(PyArray_DESCR(as_array(array)), is_numpy_value(data), wanted))
-            return tensor_from_array(array, wanted, default_device());
-        value = tensor_from_python(data, DType::none, default_device());
-    }
+    if (is_tensor(data)) return model_input_from_tensor(concrete_value(data), wanted);
+    Reference array = to_array(data);
+    if (Tensor exact = exact_tensor(array, wanted)) return exact;
+    if (widens(PyArray_DESCR(as_array(array)), is_numpy_value(data), wanted))
+        return tensor_from_array(array, wanted, default_device());
+    return model_input_from_tensor(tensor_from_python(data, DType::none, default_device()), wanted);
+}
+
+Tensor model_input_from_tensor(const Tensor& value, DType wanted) {
     bool is_same_kind = is_float(value.dtype())
                             ? is_float(wanted) || (is_narrow(wanted) && !is_narrow_int(wanted))
                             : is_int(value.dtype()) && (is_int(wanted) || is_narrow_int(wanted));

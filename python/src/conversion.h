@@ -39,6 +39,8 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device);
 // An input of a model that wants elements of dtype `wanted`: arrays of it are taken as they are, also where
 // Tensors have no such dtype; all else is made a Tensor, and widened to such a dtype.
 Tensor model_input_from_python(PyObject* data, DType wanted);
+// The same for a Tensor's value, which may be one of a graph.
+Tensor model_input_from_tensor(const Tensor& value, DType wanted);
 
 // The rule for operands of elementwise operators beside tensors of type `other` (the common dtype of all
 // tensors among the operands): numbers and lists are weak, arrays count like tensors within their category.

@@ -25,6 +25,12 @@ void name_node(Graph& graph, Node& node, std::string name) {
 
 }  // namespace
 
+std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>& ids) {
+    std::vector<std::string> names;
+    for (ValueId id : ids) names.push_back(graph.value(id).name);
+    return names;
+}
+
 void drop_names(Graph& graph, const KeptNames& kept) {
     for (size_t i = 0; i < graph.nodes().size(); ++i)
         if (!kept.operators) graph.node(NodeId(i)).name.clear();

@@ -10,6 +10,8 @@
 
 namespace mge::python {
 
+std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>& ids);
+
 // Which names a file has; inputs have theirs anyway.
 struct KeptNames {
     int values = 1;  // 0 and 1: none, as outputs are named by who writes the file; 2: all, constants too

@@ -9,6 +9,7 @@
 #include "python/src/errors.h"
 #include "python/src/file_binding.h"
 #include "python/src/graph_binding.h"
+#include "python/src/graph_function_binding.h"
 #include "python/src/recorder_binding.h"
 #include "python/src/sharing_binding.h"
 #include "python/src/subgraph_binding.h"
@@ -43,6 +44,7 @@ void define_module(nb::module_& module) {
     add_trace(module.ptr());
     add_subgraphs(module.ptr());
     add_graphs(module.ptr());
+    add_graph_functions(module.ptr());
     add_recorder(module.ptr());
     module.attr("bfloat16") = nb::borrow(numpy_dtype(mge::DType::bf16));
     module.def(

@@ -82,12 +82,6 @@ private:
     DeviceId place_;
 };
 
-std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>& ids) {
-    std::vector<std::string> names;
-    for (ValueId id : ids) names.push_back(graph.value(id).name);
-    return names;
-}
-
 void name_values(Graph& graph, const std::vector<ValueId>& ids, const std::vector<std::string>& names,
                  const char* what) {
     if (names.size() != ids.size())

@@ -2,9 +2,49 @@
 """ONNX files as functions of Tensors."""
 
 from .. import _mge
+from ..module import Module
+from ..tensor import Parameter
 
 
-class Model:
+class _Named:
+    """What a file calls its inputs and outputs, in the order of a call and of its results."""
+
+    def __init__(self, graph) -> None:
+        self._graph = graph
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs, in the order of a call."""
+        return self._graph.input_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs, in the order of the results."""
+        return self._graph.output_names
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the file says about itself: its exporter, versions and the names of extents."""
+        return self._graph.metadata
+
+    def _in_order(self, inputs: tuple, named: dict) -> list:
+        values = dict(zip(self.input_names, inputs, strict=False))
+        unknown = sorted(set(named) - set(self.input_names))
+        missing = [n for n in self.input_names if n not in values and n not in named]
+        if unknown or missing or len(inputs) > len(values):
+            raise TypeError(
+                f"the model takes {self.input_names}, got {len(inputs)} by position "
+                f"and {sorted(named)} by name"
+            )
+        values.update(named)
+        return [values[name] for name in self.input_names]
+
+
+def _one_or_all(outputs: list):
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+class Model(_Named):
     """The graph of an ONNX file, to be called with Tensors.
 
     Args:
@@ -12,22 +52,7 @@ class Model:
     """
 
     def __init__(self, path: str) -> None:
-        self._model = _mge.load(path)
-
-    @property
-    def input_names(self) -> list[str]:
-        """The names of the inputs, in the order of a call."""
-        return self._model.input_names
-
-    @property
-    def output_names(self) -> list[str]:
-        """The names of the outputs, in the order of the results."""
-        return self._model.output_names
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """What the file says about itself: its exporter, versions and the names of extents."""
-        return self._model.metadata
+        super().__init__(_mge.load(path))
 
     def __call__(self, *inputs, **named):
         """What the graph makes of its inputs.
@@ -47,24 +72,50 @@ class Model:
             >>> onnx.load("relu.onnx")([[-3.0, 4.0]])
             Tensor([[0. 4.]], device=xpux:0)
         """
-        values = dict(zip(self.input_names, inputs, strict=False))
-        unknown = sorted(set(named) - set(self.input_names))
-        missing = [n for n in self.input_names if n not in values and n not in named]
-        if unknown or missing or len(inputs) > len(values):
-            raise TypeError(
-                f"the model takes {self.input_names}, got {len(inputs)} by position "
-                f"and {sorted(named)} by name"
-            )
-        values.update(named)
-        outputs = self._model.run([values[name] for name in self.input_names])
-        return outputs[0] if len(outputs) == 1 else outputs
+        return _one_or_all(self._graph.run(self._in_order(inputs, named)))
 
 
-def load(path: str) -> Model:
+class TrainableModel(Module, _Named):
+    """The graph of an ONNX file as a Module: its weights are Parameters, by the names of the file.
+
+    Weights are the constants of floats with at least one axis that a gradient reaches. Batch
+    normalisation keeps the statistics of the file, and dropout does nothing: exporters write nets
+    as they are in evaluation mode.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: str) -> None:
+        Module.__init__(self)
+        _Named.__init__(self, _mge.GraphFunction(path))
+        self._weights = []  # names of attributes, in the order of a call
+        for name, value in self._graph.weights():
+            key = name if not (hasattr(self, name) or name.startswith("_")) else f"weight.{name}"
+            self._weights.append(key)
+            setattr(self, key, Parameter(value))
+
+    def forward(self, *inputs, **named):
+        """What the graph makes of its inputs with the weights as they are now.
+
+        Args:
+            inputs: as of a Model.
+            named: further ones by their names.
+        Returns:
+            The only output, or a list of all.
+        Raises:
+            TypeError: for an input that is missing, or that the graph does not have.
+        """
+        weights = [getattr(self, key) for key in self._weights]
+        return _one_or_all(self._graph.call(self._in_order(inputs, named), weights))
+
+
+def load(path: str, trainable: bool = False) -> Model | TrainableModel:
     """Read an ONNX file.
 
     Args:
         path: of the file; weights that lie in other files are looked for beside it.
+        trainable: whether the weights are Parameters of a Module, to be trained further.
     Returns:
         A callable over its graph. ``megengine.utils.network.Network.load`` gives the same graph to
         be changed.
@@ -72,9 +123,13 @@ def load(path: str) -> Model:
         RuntimeError: for a file that is damaged, or that has operators without a counterpart; it
             names each of them.
     Example:
+        >>> import megengine.module as M
         >>> from megengine import onnx
-        >>> info = onnx.export(F.exp, "exp.onnx", Tensor([1.0]), input_names=["x"])
-        >>> onnx.load("exp.onnx").input_names
+        >>> info = onnx.export(M.Linear(3, 2), "linear.onnx", Tensor([[1.0, 2.0, 3.0]]))
+        >>> onnx.load("linear.onnx").input_names
         ['x']
+        >>> net = onnx.load("linear.onnx", trainable=True)
+        >>> sorted(name for name, _ in net.named_parameters())
+        ['bias', 'weight']
     """
-    return Model(str(path))
+    return (TrainableModel if trainable else Model)(str(path))
