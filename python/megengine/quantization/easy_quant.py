@@ -6,7 +6,7 @@ import numpy as np
 from ..module import Module
 from ..tensor import Tensor
 from .observer import PassiveObserver
-from .quantize import disable_fake_quant, enable_fake_quant, hook_qat_module
+from .switches import disable_fake_quant, enable_fake_quant, hook_qat_module
 
 
 def _cosine(x: np.ndarray, y: np.ndarray) -> float:

@@ -8,7 +8,17 @@ from .. import module as Float
 from ..module import Module, qat, quantized
 from ..module.qat import QATModule
 from ..module.quantized import QuantizedModule
+from .easy_quant import apply_easy_quant  # noqa: F401
 from .qconfig import QConfig, ema_fakequant_qconfig
+from .switches import (  # noqa: F401
+    check_module,
+    disable_fake_quant,
+    disable_observer,
+    enable_fake_quant,
+    enable_observer,
+    hook_qat_module,
+    qat_modules,
+)
 
 
 def _get_quantable_module_names() -> list[str]:
@@ -54,11 +64,6 @@ def _replaced(module: Module, convert: Callable[[Module], Module | None]) -> Mod
     return of(module)
 
 
-def _check(module: Module, who: str) -> None:
-    if not isinstance(module, Module):
-        raise TypeError(f"[{who}] expected a Module, got {type(module).__name__}")
-
-
 def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) -> Module:
     """The quantised form of a net for quantisation-aware training.
 
@@ -80,7 +85,7 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
         >>> net(Tensor([5.04, 3.0]))
         Tensor([5. 3.], device=xpux:0)
     """
-    _check(module, "quantize")
+    check_module(module, "quantize")
     forms = _forms(qat, quantized) | (mapping or {})
 
     def convert(part: Module) -> Module | None:
@@ -123,7 +128,7 @@ def quantize_qat(
           )
         )
     """
-    _check(module, "quantize_qat")
+    check_module(module, "quantize_qat")
     if not isinstance(qconfig, QConfig):
         raise TypeError(f"[quantize_qat] qconfig is a QConfig, got {type(qconfig).__name__}")
     forms = _forms(Float, qat) | (mapping or {})
@@ -144,11 +149,6 @@ def quantize_qat(
     return net
 
 
-def _qat_modules(module: Module, who: str) -> list[QATModule]:
-    _check(module, who)
-    return [part for part in module.modules() if isinstance(part, QATModule)]
-
-
 def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Module:
     """Give a net other observers and fake quantisers, with the scales that the old ones found.
 
@@ -162,7 +162,7 @@ def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Mod
         TypeError: ``module`` is no Module.
     """
     net = module if inplace else deepcopy(module)
-    for part in _qat_modules(net, "reset_qconfig"):
+    for part in qat_modules(net, "reset_qconfig"):
         found = {
             "act": part.with_act and part.get_activation_qparams(),
             "weight": part.with_weight and part.get_weight_qparams(),
@@ -185,59 +185,5 @@ def propagate_qconfig(module: Module, qconfig: QConfig) -> None:
     Raises:
         TypeError: ``module`` is no Module.
     """
-    for part in _qat_modules(module, "propagate_qconfig"):
+    for part in qat_modules(module, "propagate_qconfig"):
         part.set_qconfig(qconfig)
-
-
-def hook_qat_module(module: Module, func: Callable) -> list:
-    """Call a function after ``forward`` of each QAT module.
-
-    Args:
-        module: the net.
-        func: as for ``Module.register_forward_hook``.
-    Returns:
-        Handles with ``remove()``.
-    Raises:
-        TypeError: ``module`` is no Module.
-    """
-    return [part.register_forward_hook(func) for part in _qat_modules(module, "hook_qat_module")]
-
-
-def disable_fake_quant(module: Module) -> None:
-    """Let all fake quantisers of a net pass values as they are.
-
-    Raises:
-        TypeError: ``module`` is no Module.
-    """
-    for part in _qat_modules(module, "disable_fake_quant"):
-        part.set_fake_quant(False)
-
-
-def disable_observer(module: Module) -> None:
-    """Let all observers of a net rest.
-
-    Raises:
-        TypeError: ``module`` is no Module.
-    """
-    for part in _qat_modules(module, "disable_observer"):
-        part.set_observer(False)
-
-
-def enable_fake_quant(module: Module) -> None:
-    """Let all fake quantisers of a net quantise.
-
-    Raises:
-        TypeError: ``module`` is no Module.
-    """
-    for part in _qat_modules(module, "enable_fake_quant"):
-        part.set_fake_quant(True)
-
-
-def enable_observer(module: Module) -> None:
-    """Let all observers of a net observe.
-
-    Raises:
-        TypeError: ``module`` is no Module.
-    """
-    for part in _qat_modules(module, "enable_observer"):
-        part.set_observer(True)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where values begin to differ, from what MegEngine's ``compare_binary_iodump`` has printed.
+
+python -m megengine.tools.accuracy_shake_var_tree differences.txt
+
+``mge-dump iodiff`` compares dumps and names such roots by itself.
+"""
+
+import argparse
+import re
+import sys
+
+from ..core.files import open_input
+
+
+class varNode:
+    """A value that differs, or one that such a value was computed of.
+
+    Args:
+        id: as it is printed, ``id:7``.
+        dependence_list: ids of what it is computed of; empty for a value that only others name.
+        src_info: what was printed of the difference.
+    """
+
+    var_node_dict: dict[str, "varNode"] = {}
+    var_node_root_dict: dict[str, "varNode"] = {}
+
+    def __init__(self, id: str, dependence_list: list[str], src_info: str):
+        known = varNode.var_node_dict.get(id)
+        self.id = id
+        self.src_info = src_info
+        self.reference_list: list[varNode] = known.reference_list if known else []
+        varNode.var_node_dict[id] = self
+        self.dependence_list = [
+            varNode.var_node_dict.get(name) or varNode(name, [], "") for name in dependence_list
+        ]
+        for node in self.dependence_list:
+            node.reference_list.append(self)
+        for user in self.reference_list:
+            user.dependence_list = [self if n.id == id else n for n in user.dependence_list]
+            varNode.var_node_root_dict.pop(user.id, None)
+        if src_info and not any(node.src_info for node in self.dependence_list):
+            varNode.var_node_root_dict[id] = self
+
+    @staticmethod
+    def get_varNode(id: str) -> "varNode":
+        """The value of an id.
+
+        Raises:
+            KeyError: nothing was printed of it.
+        """
+        return varNode.var_node_dict[id]
+
+    def get_dependence_list(self) -> list["varNode"]:
+        """The values that it is computed of."""
+        return self.dependence_list
+
+    def get_reference_list(self) -> list["varNode"]:
+        """The values that are computed of it."""
+        return self.reference_list
+
+    def show_src_info(self) -> None:
+        """Print what was printed of the difference."""
+        print(self.src_info)
+
+
+def get_dependence(string: str, src_info: str) -> None:
+    """Note a value that differs.
+
+    Args:
+        string: its description: its own id, and those of what it is computed of.
+        src_info: what was printed of the difference.
+    Raises:
+        ValueError: there is no id in it.
+    """
+    ids = re.findall(r"\bid:\d+", string)
+    if not ids:
+        raise ValueError(f"[get_dependence] no id: in {string!r}")
+    varNode(ids[0], ids[1:], src_info)
+
+
+def parse(filename) -> dict[str, varNode]:
+    """Read what was printed of all values that differ.
+
+    Args:
+        filename: a text.
+    Returns:
+        By their ids the values that differ although nothing that they are computed of does.
+    Raises:
+        OSError: it cannot be read.
+    """
+    varNode.var_node_dict.clear()
+    varNode.var_node_root_dict.clear()
+    described: list[str] = []
+    with open_input(filename) as file:
+        for line in file.read().decode(errors="replace").splitlines():
+            if "not equal: " in line:
+                if described:
+                    get_dependence(described[0], "\n".join([*described, line]))
+                described = []
+            elif "var={id:" in line:
+                described.append(line.strip())
+            elif described:
+                described[-1] += line.strip()
+    return varNode.var_node_root_dict
+
+
+def main() -> None:
+    """Run the tool with this program's command line.
+
+    Raises:
+        SystemExit: the command line is wrong, or the file cannot be read.
+    """
+    parser = argparse.ArgumentParser(description="find the values where accuracy is lost")
+    parser.add_argument("filename", help="what compare_binary_iodump printed")
+    args = parser.parse_args()
+    try:
+        roots = parse(args.filename)
+    except OSError as error:
+        sys.exit(f"accuracy_shake_var_tree: {error}")
+    print("varnode root:")
+    for name, node in roots.items():
+        print(name)
+        print("detail info:")
+        node.show_src_info()
+
+
+if __name__ == "__main__":
+    main()
