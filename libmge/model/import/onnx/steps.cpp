@@ -66,13 +66,15 @@ std::optional<Steps> steps_of(const Origin& origin) {
     return is_byte(steps.values.dtype()) ? std::optional(steps) : std::nullopt;
 }
 
-// One zero point where all channels have the same, as constants tell; nullopt: they differ.
+// One zero point where all channels have the same, null where that is 0, as constants tell; nullopt: they
+// differ.
 std::optional<Tensor> common_zero(const Tensor& zero) {
-    if (!zero || is_one(zero)) return zero;
+    if (!zero || (zero.is_symbolic() && is_one(zero))) return zero;
     if (zero.is_symbolic() || !zero.spec().numel()) return std::nullopt;
     IntList values = numbers_in(zero);
     bool is_same = std::ranges::all_of(values, [&](int64_t n) { return n == values[0]; });
-    return is_same ? std::optional(scalar_tensor(double(values[0]), DType::i32, host_device)) : std::nullopt;
+    if (!is_same) return std::nullopt;
+    return values[0] ? scalar_tensor(double(values[0]), DType::i32, host_device) : Tensor();
 }
 
 // What is left of an activation that follows, and which.
