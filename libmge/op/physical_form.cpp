@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/op/elementwise_form.h"
 #include "libmge/op/op.h"
 
 namespace mge {
@@ -46,14 +47,6 @@ bool all_in(const Layout& layout, std::span<const TensorSpec> specs) {
     return std::ranges::all_of(specs, [&](auto& spec) { return spec.layout == layout; });
 }
 
-std::optional<PhysicalForm> elementwise_form(const std::shared_ptr<const void>& params, const Layout& layout,
-                                             const TensorSpecs& inputs, const TensorSpecs& outputs) {
-    if (!all_in(layout, outputs)) return std::nullopt;
-    int rank = outputs[0].shape.rank();
-    auto in = physical_specs(inputs, layout, rank), out = physical_specs(outputs, layout, rank);
-    return in && out ? std::optional(PhysicalForm{params, *in, *out}) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<LayoutDigits> digits_of(const Shape& shape, const Layout& layout) {
@@ -88,6 +81,15 @@ bool is_also_plain(const LayoutDigits& digits) {
         last = digit.axis;
     }
     return true;
+}
+
+std::optional<PhysicalForm> elementwise_form(const std::shared_ptr<const void>& params, const Layout& layout,
+                                             std::span<const TensorSpec> inputs,
+                                             std::span<const TensorSpec> outputs) {
+    if (!all_in(layout, outputs)) return std::nullopt;
+    int rank = outputs[0].shape.rank();
+    auto in = physical_specs(inputs, layout, rank), out = physical_specs(outputs, layout, rank);
+    return in && out ? std::optional(PhysicalForm{params, *in, *out}) : std::nullopt;
 }
 
 std::optional<FormAlongAxis> form_along_axis(std::string_view name, int axis, const Layout& layout,

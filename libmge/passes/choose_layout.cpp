@@ -17,6 +17,7 @@
 #include "libmge/op/view_offsets.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/ops/shape/reorder.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
@@ -221,7 +222,8 @@ struct Convolution {
 std::optional<Convolution> convolution_of(const Graph& graph, const Node& node) {
     auto in = [&](size_t i) { return graph.value(node.inputs[i]).spec; };
     auto out = graph.value(node.outputs[0]).spec;
-    if (node.op == &ops::Conv2d::info) return Convolution{in(1), out};
+    bool is_forward = node.op == &ops::Conv2d::info || node.op == &ops::QuantizedConv2d::info;
+    if (is_forward) return Convolution{in(1), out};
     if (node.op == &ops::Conv2dBackwardData::info) return Convolution{in(0), in(1)};
     if (node.op == &ops::Conv2dBackwardWeight::info) return Convolution{out, in(1)};
     return std::nullopt;

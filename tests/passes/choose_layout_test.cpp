@@ -6,6 +6,9 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_add.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/passes/node_problem.h"
 #include "tests/passes/same_graph.h"
 
@@ -70,6 +73,33 @@ TEST(ChooseLayout, PutsReordersOnlyAtTheBorders) {
     EXPECT_EQ(count(graph, "reorder"), 1) << to_text(graph);  // the image among the outputs
     EXPECT_EQ(count(graph, "relu"), 0) << to_text(graph);
     EXPECT_EQ(count(graph, "add"), 0) << to_text(graph);
+}
+
+// Steps in, steps out: two convolutions, one with channels of its own, and a shortcut.
+Tensors quantised_network(const Tensors& x) {
+    auto number = [](float value) { return constant({1}, {value}); };
+    auto steps = [&](const Shape& shape, int seed) {
+        return ops::quantize(ramp(shape, seed), number(0.01f), Tensor(), {.dtype = DType::i8});
+    };
+    Tensor a = ops::quantize(x[0], number(0.02f), Tensor(), {.dtype = DType::i8}), none;
+    auto convolve = [&](const Tensor& from, const Tensor& weight, const ops::QuantizedConv2d::Params& p) {
+        return ops::quantized_conv2d({from, weight, number(2e-4f), none, none, none, none, number(0.02f)}, p);
+    };
+    Tensor b = convolve(a, steps({24, 24, 3, 3}, 1), {.padding = {1, 1}, .activation = Activation::relu});
+    Tensor c = convolve(b, steps({24, 1, 1, 3, 3}, 2), {.padding = {1, 1}, .groups = 24});
+    Tensor sum = ops::quantized_add({a, c, number(0.02f), number(0.02f), number(0.03f)});
+    return {ops::dequantize(sum, number(0.03f))};
+}
+
+// Their kernels for channels that lie side by side ask for products of bytes.
+TEST(ChooseLayout, PutsReordersOnlyAroundQuantisedNetworks) {
+    PassOptions options;
+    Graph graph = record({f32({1, 24, 9, 9})}, quantised_network);
+    for (auto& pass : pipeline())
+        if (pass.level != on_request) graph = pass.run(std::move(graph), options);
+    verify(graph);
+    EXPECT_EQ(count(graph, "reorder"), cpu_isa() >= Isa::avx512_vnni ? 2 : 0) << to_text(graph);
+    expect_same_results(record({f32({1, 24, 9, 9})}, quantised_network), {ramp({1, 24, 9, 9})});
 }
 
 TEST(ChooseLayout, ComputesTheSameInEveryLayout) {

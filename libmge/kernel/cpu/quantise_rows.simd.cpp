@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/make_steps.h"
 #include "libmge/kernel/cpu/quantise_rows.h"
 #include "libmge/kernel/cpu/rows.h"
 #include "libmge/kernel/cpu/simd.h"
@@ -23,24 +24,27 @@ HWY_INLINE Simd clipped(Simd step, Simd lower, Simd upper) {
     return select(step < lower, lower, select(step > upper, upper, step));
 }
 
-template <class T>
-void to_steps(const float* x, T* y, int64_t n, const Steps& s) {
-    const hn::Rebind<T, I32> narrow;
-    float inverse = 1 / s.scale;
-    Simd by = Simd::fill(inverse), zero = Simd::fill(s.zero), lower = Simd::fill(s.lower);
-    Simd upper = Simd::fill(s.upper);
+// The last ones go through a vector of their own.
+template <class StepsOf>
+void to_bytes(const float* x, uint8_t* y, int64_t n, const WantedSteps& wanted) {
+    const hn::Rebind<uint8_t, I32> bytes;
+    const StepsOf steps_of(wanted);
     const auto lanes = int64_t(simd_lanes());
     int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
-        Simd step = round(Simd::load(x + i) * by) + zero;
-        // NaN becomes the lowest.
-        step = select(step > lower, select(step < upper, step, upper), lower);
-        hn::StoreU(hn::DemoteTo(narrow, hn::ConvertTo(I32(), step.v)), narrow, y + i);
-    }
-    for (; i < n; ++i) {
-        float step = std::round(x[i] * inverse) + s.zero;
-        y[i] = T(step > s.lower ? (step < s.upper ? step : s.upper) : s.lower);
-    }
+    for (; i + lanes <= n; i += lanes) hn::StoreU(low_bytes(steps_of(Simd::load(x + i))), bytes, y + i);
+    if (i == n) return;
+    HWY_ALIGN float last[max_lanes] = {};
+    HWY_ALIGN uint8_t steps[max_lanes];
+    std::memcpy(last, x + i, size_t(n - i) * sizeof(float));
+    hn::StoreU(low_bytes(steps_of(Simd::load(last))), bytes, steps);
+    std::memcpy(y + i, steps, size_t(n - i));
+}
+
+template <class T>
+void to_steps(const float* x, T* y, int64_t n, const Steps& s) {
+    WantedSteps wanted{Activation::none, 1 / s.scale, s.zero, s.lower, s.upper};
+    auto* make = wanted.may_bound_first() ? to_bytes<BoundedFirst> : to_bytes<RoundedFirst>;
+    make(x, reinterpret_cast<uint8_t*>(y), n, wanted);
 }
 
 template <class T>
@@ -74,44 +78,44 @@ void to_low_byte(const float* x, uint8_t* y, int64_t n) {
     for (; i < n; ++i) y[i] = x[i] >= -0x1p31f && x[i] < 0x1p31f ? uint8_t(int32_t(x[i])) : 0;
 }
 
-template <class A, class B, class Y>
-void add_typed(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s) {
-    const hn::Rebind<Y, I32> narrow;
-    Simd a_scale = Simd::fill(s.a_scale), b_scale = Simd::fill(s.b_scale), by = Simd::fill(s.inverse_y_scale);
-    Simd a_zero = Simd::fill(s.a_zero), b_zero = Simd::fill(s.b_zero), y_zero = Simd::fill(s.y_zero);
-    Simd lower = Simd::fill(s.lower), upper = Simd::fill(s.upper), zero(0.0);
-    const auto lanes = int64_t(simd_lanes());
-    auto steps = [&](Simd x) {
-        if (s.relu) x = select(x > zero, x, zero);
-        Simd step = round(x * by) + y_zero;
-        return select(step > lower, select(step < upper, step, upper), lower);
-    };
-    for (int64_t i = 0; i < n; i += lanes) {
-        HWY_ALIGN uint8_t last[3][max_lanes];
-        const uint8_t *from_a = a + i, *from_b = b + i;
-        uint8_t* to = y + i;
-        bool is_last = i + lanes > n;
-        if (is_last) {  // what is left goes through a vector of its own
-            std::memcpy(last[0], from_a, size_t(n - i));
-            std::memcpy(last[1], from_b, size_t(n - i));
-            from_a = last[0], from_b = last[1], to = last[2];
-        }
-        Simd real_a = (load_wide(reinterpret_cast<const A*>(from_a)) - a_zero) * a_scale;
-        Simd real_b = (load_wide(reinterpret_cast<const B*>(from_b)) - b_zero) * b_scale;
-        auto whole = hn::ConvertTo(I32(), steps(real_a + real_b).v);
-        hn::StoreU(hn::DemoteTo(narrow, whole), narrow, reinterpret_cast<Y*>(to));
-        if (is_last) std::memcpy(y + i, last[2], size_t(n - i));
+// Steps of either sign as real numbers.
+struct RealSteps {
+    hn::Vec<I32> sign;
+    Simd scale, zero;
+
+    RealSteps(bool is_signed, float scale_value, float zero_value)
+        : sign(hn::Set(I32(), is_signed ? 128 : 0)),
+          scale(Simd::fill(scale_value)),
+          zero(Simd::fill(zero_value)) {}
+    HWY_INLINE Simd operator()(const uint8_t* steps) const {
+        auto wide = hn::PromoteTo(I32(), hn::LoadU(hn::Rebind<uint8_t, I32>(), steps));
+        return (Simd(hn::ConvertTo(F32(), hn::Sub(hn::Xor(wide, sign), sign))) - zero) * scale;
     }
+};
+
+template <class StepsOf>
+void add_by(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s,
+            const WantedSteps& wanted) {
+    const hn::Rebind<uint8_t, I32> bytes;
+    const StepsOf steps_of(wanted);
+    const RealSteps real_a(s.is_a_signed, s.a_scale, s.a_zero), real_b(s.is_b_signed, s.b_scale, s.b_zero);
+    const auto lanes = int64_t(simd_lanes());
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        hn::StoreU(low_bytes(steps_of(real_a(a + i) + real_b(b + i))), bytes, y + i);
+    if (i == n) return;
+    HWY_ALIGN uint8_t last[3][max_lanes] = {};
+    std::memcpy(last[0], a + i, size_t(n - i));
+    std::memcpy(last[1], b + i, size_t(n - i));
+    hn::StoreU(low_bytes(steps_of(real_a(last[0]) + real_b(last[1]))), bytes, last[2]);
+    std::memcpy(y + i, last[2], size_t(n - i));
 }
 
 void add(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s) {
-    using Function = void (*)(const uint8_t*, const uint8_t*, uint8_t*, int64_t, const StepSum&);
-    constexpr Function functions[] = {
-        add_typed<uint8_t, uint8_t, uint8_t>, add_typed<uint8_t, uint8_t, int8_t>,
-        add_typed<uint8_t, int8_t, uint8_t>,  add_typed<uint8_t, int8_t, int8_t>,
-        add_typed<int8_t, uint8_t, uint8_t>,  add_typed<int8_t, uint8_t, int8_t>,
-        add_typed<int8_t, int8_t, uint8_t>,   add_typed<int8_t, int8_t, int8_t>};
-    functions[4 * s.is_a_signed + 2 * s.is_b_signed + s.is_y_signed](a, b, y, n, s);
+    WantedSteps wanted{s.relu ? Activation::relu : Activation::none, s.inverse_y_scale, s.y_zero, s.lower,
+                       s.upper};
+    auto* make = wanted.may_bound_first() ? add_by<BoundedFirst> : add_by<RoundedFirst>;
+    make(a, b, y, n, s, wanted);
 }
 
 void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {

@@ -36,6 +36,23 @@ struct StepBlock {
     int64_t plane;
 };
 inline constexpr int64_t longest_block = 64;
-void make_steps(const StepMaking& making, const StepBlock& block);
+
+// Sums of pixels whose channels lie side by side in y and residual, too: those of a pixel `y_stride` behind
+// those of the pixel before.
+struct StepRows {
+    const int32_t* sums;
+    int64_t stride, pixels, channels;
+    const int32_t* start;
+    const float* scale;
+    const uint8_t* residual;
+    uint8_t* y;
+    int64_t y_stride;
+};
+
+struct StepKernels {
+    void (*planes)(const StepMaking&, const StepBlock&);
+    void (*rows)(const StepMaking&, const StepRows&);
+};
+const StepKernels& step_kernels();
 
 }  // namespace mge::cpu

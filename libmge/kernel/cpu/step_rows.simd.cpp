@@ -3,9 +3,11 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/step_rows.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
+#include <algorithm>
 #include <cstring>
 
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/make_steps.h"
 #include "libmge/kernel/cpu/rows.h"
 #include "libmge/kernel/cpu/simd.h"
 #include "libmge/kernel/cpu/step_rows.h"
@@ -20,37 +22,12 @@ using Bytes = hn::Full128<uint8_t>;
 
 constexpr int64_t side = 16;  // of the squares that are transposed
 
-// As apply_activation, NaN included.
-HWY_INLINE Simd activated(Activation activation, Simd x) {
-    Simd zero(0.0), six(6.0);
-    switch (activation) {
-        case Activation::relu:
-            return select(x > zero, x, zero);
-        case Activation::relu6:
-            return select(x < six, select(x > zero, x, zero), six);
-        case Activation::hswish: {
-            Simd shifted = x + Simd(3.0);
-            return x * select(shifted < zero, zero, select(shifted > six, six, shifted)) / six;
-        }
-        default:
-            return x;
-    }
-}
-
 HWY_INLINE Simd load_steps(const uint8_t* steps, bool is_signed) {
     const I32 wide;
     if (is_signed)
         return Simd(hn::ConvertTo(
             F32(), hn::PromoteTo(wide, hn::LoadU(I8(), reinterpret_cast<const int8_t*>(steps)))));
     return Simd(hn::ConvertTo(F32(), hn::PromoteTo(wide, hn::LoadU(U8(), steps))));
-}
-
-HWY_INLINE void store_steps(Simd steps, bool is_signed, uint8_t* y) {
-    auto wide = hn::ConvertTo(I32(), steps.v);
-    if (is_signed)
-        hn::StoreU(hn::DemoteTo(I8(), wide), I8(), reinterpret_cast<int8_t*>(y));
-    else
-        hn::StoreU(hn::DemoteTo(U8(), wide), U8(), y);
 }
 
 // to[c][r] = from[r][c]: four rounds of riffling the first eight rows with the last eight.
@@ -73,13 +50,17 @@ HWY_INLINE void transpose(const uint8_t* from, int64_t from_stride, uint8_t* to,
     for (int64_t r = 0; r < side; ++r) hn::StoreU(rows[r], d, to + r * to_stride);
 }
 
+WantedSteps wanted(const StepMaking& m) {
+    return {m.activation, m.inverse_y_scale, m.y_zero, m.lower, m.upper};
+}
+
 using Square = uint8_t[side][longest_block];  // steps of 16 pixels, those of a pixel side by side
 
 // The steps of 16 pixels (those beyond the last are never stored).
+template <class StepsOf>
 void steps_of_pixels(const StepMaking& m, const StepBlock& b, int64_t first, const Square* residual,
                      Square& y) {
-    Simd inverse = Simd::fill(m.inverse_y_scale), zero = Simd::fill(m.y_zero);
-    Simd lower = Simd::fill(m.lower), upper = Simd::fill(m.upper);
+    const StepsOf steps_of(wanted(m));
     Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
     const auto lanes = int64_t(simd_lanes());
     for (int64_t c = 0; c < b.channels; c += lanes) {
@@ -91,10 +72,7 @@ void steps_of_pixels(const StepMaking& m, const StepBlock& b, int64_t first, con
             if (residual)
                 real = real + (load_steps((*residual)[i] + c, m.is_residual_signed) - residual_zero) *
                                   residual_scale;
-            Simd step = round(activated(m.activation, real) * inverse) + zero;
-            // NaN becomes the lowest.
-            step = select(step > lower, select(step < upper, step, upper), lower);
-            store_steps(step, m.is_signed, y[i] + c);
+            hn::StoreU(low_bytes(steps_of(real)), U8(), y[i] + c);
         }
     }
 }
@@ -121,19 +99,60 @@ void store_planes(const Square& square, uint8_t* planes, int64_t plane, int64_t 
 }
 
 void make_block(const StepMaking& making, const StepBlock& b) {
+    auto* make =
+        wanted(making).may_bound_first() ? steps_of_pixels<BoundedFirst> : steps_of_pixels<RoundedFirst>;
     alignas(64) Square residual = {}, y = {};
     for (int64_t first = 0; first < b.pixels; first += side) {
         int64_t pixels = b.pixels - first < side ? b.pixels - first : side;
         if (b.residual) load_planes(b.residual + first, b.plane, pixels, b.channels, residual);
-        steps_of_pixels(making, b, first, b.residual ? &residual : nullptr, y);
+        make(making, b, first, b.residual ? &residual : nullptr, y);
         store_planes(y, b.y + first, b.plane, pixels, b.channels);
     }
 }
 
+// --- channels side by side ---
+
+// As many channels as a vector has, or `count`.
+template <class StepsOf, bool has_residual>
+void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t count) {
+    const U8 bytes;
+    const StepsOf steps_of(wanted(m));
+    const auto present = hn::FirstN(bytes, size_t(count));
+    Simd scale = Simd::load(b.scale + c), residual_scale = Simd::fill(m.residual_scale);
+    Simd residual_zero = Simd::fill(m.residual_zero);
+    auto sign = hn::Set(I32(), m.is_residual_signed ? 128 : 0);
+    auto start = hn::LoadU(I32(), b.start + c);
+    const int32_t* sums = b.sums + c;
+    const uint8_t* residual = has_residual ? b.residual + c : nullptr;
+    uint8_t* y = b.y + c;
+    const int64_t stride = b.stride, y_stride = b.y_stride;
+    for (int64_t i = b.pixels; i > 0; --i, sums += stride, y += y_stride) {
+        Simd real = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums), start))) * scale;
+        if constexpr (has_residual) {
+            auto wide = hn::PromoteTo(I32(), hn::MaskedLoad(present, bytes, residual));
+            wide = hn::Sub(hn::Xor(wide, sign), sign);
+            real = real + (Simd(hn::ConvertTo(F32(), wide)) - residual_zero) * residual_scale;
+            residual += y_stride;
+        }
+        hn::BlendedStore(low_bytes(steps_of(real)), present, bytes, y);
+    }
+}
+
+template <class StepsOf>
+void make_rows_by(const StepMaking& making, const StepRows& b) {
+    const auto lanes = int64_t(simd_lanes());
+    auto* make = b.residual ? rows_of_channels<StepsOf, true> : rows_of_channels<StepsOf, false>;
+    for (int64_t c = 0; c < b.channels; c += lanes) make(making, b, c, std::min(lanes, b.channels - c));
+}
+
+void make_rows(const StepMaking& making, const StepRows& rows) {
+    auto* make = wanted(making).may_bound_first() ? make_rows_by<BoundedFirst> : make_rows_by<RoundedFirst>;
+    make(making, rows);
+}
+
 }  // namespace
 
-using MakeBlock = void (*)(const StepMaking&, const StepBlock&);
-MakeBlock make_block_function() { return &make_block; }
+StepKernels make_step_kernels() { return {make_block, make_rows}; }
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -141,14 +160,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mge::cpu {
 
-HWY_EXPORT(make_block_function);
+HWY_EXPORT(make_step_kernels);
 
-void make_steps(const StepMaking& making, const StepBlock& block) {
-    static const auto best = [] {
+const StepKernels& step_kernels() {
+    static const StepKernels best = [] {
         limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(make_block_function)();
+        return HWY_DYNAMIC_DISPATCH(make_step_kernels)();
     }();
-    best(making, block);
+    return best;
 }
 
 }  // namespace mge::cpu

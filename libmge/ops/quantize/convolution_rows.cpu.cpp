@@ -35,8 +35,14 @@ void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& laun
                            s.residual_zero};
     bool has_residual = e.residual_dtype != DType::none;
     auto* residual = has_residual ? launch.in<uint8_t>(QuantizedConv2d::residual) + b.first : nullptr;
-    cpu::make_steps(making, {b.sums, b.stride, b.pixels, b.channels, b.start, scale.data(), residual,
-                             launch.out<uint8_t>(0) + b.first, b.plane});
+    auto* y = launch.out<uint8_t>(0) + b.first;
+    auto& kernels = cpu::step_kernels();
+    if (b.step != 1)
+        kernels.rows(making,
+                     {b.sums, b.stride, b.pixels, b.channels, b.start, scale.data(), residual, y, b.step});
+    else
+        kernels.planes(making,
+                       {b.sums, b.stride, b.pixels, b.channels, b.start, scale.data(), residual, y, b.plane});
 }
 
 void finish_any(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, const SumBlock& b) {
@@ -44,7 +50,7 @@ void finish_any(const ConvEpilogue& e, const ConvScales& s, const Launch& launch
         using T = typename decltype(type)::type;
         for (int64_t c = 0; c < b.channels; ++c)
             for (int64_t i = 0; i < b.pixels; ++i) {
-                int64_t at = b.first + c * b.plane + i;
+                int64_t at = b.first + c * b.plane + i * b.step;
                 int32_t sum = b.sums[i * b.stride + c] + b.start[c];
                 launch.out<T>(0)[at] = T(finished_step(e, s, launch, sum, b.first_channel + c, at));
             }

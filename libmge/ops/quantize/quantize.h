@@ -4,6 +4,7 @@
 
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
+#include "libmge/op/elementwise_form.h"
 
 namespace mge::ops {
 
@@ -29,6 +30,11 @@ struct Quantize {
     // Product, sum, rounding and two comparisons.
     static constexpr PerInputElement operations{5};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
+                                                     std::span<const TensorSpec> in,
+                                                     std::span<const TensorSpec> out) {
+        return elementwise_form(std::make_shared<const Params>(p), layout, in, out);
+    }
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Quantize);
@@ -46,6 +52,11 @@ struct Dequantize {
     // Difference and product.
     static constexpr PerInputElement operations{2};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
+                                                     std::span<const TensorSpec> in,
+                                                     std::span<const TensorSpec> out) {
+        return elementwise_form(std::make_shared<const Params>(p), layout, in, out);
+    }
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Dequantize);

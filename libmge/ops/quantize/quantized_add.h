@@ -2,6 +2,7 @@
 #pragma once
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
+#include "libmge/op/elementwise_form.h"
 
 namespace mge::ops {
 
@@ -30,6 +31,11 @@ struct QuantizedAdd {
     // Two differences and products, their sum, a product, rounding, a sum and three comparisons.
     static constexpr PerInputElement operations{6};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
+                                                     std::span<const TensorSpec> in,
+                                                     std::span<const TensorSpec> out) {
+        return elementwise_form(std::make_shared<const Params>(p), layout, in, out);
+    }
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, QuantizedAdd);

@@ -3,6 +3,7 @@
 
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
+#include "libmge/ops/quantize/channels_last.h"
 #include "libmge/ops/quantize/convolution_epilogue.h"
 #include "libmge/ops/quantize/tiled_conv2d.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -57,6 +58,8 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 
 KernelList kernels(Cpu, QuantizedConv2d) {
     static const Algorithm list[] = {
+        channels_last_depthwise_conv2d(),
+        channels_last_quantized_conv2d(),
         depthwise_quantized_conv2d(),
         tiled_quantized_conv2d(),
         {"reference", plain_layouts, prepare_reference, run_reference, {.naive = true}}};

@@ -56,6 +56,8 @@ struct QuantizedConv2d {
         field<&Params::dtype>("dtype", "Of the steps of y: uint8, int8 or int32; without y_scale int32."),
         field<&Params::lower>("lower", "Lowest step of y; when both bounds are 0, that of the dtype."),
         field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."));
+    static constexpr ImageLayouts layouts{
+        .inputs = 1u << x | 1u << residual, .outputs = 0b1, .is_preferred = true};
     // All but x and residual.
     static constexpr AlwaysApart items_apart{
         {.shared_inputs = ~(1u << x | 1u << residual), .shares_times = true}};

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// From vectors of real numbers to steps of a byte, with the bits of the scalar functions in
+// ops/quantize/quantisation.h. Included by *.simd.cpp files after foreach_target.h and once per instruction
+// set, so it has no #pragma once.
+
+#if defined(MGE_KERNEL_CPU_MAKE_STEPS_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MGE_KERNEL_CPU_MAKE_STEPS_H
+#undef MGE_KERNEL_CPU_MAKE_STEPS_H
+#else
+#define MGE_KERNEL_CPU_MAKE_STEPS_H
+#endif
+
+#include <algorithm>
+
+#include "libmge/kernel/activation.h"
+#include "libmge/kernel/cpu/rows.h"
+#include "libmge/kernel/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+
+// As apply_activation, NaN included, for those that step_rows.h counts.
+HWY_INLINE Simd activated(Activation activation, Simd x) {
+    Simd zero(0.0), six(6.0);
+    switch (activation) {
+        case Activation::relu:
+            return select(x > zero, x, zero);
+        case Activation::relu6:
+            return select(x < six, select(x > zero, x, zero), six);
+        case Activation::hswish: {
+            Simd shifted = x + Simd(3.0);
+            return x * select(shifted < zero, zero, select(shifted > six, six, shifted)) / six;
+        }
+        default:
+            return x;
+    }
+}
+
+// The steps wanted, and what is done before.
+struct WantedSteps {
+    Activation activation;
+    float inverse_scale, zero, lower, upper;
+
+    // Bounds may come before rounding, less the zero point, once no activation but relu is left to be done,
+    // which is a bound, too. A large zero point would be rounded.
+    bool may_bound_first() const {
+        bool is_relu = activation == Activation::relu && inverse_scale > 0;
+        return (activation == Activation::none || is_relu) && zero < 1 << 20 && zero > -(1 << 20);
+    }
+};
+
+// Both give vectors of i32 with the steps in their lowest 8 bits.
+struct BoundedFirst {
+    Simd inverse, lower, upper, to_bits;
+
+    explicit BoundedFirst(const WantedSteps& s)
+        : inverse(Simd::fill(s.inverse_scale)),
+          lower(Simd::fill(lowest(s))),
+          upper(Simd::fill(s.upper - s.zero)),
+          to_bits(Simd::fill(0x1.8p23f + s.zero)) {}  // what is added to it is in its lowest bits then
+    static float lowest(const WantedSteps& s) {
+        float lower = s.lower - s.zero;
+        return s.activation == Activation::relu ? std::min(std::max(lower, 0.f), s.upper - s.zero) : lower;
+    }
+    HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
+        // NaN becomes the lowest: of two, the processor takes the second then.
+        Simd x(hn::Min(hn::Max((real * inverse).v, lower.v), upper.v));
+        // Added before the fraction is cut off, the largest number below one half rounds halves away from 0.
+        Simd whole = truncate(x + copy_sign(Simd(0.49999997f), x));
+        return hn::BitCast(I32(), (whole + to_bits).v);
+    }
+};
+struct RoundedFirst {
+    Activation activation;
+    Simd inverse, zero, lower, upper;
+
+    explicit RoundedFirst(const WantedSteps& s)
+        : activation(s.activation),
+          inverse(Simd::fill(s.inverse_scale)),
+          zero(Simd::fill(s.zero)),
+          lower(Simd::fill(s.lower)),
+          upper(Simd::fill(s.upper)) {}
+    HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
+        Simd step = round(activated(activation, real) * inverse) + zero;
+        // NaN becomes the lowest.
+        step = select(step > lower, select(step < upper, step, upper), lower);
+        return hn::ConvertTo(I32(), step.v);
+    }
+};
+
+// Signed and unsigned steps of a byte are stored alike.
+HWY_INLINE auto low_bytes(hn::Vec<I32> steps) {
+    return hn::TruncateTo(hn::Rebind<uint8_t, I32>(), hn::BitCast(hn::RebindToUnsigned<I32>(), steps));
+}
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/quantize/channels_last.h"
+
+#include "libmge/ops/quantize/quantized_conv2d.h"
+
+namespace mge::ops {
+
+using Conv = QuantizedConv2d;
+
+ConvGeometry quantised_geometry(const Problem& problem) {
+    return conv_geometry(Conv::name, window_of(problem.as<Conv::Params>()), problem.inputs[Conv::x].shape,
+                         problem.inputs[Conv::weight].shape);
+}
+
+Support channels_last_images(const Problem& problem) {
+    Layout layout = Layout::named("nhwc");
+    auto &x = problem.inputs[Conv::x], &y = problem.outputs[0];
+    if (!(x.layout == layout) || !(y.layout == layout)) return {"images in the layout nhwc only"};
+    for (size_t i = 1; i < problem.inputs.size(); ++i) {
+        bool is_image = i == Conv::residual && problem.has_input(i);
+        if (!(problem.inputs[i].layout == (is_image ? layout : Layout())))
+            return {"a residual as the result, other operands plain only"};
+    }
+    if (x.numel() == 0 || y.numel() == 0) return {"an empty image"};
+    if (problem.inputs[Conv::weight].dtype != DType::i8 || problem.has_input(Conv::weight_zero))
+        return {"a weight of int8 without a zero point only"};
+    return problem.is_constant(Conv::weight) ? supported : Support{"a weight that never changes only"};
+}
+
+}  // namespace mge::ops

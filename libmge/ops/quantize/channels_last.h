@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Quantised convolutions of images whose channels lie side by side (layout nhwc).
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+
+namespace mge::ops {
+
+Algorithm channels_last_quantized_conv2d();
+Algorithm channels_last_depthwise_conv2d();
+
+ConvGeometry quantised_geometry(const Problem& problem);
+// Of all their kernels: such images, and a weight of i8 without a zero point that can be packed ahead.
+Support channels_last_images(const Problem& problem);
+
+}  // namespace mge::ops

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantised operators on images whose channels lie side by side, as compiled programs lay them out.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/byte_product.h"
+#include "libmge/kernel/select.h"
+#include "libmge/mge.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
+#include "tests/harness/check_op.h"
+
+namespace mge::test {
+namespace {
+
+using Conv = ops::QuantizedConv2d;
+using Params = Conv::Params;
+
+Tensor random_steps(const Shape& shape, DType dtype) {
+    static std::mt19937 random(7);
+    int low = dtype == DType::u8 ? 0 : dtype == DType::i8 ? -128 : -5000;
+    std::uniform_int_distribution<int> uniform(low, dtype == DType::i32 ? 5000 : low + 255);
+    std::vector<double> values(size_t(shape.numel()));
+    for (auto& v : values) v = uniform(random);
+    return make_tensor(dtype, shape, values);
+}
+
+Tensor run(const NamedCandidate& named, const Problem& problem, const Tensors& inputs) {
+    std::vector<const void*> in, constants;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        in.push_back(inputs[i] ? inputs[i].data() : nullptr);
+        constants.push_back(problem.is_constant(i) ? in.back() : nullptr);
+    }
+    Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
+    Tensor y = empty_tensor(problem.outputs[0]);
+    void* out = y.data();
+    StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
+    for (int repeat = 0; repeat < 2; ++repeat)
+        named.algorithm->run(prepared, {in, {&out, 1}, workspace->data, problem.threads});
+    return y;
+}
+
+Tensor reordered(const Tensor& x, const Layout& layout) {
+    ops::Reorder::Params params{layout.name()};
+    TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
+    Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
+    auto candidates = list_candidates(find_kernels(ops::Reorder::info, default_device()), problem);
+    return run(candidates.back(), problem, {x});
+}
+
+struct Case {
+    Shape x, weight;
+    Params params;
+};
+// Windows of one pixel and of several, of bytes that fill words, tiles, or neither; some over the borders.
+const Case dense_cases[] = {
+    {{1, 64, 7, 9}, {40, 64, 1, 1}, {}},
+    {{2, 24, 11, 11}, {17, 24, 1, 1}, {}},
+    {{1, 33, 5, 7}, {33, 33, 1, 1}, {}},
+    {{1, 64, 9, 9}, {64, 64, 1, 1}, {.stride = {2, 2}}},
+    {{2, 64, 6, 5}, {32, 64, 1, 1}, {.padding = {1, 2}}},
+    {{2, 64, 14, 13}, {96, 64, 3, 3}, {.padding = {1, 1}}},
+    {{1, 128, 3, 2}, {200, 128, 3, 3}, {.padding = {1, 1}}},
+    {{1, 8, 9, 9}, {16, 8, 3, 3}, {.padding = {2, 2}, .dilation = {2, 2}}},
+    {{1, 12, 10, 9}, {31, 12, 3, 2}, {.stride = {2, 3}, .padding = {2, 1}, .dilation = {1, 2}}},
+    {{2, 3, 23, 21}, {32, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
+    {{1, 64, 3, 3}, {8, 64, 3, 3}, {.padding = {4, 4}}},
+    {{1, 2, 4, 4}, {1, 2, 3, 3}, {}},
+};
+const Case depthwise_cases[] = {
+    {{1, 64, 9, 8}, {64, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 64}},
+    {{2, 37, 9, 10}, {37, 1, 1, 3, 3}, {.stride = {2, 1}, .padding = {1, 1}, .groups = 37}},
+    {{1, 144, 13, 70}, {144, 1, 1, 5, 5}, {.stride = {1, 1}, .padding = {2, 2}, .groups = 144}},
+    {{1, 16, 7, 7}, {16, 1, 1, 3, 3}, {.padding = {2, 2}, .dilation = {2, 2}, .groups = 16}},
+    {{1, 65, 3, 3}, {65, 1, 1, 3, 3}, {.stride = {2, 2}, .padding = {4, 4}, .groups = 65}},
+    {{1, 8, 5, 5}, {8, 1, 1, 2, 4}, {.groups = 8}},
+};
+
+struct Form {
+    DType x, y, residual;
+    Activation activation;
+};
+const Form forms[] = {
+    {DType::u8, DType::u8, DType::none, Activation::relu},
+    {DType::i8, DType::i8, DType::none, Activation::none},
+    {DType::u8, DType::i8, DType::i8, Activation::relu},
+    {DType::i8, DType::u8, DType::u8, Activation::hswish},
+    {DType::i8, DType::u8, DType::none, Activation::relu6},
+    {DType::u8, DType::i32, DType::none, Activation::none},
+};
+
+// In the operator's order; without scales where the sums are the result.
+Tensors operands(const Case& c, const Form& form, const Shape& y) {
+    Tensor x = random_steps(c.x, form.x), weight = random_steps(c.weight, DType::i8);
+    Tensor bias = random_steps({1, y[1], 1, 1}, DType::i32), none;
+    Tensor zero = tensor_of<int32_t>({1}, {form.x == DType::u8 ? 100 : -3});
+    if (form.y == DType::i32) return {x, weight, none, bias, none, zero};
+    std::vector<double> scales;
+    for (int64_t i = 0; i < y[1]; ++i) scales.push_back(1e-4 * double(1 + i % 7));
+    bool has_residual = form.residual != DType::none;
+    return {x,
+            weight,
+            make_tensor(DType::f32, {y[1]}, scales),
+            bias,
+            has_residual ? random_steps(y, form.residual) : none,
+            zero,
+            none,
+            tensor_of<float>({1}, {0.05f}),
+            tensor_of<int32_t>({1}, {form.y == DType::u8 ? 30 : -5}),
+            has_residual ? tensor_of<float>({1}, {0.02f}) : none,
+            has_residual ? tensor_of<int32_t>({1}, {7}) : none};
+}
+
+// Number of kernels for the layout that were compared with the reference on plain images.
+int compare(const Case& c, const Form& form, int threads) {
+    Params params = c.params;
+    params.dtype = form.y;
+    params.activation = form.activation;
+    Shape shape = conv_geometry("test", ops::window_of(params), c.x, c.weight).y_shape();
+    Tensors inputs = operands(c, form, shape);
+    auto problem = [&](const TensorSpecs& in, const TensorSpec& out) {
+        return Problem{.op = Conv::name,
+                       .params = &params,
+                       .fields = Conv::info.fields,
+                       .inputs = in,
+                       .outputs = {&out, 1},
+                       .constant_inputs = 1u << Conv::weight,
+                       .threads = threads};
+    };
+    TensorSpecs plain, laid_out;
+    for (auto& t : inputs) plain.push_back(t ? t.spec() : TensorSpec{});
+    TensorSpec y{form.y, shape, {}}, y_laid_out{form.y, shape, Layout::named("nhwc")};
+    auto kernels = find_kernels(Conv::info, default_device());
+    Tensor expected = run(list_candidates(kernels, problem(plain, y)).back(), problem(plain, y), inputs);
+    expected = reordered(expected, y_laid_out.layout);
+    for (size_t i : {size_t(Conv::x), size_t(Conv::residual)})
+        if (inputs[i]) inputs[i] = reordered(inputs[i], y_laid_out.layout);
+    for (auto& t : inputs) laid_out.push_back(t ? t.spec() : TensorSpec{});
+    auto candidates = list_candidates(kernels, problem(laid_out, y_laid_out));
+    for (auto& named : candidates) {
+        Tensor got = run(named, problem(laid_out, y_laid_out), inputs);
+        EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.spec().bytes()), 0)
+            << named.candidate.name << ' ' << c.x << ' ' << c.weight << ' ' << form.x << " to " << form.y
+            << ", residual " << form.residual << ", threads " << threads;
+    }
+    return int(candidates.size());
+}
+
+TEST(ChannelsLast, GivesTheBitsOfTheReference) {
+    int dense = int(cpu::quad_product() != nullptr) + int(cpu::matrix_product() != nullptr);
+    for (auto& form : forms)
+        for (int threads : {1, 2}) {
+            for (auto& c : dense_cases) EXPECT_EQ(compare(c, form, threads), dense) << c.x;
+            for (auto& c : depthwise_cases)
+                EXPECT_EQ(compare(c, form, threads), cpu::has_byte_windows()) << c.x;
+        }
+}
+
+}  // namespace
+}  // namespace mge::test
