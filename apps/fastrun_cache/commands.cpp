@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "libmge/device/device.h"
+#include "libmge/device/kinds.h"
+
 namespace mge::fastrun_cache {
 namespace {
 
@@ -42,8 +45,18 @@ std::vector<CacheRow> RowFilter::select(std::vector<CacheRow> rows) const {
     drop_unless(
         "--algorithm", algorithm, [](auto& row) -> auto& { return row.measured.name; });
     if (only_here)
-        std::erase_if(rows, [here = FastrunCache::machine()](auto& row) { return row.machine != here; });
+        std::erase_if(rows,
+                      [here = machines_here(libraries)](auto& row) { return !here.contains(row.machine); });
     return rows;
+}
+
+std::set<std::string> machines_here(const cli::OperatorLibraries& libraries) {
+    cli::load(libraries);
+    std::set<std::string> machines{FastrunCache::machine()};
+    for (auto& kind : added_device_kinds())
+        for (int i = 0; i < kind.count; ++i)
+            machines.insert(FastrunCache::machine(parse_device(text(kind.name, i))));
+    return machines;
 }
 
 void add_filter(CLI::App& command, RowFilter& filter) {
@@ -55,6 +68,7 @@ void add_filter(CLI::App& command, RowFilter& filter) {
     command.add_option("--algorithm", filter.algorithm, "Only algorithms in which this is found")
         ->type_name("RE");
     command.add_flag("--here", filter.only_here, "Only what was measured on a machine like this one");
+    cli::add_operator_libraries(command, filter.libraries);
 }
 
 std::unique_ptr<FastrunCache> CacheArgument::open_to_read() const {

@@ -2,11 +2,13 @@
 #pragma once
 // The commands of mge-fastrun-cache, one file each, and what they share.
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "apps/cli/app.h"
 #include "apps/cli/cache_file.h"
+#include "apps/cli/operator_options.h"
 
 namespace mge::fastrun_cache {
 
@@ -23,11 +25,15 @@ void add_import(cli::App& app);
 // Which rows a command is about: regular expressions that have to be found in the text.
 struct RowFilter {
     std::string machine, problem, algorithm;
-    bool only_here = false;  // rows of this machine
+    bool only_here = false;            // rows of this machine
+    cli::OperatorLibraries libraries;  // which may bring devices to it
     bool is_empty() const { return machine.empty() && problem.empty() && algorithm.empty() && !only_here; }
     std::vector<CacheRow> select(std::vector<CacheRow> rows) const;
 };
 void add_filter(CLI::App& command, RowFilter& filter);
+
+// What rows that were measured on this machine say, on its CPU or another of its devices.
+std::set<std::string> machines_here(const cli::OperatorLibraries& libraries);
 
 // Of the flags for the keys of models: those for the cache have none. Without a key of their own models are
 // opened by the cache's.

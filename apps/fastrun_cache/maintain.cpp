@@ -85,7 +85,9 @@ std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
         std::erase_if(rows, [=](auto& row) { return row.measured_at > limit; });
     }
     if (job.other_machines)
-        std::erase_if(rows, [here = FastrunCache::machine()](auto& row) { return row.machine == here; });
+        std::erase_if(rows, [here = machines_here(job.filter.libraries)](auto& row) {
+            return here.contains(row.machine);
+        });
     if (job.damaged) std::erase_if(rows, [](auto& row) { return row.is_intact; });
     if (job.doubtful) std::erase_if(rows, [](auto& row) { return row.measured.doubts == 0; });
     return job.keep_fastest ? beyond_the_fastest(rows, job.keep_fastest) : rows;

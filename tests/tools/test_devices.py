@@ -186,6 +186,20 @@ def test_a_cache_is_built_for_a_device(run, run_tool, models, tmp_path, shadow):
     assert required.code == OK, required.err
 
 
+def test_rows_of_all_devices_are_of_this_machine(run_tool, models, tmp_path, shadow):
+    tool, file, model = "mge-fastrun-cache", tmp_path / "c.sqlite", models["lenet"][0]
+    for there in ((), (*shadow, "--device", "shadow1")):
+        assert run_tool(tool, "build", file, model, *there).code == OK
+    rows = run_tool(tool, "list", file).result["rows"]
+    on_cpus = run_tool(tool, "list", file, "--here").result["rows"]
+    assert 0 < on_cpus < rows
+    assert run_tool(tool, "list", file, "--here", *shadow).result["rows"] == rows
+    pruned = run_tool(tool, "prune", file, "--other-machines", *shadow)
+    assert (pruned.code, pruned.result["removed"]) == (OK, []), pruned.err
+    pruned = run_tool(tool, "prune", file, "--other-machines")
+    assert pruned.result["rows"] == on_cpus
+
+
 def test_outputs_of_test_cases_are_computed_on_a_device(run_tool, models, tmp_path, device):
     written = tmp_path / "tested.mge"
     data = ("--data", "#rand(0,1)", "--seed", "3")
