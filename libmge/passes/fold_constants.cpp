@@ -2,7 +2,8 @@
 // Computes what does not depend on the graph's inputs now instead of in every run: nodes whose inputs are all
 // constants, and small results that follow from shapes alone when those are fixed. A result that would be
 // much larger than what it is made of (a broadcast, a filled tensor) is left to the run: memory costs more
-// than filling it again.
+// than filling it again. Values that only become wider (weights stored as int8 or f16) cost little more than
+// the kernels' packed copies, so they are left to the run in files alone, which stay as narrow as they were.
 
 #include <algorithm>
 
@@ -36,6 +37,7 @@ private:
     bool fold(const Node& node) {
         if (node.op->place || node.op->traits.control || node.op->traits.effect) return false;
         size_t input_bytes = 0, output_bytes = 0;
+        int64_t input_elements = 0, output_elements = 0;
         Tensors inputs;
         for (ValueId id : node.inputs) {
             Tensor input = id == no_value ? Tensor{} : value(id);
@@ -46,6 +48,7 @@ private:
                 input = without_memory(spec);
             } else if (input) {
                 input_bytes += input.spec().bytes();
+                input_elements += input.shape().numel();
             }
             inputs.push_back(std::move(input));
         }
@@ -53,8 +56,10 @@ private:
             auto& spec = graph_.value(id).spec;
             if (!spec.shape.is_known()) return false;
             output_bytes += spec.bytes();
+            output_elements += spec.shape.numel();
         }
-        if (output_bytes > input_bytes + growth_limit) return false;
+        bool only_widens = fixed_shapes_ && output_elements <= input_elements;
+        if (!only_widens && output_bytes > input_bytes + growth_limit) return false;
         Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
         for (size_t i = 0; i < outputs.size(); ++i) {
             values_[size_t(node.outputs[i])] = to_host(outputs[i]);

@@ -55,6 +55,19 @@ TEST(FoldConstants, LeavesResultsThatGrow) {
     expect_rewrite(fold_constants, {f32({1000, 1000})}, body, body);
 }
 
+TEST(FoldConstants, WidensWeightsOnceButNotInFiles) {
+    std::vector<int8_t> values(1 << 18, 3);
+    GraphBuilder builder;
+    Tensor x = builder.input(f32({1 << 18}), "x");
+    Tensor stored = tensor_from_host({DType::i8, {1 << 18}, {}}, values.data());
+    Tensor narrow = builder.symbol(builder.value_of(stored));
+    InterpreterScope scope(builder);
+    builder.set_outputs({ops::add(x, ops::convert(narrow, {.dtype = DType::f32}))});
+    Graph graph = builder.take();
+    EXPECT_EQ(fold_constants(graph, {}).nodes().size(), 1u);
+    EXPECT_EQ(fold_constants(graph, {.fixed_shapes = false}).nodes().size(), 2u);
+}
+
 TEST(MergeDuplicates, KeepsOneOfEqualNodesAndConstants) {
     Body before = [](const Tensors& x) {
         Tensor a = ops::add(x[0], constant({1}, {3})), b = ops::add(x[0], constant({1}, {3}));
