@@ -2,6 +2,7 @@
 #include "libmge/base/own_team.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,8 @@ constexpr Ticks awake_for_others = 50;
 constexpr Ticks gap_of_lost_cpu = 200;
 // A member that is awake begins within one, a woken one within some tens.
 constexpr Ticks late = 150;
+// In the time of calm below.
+constexpr int taken_often = 3;
 constexpr TeamWidth::Pauses pauses{.shortest = 2'000, .longest = 512'000, .calm = 20'000};
 
 // Signals are for the threads of the program.
@@ -87,6 +90,8 @@ void OwnTeam::run(int shares, Share fn, void* argument, Waiting waiting) {
     pending_.store(uint32_t(shares), std::memory_order_relaxed);
     if (width != width_.load(std::memory_order_relaxed)) [[unlikely]]
         width_.store(width, std::memory_order_relaxed);
+    if (int cpu = ::sched_getcpu(); cpu != callers_cpu_.load(std::memory_order_relaxed)) [[unlikely]]
+        callers_cpu_.store(cpu, std::memory_order_relaxed);
     Region number = (region_.load(std::memory_order_relaxed) >> bits_for_shares) + 1;
     Region region = number << bits_for_shares | Region(shares);
     members_[0]->claimed.store(region, std::memory_order_relaxed);
@@ -115,9 +120,19 @@ int OwnTeam::choose_width(Ticks now) {
 void OwnTeam::lose_cpu() {
     has_lost_cpu_.store(false, std::memory_order_relaxed);
     Ticks now = ticks_now();
-    if (!run_delay_.was_long(now)) return;
+    bool has_taken_cpu = has_taken_cpu_.exchange(false, std::memory_order_relaxed);
+    if (!(has_taken_cpu ? has_taken_often(now) : run_delay_.was_long(now))) return;
     if (!width_policy_.is_narrow()) idle_cpus_.start(now);
     width_policy_.lose_cpu(now);
+}
+
+// Once says little: threads that were just woken may share a CPU until the scheduler has found the others.
+bool OwnTeam::has_taken_often(Ticks now) {
+    if (now - taken_since_ > pauses.calm * microsecond_) {
+        taken_since_ = now;
+        times_taken_ = 0;
+    }
+    return ++times_taken_ >= taken_often;
 }
 
 // Somebody who should have begun has not.
@@ -187,11 +202,22 @@ void OwnTeam::work(int member) {
     }
 }
 
+// The scheduler gave this member the caller's CPU, for want of another: the caller cannot go on until it has
+// it back.
+bool OwnTeam::has_callers_cpu() const {
+    return callers_cpu_.load(std::memory_order_relaxed) == ::sched_getcpu();
+}
+
 void OwnTeam::await_work(int member, Region seen) {
     auto is_ready = [&] { return has_work(member, seen); };
-    auto spin = spin_until(is_ready, awake_for_work * microsecond_, gap_of_lost_cpu * microsecond_);
+    auto spin = spin_until([&] { return is_ready() || has_callers_cpu(); }, awake_for_work * microsecond_,
+                           gap_of_lost_cpu * microsecond_);
+    if (!is_ready() && has_callers_cpu()) {
+        has_taken_cpu_.store(true, std::memory_order_relaxed);
+        spin.lost_cpu = true;
+    }
     if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
-    if (spin.is_ready) return;
+    if (is_ready()) return;
     Member& me = *members_[size_t(member)];
     me.is_asleep.store(true, std::memory_order_seq_cst);
     for (;;) {

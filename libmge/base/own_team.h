@@ -54,6 +54,8 @@ private:
     void work(int member);
     bool has_work(int member, Region seen) const;
     void await_work(int member, Region seen);
+    bool has_callers_cpu() const;
+    bool has_taken_often(Ticks now);
     void take_shares(Region region, int first);
     bool claim(Region region, int share);
     void name_threads();
@@ -71,18 +73,22 @@ private:
     IdleCpus idle_cpus_;
     RunDelay run_delay_;
     int kept_width_ = 0;
+    Ticks taken_since_ = 0;
+    int times_taken_ = 0;
 
     // Written by the caller before a region is told.
     alignas(64) Share fn_ = nullptr;
     void* argument_ = nullptr;
     alignas(64) std::atomic<Region> region_{0};
     std::atomic<int> width_{1};
+    std::atomic<int> callers_cpu_{-1};  // on which the last region began
     std::atomic<Region> needs_all_{0};  // the region whose shares meet: each needs a thread
     std::atomic<bool> is_ending_{false};
     // Written by all in it.
     alignas(64) std::atomic<uint32_t> pending_{0};  // shares not done
     std::atomic<bool> is_caller_asleep_{false};
     std::atomic<bool> has_lost_cpu_{false};
+    std::atomic<bool> has_taken_cpu_{false};  // a member, the caller's
     alignas(64) std::atomic<uint32_t> arrived_{0};
     std::atomic<uint32_t> meetings_{0};
     std::atomic<int> asleep_in_meeting_{0};

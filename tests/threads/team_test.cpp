@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -113,6 +114,7 @@ TEST(OwnTeam, SharesMayWaitForEachOther) {
 
 TEST(OwnTeam, SleepersComeWhenThereIsWork) {
     OwnTeam team(2);
+    team.keep_width(2);
     for (int round = 0; round < 20; ++round) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         // The caller's share ends only when another thread has done the other one.
@@ -124,6 +126,38 @@ TEST(OwnTeam, SleepersComeWhenThereIsWork) {
         });
         ASSERT_TRUE(other);
     }
+}
+
+double cpu_ms(clockid_t clock) {
+    timespec t{};
+    ::clock_gettime(clock, &t);
+    return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
+}
+
+// Beside a busy neighbour the scheduler may put a member where the caller runs: awake there it would only
+// keep the caller from working.
+TEST(OwnTeam, MembersDoNotWaitAwakeOnTheCallersCpu) {
+    cpu_set_t before, one;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    constexpr int rounds = 300;
+    double of_members = 0;
+    {
+        OwnTeam team(2);
+        team.keep_width(2);
+        auto used = [] { return cpu_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_ms(CLOCK_THREAD_CPUTIME_ID); };
+        double start = used();
+        for (int round = 0; round < rounds; ++round) {
+            ASSERT_TRUE(does_each_share_once(team, 2));
+            ::usleep(100);  // the member comes, and finds nothing left to do
+        }
+        of_members = used() - start;
+    }
+    EXPECT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+    // Each time it waited awake would have cost 0.1 ms at least.
+    EXPECT_LT(of_members, 0.05 * rounds);
 }
 
 TEST(OwnTeam, MembersTakeNoSignals) {
