@@ -8,10 +8,10 @@
 namespace mge {
 namespace {
 
-FastrunCache& cache_of_process() {
-    // Never freed: threads may still choose while the process ends.
-    static FastrunCache* cache = FastrunCache::in_memory().release();
-    return *cache;
+// Never freed, one that another took the place of neither: threads may still choose with it.
+std::atomic<FastrunCache*>& cache_of_process() {
+    static std::atomic<FastrunCache*> cache = FastrunCache::in_memory().release();
+    return cache;
 }
 
 bool has_choice(KernelList list, const Problem& problem) {
@@ -28,12 +28,17 @@ bool may_measure(const Problem& problem) {
 
 constinit std::atomic<SelectSettings> settings_of_process{};
 
+void keep_measurements(const std::optional<std::string>& path) {
+    auto cache = path ? FastrunCache::open_tolerant(*path) : FastrunCache::in_memory();
+    cache_of_process() = cache.release();
+}
+
 SelectOptions with_settings(SelectOptions options, SelectSettings settings) {
     if (settings.deterministic) options.reproducible = true;
     if (!settings.benchmark) return options;
     options.profile = options.optimized = true;
     options.heuristic = false;
-    if (!options.cache) options.cache = &cache_of_process();
+    if (!options.cache) options.cache = cache_of_process();
     return options;
 }
 

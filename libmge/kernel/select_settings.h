@@ -5,6 +5,8 @@
 // is chosen again.
 
 #include <atomic>
+#include <optional>
+#include <string>
 
 #include "libmge/kernel/select.h"
 
@@ -20,6 +22,10 @@ struct alignas(2) SelectSettings {
 MGE_API extern constinit std::atomic<SelectSettings> settings_of_process;
 inline SelectSettings select_settings() { return settings_of_process.load(std::memory_order_relaxed); }
 inline void set_select_settings(SelectSettings settings) { settings_of_process = settings; }
+
+// Where what is measured for the process is kept from now on: in a file, with what is there already, as far
+// as it can be read and written (FastrunCache::open_tolerant); nullopt: in memory.
+MGE_API void keep_measurements(const std::optional<std::string>& path);
 
 // The options with the settings added. What is measured goes to a cache that all of the process share, unless
 // the options name one.

@@ -238,6 +238,9 @@ def exchange_thread_device(device: Any | None) -> Any:
 def file_limit() -> int:
     """Bytes of memory that one file may ask for (MGE_FILE_LIMIT)."""
 
+def forget_measurements(path: str) -> int:
+    """Removes what a file has kept for whichever machine; how much that was."""
+
 def from_dlpack(capsule: Any, copy: bool | None) -> Any:
     """A Tensor with the memory of a capsule, which it uses up; copy: as above."""
 
@@ -255,6 +258,9 @@ def is_recorded(arg: Any, /) -> bool:
 
 def is_shared(tensor: Any) -> bool:
     """Whether a Tensor's value lies in memory that other processes can have too."""
+
+def keep_measurements(path: str | None) -> None:
+    """The file that keeps what is measured from now on; None: this process's memory."""
 
 def keeps_memory(tensor: Any) -> bool:
     """Whether what the Tensor is given is written to memory that others have too."""

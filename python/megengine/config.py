@@ -7,7 +7,7 @@ operator that failed. Wrong shapes and dtypes are refused by the call at every l
 work is done when the call returns, so there the levels are alike; they differ on devices that work
 later than they are asked to. ``benchmark_kernel``: the algorithm of an operator is the fastest of
 those that can do it, measured when the operator first meets such shapes, for operators that run
-at once and in traces.
+at once and in traces; ``utils.persistent_cache`` tells where the times are kept.
 ``deterministic_kernel``: only algorithms that give the same bits each time. Both act from the next
 call on. ``_compute_mode``: ``"float32"`` computes products of half precision in single precision,
 which every kernel of a CPU does in both modes. ``disable_memory_forwarding``,
@@ -16,6 +16,7 @@ one is set to True.
 """
 
 import contextlib
+import functools
 import sys
 import types
 import warnings
@@ -55,7 +56,17 @@ def _set(name: str, value) -> None:
     _apply()
 
 
+@functools.cache
+def _keep_measurements() -> None:
+    """Once, when something is to be measured."""
+    from .utils.persistent_cache import keep_measurements
+
+    keep_measurements()
+
+
 def _apply() -> None:
+    if _values["benchmark_kernel"]:
+        _keep_measurements()
     _mge.set_async_level(_values["async_level"])
     _mge.set_kernel_choice(bool(_values["benchmark_kernel"]), bool(_values["deterministic_kernel"]))
 

@@ -2,14 +2,17 @@
 #include "python/src/device_object.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <optional>
 #include <string>
 
 #include "libmge/base/threads.h"
 #include "libmge/device/default_device.h"
 #include "libmge/device/gpu.h"
 #include "libmge/eager/async_level.h"
+#include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/tensor/tensor.h"
 #include "python/src/conversion.h"
@@ -137,6 +140,17 @@ void add_device_functions(PyObject* module_object) {
         },
         nb::arg("benchmark"), nb::arg("deterministic"),
         "How algorithms are chosen: by measuring, and only reproducible ones.");
+    module.def(
+        "keep_measurements", [](std::optional<std::string> path) { keep_measurements(path); },
+        nb::arg("path").none(),
+        "The file that keeps what is measured from now on; None: this process's memory.");
+    module.def(
+        "forget_measurements",
+        [](const std::string& path) {
+            auto cache = FastrunCache::open(path);
+            return cache->remove(cache->rows());
+        },
+        nb::arg("path"), "Removes what a file has kept for whichever machine; how much that was.");
     module.def("set_async_level", &set_async_level, nb::arg("level"),
                "When errors of work that a device does later come out: 0 at the call.");
 }

@@ -15,7 +15,6 @@ from megengine.core.interface import INTERFACE
 MODULES = (
     "distributed",
     "lite",
-    "utils.persistent_cache",
 )
 NAMES = (
     (F, "external"),

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stays when the process ends: times of algorithms, and small values by name.
+
+With ``config.benchmark_kernel`` each problem is measured once per machine: the times are kept in
+``fastrun.sqlite``, the file that the tools use, too. Environment variables say where:
+
+- ``MGE_FASTRUN_CACHE_TYPE``: ``FILE`` (where nothing is said), or ``MEMORY`` to keep nothing.
+- ``MGE_FASTRUN_CACHE_DIR``: the folder; else it is the user's, where ``mge-fastrun-cache`` looks.
+
+``python -m megengine.utils.persistent_cache clean`` forgets all of it.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .. import _mge
+from ..logger import get_logger
+
+_TYPE, _FOLDER, _SERVER = (f"MGE_FASTRUN_CACHE_{name}" for name in ("TYPE", "DIR", "URL"))
+_MEASURED, _VALUES, _LOCK = "fastrun.sqlite", "values.sqlite", "cache.lock"
+
+
+def _folder() -> str | None:
+    """Where the files lie; None where nothing can be kept."""
+    if folder := os.environ.get(_FOLDER):
+        return os.path.abspath(os.path.expanduser(folder))
+    place = _mge.cache_folder()
+    return place and os.path.join(place, "mge")
+
+
+def _is_kept() -> bool:
+    return os.environ.get(_TYPE) != "MEMORY"
+
+
+def _measured_path() -> str | None:
+    folder = _folder() if _is_kept() else None
+    return folder and os.path.join(folder, _MEASURED)
+
+
+def keep_measurements() -> None:
+    """Let this process keep what it measures where the environment says, and use what is there.
+
+    A file that cannot be used is left alone, which a warning says.
+    """
+    path = _measured_path()
+    if path is not None:
+        with contextlib.suppress(OSError):  # the cache says it
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+    _mge.keep_measurements(path)
+
+
+class CacheConfig(NamedTuple):
+    """Where values are kept."""
+
+    type: str
+    options: dict[str, str]
+
+
+class PersistentCache:
+    """Values by category and key.
+
+    The first place of ``add_config`` that can be used is used, from the first ``get`` or ``put``.
+    Every value is safe in its file, whatever becomes of the process, once ``put`` has returned;
+    several processes may use one file.
+    """
+
+    def __init__(self):
+        self._places: list[tuple[CacheConfig, str, str]] = []
+        self._database: sqlite3.Connection | None = None
+        self._config: CacheConfig | None = None
+
+    @property
+    def config(self) -> CacheConfig | None:
+        """The place that is used; None as long as none is."""
+        return self._config
+
+    def add_config(self, type: str, options: dict[str, str], hint: str, failure: str) -> None:
+        """Add a place, to be used where those before it fail.
+
+        Args:
+            type: ``"in-memory"``, or ``"in-file"`` with the option ``path``.
+            options: of the place.
+            hint: is logged when it is used.
+            failure: is logged when it cannot be used.
+        """
+        self._places.append((CacheConfig(type, dict(options)), hint, failure))
+
+    def _open(self) -> sqlite3.Connection:
+        if self._database is None:
+            for config, hint, failure in self._places:
+                try:
+                    self._database = _connected(config)
+                except (OSError, ValueError, sqlite3.Error) as error:
+                    get_logger(__name__).error("%s: %s", failure, error)
+                    continue
+                get_logger(__name__).debug(hint)
+                self._config = config
+                return self._database
+            raise RuntimeError("[PersistentCache] there is no place that can be used: add_config")
+        return self._database
+
+    def get(self, category: str, key: str) -> bytes | None:
+        """A value; None where there is none.
+
+        Raises:
+            RuntimeError: there is no place that can be used.
+        """
+        query = "SELECT value FROM cached WHERE category = ? AND key = ?"
+        row = self._open().execute(query, (category, key)).fetchone()
+        return row and row[0]
+
+    def put(self, category: str, key: str, value: str | bytes) -> None:
+        """Keep a value, in the place of an older one.
+
+        Raises:
+            RuntimeError: there is no place that can be used.
+            OSError: it cannot be written.
+        """
+        content = value.encode() if isinstance(value, str) else bytes(value)
+        database = self._open()
+        try:
+            with database:
+                database.execute("REPLACE INTO cached VALUES (?, ?, ?)", (category, key, content))
+        except sqlite3.OperationalError as error:
+            raise OSError(f"[PersistentCache] {self._config}: {error}") from None
+
+    def clean(self) -> int:
+        """Forget all values.
+
+        Returns:
+            How many there were.
+        """
+        database = self._open()
+        with database:
+            return database.execute("DELETE FROM cached").rowcount
+
+    def flush(self) -> None:
+        """Nothing waits: what ``put`` was given is in the file."""
+
+
+def _connected(config: CacheConfig) -> sqlite3.Connection:
+    if config.type not in ("in-file", "in-memory"):
+        raise ValueError(f"there are no caches of the type {config.type!r} here")
+    path = config.options["path"] if config.type == "in-file" else ":memory:"
+    database = sqlite3.connect(path, timeout=60, check_same_thread=False)
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS cached (category TEXT, key TEXT, value BLOB,"
+        " PRIMARY KEY (category, key)) WITHOUT ROWID"
+    )
+    return database
+
+
+class PersistentCacheOnServer(PersistentCache):
+    """The cache that the environment names. There are no caches on servers: with
+    ``MGE_FASTRUN_CACHE_URL`` a file is used, which an error in the log says."""
+
+    def __init__(self):
+        super().__init__()
+        if _is_kept():
+            if server := self.get_redis_config():
+                failed = "no cache on a server; the one in a file is used"
+                self.add_config("redis", server, "", failed)
+            with contextlib.suppress(FileNotFoundError):
+                path = self.get_cache_file(self.get_cache_dir())
+                self.add_config(
+                    "in-file", {"path": path}, f"cache in {path}", f"no cache in {path}"
+                )
+        self.add_config("in-memory", {}, "cache in memory", "no cache in memory")
+
+    def get_cache_dir(self) -> str:
+        """The folder of the files, made where it is not there.
+
+        Raises:
+            OSError: it cannot be made; FileNotFoundError: this user has no place for files.
+        """
+        folder = _folder()
+        if folder is None:
+            raise FileNotFoundError(f"this user has no place for files; set {_FOLDER} to a folder")
+        os.makedirs(folder, exist_ok=True)
+        return folder
+
+    def get_cache_file(self, cache_dir: str) -> str:
+        """The file of the values."""
+        return os.path.join(cache_dir, _VALUES)
+
+    @contextlib.contextmanager
+    def lock_cache_file(self, cache_dir: str) -> Iterator[None]:
+        """A context that one process at a time is in. Values need none: see ``put``.
+
+        Raises:
+            OSError: the file of the lock cannot be made.
+        """
+        with open(os.path.join(cache_dir, _LOCK), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def get_redis_config(self) -> dict[str, str] | None:
+        """What ``MGE_FASTRUN_CACHE_URL`` says; None where it says nothing."""
+        url = os.environ.get(_SERVER)
+        return {"url": url} if url else None
+
+    def clean(self) -> int:
+        """Forget all values and all measured times.
+
+        Returns:
+            How many of both there were.
+        Raises:
+            RuntimeError: the file of the times is something else.
+        """
+        path = _measured_path()
+        count = _mge.forget_measurements(path) if path and os.path.exists(path) else 0
+        return count + super().clean()
+
+
+def main() -> None:
+    """Run the program with this process's command line.
+
+    Raises:
+        SystemExit: the command line is wrong.
+    """
+    parser = argparse.ArgumentParser(description="manage what is kept between processes")
+    actions = parser.add_subparsers(dest="action", required=True)
+    actions.add_parser("clean", help="forget all measured times and values of this user")
+    parser.parse_args()
+    print(f"{PersistentCacheOnServer().clean()} cache entries deleted")
+
+
+if __name__ == "__main__":
+    main()
