@@ -34,22 +34,42 @@ def get_device_count(device_type: str) -> int:
 
 
 def is_cuda_available() -> bool:
-    """Whether there is a CUDA device."""
+    """Whether there is a CUDA device.
+
+    Example:
+        >>> isinstance(is_cuda_available(), bool)
+        True
+    """
     return get_device_count("gpu") > 0
 
 
 def is_cambricon_available() -> bool:
-    """Whether there is a Cambricon device."""
+    """Whether there is a Cambricon device.
+
+    Example:
+        >>> is_cambricon_available()
+        False
+    """
     return get_device_count("cambricon") > 0
 
 
 def is_atlas_available() -> bool:
-    """Whether there is an Atlas device."""
+    """Whether there is an Atlas device.
+
+    Example:
+        >>> is_atlas_available()
+        False
+    """
     return get_device_count("atlas") > 0
 
 
 def is_rocm_available() -> bool:
-    """Whether there is a ROCm device."""
+    """Whether there is a ROCm device.
+
+    Example:
+        >>> is_rocm_available()
+        False
+    """
     return get_device_count("rocm") > 0
 
 
@@ -60,6 +80,9 @@ def set_default_device(device: str = "xpux") -> None:
         device: name of the device.
     Raises:
         RuntimeError: there is no such device.
+    Example:
+        >>> set_default_device("cpu0")
+        >>> set_default_device("xpux")
     """
     _mge.set_default_device(device)
 
@@ -92,47 +115,97 @@ class default_device(contextlib.ContextDecorator):
 
 
 def get_default_device() -> str:
-    """Name of the device where new Tensors of this thread live."""
+    """Name of the device where new Tensors of this thread live.
+
+    Example:
+        >>> get_default_device()
+        'xpux:0'
+    """
     return _mge.get_default_device()
 
 
 def what_is_xpu() -> str:
-    """Kind of the default device: ``"cpu"`` or ``"gpu"``."""
+    """Kind of the default device: ``"cpu"`` or ``"gpu"``.
+
+    Example:
+        >>> what_is_xpu()
+        'cpu'
+    """
     return "gpu" if get_default_device().startswith("gpu") else "cpu"
 
 
 def get_allocated_memory(device: str | None = None) -> int:
-    """Bytes in use by Tensors on a device (None for the default one)."""
+    """Bytes in use by Tensors on a device (None for the default one).
+
+    Example:
+        >>> x = F.ones(1000)
+        >>> get_allocated_memory("cpu0") >= 4000
+        True
+    """
     return _mge.memory_stats(device)["allocated"]
 
 
 def get_reserved_memory(device: str | None = None) -> int:
-    """Bytes held from the system for a device, unused ones included."""
+    """Bytes held from the system for a device, unused ones included.
+
+    Example:
+        >>> x = F.ones(1000)
+        >>> get_reserved_memory("cpu0") >= 4000
+        True
+    """
     return _mge.memory_stats(device)["reserved"]
 
 
 def get_max_allocated_memory(device: str | None = None) -> int:
-    """Largest ``get_allocated_memory`` since the last ``reset_max_memory_stats``."""
+    """Largest ``get_allocated_memory`` since the last ``reset_max_memory_stats``.
+
+    Example:
+        >>> x = F.ones(1000)
+        >>> get_max_allocated_memory("cpu0") >= 4000
+        True
+    """
     return _mge.memory_stats(device)["peak"]
 
 
 def get_max_reserved_memory(device: str | None = None) -> int:
-    """Largest ``get_reserved_memory`` since the last ``reset_max_memory_stats``."""
+    """Largest ``get_reserved_memory`` since the last ``reset_max_memory_stats``.
+
+    Example:
+        >>> x = F.ones(1000)
+        >>> get_max_reserved_memory("cpu0") >= 4000
+        True
+    """
     return _mge.memory_stats(device)["peak_reserved"]
 
 
 def reset_max_memory_stats(device: str | None = None) -> None:
-    """Start the largest figures again."""
+    """Start the largest figures again.
+
+    Example:
+        >>> reset_max_memory_stats("cpu0")
+        >>> get_max_allocated_memory("cpu0") == get_allocated_memory("cpu0")
+        True
+    """
     _mge.reset_peak_memory(device)
 
 
 def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
-    """Total and free bytes of a device's memory; in a container, of the container's."""
+    """Total and free bytes of a device's memory; in a container, of the container's.
+
+    Example:
+        >>> total, free = get_mem_status_bytes()
+        >>> total >= free > 0
+        True
+    """
     return _mge.memory_status(device)
 
 
 def coalesce_free_memory() -> None:
-    """Give unused memory back to the system."""
+    """Give unused memory back to the system.
+
+    Example:
+        >>> coalesce_free_memory()
+    """
     _mge.release_cached_memory(None)
 
 

@@ -124,6 +124,9 @@ def replace_mgb_log_level(level: int | str):
 
     Args:
         level: as in ``logging``.
+    Example:
+        >>> with replace_mgb_log_level("ERROR"):
+        ...     pass
     """
     before = set_mgb_log_level(level)
     try:

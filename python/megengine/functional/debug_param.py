@@ -55,7 +55,12 @@ def set_execution_strategy(option: str | Strategy) -> None:
 
 
 def get_conv_execution_strategy() -> Strategy:
-    """``get_execution_strategy`` (deprecated)."""
+    """``get_execution_strategy`` (deprecated).
+
+    Example:
+        >>> get_conv_execution_strategy()
+        <Strategy.HEURISTIC: 1>
+    """
     warnings.warn("use get_execution_strategy", DeprecationWarning, 2)
     return get_execution_strategy()
 

@@ -31,7 +31,18 @@ def is_tracing() -> bool:
 
 @contextmanager
 def exclude_from_trace():
-    """What runs in this context is not recorded: it runs at once in every call."""
+    """What runs in this context is not recorded: it runs at once in every call.
+
+    Example:
+        >>> @trace(symbolic=True)
+        ... def f(x):
+        ...     with exclude_from_trace():
+        ...         print("each time")
+        ...     return x + 1
+        >>> f(Tensor([1.0]))
+        each time
+        Tensor([2.], device=xpux:0)
+    """
     tracing, symbolic_shape = state.tracing, state.symbolic_shape
     if not tracing:
         yield

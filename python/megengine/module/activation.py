@@ -30,28 +30,48 @@ class Softmax(Module):
 
 
 class Sigmoid(Module):
-    """``functional.sigmoid``."""
+    """``functional.sigmoid``.
+
+    Example:
+        >>> Sigmoid()(Tensor([-1.0, 0.0, 2.0]))
+        Tensor([0.2689 0.5    0.8808], device=xpux:0)
+    """
 
     def forward(self, inputs: Tensor) -> Tensor:
         return F.sigmoid(inputs)
 
 
 class SiLU(Module):
-    """``functional.silu``."""
+    """``functional.silu``.
+
+    Example:
+        >>> SiLU()(Tensor([-1.0, 0.0, 2.0]))
+        Tensor([-0.2689  0.      1.7616], device=xpux:0)
+    """
 
     def forward(self, inputs: Tensor) -> Tensor:
         return F.silu(inputs)
 
 
 class GELU(Module):
-    """``functional.gelu``."""
+    """``functional.gelu``.
+
+    Example:
+        >>> GELU()(Tensor([-1.0, 0.0, 2.0]))
+        Tensor([-0.1587  0.      1.9545], device=xpux:0)
+    """
 
     def forward(self, inputs: Tensor) -> Tensor:
         return F.gelu(inputs)
 
 
 class ReLU(Module):
-    """``functional.relu``."""
+    """``functional.relu``.
+
+    Example:
+        >>> ReLU()(Tensor([-1.0, 0.0, 2.0]))
+        Tensor([0. 0. 2.], device=xpux:0)
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(x)
@@ -83,6 +103,9 @@ class LeakyReLU(Module):
 
     Args:
         negative_slope: slope below zero.
+    Example:
+        >>> LeakyReLU()(Tensor([-1.0, 0.0, 2.0]))
+        Tensor([-0.01  0.    2.  ], device=xpux:0)
     """
 
     def __init__(self, negative_slope: float = 0.01, **kwargs):

@@ -12,6 +12,10 @@ class AdaptiveMaxPool2d(Module):
 
     Args:
         oshp: rows and columns of the result.
+    Example:
+        >>> AdaptiveMaxPool2d(2)(F.arange(16).reshape(1, 1, 4, 4))
+        Tensor([[[[ 5.  7.]
+           [13. 15.]]]], device=xpux:0)
     """
 
     def __init__(self, oshp: Pair | Tensor, **kwargs):
@@ -27,6 +31,10 @@ class AdaptiveAvgPool2d(Module):
 
     Args:
         oshp: rows and columns of the result.
+    Example:
+        >>> AdaptiveAvgPool2d(2)(F.arange(16).reshape(1, 1, 4, 4))
+        Tensor([[[[ 2.5  4.5]
+           [10.5 12.5]]]], device=xpux:0)
     """
 
     def __init__(self, oshp: Pair | Tensor, **kwargs):

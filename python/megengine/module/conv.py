@@ -240,14 +240,24 @@ class ConvTranspose2d(_ConvNd):
 
 
 class ConvRelu2d(Conv2d):
-    """``Conv2d`` and ReLU, to be quantised as one."""
+    """``Conv2d`` and ReLU, to be quantised as one.
+
+    Example:
+        >>> ConvRelu2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 4, 4)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.relu(self.calc_conv(inp, self.weight, self.bias))
 
 
 class ConvTransposeRelu2d(ConvTranspose2d):
-    """``ConvTranspose2d`` and ReLU, to be quantised as one."""
+    """``ConvTranspose2d`` and ReLU, to be quantised as one.
+
+    Example:
+        >>> ConvTransposeRelu2d(3, 8, 2, stride=2)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 8, 8)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.relu(self.calc_conv_transpose2d(inp, self.weight, self.bias))

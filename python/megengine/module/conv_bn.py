@@ -47,14 +47,24 @@ class _ConvBnActivation2d(Module):
 
 
 class ConvBn2d(_ConvBnActivation2d):
-    """``Conv2d`` and ``BatchNorm2d``; arguments as theirs."""
+    """``Conv2d`` and ``BatchNorm2d``; arguments as theirs.
+
+    Example:
+        >>> ConvBn2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 4, 4)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.bn(self.conv(inp))
 
 
 class ConvBnRelu2d(_ConvBnActivation2d):
-    """``Conv2d``, ``BatchNorm2d`` and ReLU; arguments as theirs."""
+    """``Conv2d``, ``BatchNorm2d`` and ReLU; arguments as theirs.
+
+    Example:
+        >>> ConvBnRelu2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 4, 4)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.relu(self.bn(self.conv(inp)))

@@ -47,14 +47,24 @@ class _ConvTransposeBnActivation2d(Module):
 
 
 class ConvTransposeBn2d(_ConvTransposeBnActivation2d):
-    """``ConvTranspose2d`` and ``BatchNorm2d``; arguments as theirs."""
+    """``ConvTranspose2d`` and ``BatchNorm2d``; arguments as theirs.
+
+    Example:
+        >>> ConvTransposeBn2d(3, 8, 2, stride=2)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 8, 8)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.bn(self.conv_transpose2d(inp))
 
 
 class ConvTransposeBnRelu2d(_ConvTransposeBnActivation2d):
-    """``ConvTranspose2d``, ``BatchNorm2d`` and ReLU; arguments as theirs."""
+    """``ConvTranspose2d``, ``BatchNorm2d`` and ReLU; arguments as theirs.
+
+    Example:
+        >>> ConvTransposeBnRelu2d(3, 8, 2, stride=2)(F.ones((1, 3, 4, 4))).shape
+        (1, 8, 8, 8)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.relu(self.bn(self.conv_transpose2d(inp)))

@@ -11,6 +11,11 @@ class Dropout(Module):
 
     Args:
         drop_prob: chance of an element to be dropped, in [0, 1).
+    Example:
+        >>> drop = Dropout(0.5)
+        >>> drop.eval()
+        >>> drop(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
     """
 
     def __init__(self, drop_prob: float = 0.0, **kwargs):

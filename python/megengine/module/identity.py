@@ -6,7 +6,12 @@ from .module import Module
 
 
 class Identity(Module):
-    """Returns its input."""
+    """Returns its input.
+
+    Example:
+        >>> Identity()(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return x

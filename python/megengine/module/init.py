@@ -25,12 +25,26 @@ def fill_(tensor: Tensor, val: float) -> None:
 
 
 def zeros_(tensor: Tensor) -> None:
-    """Set all elements to zero."""
+    """Set all elements to zero.
+
+    Example:
+        >>> w = Parameter([1.0, 2.0])
+        >>> zeros_(w)
+        >>> w
+        Parameter([0. 0.], device=xpux:0)
+    """
     fill_(tensor, 0)
 
 
 def ones_(tensor: Tensor) -> None:
-    """Set all elements to one."""
+    """Set all elements to one.
+
+    Example:
+        >>> w = Parameter([1.0, 2.0])
+        >>> ones_(w)
+        >>> w
+        Parameter([1. 1.], device=xpux:0)
+    """
     fill_(tensor, 1)
 
 
@@ -41,6 +55,11 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> None:
         tensor: tensor to change.
         a: lower bound.
         b: upper bound.
+    Example:
+        >>> w = Parameter(F.zeros((2, 3)))
+        >>> uniform_(w, -1, 1)
+        >>> bool((abs(w) <= 1).min())
+        True
     """
     if not tensor.size:
         return
@@ -55,6 +74,11 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> None:
         tensor: tensor to change.
         mean: its mean.
         std: its standard deviation.
+    Example:
+        >>> w = Parameter(F.zeros((2, 3)))
+        >>> normal_(w, std=0.1)
+        >>> w.shape
+        (2, 3)
     """
     drawn = random.normal(mean=mean, std=std, size=tensor._tuple_shape)
     tensor._reset(_like(drawn, tensor))
@@ -142,6 +166,9 @@ def calculate_correct_fan(tensor: Tensor, mode: str) -> float:
         The number.
     Raises:
         ValueError: the mode is unknown, or the rank is below 2.
+    Example:
+        >>> calculate_correct_fan(F.ones((8, 3, 5, 5)), "fan_in")
+        75
     """
     mode = mode.lower()
     modes = ["fan_in", "fan_out"]
@@ -156,13 +183,25 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> None:
     Args:
         tensor: weight to change.
         gain: factor, see ``calculate_gain``.
+    Example:
+        >>> w = Parameter(F.zeros((4, 3)))
+        >>> xavier_uniform_(w)
+        >>> bool(abs(w).sum() > 0)
+        True
     """
     bound = gain * root_of_ratio(6.0, sum(calculate_fan_in_and_fan_out(tensor)))
     uniform_(tensor, -bound, bound)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> None:
-    """Normal values with the variance of Glorot and Bengio (2010); see ``xavier_uniform_``."""
+    """Normal values with the variance of Glorot and Bengio (2010); see ``xavier_uniform_``.
+
+    Example:
+        >>> w = Parameter(F.zeros((4, 3)))
+        >>> xavier_normal_(w)
+        >>> bool(abs(w).sum() > 0)
+        True
+    """
     normal_(tensor, 0.0, gain * root_of_ratio(2.0, sum(calculate_fan_in_and_fan_out(tensor))))
 
 
@@ -176,6 +215,11 @@ def msra_uniform_(
         a: slope of the activation.
         mode: ``"fan_in"`` keeps the variance forward, ``"fan_out"`` backward.
         nonlinearity: see ``calculate_gain``.
+    Example:
+        >>> w = Parameter(F.zeros((4, 3)))
+        >>> msra_uniform_(w)
+        >>> bool(abs(w).sum() > 0)
+        True
     """
     bound = math.sqrt(3.0) * _msra_std(tensor, a, mode, nonlinearity)
     uniform_(tensor, -bound, bound)
@@ -184,7 +228,14 @@ def msra_uniform_(
 def msra_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> None:
-    """Normal values with the variance of He et al. (2015); see ``msra_uniform_``."""
+    """Normal values with the variance of He et al. (2015); see ``msra_uniform_``.
+
+    Example:
+        >>> w = Parameter(F.zeros((4, 3)))
+        >>> msra_normal_(w)
+        >>> bool(abs(w).sum() > 0)
+        True
+    """
     normal_(tensor, 0.0, _msra_std(tensor, a, mode, nonlinearity))
 
 

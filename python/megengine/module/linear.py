@@ -62,7 +62,12 @@ class Linear(Module):
 
 
 class LinearRelu(Linear):
-    """``Linear`` and ReLU, to be quantised as one."""
+    """``Linear`` and ReLU, to be quantised as one.
+
+    Example:
+        >>> LinearRelu(3, 2)(F.ones((5, 3))).shape
+        (5, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.relu(self.calc_linear(inp, self.weight, self.bias))

@@ -33,14 +33,24 @@ class _LinearBnActivation1d(Module):
 
 
 class LinearBn1d(_LinearBnActivation1d):
-    """``Linear`` and ``BatchNorm1d``; arguments as theirs."""
+    """``Linear`` and ``BatchNorm1d``; arguments as theirs.
+
+    Example:
+        >>> LinearBn1d(3, 2)(F.ones((5, 3))).shape
+        (5, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.bn(self.linear(inp))
 
 
 class LinearBnRelu1d(_LinearBnActivation1d):
-    """``Linear``, ``BatchNorm1d`` and ReLU; arguments as theirs."""
+    """``Linear``, ``BatchNorm1d`` and ReLU; arguments as theirs.
+
+    Example:
+        >>> LinearBnRelu1d(3, 2)(F.ones((5, 3))).shape
+        (5, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.relu(self.bn(self.linear(inp)))

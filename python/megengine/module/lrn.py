@@ -7,7 +7,12 @@ from .module import Module
 
 
 class LocalResponseNorm(Module):
-    """``functional.local_response_norm``; arguments as there."""
+    """``functional.local_response_norm``; arguments as there.
+
+    Example:
+        >>> LocalResponseNorm()(F.ones((1, 4, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
 
     def __init__(
         self,

@@ -15,6 +15,10 @@ class Pad(Module):
         pad_width: for each axis how many elements to add before and after.
         mode: ``"constant"``, ``"reflect"`` or ``"replicate"``.
         constant_val: value of a constant border.
+    Example:
+        >>> Pad(((1, 0), (0, 2)))(F.ones((1, 2)))
+        Tensor([[0. 0. 0. 0.]
+         [1. 1. 0. 0.]], device=xpux:0)
     """
 
     def __init__(

@@ -11,6 +11,10 @@ class PixelShuffle(Module):
 
     Args:
         upscale_factor: how many times larger the image gets.
+    Example:
+        >>> PixelShuffle(2)(F.arange(4).reshape(1, 4, 1, 1))
+        Tensor([[[[0. 1.]
+           [2. 3.]]]], device=xpux:0)
     """
 
     def __init__(self, upscale_factor: int, **kwargs):

@@ -8,7 +8,12 @@ from .module import Module
 
 
 class SlidingWindow(Module):
-    """``functional.sliding_window``; arguments as there."""
+    """``functional.sliding_window``; arguments as there.
+
+    Example:
+        >>> SlidingWindow(2)(F.ones((1, 1, 3, 3))).shape
+        (1, 1, 2, 2, 2, 2)
+    """
 
     def __init__(
         self, kernel_size: Pair, padding: Pair = 0, stride: Pair = 1, dilation: Pair = 1, **kwargs
@@ -24,7 +29,14 @@ class SlidingWindow(Module):
 
 
 class SlidingWindowTranspose(Module):
-    """``functional.sliding_window_transpose``; arguments as there."""
+    """``functional.sliding_window_transpose``; arguments as there.
+
+    Example:
+        >>> SlidingWindowTranspose((3, 3), 2)(F.ones((1, 1, 2, 2, 2, 2)))
+        Tensor([[[[1. 2. 1.]
+           [2. 4. 2.]
+           [1. 2. 1.]]]], device=xpux:0)
+    """
 
     def __init__(
         self,

@@ -23,6 +23,11 @@ class Adadelta(Optimizer):
         weight_decay: L2 penalty.
     Raises:
         AssertionError: an option is out of its range.
+    Example:
+        >>> net = M.Linear(2, 1)
+        >>> optimizer = Adadelta(net.parameters(), lr=1.0)
+        >>> optimizer.param_groups[0]["lr"]
+        1.0
     """
 
     def __init__(

@@ -21,6 +21,11 @@ class Adagrad(Optimizer):
         weight_decay: L2 penalty.
     Raises:
         AssertionError: an option is negative or not finite.
+    Example:
+        >>> net = M.Linear(2, 1)
+        >>> optimizer = Adagrad(net.parameters(), lr=0.01)
+        >>> optimizer.param_groups[0]["lr"]
+        0.01
     """
 
     def __init__(

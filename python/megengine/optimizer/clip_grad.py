@@ -55,6 +55,12 @@ def clip_grad_value(tensors: Tensor | Iterable[Tensor], lower: float, upper: flo
         upper: largest value.
     Raises:
         ValueError: a bound is NaN.
+    Example:
+        >>> w = Parameter([1.0, 2.0])
+        >>> w.grad = Tensor([-5.0, 0.5])
+        >>> clip_grad_value(w, -1.0, 1.0)
+        >>> w.grad
+        Tensor([-1.   0.5], device=xpux:0)
     """
     if lower != lower or upper != upper:
         raise ValueError(f"[clip_grad_value] the bounds must be numbers, got {lower}, {upper}")

@@ -160,6 +160,12 @@ def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Mod
         The net.
     Raises:
         TypeError: ``module`` is no Module.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
+        >>> net = Q.reset_qconfig(net, Q.passive_qconfig)
+        >>> type(net[0].act_observer).__name__
+        'PassiveObserver'
     """
     net = module if inplace else deepcopy(module)
     for part in qat_modules(net, "reset_qconfig"):
@@ -184,6 +190,11 @@ def propagate_qconfig(module: Module, qconfig: QConfig) -> None:
         qconfig: what is new.
     Raises:
         TypeError: ``module`` is no Module.
+    Example:
+        >>> net = quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
+        >>> propagate_qconfig(net, ema_fakequant_qconfig)
+        >>> type(net[0].act_observer).__name__
+        'ExponentialMovingAverageObserver'
     """
     for part in qat_modules(module, "propagate_qconfig"):
         part.set_qconfig(qconfig)

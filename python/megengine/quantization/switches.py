@@ -37,6 +37,14 @@ def hook_qat_module(module: Module, func: Callable) -> list:
         Handles with ``remove()``.
     Raises:
         TypeError: ``module`` is no Module.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
+        >>> hooks = hook_qat_module(net, lambda *called: print(type(called[0]).__name__))
+        >>> _ = net(F.ones((1, 1, 4, 4)))
+        ConvRelu2d
+        >>> for hook in hooks:
+        ...     hook.remove()
     """
     return [part.register_forward_hook(func) for part in qat_modules(module, "hook_qat_module")]
 
@@ -46,6 +54,12 @@ def disable_fake_quant(module: Module) -> None:
 
     Raises:
         TypeError: ``module`` is no Module.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
+        >>> Q.disable_fake_quant(net)
+        >>> net[0].act_fake_quant.enabled
+        False
     """
     for part in qat_modules(module, "disable_fake_quant"):
         part.set_fake_quant(False)
@@ -56,6 +70,12 @@ def disable_observer(module: Module) -> None:
 
     Raises:
         TypeError: ``module`` is no Module.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
+        >>> Q.disable_observer(net)
+        >>> net[0].act_observer.enabled
+        False
     """
     for part in qat_modules(module, "disable_observer"):
         part.set_observer(False)
@@ -66,6 +86,12 @@ def enable_fake_quant(module: Module) -> None:
 
     Raises:
         TypeError: ``module`` is no Module.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
+        >>> Q.enable_fake_quant(net)
+        >>> net[0].act_fake_quant.enabled
+        True
     """
     for part in qat_modules(module, "enable_fake_quant"):
         part.set_fake_quant(True)
@@ -76,6 +102,12 @@ def enable_observer(module: Module) -> None:
 
     Raises:
         TypeError: ``module`` is no Module.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
+        >>> Q.enable_observer(net)
+        >>> net[0].act_observer.enabled
+        True
     """
     for part in qat_modules(module, "enable_observer"):
         part.set_observer(True)

@@ -45,6 +45,11 @@ def set_expand_structure(obj: Module, key: str, value) -> None:
         value: what stands there from now on.
     Raises:
         AttributeError, IndexError or KeyError: there is no such part.
+    Example:
+        >>> net = M.Sequential(M.ReLU())
+        >>> set_expand_structure(net, "0", M.GELU())
+        >>> net[0]
+        GELU()
     """
     path, _, last = key.rpartition(".")
     owner = get_expand_structure(obj, path)
@@ -67,6 +72,13 @@ def set_module_mode_safe(module: Module, training: bool = False) -> Iterator[Mod
     Args:
         module: the module.
         training: training mode; else evaluation mode.
+    Example:
+        >>> net = M.Dropout()
+        >>> with set_module_mode_safe(net, training=False):
+        ...     print(net.training)
+        False
+        >>> net.training
+        True
     """
     modes = [(part, part.training) for part in module.modules()]
     module.train(training)

@@ -304,32 +304,62 @@ def quantised_dtype_of(cname: str, scale: float, zp: int | None) -> np.dtype:
 
 
 def quint8(scale, zero_point) -> np.dtype:
-    """Steps of 0 to 255; see ``create_quantized_dtype``."""
+    """Steps of 0 to 255; see ``create_quantized_dtype``.
+
+    Example:
+        >>> get_zero_point(quint8(0.5, 3))
+        3
+    """
     return create_quantized_dtype(_builtin_quant_dtypes["quint8"], scale, zero_point)
 
 
 def qint8(scale) -> np.dtype:
-    """Steps of -128 to 127; see ``create_quantized_dtype``."""
+    """Steps of -128 to 127; see ``create_quantized_dtype``.
+
+    Example:
+        >>> get_scale(qint8(0.5))
+        0.5
+    """
     return create_quantized_dtype(_builtin_quant_dtypes["qint8"], scale)
 
 
 def qint32(scale) -> np.dtype:
-    """Steps of 32 bits: sums of products, biases; see ``create_quantized_dtype``."""
+    """Steps of 32 bits: sums of products, biases; see ``create_quantized_dtype``.
+
+    Example:
+        >>> get_scale(qint32(0.5))
+        0.5
+    """
     return create_quantized_dtype(_builtin_quant_dtypes["qint32"], scale)
 
 
 def quint4(scale, zero_point) -> np.dtype:
-    """Steps of 0 to 15, a byte each; see ``create_quantized_dtype``."""
+    """Steps of 0 to 15, a byte each; see ``create_quantized_dtype``.
+
+    Example:
+        >>> get_zero_point(quint4(0.5, 3))
+        3
+    """
     return create_quantized_dtype(_builtin_quant_dtypes["quint4"], scale, zero_point)
 
 
 def qint4(scale) -> np.dtype:
-    """Steps of -8 to 7, a byte each; see ``create_quantized_dtype``."""
+    """Steps of -8 to 7, a byte each; see ``create_quantized_dtype``.
+
+    Example:
+        >>> get_scale(qint4(0.5))
+        0.5
+    """
     return create_quantized_dtype(_builtin_quant_dtypes["qint4"], scale)
 
 
 def qint1(scale) -> np.dtype:
-    """Steps of 0 and 1, a byte each; see ``create_quantized_dtype``."""
+    """Steps of 0 and 1, a byte each; see ``create_quantized_dtype``.
+
+    Example:
+        >>> get_scale(qint1(0.5))
+        0.5
+    """
     return create_quantized_dtype(_builtin_quant_dtypes["qint1"], scale)
 
 
@@ -362,12 +392,23 @@ def _convert_from(arr, name: str) -> np.ndarray:
 
 
 def convert_to_quint8(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a quint8 dtype; see ``convert_to_qint8``."""
+    """Real numbers as steps of a quint8 dtype; see ``convert_to_qint8``.
+
+    Example:
+        >>> convert_to_quint8(np.array([0.5, -0.5], np.float32), quint8(0.5, 2)).tolist()
+        [3, 1]
+    """
     return _convert_to(arr, q, "quint8")
 
 
 def convert_from_quint8(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a quint8 array; see ``convert_from_qint8``."""
+    """The real numbers of a quint8 array; see ``convert_from_qint8``.
+
+    Example:
+        >>> steps = convert_to_quint8(np.array([0.5, -0.5], np.float32), quint8(0.5, 2))
+        >>> convert_from_quint8(steps)
+        array([ 0.5, -0.5], dtype=float32)
+    """
     return _convert_from(arr, "quint8")
 
 
@@ -405,40 +446,84 @@ def convert_from_qint8(arr: np.ndarray) -> np.ndarray:
 
 
 def convert_to_qint32(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a qint32 dtype; see ``convert_to_qint8``."""
+    """Real numbers as steps of a qint32 dtype; see ``convert_to_qint8``.
+
+    Example:
+        >>> convert_to_qint32(np.array([0.5, -0.5], np.float32), qint32(0.5)).tolist()
+        [1, -1]
+    """
     return _convert_to(arr, q, "qint32")
 
 
 def convert_from_qint32(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a qint32 array; see ``convert_from_qint8``."""
+    """The real numbers of a qint32 array; see ``convert_from_qint8``.
+
+    Example:
+        >>> steps = convert_to_qint32(np.array([0.5, -0.5], np.float32), qint32(0.5))
+        >>> convert_from_qint32(steps)
+        array([ 0.5, -0.5], dtype=float32)
+    """
     return _convert_from(arr, "qint32")
 
 
 def convert_to_quint4(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a quint4 dtype; see ``convert_to_qint8``."""
+    """Real numbers as steps of a quint4 dtype; see ``convert_to_qint8``.
+
+    Example:
+        >>> convert_to_quint4(np.array([0.5, -0.5], np.float32), quint4(0.5, 2)).tolist()
+        [3, 1]
+    """
     return _convert_to(arr, q, "quint4")
 
 
 def convert_from_quint4(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a quint4 array; see ``convert_from_qint8``."""
+    """The real numbers of a quint4 array; see ``convert_from_qint8``.
+
+    Example:
+        >>> steps = convert_to_quint4(np.array([0.5, -0.5], np.float32), quint4(0.5, 2))
+        >>> convert_from_quint4(steps)
+        array([ 0.5, -0.5], dtype=float32)
+    """
     return _convert_from(arr, "quint4")
 
 
 def convert_to_qint4(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a qint4 dtype; see ``convert_to_qint8``."""
+    """Real numbers as steps of a qint4 dtype; see ``convert_to_qint8``.
+
+    Example:
+        >>> convert_to_qint4(np.array([0.5, -0.5], np.float32), qint4(0.5)).tolist()
+        [1, -1]
+    """
     return _convert_to(arr, q, "qint4")
 
 
 def convert_from_qint4(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a qint4 array; see ``convert_from_qint8``."""
+    """The real numbers of a qint4 array; see ``convert_from_qint8``.
+
+    Example:
+        >>> steps = convert_to_qint4(np.array([0.5, -0.5], np.float32), qint4(0.5))
+        >>> convert_from_qint4(steps)
+        array([ 0.5, -0.5], dtype=float32)
+    """
     return _convert_from(arr, "qint4")
 
 
 def convert_to_qint1(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a qint1 dtype; see ``convert_to_qint8``."""
+    """Real numbers as steps of a qint1 dtype; see ``convert_to_qint8``.
+
+    Example:
+        >>> convert_to_qint1(np.array([0.5, -0.5], np.float32), qint1(0.5)).tolist()
+        [1, 0]
+    """
     return _convert_to(arr, q, "qint1")
 
 
 def convert_from_qint1(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a qint1 array; see ``convert_from_qint8``."""
+    """The real numbers of a qint1 array; see ``convert_from_qint8``.
+
+    Example:
+        >>> steps = convert_to_qint1(np.array([0.5, -0.5], np.float32), qint1(0.5))
+        >>> convert_from_qint1(steps)
+        array([0.5, 0. ], dtype=float32)
+    """
     return _convert_from(arr, "qint1")

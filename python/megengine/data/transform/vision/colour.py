@@ -43,6 +43,10 @@ class BrightnessTransform(_RandomFactor):
         order: kinds of the fields.
     Raises:
         ValueError: ``value`` is below 0.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> BrightnessTransform(0.5).apply(image).shape
+        (4, 4, 3)
     """
 
     name = "brightness"
@@ -59,6 +63,10 @@ class ContrastTransform(_RandomFactor):
         order: kinds of the fields.
     Raises:
         ValueError: ``value`` is below 0.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> ContrastTransform(0.5).apply(image).shape
+        (4, 4, 3)
     """
 
     name = "contrast"
@@ -159,6 +167,10 @@ class Lighting(PixelTransform):
         order: kinds of the fields.
     Raises:
         ValueError: ``scale`` is below 0.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> Lighting(0.1).apply(image).shape
+        (4, 4, 3)
     """
 
     def __init__(self, scale: float, *, order: Sequence[str] | None = None):

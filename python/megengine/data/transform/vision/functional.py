@@ -73,6 +73,10 @@ def pad(input: np.ndarray, size, value) -> np.ndarray:
         value: value of the border, or one for each channel.
     Returns:
         (H + top + bottom, W + left + right, C).
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> pad(image, 1, 0).shape
+        (6, 6, 3)
     """
     if isinstance(size, int):
         size = (size,) * 4
@@ -93,6 +97,10 @@ def flip(image: np.ndarray, flipCode: int) -> np.ndarray:
         flipCode: 0 top and bottom, above 0 left and right, below 0 both.
     Returns:
         (H, W, C).
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> bool((flip(image, 1) == image[:, ::-1]).all())
+        True
     """
     return opencv().flip(image, flipCode)
 

@@ -84,6 +84,10 @@ class ToMode(VisionTransform):
         order: kinds of the fields.
     Raises:
         AssertionError: ``mode`` is another one.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> ToMode().apply(image).shape
+        (3, 4, 4)
     """
 
     def __init__(self, mode: str = "CHW", *, order: Sequence[str] | None = None):
@@ -114,6 +118,10 @@ class Normalize(PixelTransform):
         mean: a number, or one for each channel.
         std: a number, or one for each channel.
         order: kinds of the fields.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> Normalize(mean=20.0, std=2.0).apply(image)[0, 0]
+        array([-10. ,  -9.5,  -9. ], dtype=float32)
     """
 
     def __init__(self, mean=0.0, std=1.0, *, order: Sequence[str] | None = None):
@@ -153,6 +161,10 @@ class Pad(VisionTransform):
         order: kinds of the fields.
     Raises:
         ValueError: ``size`` is something else, or there are fewer values than channels.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> Pad(1).apply(image).shape
+        (6, 6, 3)
     """
 
     def __init__(self, size=0, value=0, mask_value=0, *, order: Sequence[str] | None = None):
@@ -235,6 +247,10 @@ class CenterCrop(_Window):
         order: kinds of the fields.
     Raises:
         AssertionError: an image is smaller.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> CenterCrop(2).apply(image).shape
+        (2, 2, 3)
     """
 
     def apply(self, input):
@@ -253,6 +269,10 @@ class RandomCrop(_Window):
         padding_value: value of the border, as in ``Pad``.
         padding_maskvalue: value of a mask's border.
         order: kinds of the fields.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> RandomCrop(2).apply(image).shape
+        (2, 2, 3)
     """
 
     def __init__(
@@ -341,6 +361,10 @@ class RandomHorizontalFlip(_RandomFlip):
     Args:
         prob: the probability.
         order: kinds of the fields.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> bool((RandomHorizontalFlip(1.0).apply(image) == image[:, ::-1]).all())
+        True
     """
 
     axis = 1
@@ -352,6 +376,10 @@ class RandomVerticalFlip(_RandomFlip):
     Args:
         prob: the probability.
         order: kinds of the fields.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> bool((RandomVerticalFlip(1.0).apply(image) == image[::-1]).all())
+        True
     """
 
     axis = 0
@@ -364,6 +392,10 @@ class GaussianNoise(PixelTransform):
         mean: mean of the noise.
         std: its standard deviation.
         order: kinds of the fields.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> GaussianNoise(std=1.0).apply(image).shape
+        (4, 4, 3)
     """
 
     def __init__(self, mean=0.0, std=1.0, *, order: Sequence[str] | None = None):
