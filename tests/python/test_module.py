@@ -301,3 +301,32 @@ def test_comparisons_as_modules_give_numbers(dtype):
         got = M.Elemwise(method)(x, y).numpy()
         np.testing.assert_array_equal(got, want)
         assert got.dtype == dtype
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_variances_that_are_bounded(training):
+    rng = np.random.default_rng(2)
+    scales = np.array([1, 1e-4, 3], np.float32).reshape(1, 3, 1, 1)
+    x = rng.normal(size=(4, 3, 2, 2)).astype(np.float32) * scales
+    weight, bias = (rng.normal(size=(1, 3, 1, 1)).astype(np.float32) for _ in range(2))
+    mean, var = np.zeros((1, 3, 1, 1), np.float32), np.full((1, 3, 1, 1), 1e-9, np.float32)
+    running = mge.Tensor(mean), mge.Tensor(var)
+    got = F.nn.sync_batch_norm(
+        mge.Tensor(x),
+        *running,
+        mge.Tensor(weight),
+        mge.Tensor(bias),
+        training=training,
+        eps=1e-3,
+        eps_mode="max",
+    )
+    if training:
+        np.testing.assert_allclose(
+            running[1].numpy(), 0.9 * var + 0.1 * x.var((0, 2, 3), keepdims=True, ddof=1), rtol=1e-4
+        )
+        mean, var = (f((0, 2, 3), keepdims=True) for f in (x.mean, x.var))
+        np.testing.assert_allclose(running[0].numpy(), 0.1 * mean, rtol=1e-4)
+    want = (x - mean) / np.sqrt(np.maximum(var, 1e-3)) * weight + bias
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="eps_mode is 'additive' or 'max', got 'least'"):
+        F.nn.sync_batch_norm(mge.Tensor(x), *running, eps_mode="least")

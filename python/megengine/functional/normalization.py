@@ -114,11 +114,10 @@ def sync_batch_norm(
     """
     if eps_mode.lower() not in ("additive", "max"):
         raise ValueError(f"[sync_batch_norm] eps_mode is 'additive' or 'max', got {eps_mode!r}")
-    if eps_mode.lower() == "max":
-        raise NotImplementedError("[sync_batch_norm] eps_mode 'max' is not available")
     shape = inp._tuple_shape
     flat = _mge.ops.reshape(inp, shape=[shape[0], shape[1], -1, 1])
-    out = batch_norm(
+    normalised = batch_norm if eps_mode.lower() == "additive" else _batch_norm_of_bounded_variance
+    out = normalised(
         flat,
         running_mean,
         running_var,
@@ -129,6 +128,28 @@ def sync_batch_norm(
         eps=eps,
     )
     return _mge.ops.reshape(out, shape=shape)
+
+
+def _batch_norm_of_bounded_variance(
+    inp, running_mean, running_var, weight, bias, *, training, momentum, eps
+) -> Tensor:
+    """``batch_norm`` with the larger one of variance and ``eps`` in the place of their sum."""
+    shape = (1, inp._tuple_shape[1], 1, 1)
+    if training:
+        mean = inp.mean((0, 2, 3), keepdims=True)
+        var = ((inp - mean) ** 2).mean((0, 2, 3), keepdims=True)
+        count = inp.size // shape[1]
+        unbiased = var * (count / max(count - 1, 1))
+        for old, new in ((running_mean, mean), (running_var, unbiased)):
+            if old is not None:
+                new = _mge.ops.reshape(new.detach(), shape=old._tuple_shape)
+                old[...] = old * momentum + new * (1 - momentum)
+    else:
+        mean, var = (_mge.ops.reshape(s, shape=shape) for s in (running_mean, running_var))
+    out = (inp - mean) * _mge.ops.rsqrt(_mge.ops.maximum(var, eps))
+    if weight is not None:
+        out = out * _mge.ops.reshape(weight, shape=shape)
+    return out if bias is None else out + _mge.ops.reshape(bias, shape=shape)
 
 
 def layer_norm(
