@@ -107,10 +107,30 @@ HWY_INLINE Simd polynomial(Simd x, const float (&coefficients)[N]) {
 
 constexpr double exp_overflow = 88.72284;  // e^x is infinite above
 
+// y 2^n for whole n
+HWY_INLINE Simd times_power_of_two(Simd y, Simd n) {
+#if HWY_TARGET <= HWY_AVX3  // one instruction: silu takes 0.25 ns instead of 0.36, exp 0.21 instead of 0.29
+    return Simd(F32Vec{_mm512_scalef_ps(y.v.raw, n.v.raw)});
+#else
+    // In two steps, because neither 2^128 nor what is below 2^-126 is a normal number.
+    const I32 i32;
+    auto power = [&](auto whole) HWY_ATTR {
+        return hn::BitCast(F32(), hn::ShiftLeft<23>(hn::Add(whole, hn::Set(i32, 127))));
+    };
+    auto whole = hn::ConvertTo(i32, n.v), half = hn::ShiftRight<1>(whole);
+    return Simd(hn::Mul(hn::Mul(y.v, power(half)), power(hn::Sub(whole, half))));
+#endif
+}
+// e^x = 2^n e^r with |r| ≤ ln 2 / 2; the polynomial by a weighted fit, relative error 7e-8 in f32
 HWY_INLINE Simd exp(Simd x) {
-    Simd y(hn::Exp(F32(), x.v));
-    y = select(x > Simd(exp_overflow), infinity(), y);
-    return select(is_nan(x), x, y);
+    constexpr float p[] = {
+        1.0f, 1.0f, 4.999999343e-01f, 1.666652040e-01f, 4.166839066e-02f, 8.368745372e-03f, 1.381454741e-03f};
+    // 0 and infinity in f32 from here on; NaN stays
+    x = Simd(hn::Min(hn::Set(F32(), 89.f), hn::Max(hn::Set(F32(), -104.f), x.v)));
+    Simd n(hn::Round((x * Simd(1.4426950408889634)).v));
+    Simd r(hn::NegMulAdd(n.v, hn::Set(F32(), 0.693145752f), x.v));  // ln 2 in two parts
+    r = Simd(hn::NegMulAdd(n.v, hn::Set(F32(), 1.42860677e-6f), r.v));
+    return times_power_of_two(polynomial(r, p), n);
 }
 HWY_INLINE Simd expm1(Simd x) {
     Simd y(hn::Expm1(F32(), x.v));
@@ -201,9 +221,7 @@ HWY_INLINE Simd erfc_positive(Simd x) {
     x = select(x > limit, limit, x);
     Simd t = Simd(1.0) / (Simd(1.0) + Simd(0.5) * x), square = x * x;
     Simd rest(hn::MulSub(x.v, x.v, square.v));  // what rounding took from the square
-    // The exponent cannot overflow; of NaN it is 0, but t and q stay NaN.
-    Simd power(hn::Exp(F32(), hn::Neg(square.v)));
-    return power * (Simd(1.0) - rest) * t * polynomial(t, q);
+    return exp(-square) * (Simd(1.0) - rest) * t * polynomial(t, q);
 }
 HWY_INLINE Simd erf(Simd x) {
     Simd far = copy_sign(Simd(1.0) - erfc_positive(abs(x)), x);
