@@ -48,6 +48,8 @@ bool is_image(const TensorSpec& spec) {
     return spec.shape.is_known() && spec.shape.rank() == image_rank && spec.dtype != DType::none;
 }
 
+bool has_one_pixel(const TensorSpec& image) { return image.shape[2] == 1 && image.shape[3] == 1; }
+
 bool packs_weights(const PassOptions& options) { return options.graph_opt.weight_preprocess.value_or(true); }
 
 // Multiplications and additions of a convolution, channels rounded up to what the layout stores.
@@ -129,6 +131,8 @@ private:
         const ImageLayouts layouts = node.op->layouts ? *node.op->layouts : ImageLayouts{};
         if (layouts.is_preferred) {
             if (!is_image(plain[0]) || !is_image(out[0])) return {};
+            bool lies_alike = name_ == "nhwc" && has_one_pixel(plain[0]) && has_one_pixel(out[0]);
+            if (lies_alike && !any_laid_out) return {};
             Form from_plain{plain, laid_out(out, layouts)}, through = from_plain, to_plain{plain, out};
             through.inputs[0].layout = to_plain.inputs[0].layout = layout_;
             for (size_t i = 1; i < plain.size(); ++i)  // a residual lies as the result does

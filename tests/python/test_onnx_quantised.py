@@ -120,3 +120,58 @@ def test_operators_of_the_runtime(tmp_path):
     x = random.normal(size=(3, 4)).astype(np.float32)
     expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
     np.testing.assert_allclose(load(path)(x).numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def write_products(path):
+    """A product with a matrix, a Gemm with a limit, and a product of two values."""
+    random = np.random.default_rng(6)
+    weights = {"a": (24, 40), "b": (17, 40), "c": (17,)}
+    values = [
+        onnx.numpy_helper.from_array(random.normal(size=s).astype(np.float32), n)
+        for n, s in weights.items()
+    ]
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["x", "a"], ["p"]),
+        node("Gemm", ["p", "b", "c"], ["q"], transB=1),
+        node("Relu", ["q"], ["r"]),
+        node("Transpose", ["r"], ["s"], perm=[1, 0]),
+        node("MatMul", ["r", "s"], ["y"]),
+    ]
+    ports = [
+        helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [9, 24]),
+        helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [9, 9]),
+    ]
+    graph = helper.make_graph(nodes, "products", ports[:1], ports[1:], values)
+    sets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+
+
+class Rows(Samples):
+    def __init__(self):
+        self.rest = iter([{"x": rows(seed)} for seed in range(3)])
+
+
+def rows(seed):
+    return np.random.default_rng(seed).normal(size=(9, 24)).astype(np.float32)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_products_with_constant_matrices_are_computed_in_steps(tmp_path, per_channel):
+    write_products(tmp_path / "net.onnx")
+    path = tmp_path / "steps.onnx"
+    quantization.quantize_static(
+        tmp_path / "net.onnx",
+        path,
+        Rows(),
+        quant_format=quantization.QuantFormat.QDQ,
+        per_channel=per_channel,
+        weight_type=quantization.QuantType.QInt8,
+    )
+    kinds = kinds_of(path)
+    assert kinds["ConvBiasForward"] == 2 and kinds["MatrixMul"] == 1
+    x = rows(9)
+    expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
+    step = np.abs(np.diff(np.unique(expected))).min()
+    # A halfway sum goes to another step; the last product gathers such differences.
+    assert np.abs(load(path)(x).numpy() - expected).max() <= 3 * step + 1e-4

@@ -33,9 +33,10 @@ struct ByteProduct {
     void (*multiply_signed)(const ByteRows& a, const int8_t* weight, int32_t* sums);  // of i8
 };
 // By matrix instructions (AMX), or by sums of four products (AVX-512 VNNI); null where the processor has them
-// not.
+// not. By sums of two products of 16 bits, everywhere.
 const ByteProduct* matrix_product();
 const ByteProduct* quad_product();
+const ByteProduct* pair_product();
 
 // Windows over channels that do not mix, up to 64 of them: of pixel i, tap t lies at taps[t] + i * step. Taps
 // come in fours, those that fill up having weight 0.

@@ -12,10 +12,17 @@ ConvGeometry quantised_geometry(const Problem& problem) {
                          problem.inputs[Conv::weight].shape);
 }
 
+bool is_product(const ConvGeometry& g) {
+    constexpr Pair one{1, 1};
+    return g.groups == 1 && g.in == one && g.out == one && g.kernel == one;
+}
+
 Support channels_last_images(const Problem& problem) {
-    Layout layout = Layout::named("nhwc");
     auto &x = problem.inputs[Conv::x], &y = problem.outputs[0];
-    if (!(x.layout == layout) || !(y.layout == layout)) return {"images in the layout nhwc only"};
+    const Layout layout = y.layout;
+    bool is_plain_product = layout.is_plain() && is_product(quantised_geometry(problem));
+    if (!(layout == Layout::named("nhwc")) && !is_plain_product) return {"images in the layout nhwc only"};
+    if (!(x.layout == layout)) return {"x and y must have the same layout"};
     for (size_t i = 1; i < problem.inputs.size(); ++i) {
         bool is_image = i == Conv::residual && problem.has_input(i);
         if (!(problem.inputs[i].layout == (is_image ? layout : Layout())))

@@ -11,6 +11,8 @@ Algorithm channels_last_quantized_conv2d();
 Algorithm channels_last_depthwise_conv2d();
 
 ConvGeometry quantised_geometry(const Problem& problem);
+// Images of a pixel each, and windows of one: the product of a matrix, which lies alike in all layouts.
+bool is_product(const ConvGeometry& g);
 // Of all their kernels: such images, and a weight of i8 without a zero point that can be packed ahead.
 Support channels_last_images(const Problem& problem);
 

@@ -77,6 +77,11 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
                    .is_x_signed = problem.inputs[Conv::x].dtype == DType::i8,
                    .threads = problem.threads};
     auto& g = c.g;
+    if (is_product(g)) {  // of one image, whose pixels they are
+        g.in[1] = g.out[1] = g.n;
+        g.n = 1;
+        g.stride = {1, 1};
+    }
     c.rows = rows_of(g, product, c.is_shifted());
     c.k = whole(g.kernel[0] * g.kernel[1] * g.ic, product.depth);
     c.images = g.n;
@@ -116,28 +121,30 @@ void pack_weight(ChannelsLast& c, const int8_t* weight) {
     }
 }
 
-std::vector<const cpu::ByteProduct*> products() {
+// Images by pairs would be no faster than plain ones.
+std::vector<const cpu::ByteProduct*> products(const Problem& problem) {
     std::vector<const cpu::ByteProduct*> all;
     for (auto* product : {cpu::matrix_product(), cpu::quad_product()})
         if (product) all.push_back(product);
+    if (is_product(quantised_geometry(problem))) all.push_back(cpu::pair_product());
     return all;
 }
 std::string name_of(const cpu::ByteProduct& product) { return std::string("channels_last:") + product.name; }
 
 Support supports(const Problem& problem) {
     if (auto images = channels_last_images(problem); !images) return images;
-    if (products().empty()) return {"a processor with products of bytes only"};
+    if (products(problem).empty()) return {"a processor with products of bytes only"};
     return quantised_geometry(problem).groups == 1 ? supported : Support{"one group only"};
 }
 
-std::vector<Candidate> candidates(const Problem&) {
+std::vector<Candidate> candidates(const Problem& problem) {
     std::vector<Candidate> list;
-    for (auto* product : products()) list.push_back({name_of(*product)});
+    for (auto* product : products(problem)) list.push_back({name_of(*product)});
     return list;
 }
 
 Prepared prepare(const PrepareContext& context) {
-    auto all = products();
+    auto all = products(context.problem);
     auto found = std::ranges::find_if(all, [&](auto* p) { return name_of(*p) == context.candidate.name; });
     ChannelsLast c = describe(context.problem, **found);
     pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));

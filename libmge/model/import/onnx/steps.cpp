@@ -7,10 +7,12 @@
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/transpose.h"
 
 namespace mge::onnx {
 namespace {
@@ -98,6 +100,19 @@ Tensor added(const Origin& sum, bool relu, const Steps& y) {
                               {.relu = relu, .dtype = y.values.dtype()});
 }
 
+// One value for each of so many along an axis, which counts from the end.
+bool is_along(const Tensor& bias, int axis, int64_t count) {
+    auto& shape = bias.shape();
+    bool has_axis = shape.is_known() && shape.rank() >= axis;
+    return has_axis && shape.numel() == count && shape[shape.rank() - axis] == count;
+}
+
+// In products of both scales.
+Tensor steps_of_bias(const Tensor& bias, const Steps& x, const Steps& weight) {
+    Tensor scale = ops::mul(as_one(x.scale), ops::reshape(weight.scale, {.shape = {-1}}));
+    return ops::quantize(ops::reshape(bias, {.shape = {-1}}), scale, Tensor(), {.dtype = DType::i32});
+}
+
 Tensor convolved(const Origin& convolution, const Tensor& bias, Activation activation, const Steps& y) {
     Origin weight = convolution.of(1);
     auto x = steps_of(convolution.of(0)), w = steps_of(weight.behind_reshape());
@@ -106,12 +121,43 @@ Tensor convolved(const Origin& convolution, const Tensor& bias, Activation activ
         w->values, {.shape = IntList(weight.tensor().shape().begin(), weight.tensor().shape().end())});
     StepConvolution steps{*x, *w, {}, convolution.params<ops::Conv2d>()};
     steps.window.activation = activation;
-    if (bias) {
-        Tensor scale = ops::mul(as_one(x->scale), ops::reshape(w->scale, {.shape = {-1}}));
-        steps.bias =
-            ops::quantize(ops::reshape(bias, {.shape = {-1}}), scale, Tensor(), {.dtype = DType::i32});
-    }
+    auto& shape = w->values.shape();
+    int64_t channels = shape.rank() == 5 ? shape[0] * shape[1] : shape[0];
+    if (bias && !is_along(bias, 3, channels)) return {};
+    if (bias) steps.bias = steps_of_bias(bias, *x, *w);
     return convolved_steps(steps, y);
+}
+
+// Scales of a matrix that are one for each column, or one for all.
+bool is_along_columns(const Tensor& scale, bool transposed) {
+    if (is_one(scale)) return true;
+    auto& shape = scale.shape();
+    if (!shape.is_known() || shape.rank() > 2) return false;
+    return transposed ? shape.rank() == 2 && shape[1] == 1 : shape.rank() == 1 || shape[0] == 1;
+}
+
+// Rows times a matrix that never changes: a convolution of as many images of a pixel as there are rows.
+Tensor multiplied(const Origin& product, const Tensor& bias, Activation activation, const Steps& y) {
+    auto a = steps_of(product.of(0)), b = steps_of(product.of(1));
+    auto& p = product.params<ops::Matmul>();
+    bool fits = a && b && is_one(a->scale) && a->values.shape().is_known() && a->values.shape().rank() >= 2 &&
+                a->values.shape().numel() > 0 && !b->values.is_symbolic() && b->values.shape().rank() == 2 &&
+                !p.transpose_a && p.activation == Activation::none &&
+                is_along_columns(b->scale, p.transpose_b);
+    if (!fits) return {};
+    Tensor weight = p.transpose_b ? b->values : ops::transpose(b->values, {.pattern = {1, 0}});
+    int64_t columns = weight.shape()[0], rows = weight.shape()[1];
+    if (bias && !is_along(bias, 1, columns)) return {};
+    StepConvolution steps{*a, *b, {}, {}};
+    steps.x.values = ops::reshape(a->values, {.shape = {-1, rows, 1, 1}});
+    steps.weight.values = ops::reshape(weight, {.shape = {columns, rows, 1, 1}});
+    steps.window.activation = activation;
+    if (bias) steps.bias = steps_of_bias(bias, *a, *b);
+    Tensor result = convolved_steps(steps, y);
+    if (!result) return {};
+    IntList shape(a->values.shape().begin(), a->values.shape().end());
+    shape.back() = columns;
+    return ops::reshape(result, {.shape = shape});
 }
 
 }  // namespace
@@ -150,7 +196,9 @@ Tensor in_steps(GraphBuilder& builder, const Tensor& t, const Tensor& scale, con
     Origin origin(builder, t);
     Activation activation = take_activation(origin);
     if (origin.is<ops::Conv2d>()) return convolved(origin, {}, activation, y);
+    if (origin.is<ops::Matmul>()) return multiplied(origin, {}, activation, y);
     if (!origin.is<ops::Add>()) return {};
+    if (origin.of(0).is<ops::Matmul>()) return multiplied(origin.of(0), origin.input(1), activation, y);
     if (origin.of(0).is<ops::Conv2d>()) return convolved(origin.of(0), origin.input(1), activation, y);
     return activation == Activation::relu6 ? Tensor() : added(origin, activation == Activation::relu, y);
 }
