@@ -791,6 +791,14 @@ def branches_in_steps(x):
     return F.scan(step, F.zeros((6,)), x)
 
 
+def recurrent(x):
+    def step(state, row):
+        parts = F.reshape(row, (-1, 2, 3)) + F.expand_dims(state, 1)
+        return F.tanh(F.sum(parts, 1)), F.concat([state, F.broadcast_to(F.mean(row), state.shape)])
+
+    return F.scan(step, F.zeros_like(x[:, 0, :3]), F.transpose(x, (1, 0, 2)))
+
+
 CONTROL = {
     "cond_first": Case(branch, abs(X)),
     "cond_second": Case(branch, -abs(X)),
@@ -801,6 +809,7 @@ CONTROL = {
         lambda x: F.scan(lambda s, row: (s + row, s * row), F.zeros((6,)), x, reverse=True),
         real(4, 6),
     ),
+    "scan_of_a_batch": Case(recurrent, real(4, 5, 6)),
     "cond_in_scan": Case(branches_in_steps, real(4, 6)),
 }
 
@@ -810,8 +819,15 @@ CONTROL = {
 def test_control_flow(name, opset, tmp_path):
     case = CONTROL[name]
     path = str(tmp_path / "control.onnx")
-    outputs, _ = exported(case.function, case.inputs, path, opset)
+    outputs, model = exported(case.function, case.inputs, path, opset)
+    assert extents(model.graph.input[0])[0] == "batch"
     assert_near(run(path, case.inputs), outputs)
+    again = _mge.load(path)
+    for batch in (1, 7):
+        inputs = case.arguments(batch)
+        expected = arrays(case.function(*[mge.Tensor(x) for x in inputs]))
+        assert_near(run(path, inputs), expected)
+        assert_near(arrays(again.run(inputs)), expected)
 
 
 # What this package's own reader does not take back, and the node that it names.

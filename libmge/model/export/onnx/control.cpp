@@ -20,9 +20,9 @@ struct Results {
 
 // What the operator's graph of that name makes of the operands, as nodes of `writer`.
 Results translated(Site& s, GraphWriter& writer, std::string_view parameter, const SubgraphRef& graph,
-                   const TensorSpecs& specs, const Operands& operands) {
-    Graph inner = prepare_graph(infer_shapes(graph_of(graph), specs));
-    Translation translation(writer, std::move(inner), Batches::present, text(s.label(), '/', parameter, '/'));
+                   const Runs& runs, const Operands& operands) {
+    Translation translation(writer, prepare_graph(graph_of(graph)), runs,
+                            text(s.label(), '/', parameter, '/'));
     Operands outputs = translation.run_on(operands);
     std::string problems;
     for (auto& problem : translation.problems()) problems += (problems.empty() ? "" : "; ") + problem;
@@ -34,17 +34,6 @@ Results translated(Site& s, GraphWriter& writer, std::string_view parameter, con
 Operand truth(GraphWriter& writer, const Operand& x) {
     Operand flat = writer.emit("Reshape", {x, writer.constant(integer_tensor({}))}, {}, 1)[0];
     return writer.emit("Cast", {flat}, {{"to", type_number(DType::boolean)}}, 1)[0];
-}
-
-TensorSpecs operand_specs(const Site& s, size_t from) {
-    TensorSpecs specs;
-    for (size_t i = from; i < s.size(); ++i) specs.push_back(s.spec(i));
-    return specs;
-}
-
-// Shapes inside of graphs are those of the present batch.
-void require_present_batch(const Site& s) {
-    if (s.shapes.has_batch()) unsupported("its graphs are for the present batch");
 }
 
 Operands from(const Operands& operands, size_t begin) {
@@ -59,11 +48,10 @@ Operands joined(Operands a, const Operands& b) {
 }  // namespace
 
 Operands export_cond(Site& s) {
-    require_present_batch(s);
     auto& p = s.params<ops::Cond>();
     auto branch = [&](std::string_view parameter, const SubgraphRef& graph) {
         GraphWriter writer = s.inner_writer(parameter);
-        auto [operands, specs] = translated(s, writer, parameter, graph, operand_specs(s, 1), s.all(1));
+        auto [operands, specs] = translated(s, writer, parameter, graph, s.runs(1), s.all(1));
         for (size_t i = 0; i < operands.size(); ++i) writer.add_output(operands[i], specs[i]);
         return std::make_shared<GraphRecord>(writer.finish());
     };
@@ -75,11 +63,11 @@ Operands export_cond(Site& s) {
 
 // ONNX asks the condition of each next step within the step before. The number of steps is carried along.
 Operands export_while_loop(Site& s) {
-    require_present_batch(s);
     auto& p = s.params<ops::WhileLoop>();
     if (p.keep_steps) unsupported("it keeps its steps");
     auto carried = size_t(p.carried);
-    TensorSpecs specs = operand_specs(s, 0);
+    Runs runs = s.runs(0);
+    TensorSpecs specs = common_specs(runs);
     TensorSpec step_spec{DType::i32, {1}, {}};
     GraphWriter body = s.inner_writer("body");
     body.add_input("step", {DType::i64, {}, {}});
@@ -88,14 +76,14 @@ Operands export_while_loop(Site& s) {
     Operands now;
     for (size_t i = 0; i < carried; ++i) now.push_back(body.add_input("carried", specs[i]));
     Operands others = from(s.all(), carried);
-    Operands next = translated(s, body, "body", p.body, specs, joined(now, others)).operands;
-    Operand goes_on = translated(s, body, "condition", p.condition, specs, joined(next, others)).operands[0];
+    Operands next = translated(s, body, "body", p.body, runs, joined(now, others)).operands;
+    Operand goes_on = translated(s, body, "condition", p.condition, runs, joined(next, others)).operands[0];
     Operand one = body.constant(number_tensor(1, DType::i32).with_shape({1}));
     body.add_output(truth(body, goes_on), {DType::boolean, {}, {}});
     body.add_output(body.emit("Add", {steps, one}, {}, 1)[0], step_spec);
     for (size_t i = 0; i < carried; ++i) body.add_output(next[i], specs[i]);
 
-    Operand begins = translated(s, s.writer(), "condition", p.condition, specs, s.all()).operands[0];
+    Operand begins = translated(s, s.writer(), "condition", p.condition, runs, s.all()).operands[0];
     Operands inputs{p.max_steps > 0 ? s.integer(p.max_steps) : Operand(), truth(s.writer(), begins),
                     s.constant(number_tensor(0, DType::i32).with_shape({1}))};
     for (size_t i = 0; i < carried; ++i) inputs.push_back(s.in(i));
@@ -105,11 +93,12 @@ Operands export_while_loop(Site& s) {
 }
 
 Operands export_scan(Site& s) {
-    require_present_batch(s);
     auto& p = s.params<ops::Scan>();
     if (p.keep_steps) unsupported("it keeps its steps");
     auto carried = size_t(p.carried), sliced = size_t(p.sliced);
-    TensorSpecs arguments = ops::scan_arguments(p, operand_specs(s, 0));
+    Runs runs = s.runs(0);
+    for (auto& run : runs) run.inputs = ops::scan_arguments(p, run.inputs);
+    TensorSpecs arguments = common_specs(runs);
     GraphWriter body = s.inner_writer("body");
     Operands now, inputs;
     for (size_t i = 0; i < carried + sliced; ++i) {
@@ -122,7 +111,7 @@ Operands export_scan(Site& s) {
         inputs.push_back(s.integers(IntList(size_t(p.length))));
     }
     auto [results, specs] =
-        translated(s, body, "body", p.body, arguments, joined(now, from(s.all(), carried + sliced)));
+        translated(s, body, "body", p.body, runs, joined(now, from(s.all(), carried + sliced)));
     for (size_t i = 0; i < results.size(); ++i) body.add_output(results[i], specs[i]);
     size_t slices = std::max<size_t>(sliced, 1);
     Attributes attributes{{"body", std::make_shared<GraphRecord>(body.finish())},

@@ -26,14 +26,14 @@ constexpr size_t most_problems = 20;  // that one error names
 }
 
 // For every batch where that is wanted and can be done, else for the present one.
-ModelRecord translated(const Graph& graph, const std::string& name, int opset, Batches batches) {
+ModelRecord translated(const Graph& graph, const std::string& name, int opset, bool other_batches) {
     GraphWriter writer(opset);
     writer.record.name = name;
-    Translation translation(writer, graph, batches);
+    Translation translation(writer, graph, runs_of(graph, other_batches));
     translation.run();
     if (translation.problems().empty()) return {opset, translation.batch(), writer.finish(), {}};
     if (!translation.has_batch()) refuse(translation.problems());
-    return translated(graph, name, opset, Batches::present);
+    return translated(graph, name, opset, false);
 }
 
 ModelRecord translated(const Model& model, int opset, const std::string& name) {
@@ -42,8 +42,7 @@ ModelRecord translated(const Model& model, int opset, const std::string& name) {
             "write_onnx",
             text("operator set ", opset, " is not one of ", least_onnx_opset, " to ", largest_onnx_opset),
             ErrorClass::value);
-    Batches batches = has_const_shape(model) ? Batches::present : Batches::all;
-    ModelRecord record = translated(prepare_graph(model.graph), name, opset, batches);
+    ModelRecord record = translated(prepare_graph(model.graph), name, opset, !has_const_shape(model));
     record.metadata = model.metadata;
     if (record.batch) record.metadata[onnx_batch_key] = text(record.batch);
     return record;

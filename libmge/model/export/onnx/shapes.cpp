@@ -13,7 +13,7 @@ namespace {
 
 // Unlike each other and most extents.
 constexpr int64_t other_batch_sizes[] = {5, 11};
-constexpr int64_t run_extents[] = {13, 17, 19, 23};
+constexpr int64_t run_extents[] = {13, 17, 19, 23, 29};
 
 // Of the first input that has one; 0: none has.
 int64_t present_batch(const Graph& graph) {
@@ -55,29 +55,56 @@ struct OpenGraph {
     }
 
     bool has_run_extents() const { return graph.inputs().size() > own_inputs; }
-    Graph inferred(int64_t batch_now, int64_t batch, int64_t run_extent) const {
+    Graph inferred(const TensorSpecs& own, int64_t run_extent) const {
         TensorSpecs specs = specs_of(graph, graph.inputs());
-        for (size_t i = 0; i < specs.size(); ++i) {
-            auto& shape = specs[i].shape;
-            if (i >= own_inputs)
-                shape = {run_extent};
-            else if (shape.rank() > 0 && shape[0] == batch_now)
-                shape[0] = batch;
-        }
+        std::ranges::copy(own, specs.begin());
+        for (size_t i = own_inputs; i < specs.size(); ++i) specs[i].shape = {run_extent};
         return infer_shapes(graph, specs);
     }
 };
 
 }  // namespace
 
-Shapes::Shapes(Graph& graph, bool other_batches) {
-    OpenGraph open(graph);
+Runs runs_of(const Graph& graph, bool other_batches) {
     int64_t present = present_batch(graph);
-    auto observe = [&](int64_t batch, int64_t run_extent) {
-        Graph inferred = open.inferred(present, batch, run_extent);
+    Runs runs{{present, specs_of(graph, graph.inputs())}};
+    if (!other_batches || present == 0) return runs;
+    OpenGraph open(graph);
+    for (int64_t batch : other_batch_sizes) {
+        Run run{batch, runs[0].inputs};
+        for (auto& spec : run.inputs)
+            if (spec.shape.rank() > 0 && spec.shape[0] == present) spec.shape[0] = batch;
+        try {
+            open.inferred(run.inputs, run_extents[0]);
+        } catch (const UserError&) {
+            return {runs[0]};  // it is for this batch only
+        }
+        runs.push_back(std::move(run));
+    }
+    return runs;
+}
+
+TensorSpecs common_specs(const Runs& runs) {
+    TensorSpecs common = runs[0].inputs;
+    for (auto& run : runs)
+        for (size_t i = 0; i < common.size(); ++i) {
+            Shape &shape = common[i].shape, other = run.inputs[i].shape;
+            if (shape.is_known() && (!other.is_known() || other.rank() != shape.rank()))
+                shape = Shape::unknown();
+            for (int axis = 0; axis < shape.rank(); ++axis)
+                if (shape[axis] != other[axis]) shape[axis] = -1;
+        }
+    return common;
+}
+
+Shapes::Shapes(Graph& graph, const Runs& runs) {
+    OpenGraph open(graph);
+    auto observe = [&](const Run& run) {
+        int64_t run_extent = run_extents[trials_.size() % std::size(run_extents)];
+        Graph inferred = open.inferred(run.inputs, run_extent);
         KnownValues known;
         for (size_t i = 0; i < inferred.nodes().size(); ++i) known.add(inferred, NodeId(i));
-        Trial trial{batch, {}, {}};
+        Trial trial{run.batch, {}, {}};
         for (ValueId id : open.where) {
             trial.shapes.push_back(id == no_value ? Shape::unknown() : inferred.value(id).spec.shape);
             bool is_computed = id != no_value && size_t(id) < known.computed().size();
@@ -85,19 +112,22 @@ Shapes::Shapes(Graph& graph, bool other_batches) {
         }
         trials_.push_back(std::move(trial));
     };
-    observe(present, run_extents[0]);
-    if (open.has_run_extents()) observe(present, run_extents[1]);
+    for (auto& run : runs) observe(run);
+    if (open.has_run_extents() && runs.size() == 1) observe(runs[0]);
     for (size_t i = 0; i < trials_[0].shapes.size(); ++i)
         graph.value(ValueId(i)).spec.shape = trials_[0].shapes[i];
-    if (!other_batches || present == 0) return;
-    size_t without_batch = trials_.size();
-    try {
-        for (size_t i = 0; i < std::size(other_batch_sizes); ++i)
-            observe(other_batch_sizes[i], run_extents[2 + i]);
-        has_batch_ = true;
-    } catch (const UserError&) {
-        trials_.resize(without_batch);  // it is for this batch only
+    has_batch_ = std::ranges::any_of(runs, [&](auto& run) { return run.batch != runs[0].batch; });
+}
+
+Runs Shapes::runs_of(const Graph& graph, const std::vector<ValueId>& ids) const {
+    Runs runs;
+    for (auto& trial : trials_) {
+        Run run{trial.batch, {}};
+        for (ValueId id : ids)
+            run.inputs.push_back({graph.value(id).spec.dtype, trial.shapes[size_t(id)], {}});
+        runs.push_back(std::move(run));
     }
+    return runs;
 }
 
 bool Shapes::is_batch(ValueId id, int axis) const {

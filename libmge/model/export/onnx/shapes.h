@@ -12,11 +12,24 @@
 
 namespace mge::to_onnx {
 
+// A batch and what the graph's inputs are for it; the first is the present one.
+struct Run {
+    int64_t batch;
+    TensorSpecs inputs;
+};
+using Runs = std::vector<Run>;
+// The present batch, and with `other_batches` others, where the graph works for them.
+Runs runs_of(const Graph& graph, bool other_batches);
+
+// What is so in all runs: extents that differ are -1, shapes of different ranks unknown.
+TensorSpecs common_specs(const Runs& runs);
+
 class Shapes {
 public:
-    // Without `other_batches` the present batch is the only one. Shapes that only a run can tell are filled
-    // into the graph with some extent: their ranks are known then.
-    Shapes(Graph& graph, bool other_batches);
+    // Shapes that only a run can tell are filled into the graph with some extent: their ranks are known then.
+    Shapes(Graph& graph, const Runs& runs);
+    // What these values are in each of the runs.
+    Runs runs_of(const Graph& graph, const std::vector<ValueId>& ids) const;
 
     // The graph works for other batches.
     bool has_batch() const { return has_batch_; }

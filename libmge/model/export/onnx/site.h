@@ -140,6 +140,10 @@ public:
     // The shape of an input or output as int64 vector.
     Operand shape_operand(ValueId id, const Operand& value);
     Operand shape_of(size_t i) { return shape_operand(id(i), in(i)); }
+    // What inputs are, from that one on, in each run.
+    Runs runs(size_t from) const {
+        return shapes.runs_of(graph_, {node.inputs.begin() + ptrdiff_t(from), node.inputs.end()});
+    }
     // The value repeated to the shape that the result has.
     Operand expanded(const Operand& x, ValueId x_id, ValueId like, const Operand& dynamic_shape);
 

@@ -19,11 +19,11 @@ Graph prepare_graph(Graph graph) {
     return unfused(remove_dead_nodes(std::move(graph), {}));
 }
 
-Translation::Translation(GraphWriter& writer, Graph graph, Batches batches, std::string prefix)
+Translation::Translation(GraphWriter& writer, Graph graph, const Runs& runs, std::string prefix)
     : writer_(writer),
       graph_(std::move(graph)),
       prefix_(std::move(prefix)),
-      shapes_(graph_, batches == Batches::all),
+      shapes_(graph_, runs),
       uses_(graph_.use_counts()),
       names_(graph_.values().size()) {}
 
@@ -43,7 +43,9 @@ Operands Translation::run_on(const Operands& inputs) {
     return outputs;
 }
 
-TensorSpecs Translation::output_specs() const { return specs_of(graph_, graph_.outputs()); }
+TensorSpecs Translation::output_specs() const {
+    return common_specs(shapes_.runs_of(graph_, graph_.outputs()));
+}
 
 // Those that people gave come first and stay as they are.
 void Translation::name_values() {

@@ -10,15 +10,13 @@
 
 namespace mge::to_onnx {
 
-enum class Batches { present, all };
-
 // What a translation begins with: without dead and fused operators, each knowing its name.
 Graph prepare_graph(Graph graph);
 
 class Translation {
 public:
     // The names of what is inside of another operator begin with `prefix`.
-    Translation(GraphWriter& writer, Graph graph, Batches batches, std::string prefix = {});
+    Translation(GraphWriter& writer, Graph graph, const Runs& runs, std::string prefix = {});
 
     // The writer's record has the graph's inputs and outputs.
     void run();
@@ -28,6 +26,7 @@ public:
     const std::vector<std::string>& problems() const { return problems_; }
     bool has_batch() const { return shapes_.has_batch(); }
     int64_t batch() const { return shapes_.batch(); }
+    // Extents that differ between runs are -1.
     TensorSpecs output_specs() const;
 
 private:
