@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is computed from open extents: the same as in ONNX Runtime, whatever they are, or refused.
+
+Random models compute numbers from the extents of their input, which the reader may take for
+constants, and use them as values, as targets of a reshape and as bounds of a slice.
+"""
+
+import importlib
+import os
+import random
+
+import numpy as np
+import pytest
+from test_onnx_import import model_of, onnx, port
+
+load = importlib.import_module("megengine.onnx.reading").load
+runtime = pytest.importorskip("onnxruntime")
+node = onnx.helper.make_node
+KINDS = onnx.TensorProto
+
+MODELS = 4000 if os.environ.get("MGE_NIGHTLY") else 120
+# With those that the reader records and follows, their neighbours, and multiples of small numbers.
+EXTENTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 24, 30, 60, 64, 65, 110, 224]
+BINARY = ["Add", "Add", "Sub", "Sub", "Mul", "Mul", "Div", "Mod", "Min", "Max", "Where", "Choose"]
+
+
+class Expression:
+    """Nodes that make int64 vectors of one element from the extents of x (n, m) and z (n, k)."""
+
+    def __init__(self, draw):
+        self.draw, self.nodes, self.weights = draw, [], []
+        self.values = []
+        for source, axis in (("x", 0), ("x", 1), ("z", 0), ("z", 1)):
+            self.add("Shape", [source], start=axis, end=axis + 1)
+        for _ in range(3):
+            self.constant(draw.randint(1, 9))
+        for _ in range(draw.randint(2, 9)):
+            self.step()
+
+    def add(self, op, inputs, **attributes):
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(node(op, inputs, [name], **attributes))
+        self.values.append(name)
+        return name
+
+    def constant(self, value):
+        name = f"c{len(self.weights)}"
+        self.weights.append(onnx.numpy_helper.from_array(np.array([value], np.int64), name))
+        self.values.append(name)
+        return name
+
+    def step(self):
+        op = self.draw.choice(BINARY)
+        a, b, c = (self.draw.choice(self.values) for _ in range(3))
+        if op in ("Div", "Mod"):  # never by zero
+            b = self.add("Add", [self.add("Abs", [b]), self.constant(self.draw.randint(1, 3))])
+            self.add(op, [a, b])
+        elif op == "Where":
+            is_so = self.add(self.draw.choice(["Equal", "Less", "Greater"]), [a, b])
+            self.values.pop()
+            self.add("Where", [is_so, c, self.draw.choice(self.values)])
+        elif op == "Choose":
+            both = self.add("Concat", [a, b], axis=0)
+            self.values.pop()
+            if self.draw.random() < 0.5:
+                self.add("ReduceProd", [both], axes=[0], keepdims=1)
+            else:
+                self.add("Gather", [both, self.constant(self.draw.randint(0, 1))], axis=0)
+        else:
+            self.add(op, [a, b])
+
+    def outputs(self):
+        """The last value as it is, as a count of elements, and as a bound."""
+        last, six = self.values[-1], self.constant(6)
+        one, none = self.constant(1), self.constant(-1)
+        self.add("Add", [self.add("Mod", [last, six], fmod=0), one])
+        small = self.values[-1]
+        self.nodes += [
+            node("Identity", [last], ["value"]),
+            node("Concat", [small, one], ["shape"], axis=0),
+            node("Expand", ["one", "shape"], ["filled"]),
+            node("Slice", ["x", self.weights[0].name, small, one], ["part"]),
+            node("Concat", [none, one], ["flat"], axis=0),
+            node("Reshape", ["part", "flat"], ["reshaped"]),
+        ]
+        self.weights[0].CopyFrom(
+            onnx.numpy_helper.from_array(np.array([0], np.int64), self.weights[0].name)
+        )
+        self.weights.append(onnx.numpy_helper.from_array(np.float32([1]), "one"))
+        kinds = {"value": KINDS.INT64, "filled": KINDS.FLOAT, "reshaped": KINDS.FLOAT}
+        return [port(name, ["?"] * (1 + (name != "value")), kind) for name, kind in kinds.items()]
+
+
+def session_of(path):
+    """As the file says: its optimisations make 16 / 10 of 1 / 10 * 16, of whole numbers too."""
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return runtime.InferenceSession(str(path), options)
+
+
+def write_model(seed, folder):
+    expression = Expression(random.Random(seed))
+    outputs = expression.outputs()
+    inputs = [port("x", ["n", "m"]), port("z", ["n", "k"])]
+    return model_of(
+        expression.nodes, inputs, outputs, folder, initializers=expression.weights, opset=17
+    )
+
+
+@pytest.mark.parametrize("first", range(0, MODELS, 20))
+def test_numbers_made_of_extents(first, tmp_path):
+    refused = 0
+    for seed in range(first, first + 20):
+        path = write_model(seed, tmp_path)
+        session = session_of(path)
+        try:
+            model = load(path)
+        except RuntimeError as error:
+            assert "counterpart" in str(error) or "not a valid ONNX model" in str(error)
+            refused += 1
+            continue
+        draw = random.Random(seed)
+        for _ in range(8):
+            n, m, k = (draw.choice(EXTENTS) for _ in range(3))
+            x = np.arange(n * m, dtype=np.float32).reshape(n, m)
+            z = np.zeros((n, k), np.float32)
+            expected = session.run(None, {"x": x, "z": z})
+            for y, wanted in zip(model(x, z), expected, strict=True):
+                np.testing.assert_array_equal(np.asarray(y), wanted, f"model {seed}: {n} {m} {k}")
+    assert refused <= 2
