@@ -76,6 +76,15 @@ namespace {
 // seven nets.
 constexpr size_t bytes_of_step = 8 << 10;
 
+// Bringing the pages of others back costs more than their memory is worth.
+constexpr size_t large_constant = size_t(16) << 20;
+
+// What lies in mapped files, of at least so many bytes each.
+void release_mapped(const std::map<const void*, size_t>& constants, size_t smallest) {
+    for (auto [address, bytes] : constants)
+        if (bytes >= smallest) release_pages({static_cast<const std::byte*>(address), bytes});
+}
+
 // Nothing shares memory: everything is alive all the time.
 void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     for (auto& block : blocks) {
@@ -126,9 +135,10 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     }
     Lookups lookups;
     options_.select.lookups = &lookups;
-    // Algorithms are measured layer by layer, each on weights that come back for it.
-    if (options_.select.profile)
-        for (auto& node : graph.nodes()) release_pages_of_constants(graph, node);
+    // Algorithms are measured layer by layer, each on weights that come back for it; so are large weights
+    // packed.
+    if (options_.select.profile) release_mapped(given, large_constant);
+    lookups.before_measuring([&given] { release_mapped(given, 0); });
     auto endpoints = find_endpoints(graph, options_.opr_attribute.sublinear_memory_endpoint);
     optimise(std::move(graph));
     order_updates();

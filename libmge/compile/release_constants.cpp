@@ -8,6 +8,9 @@
 namespace mge {
 namespace {
 
+// Smaller ones of a file are given back in the end, with their neighbours (release_mapped).
+constexpr size_t released_at_once = size_t(1) << 20;
+
 std::span<const std::byte> bytes_of(const Tensor& tensor) {
     return {static_cast<const std::byte*>(tensor.address()), tensor.spec().bytes()};
 }
@@ -48,7 +51,11 @@ void ConstantRelease::release_unread(int index) {
     if (buffer.kind != Buffer::Kind::constant || readers.unbound > 0 || readers.need_original) return;
     released_[size_t(buffer.constant)] = true;
     Tensor& constant = graph_.value(buffer.constant).constant;
-    if (!release_pages(bytes_of(constant))) constant = {};
+    auto bytes = bytes_of(constant);
+    if (!is_mapped(bytes.data()))
+        constant = {};
+    else if (bytes.size() >= released_at_once)
+        release_pages(bytes);
 }
 
 void release_pages_of_constants(const Graph& graph, const Node& node) {

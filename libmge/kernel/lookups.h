@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "libmge/kernel/problem_words.h"
@@ -36,6 +37,11 @@ public:
         const std::vector<NamedCandidate>& listed(KernelList list, const Problem& problem);
     };
     Known& of(const Problem& problem) { return known_[problem_words(problem)]; }
+    // Called once, before the first measurement.
+    void before_measuring(std::function<void()> call) { before_measuring_ = std::move(call); }
+    void begin_measuring() {
+        if (auto call = std::exchange(before_measuring_, nullptr)) call();
+    }
     // Keeps times that this compilation measured.
     const Times& keep_measured(Known& known, std::vector<Measurement> measured);
 
@@ -55,6 +61,7 @@ private:
     std::map<int, bool> is_quiet_;
     std::function<int64_t()> now_;
     size_t measured_ = 0;
+    std::function<void()> before_measuring_;
 };
 
 // Whether a trusted time is known of an algorithm, no reference, that the options accept: then there is one,

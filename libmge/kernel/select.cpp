@@ -177,6 +177,7 @@ const Lookups::Times& measure(Asked& asked, std::span<const void* const> constan
                               const SelectOptions& options, const std::vector<Measurement>& before) {
     auto& known = asked.measured();
     auto& problem = asked.measured_problem();
+    if (options.lookups) options.lookups->begin_measuring();
     auto measured = measure_candidates(known.listed(asked.list(), problem), problem, constants, options);
     join_doubts(measured, before);
     if (options.cache && !measured.empty()) options.cache->store(problem, measured);
