@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/cache_file.h"
 #include "apps/cli/device_option.h"
 #include "apps/cli/layout_options.h"
 #include "apps/cli/model_file.h"
@@ -12,7 +13,9 @@
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
+#include "libmge/base/threads.h"
 #include "libmge/compile/program.h"
+#include "libmge/model/packed_constants.h"
 #include "libmge/model/stored_options.h"
 #include "libmge/passes/pass.h"
 
@@ -27,6 +30,9 @@ struct Options {
     bool const_shape = false;
     cli::LayoutOptions layout;
     std::string device;
+    bool pack = false;
+    int threads = 0;  // 0: what this machine allows
+    std::string cache;
 };
 
 // Its choice belongs to the machine that runs the model, so it is made there.
@@ -76,6 +82,21 @@ LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options, Devi
     return choice;
 }
 
+// As a network is compiled that runs with these threads and this cache.
+PackedConstants pack(const Graph& graph, const Options& options) {
+    TensorSpecs inputs;
+    for (ValueId id : graph.inputs()) inputs.push_back(graph.value(id).spec);
+    CompileOptions compile;
+    compile.threads = options.threads ? options.threads : default_threads();
+    std::unique_ptr<FastrunCache> cache;
+    if (!options.cache.empty()) {
+        cache = cli::open_cache(options.cache, {}, cli::CacheUse::read, false);
+        compile.select.cache = cache.get();
+        compile.select.profile = compile.select.heuristic = true;
+    }
+    return pack_constants(infer_shapes(graph, inputs), compile);
+}
+
 // A test case of other shapes could not be run any more.
 void check_test_cases(const Model& model) {
     for (auto& test : model.test_cases)
@@ -94,6 +115,10 @@ int run(const Options& options, const cli::Invocation& invocation) {
     if (!options.device.empty() && !asks_for_layout(options.layout))
         throw cli::UsageError("--device is where a layout is tried, and none is asked for",
                               "add --layout-transform or --enable-nchw88 and its like, or leave it out");
+    if (!options.pack && (options.threads || !options.cache.empty()))
+        throw cli::UsageError(
+            "--threads and --cache say how the packed weights are used, and none are asked for",
+            "add --pack, or leave them out");
     Model model = options.input.read();
     DeviceId device = cli::device_of(options.device);
     if (options.const_shape) check_test_cases(model);
@@ -113,11 +138,13 @@ int run(const Options& options, const cli::Invocation& invocation) {
     }
     cli::print_table(std::cout, rows);
     auto choice = choose_layout(model, options.layout, device);
+    model.packed = options.pack ? pack(model.graph, options) : PackedConstants{};
     if (!choice.layout.empty()) std::cout << "layout for load_and_run: " << choice.layout << '\n';
     cli::Json result{{"input", options.input.path},
                      {"const_shape", options.const_shape},
                      {"passes", passes},
                      {"output", write_and_describe(options.output, model)},
+                     {"packed_weights", model.packed.all.size()},
                      {"options_without_effect", choice.without_effect}};
     if (!choice.layout.empty()) result["layout"] = choice.layout;
     return cli::finish(invocation, result);
@@ -146,6 +173,14 @@ void add_optimize(cli::App& app) {
     command.add_flag("--const-shape", options->const_shape,
                      "Fix the shapes of the inputs as they are in the model: what follows from them is "
                      "computed now, and the model runs at no others (default: at all that it runs at now)");
+    command.add_flag("--pack", options->pack,
+                     "Store the weights also as kernels of this machine read them, so that loading packs "
+                     "nothing; the file grows by as much");
+    command.add_option("--threads", options->threads, "Of the runs for which --pack packs (default: all)")
+        ->check(cli::whole_number(1, 1024))
+        ->type_name("N");
+    command.add_option("--cache", options->cache, "The fast-run cache of the runs for which --pack packs")
+        ->type_name("FILE");
     cli::add_layout_options(command, options->layout);
     cli::add_device_option(command, options->device, "Compile for the layout");
 }

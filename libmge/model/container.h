@@ -10,7 +10,7 @@ namespace mge {
 
 inline constexpr std::array<char, 8> model_magic{'\x89', 'M', 'G', 'E', '\r', '\n', '\x1a', '\n'};
 // Another major version cannot be read; a larger minor one can, it only adds what may be ignored.
-inline constexpr uint32_t model_major = 1, model_minor = 4;
+inline constexpr uint32_t model_major = 1, model_minor = 5;
 inline constexpr size_t model_alignment = 64;
 
 struct ModelHeader {

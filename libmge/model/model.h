@@ -22,10 +22,21 @@ struct TestCase {
     std::optional<double> max_error{};
 };
 
+// Constants of a graph as kernels of one kind of machine want them (kernel/packed_copies.h).
+struct PackedConstant {
+    Tensor constant, copy;  // the copy's bytes
+    std::string layouts;
+};
+struct PackedConstants {
+    std::string machine;  // its fingerprint; on others they mean nothing
+    std::vector<PackedConstant> all;
+};
+
 struct Model {
     Graph graph;
     std::vector<TestCase> test_cases{};
     std::map<std::string, std::string> metadata{};
+    PackedConstants packed{};
     std::string format = "mge";  // of the file it was read from: "mge", "MegEngine V1", …
 };
 

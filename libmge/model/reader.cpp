@@ -5,17 +5,21 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
+#include "libmge/base/thread_team.h"
+#include "libmge/base/threads.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/checked_file.h"
 #include "libmge/model/container.h"
 #include "libmge/model/graph_reader.h"
 #include "libmge/model/model.h"
+#include "libmge/model/packed_constants.h"
 #include "mge_generated.h"
 
 namespace mge {
@@ -43,6 +47,8 @@ public:
         read_test_cases(model);
         for (auto* entry : list(table_->metadata()))
             model.metadata[string(entry->key())] = string(entry->value());
+        read_packed(model.packed);
+        offer_packed(model.packed, owner_);
         return model;
     }
 
@@ -106,12 +112,51 @@ private:
             check_padding(start + end, start + t->offset());
             end = t->offset() + t->bytes();
             const std::byte* data = bytes_.data() + header_.data_offset + t->offset();
-            if (checksum(data, t->bytes()) != t->checksum())
-                fail(where, " (", spec, ") is damaged (checksum)");
-            if (spec.dtype == DType::boolean) check_bools({data, t->bytes()}, where);
             tensors_.emplace_back(spec, borrow_storage(data, t->bytes(), owner_));
         }
         check_padding(start + end, bytes_.size());
+        check_contents();
+    }
+
+    // By all threads when there is much to read: one alone is slower than memory.
+    void check_contents() const {
+        std::atomic<size_t> next = 0, first_damaged = tensors_.size();
+        auto check_rest = [&](int, int) {
+            for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tensors_.size();)
+                if (!is_intact(i)) lower_to(first_damaged, i);
+        };
+        constexpr size_t much = size_t(16) << 20;
+        int threads = bytes_.size() < much ? 1 : team_size(default_threads());
+        threads > 1 ? run_shares(threads, check_rest) : check_rest(0, 1);
+        if (size_t i = first_damaged; i < tensors_.size())
+            fail("tensor ", i, " (", tensors_[i].spec(), ") is damaged (checksum)");
+        for (size_t i = 0; i < tensors_.size(); ++i)
+            if (tensors_[i].dtype() == DType::boolean) check_bools(bytes_of(tensors_[i]), text("tensor ", i));
+    }
+    bool is_intact(size_t i) const {
+        auto bytes = bytes_of(tensors_[i]);
+        return checksum(bytes.data(), bytes.size()) ==
+               table_->tensors()->Get(flatbuffers::uoffset_t(i))->checksum();
+    }
+    static std::span<const std::byte> bytes_of(const Tensor& tensor) {
+        return {static_cast<const std::byte*>(tensor.data()), tensor.spec().bytes()};
+    }
+    static void lower_to(std::atomic<size_t>& least, size_t value) {
+        size_t now = least.load();
+        while (value < now && !least.compare_exchange_weak(now, value)) {
+        }
+    }
+
+    void read_packed(PackedConstants& packed) const {
+        packed.machine = string(table_->packed_for());
+        for (auto* entry : list(table_->packed())) {
+            std::string where = text("packed copy ", packed.all.size());
+            auto& constant = tensor(entry->constant(), where);
+            auto& copy = tensor(entry->copy(), where);
+            if (copy.dtype() != DType::u8) fail(where, ": tensor ", entry->copy(), " does not hold bytes");
+            auto layouts = list(entry->layouts());
+            packed.all.push_back({constant, copy, {layouts.begin(), layouts.end()}});
+        }
     }
 
     const Tensor& tensor(int index, const std::string& where) const {

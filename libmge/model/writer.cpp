@@ -35,9 +35,14 @@ Offset<flatbuffers::String> utf8(Builder& b, const std::string& text) {
 // Places tensors in the data section, one behind the other.
 class DataSection {
 public:
-    int add(const Tensor& tensor) {
+    // -1: it is not there.
+    int find(const Tensor& tensor) const {
         for (size_t i = 0; i < tensors_.size(); ++i)
             if (tensors_[i].is_same(tensor)) return int(i);
+        return -1;
+    }
+    int add(const Tensor& tensor) {
+        if (int known = find(tensor); known >= 0) return known;
         tensors_.push_back(tensor);
         offsets_.push_back(align_model_offset(end_));
         end_ = offsets_.back() + tensor.spec().bytes();
@@ -169,6 +174,19 @@ Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& d
                                 test.max_error.value_or(-1));
 }
 
+// Of constants that are still there.
+Offsets<file::PackedCopy> describe(Builder& b, const PackedConstants& packed, DataSection& data) {
+    Offsets<file::PackedCopy> result;
+    for (auto& each : packed.all) {
+        int constant = data.find(each.constant);
+        if (constant < 0) continue;
+        auto* layouts = reinterpret_cast<const uint8_t*>(each.layouts.data());
+        result.push_back(file::CreatePackedCopy(b, constant, data.add(each.copy),
+                                                b.CreateVector(layouts, each.layouts.size())));
+    }
+    return result;
+}
+
 void build_graph(Builder& b, const Model& model, DataSection& data) {
     bool with_origins = !is_own_source(model.graph);
     Offsets<file::Value> values;
@@ -186,11 +204,14 @@ void build_graph(Builder& b, const Model& model, DataSection& data) {
     Offsets<file::Entry> metadata;
     for (auto& [key, value] : model.metadata)
         metadata.push_back(file::CreateEntry(b, utf8(b, key), utf8(b, value)));
+    auto packed = describe(b, model.packed, data);
     b.Finish(file::CreateModel(
         b, b.CreateString(text("mge ", version)), b.CreateVector(values), b.CreateVector(nodes),
         b.CreateVector(model.graph.inputs()), b.CreateVector(model.graph.outputs()),
         b.CreateVector(data.describe(b)), b.CreateVector(tests), b.CreateVector(metadata),
-        with_origins ? b.CreateVector(sources) : 0, graphs.all().empty() ? 0 : b.CreateVector(graphs.all())));
+        with_origins ? b.CreateVector(sources) : 0, graphs.all().empty() ? 0 : b.CreateVector(graphs.all()),
+        packed.empty() ? 0 : b.CreateVector(packed),
+        packed.empty() ? Offset<flatbuffers::String>() : utf8(b, model.packed.machine)));
 }
 
 }  // namespace

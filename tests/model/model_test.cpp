@@ -252,6 +252,26 @@ TEST(Model, LargeTensorsAreCheckedToTheirLastByte) {
     }
 }
 
+// Of several, which threads check at once, the first is named.
+TEST(Model, TheFirstOfTheDamagedTensorsIsNamed) {
+    Model model;
+    std::vector<float> values(3 << 20, 1.0f);
+    std::vector<ValueId> outputs;
+    for (float first : {1.0f, 2.0f, 3.0f}) {
+        values[0] = first;
+        Tensor tensor = tensor_from_host({DType::f32, {int64_t(values.size())}, {}}, values.data());
+        outputs.push_back(model.graph.add_constant(tensor, text("w", first)));
+    }
+    model.graph.set_outputs(outputs);
+    Image image(written(model));
+    ASSERT_GT(image.size, size_t(32) << 20);
+    EXPECT_NO_THROW(image.read());
+    image.bytes()[image.size - 1] ^= std::byte{1};
+    EXPECT_THAT(message_of(image), HasSubstr("tensor 2 "));
+    image.bytes()[image.size - 1 - (13 << 20)] ^= std::byte{1};
+    EXPECT_THAT(message_of(image), HasSubstr("tensor 1 "));
+}
+
 // A small file must not make the reader read the same bytes over and over.
 TEST(Model, TensorsThatOverlapAreRefused) {
     Image image(written(sample_models()[0]));

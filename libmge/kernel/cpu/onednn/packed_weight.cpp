@@ -2,9 +2,13 @@
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "libmge/base/file.h"
@@ -12,6 +16,7 @@
 #include "libmge/base/per_process.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/onednn/primitive.h"
+#include "libmge/kernel/packed_copies.h"
 
 namespace mge::onednn {
 namespace {
@@ -135,10 +140,37 @@ void pack(const MemoryDesc& from, const void* source, const MemoryDesc& to, void
     if (parts.empty()) reorder(from, source, to, target);
 }
 
-}  // namespace
+using Layouts = std::array<MemoryDesc, 2>;  // the constant's and its copy's
 
-std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
-                                                const void* data) {
+// Equal ones may differ in bytes that mean nothing.
+bool are(std::string_view layouts, const MemoryDesc& given, const MemoryDesc& used) {
+    Layouts kept;
+    if (layouts.size() != sizeof kept) return false;
+    std::memcpy(&kept, layouts.data(), sizeof kept);
+    return is_equal(given, kept[0]) && is_equal(used, kept[1]);
+}
+
+// Made ahead of time.
+std::shared_ptr<const PackedWeight> find_made(const MemoryDesc& given, const MemoryDesc& used,
+                                              const void* data) {
+    auto storage = find_packed_copy(data, [&](std::string_view layouts, size_t size) {
+        return size == bytes(used) && are(layouts, given, used);
+    });
+    return storage ? std::make_shared<const PackedWeight>(std::move(storage)) : nullptr;
+}
+
+void note(const MemoryDesc& given, const MemoryDesc& used, const void* data,
+          const std::shared_ptr<const PackedWeight>& weight) {
+    auto* notes = PackedCopyNotes::of_this_thread();
+    if (!notes) return;
+    Layouts layouts{given, used};
+    std::string text(reinterpret_cast<const char*>(&layouts), sizeof layouts);
+    notes->add(weight, {data, std::move(text), weight->data(), bytes(used)});
+}
+
+std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
+                                                 const void* data) {
+    if (auto made = find_made(given, used, data)) return made;
     Fingerprint key = fingerprint_of(data, bytes(given));
     Table& known = table();
     {
@@ -153,6 +185,15 @@ std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const M
     std::erase_if(known.entries, [](auto& entry) { return entry.second.weight.expired(); });
     known.entries.emplace(key, Entry{given, used, packed});
     return packed;
+}
+
+}  // namespace
+
+std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
+                                                const void* data) {
+    auto weight = find_or_pack(given, used, data);
+    note(given, used, data, weight);
+    return weight;
 }
 
 }  // namespace mge::onednn

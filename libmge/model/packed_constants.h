@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Constants that lie packed in a file, so that loading packs nothing.
+
+#include <memory>
+
+#include "libmge/compile/program.h"
+#include "libmge/model/model.h"
+
+namespace mge {
+
+// The copies that a program of the graph's keeps of its constants, on this machine. A program finds them
+// again if it chooses the same algorithms: with the same threads and the same fast-run cache.
+MGE_API PackedConstants pack_constants(const Graph& graph, const CompileOptions& options);
+
+// Whoever packs one of the constants finds its copy, if this is the machine that it was made for; as long as
+// `owner` lives, in whose memory they lie.
+void offer_packed(const PackedConstants& packed, const std::shared_ptr<const void>& owner);
+
+}  // namespace mge

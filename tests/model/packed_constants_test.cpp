@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights that a file holds packed: taken where they lie, on the machine that they were packed for.
+#include "libmge/model/packed_constants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <sstream>
+
+#include "libmge/device/device.h"
+#include "libmge/kernel/packed_copies.h"
+#include "libmge/mge.h"
+#include "tests/passes/same_graph.h"
+
+namespace mge::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t channels = 64;
+
+Tensor ramp(const Shape& shape) {
+    std::vector<float> values(size_t(shape.numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = float(int(i * 7 % 23) - 11) / 40;
+    return constant(shape, values);
+}
+
+Graph convolution() {
+    return record({f32({1, channels, 12, 12})}, [](const Tensors& x) {
+        return Tensors{ops::conv2d(x[0], ramp({channels, channels, 3, 3}), {.padding = {1, 1}})};
+    });
+}
+
+CompileOptions options() {
+    CompileOptions o;
+    o.layout = "nchw";
+    o.threads = 1;
+    return o;
+}
+
+Model packed_model() {
+    Model model{convolution()};
+    model.packed = pack_constants(model.graph, options());
+    return model;
+}
+
+// The file in memory, at an aligned address.
+class Image {
+public:
+    explicit Image(const Model& model) {
+        std::ostringstream stream;
+        write_model(stream, model);
+        text_ = stream.str();
+        memory_ = std::make_shared<StorageRef>(queue_of(host_device).allocate(text_.size()));
+        std::memcpy((*memory_)->data, text_.data(), text_.size());
+    }
+    std::span<std::byte> bytes() { return {static_cast<std::byte*>((*memory_)->data), text_.size()}; }
+    Model read() { return read_model(bytes(), memory_, "test.mge"); }
+    bool holds(const void* data) {
+        auto* at = static_cast<const std::byte*>(data);
+        return at >= bytes().data() && at < bytes().data() + bytes().size();
+    }
+    void forget() { memory_ = nullptr; }
+
+private:
+    std::string text_;
+    std::shared_ptr<StorageRef> memory_;
+};
+
+// How many of the copies that a program uses lie in the file, and how many elsewhere.
+std::pair<size_t, size_t> copies_of_program(Image& image, const Graph& graph) {
+    PackedCopyNotes notes;
+    auto program = Program::compile(graph, options());
+    std::pair<size_t, size_t> count;
+    for (auto& copy : notes.living()) ++(image.holds(copy.data) ? count.first : count.second);
+    return count;
+}
+
+TEST(PackedConstants, AreTakenWhereTheyLie) {
+    Model model = packed_model();
+    ASSERT_EQ(model.packed.all.size(), 1u);
+    Image image(model);
+    Model read = image.read();
+    EXPECT_EQ(copies_of_program(image, read.graph), std::pair(size_t(1), size_t(0)));
+    Tensor x = ramp({1, channels, 12, 12});
+    Tensor got = Executable(read.graph, options()).run(Tensors{x})[0];
+    Tensor expected = Executable(convolution(), options()).run(Tensors{x})[0];
+    EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.spec().bytes()), 0);
+}
+
+TEST(PackedConstants, AFileThatIsWrittenAgainKeepsThem) {
+    Image first(packed_model());
+    Image second(first.read());
+    EXPECT_EQ(copies_of_program(second, second.read().graph), std::pair(size_t(1), size_t(0)));
+}
+
+TEST(PackedConstants, WhatIsNoConstantOfTheGraphIsNotWritten) {
+    Model model = packed_model();
+    model.graph = convolution();
+    Image image(model);
+    EXPECT_TRUE(image.read().packed.all.empty());
+}
+
+TEST(PackedConstants, OfAnotherMachineMeanNothing) {
+    Model model = packed_model();
+    model.packed.machine += " of next year";
+    Image image(model);
+    Model read = image.read();
+    EXPECT_EQ(read.packed.all.size(), 1u);
+    EXPECT_EQ(copies_of_program(image, read.graph), std::pair(size_t(0), size_t(1)));
+}
+
+TEST(PackedConstants, InOtherLayoutsAreNotWanted) {
+    Model model = packed_model();
+    for (auto& layouts : {std::string(), std::string("short"), model.packed.all[0].layouts + "x",
+                          std::string(model.packed.all[0].layouts.size(), '\x7f')}) {
+        model.packed.all[0].layouts = layouts;
+        Image image(model);
+        EXPECT_EQ(copies_of_program(image, image.read().graph), std::pair(size_t(0), size_t(1)));
+    }
+}
+
+TEST(PackedConstants, OfAnotherSizeAreNotWanted) {
+    Model model = packed_model();
+    auto& copy = model.packed.all[0].copy;
+    copy = Tensor({DType::u8, {copy.spec().numel() - 64}, {}}, borrow_storage(copy.data(), 0, nullptr));
+    Image image(model);
+    EXPECT_EQ(copies_of_program(image, image.read().graph), std::pair(size_t(0), size_t(1)));
+}
+
+TEST(PackedConstants, AreGoneWithTheFile) {
+    Image image(packed_model());
+    const void* constant = nullptr;
+    {
+        Model read = image.read();
+        constant = read.packed.all[0].constant.data();
+        EXPECT_TRUE(find_packed_copy(constant, [](auto, size_t) { return true; }));
+    }
+    image.forget();
+    EXPECT_FALSE(find_packed_copy(constant, [](auto, size_t) { return true; }));
+}
+
+TEST(PackedConstants, DamageIsFound) {
+    Image image(packed_model());
+    image.bytes()[image.bytes().size() - 1] ^= std::byte{1};
+    try {
+        image.read();
+        FAIL() << "it was read";
+    } catch (const ModelError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("is damaged (checksum)"));
+    }
+}
+
+TEST(PackedConstants, HoldBytes) {
+    Model model = packed_model();
+    model.packed.all[0].copy = model.packed.all[0].constant;
+    Image image(model);
+    try {
+        image.read();
+        FAIL() << "it was read";
+    } catch (const ModelError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("packed copy 0: tensor 0 does not hold bytes"));
+    }
+}
+
+}  // namespace
+}  // namespace mge::test
