@@ -461,6 +461,29 @@ def test_profile(network, image, tmp_path):
     tool("mge-profile", "check", tmp_path / "profile.json")
 
 
+def test_profile_tells_the_time_of_the_run(models, image, tmp_path):
+    network = LiteNetwork()
+    network.threads_number = 1
+    network.enable_profile_performance(tmp_path / "profile.json")
+    network.load(models / "net.mge")
+    times = []
+    network.set_start_callback(lambda _: times.append(time.perf_counter()))
+    network.set_finish_callback(lambda _: times.append(time.perf_counter()))
+    network.get_io_tensor("data").set_data_by_copy(np.repeat(image, 64, 0))
+
+    def steps_over_run():
+        times.clear()
+        network.forward()
+        network.wait()
+        profile = json.loads((tmp_path / "profile.json").read_text())
+        steps = profile["profiler"]["device"].values()
+        spans = [span for places in steps for span in places.values()]
+        return sum(span["end"] - span["start"] for span in spans) / (times[1] - times[0])
+
+    # Of the least disturbed run.
+    assert 0.9 <= max(steps_over_run() for _ in range(10)) <= 1
+
+
 def test_values_are_dumped(models, image, tmp_path):
     network = LiteNetwork()
     network.io_txt_dump(tmp_path / "values.txt")
