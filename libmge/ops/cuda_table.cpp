@@ -12,18 +12,8 @@ namespace {
 // off this list.
 // clang-format off
 using NotOnGpus = TypeList<
-    ops::ClassNms,
     ops::ConvertNarrow,
-    ops::Dequantize,
-    ops::FakeQuantize,
-    ops::FusedRegion,
-    ops::Multinomial,
-    ops::Quantize,
-    ops::QuantizedAdd,
-    ops::QuantizedConv2d,
-    ops::Svd,
-    ops::TreeEnsemble,
-    ops::Unique>;
+    ops::FusedRegion>;
 // clang-format on
 
 template <class O, class... Listed>

@@ -9,6 +9,7 @@
 
 #include "libmge/device/cuda/library.h"
 #include "libmge/mge.h"
+#include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
 #include "tests/harness/other_device.h"
 #include "tests/shadow/values.h"
@@ -47,6 +48,20 @@ TEST(Cuda, ALibraryThatIsMissingIsNamed) {
 TEST(Cuda, AMatrixWithoutInverseIsNamed) {
     Tensor x = ops::reshape(on(gpu(), {1, 2, 0, 3}), {.shape = {4, 1, 1}});
     EXPECT_THAT(error_of<UserError>([&] { ops::matinv(x); }), HasSubstr("matrix 2 of x is singular"));
+}
+
+TEST(Cuda, WhatIsWrongInOperandsIsSaidAsByTheCpu) {
+    auto there = [](const Tensor& tensor) { return to_device(tensor, gpu()); };
+    Tensor state = there(tensor_of<int32_t>({2}, {1, 2})), weights = on(gpu(), {1, -1, 2});
+    EXPECT_THAT(error_of<UserError>([&] { ops::multinomial(state, weights); }),
+                HasSubstr("weight 1 of row 0 is -1"));
+    Tensor byte = there(tensor_of<uint8_t>({1}, {0})), number = there(tensor_of<int32_t>({1}, {0}));
+    Tensor children = there(tensor_of<int32_t>({1, 2}, {5, 6})), x = there(tensor_of<float>({1, 1}, {1}));
+    Tensor real = on(gpu(), {1});
+    EXPECT_THAT(error_of<UserError>([&] {
+                    ops::tree_ensemble({x, byte, number, real, children, byte, number, number, real});
+                }),
+                HasSubstr("node 0 of 1 has the child 5"));
 }
 
 TEST(Cuda, ValuesComeBackAsTheyWent) {
@@ -134,7 +149,8 @@ TEST(Cuda, ThreadsShareADevice) {
 TEST(Cuda, WhatHasNoKernelSaysSo) {
     float values[] = {1, 2, 3, 4};
     Tensor x = tensor_from_host({DType::f32, {2, 2}, {}}, values, gpu());
-    EXPECT_THAT(error_of<DeviceError>([&] { ops::svd(x); }), HasSubstr("[svd] is not available on gpu0:0"));
+    EXPECT_THAT(error_of<DeviceError>([&] { ops::convert_narrow(x); }),
+                HasSubstr("[convert_narrow] is not available on gpu0:0"));
 }
 
 }  // namespace

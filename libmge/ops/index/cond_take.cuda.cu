@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/cond_take.cuda.h"
 
+#include "libmge/kernel/cuda/add_up.h"
 #include "libmge/kernel/cuda/launch.cuh"
 #include "libmge/kernel/cuda/scan.cuh"
 #include "libmge/ops/index/rows_at_places.cuda.cuh"
@@ -18,18 +19,6 @@ __global__ void count_parts(const bool* mask, int64_t n, int64_t* counts) {
     }
     int total = scan_block(count).total;
     if (threadIdx.x == 0) counts[blockIdx.x] = total;
-}
-
-// One block.
-__global__ void sum_up(int64_t parts, int64_t* counts) {
-    int64_t before = 0;
-    for (int64_t begin = 0; begin < parts; begin += blockDim.x) {
-        int64_t i = begin + threadIdx.x;
-        auto scanned = scan_block(i < parts ? counts[i] : 0);
-        if (i < parts) counts[i] = before + scanned.before;
-        before += scanned.total;
-    }
-    if (threadIdx.x == 0) counts[parts] = before;
 }
 
 template <class Unit>
@@ -53,10 +42,9 @@ __global__ void take_units(const bool* mask, int64_t n, const int64_t* before, c
 int64_t mask_parts(int64_t n) { return (n + part - 1) / part; }
 
 void count_held(Stream stream, const bool* mask, int64_t n, int64_t* before) {
-    constexpr int sum_threads = 1024;
     int64_t parts = mask_parts(n);
     launch(count_parts, unsigned(parts), block_threads, 0, stream, mask, n, before);
-    launch(sum_up, 1, parts > block_threads ? sum_threads : block_threads, 0, stream, parts, before);
+    add_up(stream, parts, before);
 }
 
 void take_held(Stream stream, const bool* mask, int64_t n, const int64_t* before, size_t element,

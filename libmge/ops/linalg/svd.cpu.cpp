@@ -9,6 +9,13 @@
 #include "libmge/ops/linalg/svd.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
+namespace mge::jacobi {
+
+using std::copysign, std::fabs, std::hypot, std::sqrt;
+#include "libmge/kernel/scalar/jacobi.inc"
+
+}  // namespace mge::jacobi
+
 namespace mge::ops {
 namespace {
 
@@ -28,15 +35,24 @@ void rotate(std::vector<double>& a, std::vector<double>& b, double cosine, doubl
 
 // Turns a pair of columns, and `turns` with them, until they are orthogonal; false when they are already.
 bool make_orthogonal(Vectors& columns, Vectors& turns, size_t i, size_t j) {
-    constexpr double rounding = 1e-15;
-    double a = dot(columns[i], columns[i]), b = dot(columns[j], columns[j]), c = dot(columns[i], columns[j]);
-    if (!(std::abs(c) > rounding * std::sqrt(a * b))) return false;
-    double zeta = (b - a) / (2 * c);
-    double tangent = std::copysign(1 / (std::abs(zeta) + std::hypot(1, zeta)), zeta);
-    double cosine = 1 / std::hypot(1, tangent);
-    rotate(columns[i], columns[j], cosine, cosine * tangent);
-    rotate(turns[i], turns[j], cosine, cosine * tangent);
+    auto turn = jacobi::turn_of(dot(columns[i], columns[i]), dot(columns[j], columns[j]),
+                                dot(columns[i], columns[j]));
+    if (!turn.is_needed) return false;
+    rotate(columns[i], columns[j], turn.cosine, turn.sine);
+    rotate(turns[i], turns[j], turn.cosine, turn.sine);
     return true;
+}
+
+// Every pair; false when there was nothing to turn.
+bool turn_all(Vectors& columns, Vectors& turns) {
+    auto n = int64_t(columns.size());
+    bool has_turned = false;
+    for (int64_t round = 0; round < jacobi::rounds_of(n); ++round)
+        for (int64_t number = 0; number < jacobi::pairs_in_round(n); ++number) {
+            auto [i, j] = jacobi::pair_of(n, round, number);
+            if (j < n && make_orthogonal(columns, turns, size_t(i), size_t(j))) has_turned = true;
+        }
+    return has_turned;
 }
 
 // A unit vector orthogonal to the others: of the axes' directions the one that they leave most of.
@@ -58,23 +74,18 @@ std::vector<double> another_direction(const Vectors& others, size_t length) {
 }
 
 // The columns c of a matrix, of which there are no more than rows: c · turns is orthogonal, the lengths of
-// its columns are the singular values (one-sided method of Jacobi; Hestenes, 1958).
+// its columns are the singular values.
 struct Decomposition {
     Vectors left, right;  // of each singular value, the largest first
     std::vector<double> values;
 
     explicit Decomposition(Vectors columns) {
-        constexpr int most_sweeps = 60;  // fewer than ten, but for what is no number
         size_t n = columns.size(), length = n ? columns[0].size() : 0;
         Vectors turns(n, std::vector<double>(n));
         for (size_t i = 0; i < n; ++i) turns[i][i] = 1;
         bool is_done = false;
-        for (int sweep = 0; sweep < most_sweeps && !is_done; ++sweep) {
-            is_done = true;
-            for (size_t i = 0; i < n; ++i)
-                for (size_t j = i + 1; j < n; ++j)
-                    if (make_orthogonal(columns, turns, i, j)) is_done = false;
-        }
+        for (int sweep = 0; sweep < jacobi::most_sweeps && !is_done; ++sweep)
+            is_done = !turn_all(columns, turns);
         std::vector<double> lengths;
         for (auto& column : columns) lengths.push_back(std::sqrt(dot(column, column)));
         std::vector<size_t> order(n);

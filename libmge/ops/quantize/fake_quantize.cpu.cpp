@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/fake_quantize.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/quantize/channel_rows-inl.h"
 
@@ -33,11 +30,9 @@ void for_parts(const State& s, const Launch& launch, Fn&& fn) {
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     for_parts(state, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
-        for (int64_t i = begin; i < end; ++i) {
-            float t = launch.in<float>(0)[i] / s.scale;
-            float step = state.is_shifted_first ? std::round(t + s.zero) : std::round(t) + s.zero;
-            launch.out<float>(0)[i] = (std::clamp(step, s.lower, s.upper) - s.zero) * s.scale;
-        }
+        for (int64_t i = begin; i < end; ++i)
+            launch.out<float>(0)[i] =
+                as_of_step(launch.in<float>(0)[i], s.scale, s.zero, state.range, state.is_shifted_first);
     });
 }
 

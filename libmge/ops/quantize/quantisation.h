@@ -13,27 +13,24 @@
 
 #include "libmge/tensor/spec.h"
 
+namespace mge::steps {
+
+using std::round;
+#include "libmge/kernel/scalar/steps.inc"
+
+}  // namespace mge::steps
+
 namespace mge::ops {
 
-// Of an operator's parameters: the steps that it may give.
-struct StepRange {
-    int64_t lower, upper;
-};
+using steps::StepRange, steps::as_of_step, steps::to_real, steps::to_step;
+
 inline bool holds_steps(DType dtype) {
     return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i32;
 }
 StepRange full_range(DType dtype);
 // UserError of `who` when the bounds leave the range of the dtype, or there are no steps of it. Equal bounds
 // of 0 stand for the whole range.
-StepRange step_range(std::string_view who, DType dtype, int64_t lower, int64_t upper);
-
-// The nearest step, halves away from zero; NaN becomes the lowest.
-inline int32_t to_step(float x, float inverse_scale, float zero, StepRange range) {
-    float step = std::round(x * inverse_scale) + zero;
-    if (!(step > float(range.lower))) return int32_t(range.lower);
-    return step < float(range.upper) ? int32_t(step) : int32_t(range.upper);
-}
-inline float to_real(int32_t step, float zero, float scale) { return (float(step) - zero) * scale; }
+MGE_API StepRange step_range(std::string_view who, DType dtype, int64_t lower, int64_t upper);
 
 // A tensor as rows of `inner` elements that share a scale.
 class Channels {

@@ -8,6 +8,19 @@
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
 
+namespace mge::trees {
+
+#include "libmge/kernel/scalar/trees.inc"
+
+static_assert(at_most == int(ops::TreeQuestion::at_most) && below == int(ops::TreeQuestion::below) &&
+              at_least == int(ops::TreeQuestion::at_least) && above == int(ops::TreeQuestion::above) &&
+              equal == int(ops::TreeQuestion::equal) && different == int(ops::TreeQuestion::different) &&
+              leaf == int(ops::TreeQuestion::leaf));
+static_assert(sum == int(ops::TreeAggregate::sum) && average == int(ops::TreeAggregate::average) &&
+              min == int(ops::TreeAggregate::min) && max == int(ops::TreeAggregate::max));
+
+}  // namespace mge::trees
+
 namespace mge::ops {
 namespace {
 
@@ -23,27 +36,10 @@ struct Node {
 };
 
 bool goes_first(const Node& node, float x) {
-    if (x != x) return node.missing != 0;
-    switch (TreeQuestion(node.question)) {
-        case TreeQuestion::at_most:
-            return x <= node.threshold;
-        case TreeQuestion::below:
-            return x < node.threshold;
-        case TreeQuestion::at_least:
-            return x >= node.threshold;
-        case TreeQuestion::above:
-            return x > node.threshold;
-        case TreeQuestion::equal:
-            return x == node.threshold;
-        case TreeQuestion::different:
-            return x != node.threshold;
-        case TreeQuestion::leaf:
-            break;
-    }
-    return false;
+    return trees::goes_first(node.question, node.threshold, node.missing != 0, x);
 }
 
-bool is_leaf(const Node& node) { return node.question >= uint8_t(TreeQuestion::leaf); }
+bool is_leaf(const Node& node) { return node.question >= trees::leaf; }
 
 // The operands of a call. Nothing that a file says is believed: a node is checked when it is read.
 class Trees {
@@ -93,14 +89,7 @@ public:
             if (target < 0 || target >= params_.targets)
                 refuse("a leaf names target ", target, " of ", params_.targets);
             float& sum = y[target];
-            if (!is_set[target])
-                sum = weights[i];
-            else if (params_.aggregate == TreeAggregate::min)
-                sum = std::min(sum, weights[i]);
-            else if (params_.aggregate == TreeAggregate::max)
-                sum = std::max(sum, weights[i]);
-            else
-                sum += weights[i];
+            sum = is_set[target] ? trees::together(int(params_.aggregate), sum, weights[i]) : weights[i];
             is_set[target] = 1;
         }
     }

@@ -1,58 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.cuda.h"
 
-#include <algorithm>
-
 #include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/convolution/cudnn.h"
-#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/device_extents.cuda.h"
 #include "libmge/ops/nn/convolution/implicit_gemm.h"
 
 namespace mge::ops {
 namespace {
 
-// Device text counts in 32 bits within an image and within a window.
-constexpr int64_t most = int64_t(1) << 30;
-
-bool fits(const ConvGeometry& g) {
-    for (size_t i : {0, 1})
-        if (g.in[i] + 2 * g.padding[i] + g.stride[i] > most) return false;
-    int64_t kernel = g.kernel[0] * g.kernel[1];
-    return g.in[0] * g.in[1] <= most && g.out[0] * g.out[1] <= most && std::max(g.ic, g.oc) * kernel <= most;
-}
-
 template <ConvGeometry (*Geometry)(const Problem&)>
 Support supports_product(const Problem& p) {
     if (Support plain = plain_layouts(p); !plain) return plain;
-    return fits(Geometry(p)) ? supported : Support{"images or windows of more than 2^30 elements"};
-}
-
-cuda::ConvExtents extents_of(const ConvGeometry& g) {
-    cuda::ConvExtents c{};
-    c.images = g.n;
-    c.groups = g.groups;
-    c.oc = g.oc;
-    c.ic = g.ic;
-    for (size_t i : {0, 1}) {
-        c.in[i] = int(g.in[i]);
-        c.out[i] = int(g.out[i]);
-        c.kernel[i] = int(g.kernel[i]);
-        c.stride[i] = int(g.stride[i]);
-        c.padding[i] = int(g.padding[i]);
-        c.dilation[i] = int(g.dilation[i]);
-        c.by_stride[i] = cuda::divisor_of(std::max<int64_t>(g.stride[i], 1));
-    }
-    auto divisor = [](int64_t n) { return cuda::divisor_of(std::max<int64_t>(n, 1)); };
-    c.in_size = divisor(g.in[0] * g.in[1]);
-    c.in_columns = divisor(g.in[1]);
-    c.out_size = divisor(g.out[0] * g.out[1]);
-    c.out_columns = divisor(g.out[1]);
-    c.kernel_size = divisor(g.kernel[0] * g.kernel[1]);
-    c.kernel_columns = divisor(g.kernel[1]);
-    return c;
+    return fits_device_text(Geometry(p));
 }
 
 struct State {
@@ -62,7 +25,7 @@ struct State {
 
 Prepared prepared(const Problem& p, const ConvGeometry& g, const cuda::ProductExtents& extents) {
     State state{p.outputs[0].dtype};
-    state.arguments.conv = extents_of(g);
+    state.arguments.conv = device_extents(g);
     state.arguments.extents = extents;
     if (p.op == Conv2d::name)
         state.arguments.activation = cuda::device_activation(p.as<Conv2d::Params>().activation);

@@ -9,74 +9,12 @@
 #include "libmge/ops/nn/convolution/conv2d.cuda.h"
 
 #include "libmge/kernel/cuda/activation.cuh"
-#include "libmge/kernel/cuda/divisor.cuh"
 #include "libmge/kernel/cuda/products.cuh"
+#include "libmge/ops/nn/convolution/windows.cuda.cuh"
 
 namespace mge::cuda {
 namespace {
 
-// Rows and columns of one image, and where it begins.
-struct Pixel {
-    int64_t offset;
-    int at[2];
-};
-
-// The pixel of y with this number among those of all images; the offset is that of its image.
-MGE_DEVICE Pixel output_pixel(const ConvExtents& c, int64_t number, int64_t image_size) {
-    int64_t image = long_quotient(number, c.out_size);
-    int64_t rest = number - image * c.out_size.value;
-    int64_t row = long_quotient(rest, c.out_columns);
-    return {image * image_size, {int(row), int(rest - row * c.out_columns.value)}};
-}
-
-// An element of the kernel with its channel: (channel, kh, kw) in the order of memory. The offset is the
-// channel's number.
-MGE_DEVICE Pixel window_element(const ConvExtents& c, int number) {
-    int channel = quotient(number, c.kernel_size);
-    int rest = number - channel * int(c.kernel_size.value);
-    int row = quotient(rest, c.kernel_columns);
-    return {channel, {row, rest - row * int(c.kernel_columns.value)}};
-}
-
-// The windows of x: by pixel of y and element of the window.
-template <class T>
-struct Windows {
-    const T* x;  // of the group
-    ConvExtents c;
-
-    // Where in x a window begins, outside of the image perhaps.
-    MGE_DEVICE Pixel begin(int64_t pixel) const {
-        int64_t image_size = c.groups * c.ic * c.in[0] * c.in[1];
-        Pixel p = output_pixel(c, pixel, image_size);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) p.at[i] = p.at[i] * c.stride[i] - c.padding[i];
-        p.offset += int64_t(p.at[0]) * c.in[1] + p.at[1];
-        return p;
-    }
-    // How far from there an element lies.
-    MGE_DEVICE Pixel step(int64_t element) const {
-        Pixel p = window_element(c, int(element));
-#pragma unroll
-        for (int i = 0; i < 2; ++i) p.at[i] *= c.dilation[i];
-        p.offset = (p.offset * c.in[0] + p.at[0]) * c.in[1] + p.at[1];
-        return p;
-    }
-    MGE_DEVICE float at(const Pixel& begin, const Pixel& step) const {
-        bool is_inside = unsigned(begin.at[0] + step.at[0]) < unsigned(c.in[0]) &&
-                         unsigned(begin.at[1] + step.at[1]) < unsigned(c.in[1]);
-        return is_inside ? widen(x[begin.offset + step.offset]) : 0;
-    }
-};
-
-template <class T>
-struct WindowsByPixel : Windows<T> {
-    using Row = Pixel;
-    using Column = Pixel;
-    MGE_DEVICE bool runs_along_k() const { return false; }
-    MGE_DEVICE Row row(int64_t pixel) const { return this->begin(pixel); }
-    MGE_DEVICE Column column(int64_t element) const { return this->step(element); }
-    MGE_DEVICE float value(const Row& row, const Column& column) const { return this->at(row, column); }
-};
 template <class T>
 struct WindowsByElement : Windows<T> {
     using Row = Pixel;
@@ -185,9 +123,7 @@ struct Forward : ConvWork<T> {
     MGE_DEVICE Strided<T> left(int64_t group) const { return {this->weight(group), this->window(), 1}; }
     MGE_DEVICE WindowsByPixel<T> right(int64_t group) const { return {{this->x(group), this->a.conv}}; }
     MGE_DEVICE void put(int64_t group, int64_t row, int64_t column, float sum) const {
-        auto& c = this->a.conv;
-        int64_t channel = group * c.oc + row, image = long_quotient(column, c.out_size);
-        int64_t at = column + (image * (c.groups * c.oc - 1) + channel) * c.out_size.value;
+        auto [channel, at] = output_place(this->a.conv, group, row, column);
         if (this->a.bias) sum += widen(static_cast<const T*>(this->a.bias)[channel]);
         if (this->a.residual) sum += widen(static_cast<const T*>(this->a.residual)[at]);
         this->result()[at] = from_float<T>(activated(this->a.activation, sum));

@@ -27,8 +27,8 @@ template <class Params>
 ConvWindow window_of(const Params& p) {
     return {p.stride, p.padding, p.dilation, p.groups};
 }
-ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const Shape& x,
-                           const Shape& weight);
+MGE_API ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const Shape& x,
+                                   const Shape& weight);
 
 // From the specs of any of the three operators' problems.
 MGE_API ConvGeometry forward_geometry(const Problem& problem);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/scalar.cuh"
+
+namespace mge::cuda::steps {
+
+using ::round;
+#define inline __device__ __forceinline__
+#include "libmge/kernel/scalar/steps.inc"
+#undef inline
+
+}  // namespace mge::cuda::steps

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/types.h"
+
+namespace mge::cuda {
+
+struct SvdArguments {
+    const void* x;
+    void *u, *s, *v;
+    int64_t matrices, rows, columns;
+    int64_t shorter, longer;  // of rows and columns
+    int blocks;
+    double* memory;   // of each block: the vectors, how they were turned, one vector, and the lengths with
+    int64_t numbers;  // their ranks; so many numbers
+};
+
+// For f16, bf16 and float.
+template <class T>
+void run_svd(Stream stream, const SvdArguments& arguments);
+
+}  // namespace mge::cuda

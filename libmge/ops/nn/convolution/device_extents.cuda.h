@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/algorithm.h"
+#include "libmge/ops/nn/convolution/conv_extents.cuda.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+
+namespace mge::ops {
+
+// Device text counts in 32 bits within an image and within a window.
+Support fits_device_text(const ConvGeometry& geometry);
+cuda::ConvExtents device_extents(const ConvGeometry& geometry);
+
+}  // namespace mge::ops

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/quantize/quantize.cuda.h"
+
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/kernel/cuda/make_nest.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/quantize/fake_quantize.h"
+#include "libmge/ops/quantize/quantisation.h"
+#include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/quantize/quantized_add.h"
+
+namespace mge::ops {
+namespace {
+
+using StepTypes = Types<uint8_t, int8_t, int32_t>;
+
+struct State {
+    DType steps;
+    cuda::StepArguments arguments{};
+    bool is_shifted_first = false;
+};
+
+State state_of(const Problem& problem, DType steps, StepRange range = {}) {
+    auto &x = problem.inputs[0], &scale = problem.inputs[1];
+    State state{steps};
+    state.arguments.numel = x.numel();
+    state.arguments.lower = range.lower;
+    state.arguments.upper = range.upper;
+    state.arguments.scales = cuda::broadcast_nest(scale.shape, x.shape);
+    return state;
+}
+
+Prepared prepare_quantize(const PrepareContext& context) {
+    auto& p = context.problem.as<Quantize::Params>();
+    return Prepared::make(
+        state_of(context.problem, p.dtype, step_range(Quantize::name, p.dtype, p.lower, p.upper)));
+}
+Prepared prepare_dequantize(const PrepareContext& context) {
+    return Prepared::make(state_of(context.problem, context.problem.inputs[0].dtype));
+}
+Prepared prepare_fake_quantize(const PrepareContext& context) {
+    auto& p = context.problem.as<FakeQuantize::Params>();
+    State state = state_of(context.problem, DType::none, {p.lower, p.upper});
+    state.is_shifted_first = p.learning != ScaleLearning::none;
+    return Prepared::make(state);
+}
+
+cuda::StepArguments arguments_of(const State& state, const Launch& launch) {
+    cuda::StepArguments x = state.arguments;
+    x.x = launch.inputs[0];
+    x.scale = launch.in<float>(1);
+    x.zeros = launch.inputs.size() > 2 ? launch.inputs[2] : nullptr;
+    x.y = launch.outputs[0];
+    return x;
+}
+
+void run_quantize(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    if (state.arguments.numel == 0) return;
+    cuda::dispatch_device_type(state.steps, StepTypes{}, [&](auto type) {
+        cuda::quantize<typename decltype(type)::type>(cuda::stream_of(launch), arguments_of(state, launch));
+    });
+}
+void run_dequantize(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    if (state.arguments.numel == 0) return;
+    cuda::dispatch_device_type(state.steps, StepTypes{}, [&](auto type) {
+        cuda::dequantize<typename decltype(type)::type>(cuda::stream_of(launch), arguments_of(state, launch));
+    });
+}
+void run_fake_quantize(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    if (state.arguments.numel)
+        cuda::fake_quantize(cuda::stream_of(launch), arguments_of(state, launch), state.is_shifted_first);
+}
+
+Prepared prepare_add(const PrepareContext& context) {
+    auto& problem = context.problem;
+    auto& p = problem.as<QuantizedAdd::Params>();
+    StepRange range = step_range(QuantizedAdd::name, p.dtype, p.lower, p.upper);
+    cuda::StepSumArguments x{};
+    x.numel = problem.inputs[0].numel();
+    x.lower = range.lower;
+    x.upper = range.upper;
+    x.is_a_signed = problem.inputs[0].dtype == DType::i8;
+    x.is_b_signed = problem.inputs[1].dtype == DType::i8;
+    x.relu = p.relu;
+    return Prepared::make(x);
+}
+
+void run_add(const Prepared& prepared, const Launch& launch) {
+    auto x = prepared.state<cuda::StepSumArguments>();
+    if (x.numel == 0) return;
+    auto zero = [&](size_t i) { return i < launch.inputs.size() ? launch.in<int32_t>(i) : nullptr; };
+    x.a = launch.in<uint8_t>(0);
+    x.b = launch.in<uint8_t>(1);
+    x.a_scale = launch.in<float>(2);
+    x.b_scale = launch.in<float>(3);
+    x.y_scale = launch.in<float>(4);
+    x.a_zero = zero(5);
+    x.b_zero = zero(6);
+    x.y_zero = zero(7);
+    x.y = launch.out<uint8_t>(0);
+    cuda::add_steps(cuda::stream_of(launch), x);
+}
+
+constexpr Algorithm quantize_kernels[] = {{"elementwise", plain_layouts, prepare_quantize, run_quantize}};
+constexpr Algorithm dequantize_kernels[] = {
+    {"elementwise", plain_layouts, prepare_dequantize, run_dequantize}};
+constexpr Algorithm fake_quantize_kernels[] = {
+    {"elementwise", plain_layouts, prepare_fake_quantize, run_fake_quantize}};
+constexpr Algorithm add_kernels[] = {{"elementwise", plain_layouts, prepare_add, run_add}};
+
+}  // namespace
+}  // namespace mge::ops
+
+namespace mge {
+
+template <>
+KernelList kernels(Cuda, ops::Quantize) {
+    return ops::quantize_kernels;
+}
+template <>
+KernelList kernels(Cuda, ops::Dequantize) {
+    return ops::dequantize_kernels;
+}
+template <>
+KernelList kernels(Cuda, ops::FakeQuantize) {
+    return ops::fake_quantize_kernels;
+}
+template <>
+KernelList kernels(Cuda, ops::QuantizedAdd) {
+    return ops::add_kernels;
+}
+
+}  // namespace mge

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/activation.h"
+#include "libmge/kernel/cuda/products.h"
+#include "libmge/kernel/cuda/types.h"
+#include "libmge/ops/nn/convolution/conv_extents.cuda.h"
+
+namespace mge::cuda {
+
+// Types of steps are numbers among AllTypes.
+struct StepConvArguments {
+    const void *x, *weight, *residual;
+    const float *scale, *y_scale, *residual_scale;
+    const int32_t *bias, *x_zero, *weight_zero, *y_zero, *residual_zero;  // null: 0
+    void* y;
+    ConvExtents conv;
+    ProductExtents extents;
+    int64_t lower, upper;
+    int y_type, residual_type;
+    bool is_exact;  // the sums are the result
+    bool is_scale_per_channel;
+    Activation activation;
+};
+
+// For uint8_t and int8_t each.
+template <class X, class Weight>
+void convolve_steps(Stream stream, const StepConvArguments& arguments);
+
+}  // namespace mge::cuda

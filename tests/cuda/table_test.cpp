@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/cuda.md lists the algorithms of all operators on GPUs.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "libmge/ops/all.h"
+#include "tests/harness/other_device.h"
+
+namespace mge::test {
+namespace {
+
+std::string page() {
+    std::ostringstream content;
+    content << std::ifstream(MGE_SOURCE_FOLDER "/docs/cuda.md").rdbuf();
+    return content.str();
+}
+
+template <class... O>
+std::vector<const OpInfo*> infos_of(TypeList<O...>) {
+    return {&O::info...};
+}
+
+// "`tiled`, `split_sums`"; families stand with their candidates, as `cudnn:…`.
+std::string algorithms_of(const OpInfo& op) {
+    std::string names;
+    for (auto& algorithm : find_kernels(op, other_device().id))
+        names += text(names.empty() ? "`" : ", `", algorithm.name,
+                      std::string_view(algorithm.name).starts_with("cu") ? ":…`" : "`");
+    return names;
+}
+
+// Operators with the same algorithms stand in one row.
+std::string table() {
+    std::map<std::string, std::string> operators;
+    std::string missing;
+    for (auto* op : infos_of(AllOps{})) {
+        if (op->traits.of_every_device) continue;
+        auto& names = is_there(*op) ? operators[algorithms_of(*op)] : missing;
+        names += text(names.empty() ? "`" : ", `", op->name, '`');
+    }
+    std::string rows = "| algorithms | operators |\n|---|---|\n";
+    for (auto& [algorithms, names] : operators) rows += text("| ", algorithms, " | ", names, " |\n");
+    return rows + text("| none | ", missing, " |\n");
+}
+
+TEST(CudaTable, IsThatOfThePage) {
+    EXPECT_NE(page().find(table()), std::string::npos) << "docs/cuda.md needs this table:\n" << table();
+}
+
+}  // namespace
+}  // namespace mge::test
