@@ -11,6 +11,7 @@
 #include "libmge/compile/dispatch.h"
 #include "libmge/compile/dynamic_step.h"
 #include "libmge/compile/observer_list.h"
+#include "libmge/compile/recorded_run.h"
 #include "libmge/compile/replacement_check.h"
 #include "libmge/compile/run_turn.h"
 #include "libmge/compile/step_origins.h"
@@ -107,6 +108,8 @@ private:
     Tensor make_dynamic(const TensorSpec& spec, DeviceId device);
     void forget_blocks();
     void run_for_start();
+    void make_recordable();
+    bool run_recorded();
     void run_specially();
     void run_observed(StepObserver* observer);
     void call_back(const std::vector<size_t>& outputs);
@@ -148,7 +151,8 @@ private:
     bool is_special_ = false;
     bool skips_next_ = false, was_checked_ = false;
 
-    bool is_late_ = false;  // queues do the work after they were asked for it
+    std::unique_ptr<RecordedRun> recorded_;  // null where runs are asked for step by step
+    bool is_late_ = false;                   // queues do the work after they were asked for it
     OwnPorts own_;
     bool output_waits_ = false;  // whoever asks for an output gets it when it is there
     std::shared_ptr<StepOrigins> origins_;

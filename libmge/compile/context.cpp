@@ -93,7 +93,23 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
             Dispatch::Work{[this](size_t step) { ask(step); },
                            [this](std::exception_ptr failure) { finish_dispatch(std::move(failure)); }});
     output_waits_ = own.is_waited_for && (is_late_ || dispatch_);
+    if (options.comp_node_seq_record_level && is_late_ && queues_.size() == 1) make_recordable();
     update_special();
+}
+
+void CompiledContext::make_recordable() {
+    std::vector<RecordedRun::Port> ports;
+    auto add = [&](bool are_outputs) {
+        auto& memory = are_outputs ? program_->output_memory() : program_->input_memory();
+        for (size_t i = 0; i < memory.size(); ++i) {
+            Port& port = (are_outputs ? outputs_ : inputs_)[i];
+            ports.push_back({port.storage ? port.data : nullptr, memory[i].bytes, are_outputs});
+        }
+    };
+    add(false);
+    add(true);
+    recorded_ = std::make_unique<RecordedRun>(*queues_[0], std::move(ports),
+                                              text("graph ", program_->id(), ", as it was recorded"));
 }
 
 void CompiledContext::allocate_ports(OwnPorts own) {

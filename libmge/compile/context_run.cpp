@@ -79,6 +79,7 @@ void CompiledContext::run_in_turn() {
     if (is_special_) [[unlikely]]
         return run_specially();
     if (is_late_) [[unlikely]] {
+        if (recorded_ && !place_ && run_recorded()) return;
         for (size_t i = 0; i < instructions_.size(); ++i) ask(i);
         return;
     }
@@ -90,6 +91,21 @@ void CompiledContext::run_in_turn() {
     } catch (...) {
         rethrow_in(step_text(*program_, size_t(instruction - instructions_.data()), place_));
     }
+}
+
+// False when the steps have to be asked for one by one.
+bool CompiledContext::run_recorded() {
+    auto port_of = [this](size_t i) -> Port& {
+        return i < inputs_.size() ? inputs_[i] : outputs_[i - inputs_.size()];
+    };
+    std::vector<void*> data;
+    for (auto* ports : {&inputs_, &outputs_})
+        for (auto& port : *ports) data.push_back(port.data);
+    return recorded_->run(data, arenas_.generation(),
+                          {[this] {
+                               for (auto& each : instructions_) each.run(*each.prepared, each.launch);
+                           },
+                           [&](size_t i, void* at) { point(port_of(i), at); }});
 }
 
 // What fails later names its step, too.

@@ -42,6 +42,55 @@ TEST(EmulatedCuda, AFaultThatLastsNamesTheLastOperators) {
     EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
 }
 
+// Runs of a program, with the level at which contexts record them.
+struct Runs {
+    explicit Runs(int level) {
+        GraphBuilder builder;
+        {
+            InterpreterScope scope(builder);
+            Tensor x = builder.input({DType::f32, {3}, {}}, "x");
+            builder.set_outputs({ops::cumsum(ops::exp(x), {.axis = 0})});
+        }
+        CompileOptions options;
+        options.device = gpu();
+        options.comp_node_seq_record_level = level;
+        options.var_sanity_check_first_run = false;
+        context = Context::create(Program::compile(builder.take(), options));
+    }
+    size_t launched_graphs(int runs) {
+        size_t before = cuda::emulated::launched_graphs();
+        for (int i = 0; i < runs; ++i) {
+            context->run();
+            context->wait();
+        }
+        return cuda::emulated::launched_graphs() - before;
+    }
+    std::unique_ptr<Context> context;
+};
+
+TEST(EmulatedCuda, RecordedRunsAreOneCall) {
+    EXPECT_EQ(Runs(0).launched_graphs(5), 0U);
+    EXPECT_EQ(Runs(1).launched_graphs(5), 4U) << "the first goes step by step";
+    EXPECT_EQ(Runs(2).launched_graphs(5), 4U);
+}
+
+TEST(EmulatedCuda, AFaultInARecordedRunNamesTheGraph) {
+    Runs runs(1);
+    runs.launched_graphs(2);
+    cuda::emulated::fail_next(cudaErrorIllegalAddress);
+    std::string message = error_of<DeviceError>([&] { runs.launched_graphs(1); });
+    EXPECT_THAT(message, AllOf(HasSubstr("is lost to this process"), HasSubstr("as it was recorded")));
+    cuda::emulated::revive();
+    EXPECT_EQ(runs.launched_graphs(2), 2U);
+}
+
+TEST(EmulatedCuda, WhatCannotBeRecordedGoesStepByStep) {
+    Runs runs(1);
+    runs.launched_graphs(1);
+    cuda::emulated::break_next_capture();
+    EXPECT_EQ(runs.launched_graphs(3), 0U);
+}
+
 TEST(EmulatedCudaDeathTest, TheHostCannotReadItsMemory) {
     Tensor x = on(gpu(), {1});
     EXPECT_DEATH(static_cast<volatile const float*>(x.address())[0], "");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "libmge/device/cuda/last_launches.h"
+#include "libmge/device/cuda/recording_stream.h"
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/tensor/index_error.h"
 
@@ -64,11 +65,20 @@ CudaQueue::CudaQueue(BlockPool& memory, int device, int number)
 
 cudaStream_t CudaQueue::stream() const {
     use_device(device_);
-    return stream_;
+    cudaStream_t recording = recording_stream(*this);
+    return recording ? recording : stream_;
 }
 
+// What is given back at the end of the run may be somebody else's when the recording comes to it.
+StorageRef CudaQueue::allocate(size_t bytes) {
+    refuse_recording();
+    return memory_.allocate(bytes, number_);
+}
+
+// The host's memory is not the recording's.
 void CudaQueue::copy_from_host(void* target, const void* source, size_t bytes) {
     if (!bytes) return;
+    refuse_recording();
     check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
     // Pageable memory is copied aside before the call returns.
     if (is_page_locked(source)) wait();
@@ -76,6 +86,7 @@ void CudaQueue::copy_from_host(void* target, const void* source, size_t bytes) {
 
 void CudaQueue::copy_to_host(void* target, const void* source, size_t bytes) {
     if (!bytes) return wait();
+    refuse_recording();
     check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
     wait();
 }
@@ -94,14 +105,17 @@ void CudaQueue::fill(void* target, int byte, size_t bytes) {
 }
 
 std::shared_ptr<const Event> CudaQueue::record() {
+    refuse_recording();
     return std::make_shared<CudaEvent>(*this, cudaEventDisableTiming);
 }
 
 std::shared_ptr<const Event> CudaQueue::record_time() {
+    refuse_recording();
     return std::make_shared<CudaEvent>(*this, cudaEventDefault);
 }
 
 void CudaQueue::wait_for(const Event& event) {
+    refuse_recording();
     if (auto* own = dynamic_cast<const CudaEvent*>(&event))
         check(cudaStreamWaitEvent(stream(), own->get(), 0), "cudaStreamWaitEvent");
     else
@@ -109,8 +123,14 @@ void CudaQueue::wait_for(const Event& event) {
 }
 
 void CudaQueue::wait() {
+    refuse_recording();
     check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
     throw_index_fault();
+}
+
+std::unique_ptr<const Recording> CudaQueue::record_work(const std::function<void()>& ask) {
+    use_device(device_);
+    return record_graph(*this, ask);
 }
 
 void CudaQueue::throw_index_fault() const {

@@ -7,14 +7,15 @@
 #include "libmge/device/cuda/block_pool.h"
 #include "libmge/device/cuda/index_fault.h"
 #include "libmge/device/queue.h"
+#include "libmge/device/recording.h"
 
 namespace mge::cuda {
 
-class CudaQueue final : public Queue {
+class CudaQueue final : public Queue, public RecordingQueue {
 public:
     CudaQueue(BlockPool& memory, int device, int number);
 
-    StorageRef allocate(size_t bytes) override { return memory_.allocate(bytes, number_); }
+    StorageRef allocate(size_t bytes) override;
     void copy_from_host(void* target, const void* source, size_t bytes) override;
     void copy_to_host(void* target, const void* source, size_t bytes) override;
     void copy(void* target, const void* source, size_t bytes) override;
@@ -23,8 +24,10 @@ public:
     std::shared_ptr<const Event> record_time() override;
     void wait_for(const Event& event) override;
     void wait() override;
+    std::unique_ptr<const Recording> record_work(const std::function<void()>& ask) override;
 
-    // For launches: its device is the calling thread's afterwards.
+    // For launches, where the calling thread records or else the queue's own: its device is the thread's
+    // afterwards.
     cudaStream_t stream() const;
     int device() const { return device_; }
 

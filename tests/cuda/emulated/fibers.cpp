@@ -180,21 +180,29 @@ int lane() { return int(machine().now % 32); }
 
 void* dynamic_shared_memory() { return machine().shared.data(); }
 
-cudaError_t launch(void*, dim3 grid, dim3 block, size_t shared, const std::function<void()>& body) {
+namespace {
+
+cudaError_t run_now(dim3 grid, dim3 block, const std::function<void()>& body) {
     if (cudaError_t lost = begin_call(); lost != cudaSuccess) return lost;
-    size_t threads = size_t(block.x) * block.y * block.z;
-    if (threads == 0 || threads > most_threads || shared > most_shared || grid.x == 0 || grid.y == 0 ||
-        grid.z == 0 || grid.y > 65535 || grid.z > 65535)
-        return cudaErrorInvalidValue;
     auto& m = machine();
     std::lock_guard lock(m.mutex);
     OpenMemory open;
     m.shared.fill(char(0xa5));
-    m.threads.resize(threads);
+    m.threads.resize(size_t(block.x) * block.y * block.z);
     m.body = &body;
     block_size = block;
     grid_size = grid;
     return run_grid() ? cudaSuccess : lose_device(cudaErrorLaunchTimeout);
+}
+
+}  // namespace
+
+cudaError_t launch(void* stream, dim3 grid, dim3 block, size_t shared, const std::function<void()>& body) {
+    size_t threads = size_t(block.x) * block.y * block.z;
+    if (threads == 0 || threads > most_threads || shared > most_shared || grid.x == 0 || grid.y == 0 ||
+        grid.z == 0 || grid.y > 65535 || grid.z > 65535)
+        return cudaErrorInvalidValue;
+    return ask(static_cast<cudaStream_t>(stream), [=] { return run_now(grid, block, body); });
 }
 
 }  // namespace mge::cuda::emulated

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <functional>
 
 #include "cuda_runtime_api.h"
 
@@ -19,6 +20,10 @@ cudaError_t begin_call();
 // From now on each call gives this error.
 cudaError_t lose_device(cudaError_t error);
 
+// Does what is asked of a stream, or keeps it for the graph that the stream captures. `work` may be done
+// again.
+cudaError_t ask(cudaStream_t stream, std::function<cudaError_t()> work);
+
 // --- for tests ---
 
 // What the device has in all.
@@ -27,5 +32,9 @@ void set_memory(size_t bytes);
 void fail_next(cudaError_t error);
 // A device that was lost is there again.
 void revive();
+// The next capture ends as if a library had asked for what a graph cannot hold.
+void break_next_capture();
+// So many graphs were launched until now.
+size_t launched_graphs();
 
 }  // namespace mge::cuda::emulated

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "tests/cuda/emulated/memory.h"
 
@@ -46,6 +47,10 @@ Memory& memory() {
 }
 
 std::atomic<cudaError_t> lost{cudaSuccess}, planned{cudaSuccess}, last{cudaSuccess};
+std::atomic<size_t> graphs{0};
+std::atomic<bool> breaks_capture{false};
+// Of the calling thread, which may not take memory or wait meanwhile.
+thread_local int captures = 0;
 
 cudaError_t note(cudaError_t error) {
     if (error != cudaSuccess) last = error;
@@ -99,15 +104,30 @@ cudaError_t lose_device(cudaError_t error) {
 void set_memory(size_t bytes) { memory().limit = bytes; }
 void fail_next(cudaError_t error) { planned = error; }
 void revive() { lost = planned = last = cudaSuccess; }
+void break_next_capture() { breaks_capture = true; }
+size_t launched_graphs() { return graphs; }
 
 }  // namespace mge::cuda::emulated
 
 using namespace mge::cuda::emulated;
 
-struct CUstream_st {};
+struct CUgraph_st {
+    std::vector<std::function<cudaError_t()>> work;
+};
+struct CUgraphExec_st : CUgraph_st {};
+struct CUstream_st {
+    std::unique_ptr<CUgraph_st> captured;  // null: it captures nothing
+    bool is_broken = false;
+};
 struct CUevent_st {
     Clock::time_point at;
 };
+
+cudaError_t mge::cuda::emulated::ask(cudaStream_t stream, std::function<cudaError_t()> work) {
+    if (!stream->captured) return work();
+    stream->captured->work.push_back(std::move(work));
+    return begin_call();
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
     switch (error) {
@@ -146,6 +166,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 cudaError_t cudaDeviceSynchronize() { return begin_call(); }
 
 cudaError_t cudaMalloc(void** address, size_t bytes) {
+    if (captures) return note(cudaErrorStreamCaptureUnsupported);
     if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
     auto& m = memory();
     std::lock_guard lock(m.mutex);
@@ -199,23 +220,36 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
                    0};
     return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind, cudaStream_t) {
-    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
-    OpenMemory open;
-    std::memmove(target, source, bytes);
-    return cudaSuccess;
+cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+    return ask(stream, [=] {
+        if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+        OpenMemory open;
+        std::memmove(target, source, bytes);
+        return cudaSuccess;
+    });
 }
-cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t) {
-    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
-    OpenMemory open;
-    std::memset(target, byte, bytes);
-    return cudaSuccess;
+cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t stream) {
+    return ask(stream, [=] {
+        if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+        OpenMemory open;
+        std::memset(target, byte, bytes);
+        return cudaSuccess;
+    });
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     *stream = std::make_unique<CUstream_st>().release();
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return begin_call(); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    std::unique_ptr<CUstream_st>{stream};
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (!stream->captured) return begin_call();
+    stream->is_broken = true;
+    return note(cudaErrorStreamCaptureUnsupported);
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return begin_call(); }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = std::make_unique<CUevent_st>().release();
@@ -232,5 +266,37 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     std::unique_ptr<CUevent_st>{event};
+    return cudaSuccess;
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    stream->captured = std::make_unique<CUgraph_st>();
+    stream->is_broken = breaks_capture.exchange(false);
+    ++captures;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    --captures;
+    auto captured = std::move(stream->captured);
+    if (std::exchange(stream->is_broken, false)) return note(cudaErrorStreamCaptureInvalidated);
+    *graph = captured.release();
+    return begin_call();
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+    *made = std::make_unique<CUgraphExec_st>(CUgraphExec_st{*graph}).release();
+    return begin_call();
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+    ++graphs;
+    for (auto& work : graph->work)
+        if (cudaError_t error = ask(stream, work); error != cudaSuccess) return error;
+    return begin_call();
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    std::unique_ptr<CUgraph_st>{graph};
+    return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+    std::unique_ptr<CUgraphExec_st>{graph};
     return cudaSuccess;
 }

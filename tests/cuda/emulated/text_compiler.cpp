@@ -5,11 +5,13 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <vector>
 
 #include "libmge/base/error.h"
 #include "tests/cuda/emulated/cuda_runtime.h"
@@ -19,13 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kernels have one parameter of whatever type.
+// Kernels have one parameter of whatever type, which a launch keeps.
 constexpr auto entry = R"(
 template <class A>
-static void call_kernel(void (*kernel)(A), const void* argument) {
-    kernel(*static_cast<const A*>(argument));
+static unsigned long call_kernel(void (*kernel)(A), const void* argument) {
+    if (argument) kernel(*static_cast<const A*>(argument));
+    return sizeof(A);
 }
-extern "C" void call(const void* argument) { call_kernel()";
+// Without an argument it says how large one is.
+extern "C" unsigned long call(const void* argument) { return call_kernel()";
 
 class Folder {
 public:
@@ -48,7 +52,7 @@ std::string content_of(const fs::path& path) {
     return stream.str();
 }
 
-using Call = void (*)(const void*);
+using Call = unsigned long (*)(const void*);
 
 // The library that the emulation is in, which the new one links; nothing when it is in the program itself.
 std::string own_library() {
@@ -78,7 +82,9 @@ class HostKernel final : public CompiledKernel {
 public:
     explicit HostKernel(Call call) : call_(call) {}
     void launch(Stream stream, unsigned grid, unsigned block, const void* argument) const override {
-        auto status = emulated::launch(stream, grid, block, 0, [&] { call_(argument); });
+        std::vector<char> kept(call_(nullptr));
+        std::memcpy(kept.data(), argument, kept.size());
+        auto status = emulated::launch(stream, grid, block, 0, [kept, call = call_] { call(kept.data()); });
         MGE_CHECK(status == cudaSuccess, "error ", int(status));
     }
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// comp_node_seq_record_level on a GPU: from the third run on a context asks for a graph of CUDA's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/other_device.h"
+#include "tests/shadow/values.h"
+
+namespace mge::test {
+namespace {
+
+DeviceId gpu() { return other_device().id; }
+
+CompileOptions recorded() {
+    CompileOptions options;
+    options.device = gpu();
+    options.comp_node_seq_record_level = 1;
+    options.var_sanity_check_first_run = false;
+    return options;
+}
+
+Tensor filled(const Shape& shape, int seed) {
+    std::vector<double> values(size_t(shape.numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = double((int(i) * 7 + seed * 13) % 23 - 11) / 8;
+    return make_tensor(DType::f32, shape, values);
+}
+
+const Shape x_shape{2, 3, 3};
+
+template <class Fn>
+Graph graph_of(Fn compute) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    builder.set_outputs(compute(builder.input({DType::f32, x_shape, {}}, "x")));
+    return builder.take();
+}
+// Reductions and products, which have workspaces, and two outputs.
+Graph net() {
+    return graph_of([](const Tensor& x) {
+        Tensor y = ops::softmax(ops::matmul(ops::exp(x), filled({3, 5}, 1)), {.axis = -1});
+        return Tensors{y, ops::sum(ops::sort(y)[0], {.axes = {1}})};
+    });
+}
+
+void expect_as_on_cpu(const Graph& graph, const Tensor& x, const Tensors& outputs, int run) {
+    Tensors expected = Executable(graph, {}).run({&x, 1});
+    for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_THAT(floats_of(outputs[i]),
+                    testing::Pointwise(testing::FloatNear(1e-5F), floats_of(expected[i])))
+            << "output " << i << " of run " << run;
+}
+
+Tensors outputs_of(Context& context) {
+    context.wait();
+    Tensors outputs;
+    for (size_t i = 0; i < context.program().outputs().size(); ++i) outputs.push_back(context.copy_output(i));
+    return outputs;
+}
+
+TEST(RecordedRuns, GiveWhatTheStepsGive) {
+    Graph graph = net();
+    auto context = Context::create(Program::compile(graph, recorded()));
+    for (int i = 0; i < 5; ++i) {
+        Tensor x = filled(x_shape, i);
+        context->fill_inputs({&x, 1});
+        context->run();
+        expect_as_on_cpu(graph, x, outputs_of(*context), i);
+    }
+}
+
+TEST(RecordedRuns, ReadAndWriteWhatIsBoundElsewhere) {
+    Graph graph = net();
+    auto context = Context::create(Program::compile(graph, recorded()));
+    Tensor y = empty_tensor({DType::f32, {2, 3, 5}, {}}, gpu());
+    for (int i = 0; i < 8; ++i) {
+        Tensor x = filled(x_shape, i), there = to_device(x, gpu());
+        context->bind_input(0, there.address());
+        bool is_bound = i % 3 == 2;
+        context->bind_output(0, is_bound ? y.address() : nullptr, is_bound ? y.spec().bytes() : 0);
+        context->run();
+        Tensors outputs = outputs_of(*context);
+        if (is_bound) outputs[0] = y;
+        expect_as_on_cpu(graph, x, outputs, i);
+    }
+}
+
+TEST(RecordedRuns, LeaveTheOutputsOfEarlierOnesAlone) {
+    Graph graph = net();
+    Executable executable(graph, recorded());
+    std::vector<Tensors> kept;
+    for (int i = 0; i < 5; ++i) {
+        Tensor x = to_device(filled(x_shape, i), gpu());
+        kept.push_back(executable.run({&x, 1}));
+    }
+    for (int i = 0; i < 5; ++i) expect_as_on_cpu(graph, filled(x_shape, i), kept[size_t(i)], i);
+}
+
+TEST(RecordedRuns, AreMadeAgainWhenArenasMove) {
+    Graph graph = net();
+    auto context = Context::create(Program::compile(graph, recorded()));
+    for (int i = 0; i < 8; ++i) {
+        Tensor x = filled(x_shape, i);
+        context->fill_inputs({&x, 1});
+        if (i == 4) context->memory()->clear();
+        auto elsewhere = queue_of(gpu()).allocate(size_t(1) << 20);
+        context->run();
+        expect_as_on_cpu(graph, x, outputs_of(*context), i);
+    }
+}
+
+// It says which matrix has no inverse, so it looks.
+TEST(RecordedRuns, AreNoneWhereAStepWaits) {
+    Graph graph = graph_of([](const Tensor& x) {
+        return Tensors{ops::exp(ops::matinv(ops::add(x, ops::eye({.n = 3, .m = 3}))))};
+    });
+    auto context = Context::create(Program::compile(graph, recorded()));
+    for (int i = 0; i < 4; ++i) {
+        Tensor x = ops::mul(filled(x_shape, i), make_tensor(DType::f32, {1}, {0.1}));
+        context->fill_inputs({&x, 1});
+        context->run();
+        expect_as_on_cpu(graph, x, outputs_of(*context), i);
+    }
+}
+
+struct CountedSteps : StepObserver {
+    size_t steps = 0;
+    void before_step(size_t, Context&) override { ++steps; }
+};
+
+TEST(RecordedRuns, ShowTheirStepsToObservers) {
+    Graph graph = net();
+    auto context = Context::create(Program::compile(graph, recorded()));
+    CountedSteps counted;
+    for (int i = 0; i < 6; ++i) {
+        Tensor x = filled(x_shape, i);
+        context->fill_inputs({&x, 1});
+        context->observe(i == 4 ? &counted : nullptr);
+        context->run();
+        expect_as_on_cpu(graph, x, outputs_of(*context), i);
+    }
+    EXPECT_EQ(counted.steps, context->program().steps().size());
+}
+
+}  // namespace
+}  // namespace mge::test
