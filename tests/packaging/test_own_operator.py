@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/own_operator"
@@ -34,6 +35,39 @@ def load_and_run(prefix, *arguments):
     command = [prefix / "bin/load_and_run", *arguments, "--json", "-", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr, json.loads(done.stdout).get("result")
+
+
+RUN_LITE = """
+import sys
+import numpy as np
+from megenginelite import LiteGlobal, LiteNetwork
+library, model = sys.argv[1:]
+network = LiteNetwork()
+try:
+    network.load(model)
+except RuntimeError as error:
+    assert "own_operator" in str(error), error
+else:
+    sys.exit("it was loaded without its operator")
+LiteGlobal.set_loader_lib_path(library)
+network.load(model)
+name = network.get_input_name(0)
+x = np.linspace(-1, 1, 5, dtype=np.float32)
+network.get_io_tensor(name).set_data_by_copy(x)
+network.forward()
+network.wait()
+print(*network.get_io_tensor(network.get_output_name(0)).to_numpy())
+"""
+
+
+def test_lite_in_python(example, build_dir, run, tmp_path):
+    model, library = tmp_path / "snake.mge", example / "own_operator.so"
+    run(example / "run_snake", library, model)
+    environment = {**os.environ, "PYTHONPATH": str(build_dir / "python")}
+    printed = run(sys.executable, "-c", RUN_LITE, library, model, env=environment)
+    assert [float(word) for word in printed.split()] == pytest.approx(
+        [x + np.sin(2 * x) ** 2 / 2 for x in np.linspace(-1, 1, 5)], abs=1e-6
+    )
 
 
 def test_cpp_program(example, prefix, run, tmp_path):
