@@ -54,6 +54,16 @@ Tensor numbers_of(const Tensor& steps, const Tensor& scale, const Tensor& zero) 
     return ops::mul(x, as_dtype(scale, DType::f32));
 }
 
+// As rounded_to_even, of what no bound of steps lies beyond: a sum with 1.5 * 2^23 has no digits behind the
+// point, and takes the even one of two neighbours.
+Tensor rounded_small(const Tensor& x) {
+    if (x.dtype() != DType::f32) return rounded_to_even(x);
+    constexpr double most = 1 << 21, without_fraction = 0x1.8p23;
+    Tensor bounded = ops::clip(x, {.lower = -most, .upper = most});
+    Tensor shift = number(x, without_fraction);
+    return ops::sub(ops::add(bounded, shift), shift);
+}
+
 void refuse_blocks(const Site& site) {
     if (site.attributes.integer("block_size", 0)) unsupported("scales in blocks");
 }
@@ -62,7 +72,7 @@ void refuse_blocks(const Site& site) {
 
 Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
     Range range = range_of(dtype);
-    Tensor steps = rounded_to_even(ops::div(x, scale));
+    Tensor steps = rounded_small(ops::div(x, scale));
     if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
     return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
 }
