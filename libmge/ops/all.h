@@ -13,6 +13,7 @@
 #include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bit_cast.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -113,6 +114,11 @@ using AllOps = TypeList<
     ops::BatchNorm,
     ops::BatchNormBackward,
     ops::Beta,
+    ops::BitCast,
+    ops::BitwiseAnd,
+    ops::BitwiseNot,
+    ops::BitwiseOr,
+    ops::BitwiseXor,
     ops::BroadcastLike,
     ops::BroadcastTo,
     ops::Ceil,
@@ -227,6 +233,7 @@ using AllOps = TypeList<
     ops::RoiPool2d,
     ops::RoiPool2dBackward,
     ops::Round,
+    ops::RoundToEven,
     ops::Rsqrt,
     ops::Scan,
     ops::Scatter,

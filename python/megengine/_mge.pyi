@@ -699,6 +699,44 @@ class ops:
         """
 
     @staticmethod
+    def bit_cast(x: Operand, *, dtype: Any = 'int32') -> Tensor:
+        """The bits of x as elements of another dtype of the same size.
+
+        Args:
+            dtype: Of the result; no bool, whose bytes are 0 and 1.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def bitwise_and(a: Operand, b: Operand) -> Tensor:
+        """The bits that are set in both.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def bitwise_not(x: Operand) -> Tensor:
+        """The other bits.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def bitwise_or(a: Operand, b: Operand) -> Tensor:
+        """The bits that are set in at least one.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def bitwise_xor(a: Operand, b: Operand) -> Tensor:
+        """The bits that are set in exactly one.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def broadcast_like(x: Operand, like: Operand) -> Tensor:
         """Repeats x until it has the shape of `like`, whose values are not read.
         Returns:
@@ -1776,6 +1814,13 @@ class ops:
         """
 
     @staticmethod
+    def round_to_even(x: Operand) -> Tensor:
+        """Nearest whole number; of halves the even one.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def rsqrt(x: Operand) -> Tensor:
         """1 / sqrt(x).
         Returns:
@@ -2169,6 +2214,22 @@ class updates:
         """As ops.batch_norm_backward; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
     @staticmethod
+    def bitwise_and(*inputs: Operand, **params: Any) -> None:
+        """As ops.bitwise_and; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def bitwise_not(*inputs: Operand, **params: Any) -> None:
+        """As ops.bitwise_not; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def bitwise_or(*inputs: Operand, **params: Any) -> None:
+        """As ops.bitwise_or; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def bitwise_xor(*inputs: Operand, **params: Any) -> None:
+        """As ops.bitwise_xor; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
     def ceil(*inputs: Operand, **params: Any) -> None:
         """As ops.ceil; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
@@ -2375,6 +2436,10 @@ class updates:
     @staticmethod
     def round(*inputs: Operand, **params: Any) -> None:
         """As ops.round; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def round_to_even(*inputs: Operand, **params: Any) -> None:
+        """As ops.round_to_even; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
     @staticmethod
     def rsqrt(*inputs: Operand, **params: Any) -> None:

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "libmge/mge.h"
+#include "libmge/ops/elementwise/bit_cast.h"
 #include "libmge/ops/elementwise/convert_narrow.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
@@ -207,6 +208,20 @@ TEST(NarrowDTypes, BeyondTheLargest) {
                 HasSubstr("which is no narrow one"));
     EXPECT_THAT(error_of<UserError>([&] { ops::convert_narrow(tensor_of<int32_t>({1}, {1}), P{}); }),
                 HasSubstr("x has to be floating"));
+}
+
+TEST(AllDTypes, BitsAsThoseOfAnotherDType) {
+    Tensor ones = tensor_of<float>({2}, {1, -2});
+    Tensor bits = ops::bit_cast(ones, {.dtype = DType::i32});
+    EXPECT_THAT(values_of(bits), ElementsAre(0x3f800000, -0x40000000));
+    EXPECT_THAT(values_of(ops::bit_cast(bits, {.dtype = DType::f32})), ElementsAre(1, -2));
+    check_op<ops::BitCast>({.dtype = DType::u16}, {{.shape = {3, 0, 2}}},
+                           {.dtypes = {DType::f16, DType::i16}});
+    check_op<ops::BitCast>({.dtype = DType::i64}, {{.shape = {5, 7}}}, {.dtypes = {DType::f64, DType::u64}});
+    EXPECT_THAT(error_of<UserError>([&] { ops::bit_cast(ones, {.dtype = DType::i64}); }),
+                HasSubstr("float32 and int64 have different sizes"));
+    EXPECT_THAT(error_of<UserError>([&] { ops::bit_cast(ones, {.dtype = DType::boolean}); }),
+                HasSubstr("bits are no bools"));
 }
 
 // As tensors of a common dtype of the same size are moved.

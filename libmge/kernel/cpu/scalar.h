@@ -186,6 +186,11 @@ Scalar<T> round(Scalar<T> x) {
     if constexpr (is_integer<T>) return x;
     return Scalar<T>::of(T(std::round(x.v)));
 }
+template <class T>
+Scalar<T> round_to_even(Scalar<T> x) {
+    if constexpr (is_integer<T>) return x;
+    return Scalar<T>::of(T(std::nearbyint(x.v)));
+}
 template <std::floating_point T>
 Scalar<T> sqrt(Scalar<T> x) {
     return Scalar<T>::of(std::sqrt(x.v));

@@ -74,6 +74,7 @@ HWY_INLINE Simd round(Simd x) {
     Simd up = select(abs(x - whole) >= Simd(0.5), one, Simd(0.0));
     return select(abs(x) < Simd(8388608.0), copy_sign(abs(whole) + up, x), x);
 }
+HWY_INLINE Simd round_to_even(Simd x) { return Simd(hn::Round(x.v)); }
 HWY_INLINE Simd floor_divide(Simd a, Simd b) { return floor(a / b); }
 
 // Asks the C library, lane by lane: for rare arguments and functions that have no vector form.

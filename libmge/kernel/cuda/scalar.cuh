@@ -274,6 +274,13 @@ MGE_DEVICE Scalar<T> round(Scalar<T> x) {
     else
         return Scalar<T>::of(roundf(x.v));
 }
+template <class T>
+MGE_DEVICE Scalar<T> round_to_even(Scalar<T> x) {
+    if constexpr (is_integer<T>)
+        return x;
+    else
+        return Scalar<T>::of(nearbyintf(x.v));
+}
 using ScalarFloat = Scalar<float>;
 MGE_DEVICE ScalarFloat sqrt(ScalarFloat x) { return ScalarFloat::of(sqrtf(x.v)); }
 MGE_DEVICE ScalarFloat exp(ScalarFloat x) { return ScalarFloat::of(expf(x.v)); }

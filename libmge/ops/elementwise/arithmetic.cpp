@@ -20,6 +20,7 @@ constinit const OpInfo Mul::info = define<Mul>();
 constinit const OpInfo Neg::info = define<Neg>();
 constinit const OpInfo Reciprocal::info = define<Reciprocal>();
 constinit const OpInfo Round::info = define<Round>();
+constinit const OpInfo RoundToEven::info = define<RoundToEven>();
 constinit const OpInfo Rsqrt::info = define<Rsqrt>();
 constinit const OpInfo Sign::info = define<Sign>();
 constinit const OpInfo Sqrt::info = define<Sqrt>();

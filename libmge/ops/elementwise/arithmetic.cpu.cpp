@@ -31,6 +31,8 @@ struct ElementwiseOf<Reciprocal> : Elementwise<functor::Reciprocal> {};
 template <>
 struct ElementwiseOf<Round> : Elementwise<functor::Round> {};
 template <>
+struct ElementwiseOf<RoundToEven> : Elementwise<functor::RoundToEven> {};
+template <>
 struct ElementwiseOf<Rsqrt> : Elementwise<functor::Rsqrt> {};
 template <>
 struct ElementwiseOf<Sign> : Elementwise<functor::Sign> {};
@@ -54,6 +56,7 @@ template KernelList kernels(Cpu, Mul);
 template KernelList kernels(Cpu, Neg);
 template KernelList kernels(Cpu, Reciprocal);
 template KernelList kernels(Cpu, Round);
+template KernelList kernels(Cpu, RoundToEven);
 template KernelList kernels(Cpu, Rsqrt);
 template KernelList kernels(Cpu, Sign);
 template KernelList kernels(Cpu, Sqrt);

@@ -15,6 +15,7 @@ struct Mul;
 struct Neg;
 struct Reciprocal;
 struct Round;
+struct RoundToEven;
 struct Rsqrt;
 struct Sign;
 struct Sqrt;
@@ -75,6 +76,10 @@ ElementwiseKernels elementwise_kernels<ops::Reciprocal>() {
 template <>
 ElementwiseKernels elementwise_kernels<ops::Round>() {
     return numbers<functor::Round>();
+}
+template <>
+ElementwiseKernels elementwise_kernels<ops::RoundToEven>() {
+    return numbers<functor::RoundToEven>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::Rsqrt>() {

@@ -117,6 +117,14 @@ struct Round : Unary<Round, Accepts::numbers> {
 };
 inline constexpr OpFunction<Round> round{};
 
+struct RoundToEven : Unary<RoundToEven, Accepts::numbers> {
+    static constexpr auto name = "round_to_even";
+    static constexpr auto doc = "Nearest whole number; of halves the even one.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<RoundToEven> round_to_even{};
+
 struct Rsqrt : Unary<Rsqrt, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "rsqrt";
     static constexpr auto doc = "1 / sqrt(x).";

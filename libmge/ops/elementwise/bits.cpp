@@ -5,6 +5,10 @@
 
 namespace mge::ops {
 
+constinit const OpInfo BitwiseAnd::info = define<BitwiseAnd>();
+constinit const OpInfo BitwiseNot::info = define<BitwiseNot>();
+constinit const OpInfo BitwiseOr::info = define<BitwiseOr>();
+constinit const OpInfo BitwiseXor::info = define<BitwiseXor>();
 constinit const OpInfo LeftShift::info = define<LeftShift>();
 constinit const OpInfo LogicalAnd::info = define<LogicalAnd>();
 constinit const OpInfo LogicalNot::info = define<LogicalNot>();

@@ -5,18 +5,30 @@
 namespace mge::ops {
 
 template <>
+struct ElementwiseOf<BitwiseAnd> : Elementwise<functor::BitAnd> {};
+template <>
+struct ElementwiseOf<BitwiseNot> : Elementwise<functor::BitNot> {};
+template <>
+struct ElementwiseOf<BitwiseOr> : Elementwise<functor::BitOr> {};
+template <>
+struct ElementwiseOf<BitwiseXor> : Elementwise<functor::BitXor> {};
+template <>
 struct ElementwiseOf<LeftShift> : Elementwise<functor::LeftShift> {};
 template <>
-struct ElementwiseOf<LogicalAnd> : Elementwise<functor::LogicalAnd> {};
+struct ElementwiseOf<LogicalAnd> : Elementwise<functor::BitAnd> {};
 template <>
 struct ElementwiseOf<LogicalNot> : Elementwise<functor::LogicalNot> {};
 template <>
-struct ElementwiseOf<LogicalOr> : Elementwise<functor::LogicalOr> {};
+struct ElementwiseOf<LogicalOr> : Elementwise<functor::BitOr> {};
 template <>
-struct ElementwiseOf<LogicalXor> : Elementwise<functor::LogicalXor> {};
+struct ElementwiseOf<LogicalXor> : Elementwise<functor::BitXor> {};
 template <>
 struct ElementwiseOf<RightShift> : Elementwise<functor::RightShift> {};
 
+template KernelList kernels(Cpu, BitwiseAnd);
+template KernelList kernels(Cpu, BitwiseNot);
+template KernelList kernels(Cpu, BitwiseOr);
+template KernelList kernels(Cpu, BitwiseXor);
 template KernelList kernels(Cpu, LeftShift);
 template KernelList kernels(Cpu, LogicalAnd);
 template KernelList kernels(Cpu, LogicalNot);

@@ -2,6 +2,10 @@
 #include "libmge/kernel/cuda/elementwise.cuh"
 
 namespace mge::ops {
+struct BitwiseAnd;
+struct BitwiseNot;
+struct BitwiseOr;
+struct BitwiseXor;
 struct LeftShift;
 struct LogicalAnd;
 struct LogicalNot;
@@ -13,12 +17,28 @@ struct RightShift;
 namespace mge::cuda {
 
 template <>
+ElementwiseKernels elementwise_kernels<ops::BitwiseAnd>() {
+    return integers<functor::BitAnd>();
+}
+template <>
+ElementwiseKernels elementwise_kernels<ops::BitwiseNot>() {
+    return integers<functor::BitNot>();
+}
+template <>
+ElementwiseKernels elementwise_kernels<ops::BitwiseOr>() {
+    return integers<functor::BitOr>();
+}
+template <>
+ElementwiseKernels elementwise_kernels<ops::BitwiseXor>() {
+    return integers<functor::BitXor>();
+}
+template <>
 ElementwiseKernels elementwise_kernels<ops::LeftShift>() {
     return integers<functor::LeftShift>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalAnd>() {
-    return bools<functor::LogicalAnd>();
+    return bools<functor::BitAnd>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalNot>() {
@@ -26,11 +46,11 @@ ElementwiseKernels elementwise_kernels<ops::LogicalNot>() {
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalOr>() {
-    return bools<functor::LogicalOr>();
+    return bools<functor::BitOr>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalXor>() {
-    return bools<functor::LogicalXor>();
+    return bools<functor::BitXor>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::RightShift>() {

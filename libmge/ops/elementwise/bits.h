@@ -4,6 +4,38 @@
 
 namespace mge::ops {
 
+struct BitwiseAnd : Binary<BitwiseAnd, Accepts::integers> {
+    static constexpr auto name = "bitwise_and";
+    static constexpr auto doc = "The bits that are set in both.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<BitwiseAnd> bitwise_and{};
+
+struct BitwiseNot : Unary<BitwiseNot, Accepts::integers> {
+    static constexpr auto name = "bitwise_not";
+    static constexpr auto doc = "The other bits.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<BitwiseNot> bitwise_not{};
+
+struct BitwiseOr : Binary<BitwiseOr, Accepts::integers> {
+    static constexpr auto name = "bitwise_or";
+    static constexpr auto doc = "The bits that are set in at least one.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<BitwiseOr> bitwise_or{};
+
+struct BitwiseXor : Binary<BitwiseXor, Accepts::integers> {
+    static constexpr auto name = "bitwise_xor";
+    static constexpr auto doc = "The bits that are set in exactly one.";
+    static constexpr bool stops_gradient = true;
+    MGE_API static const OpInfo info;
+};
+inline constexpr OpFunction<BitwiseXor> bitwise_xor{};
+
 struct LeftShift : Binary<LeftShift, Accepts::integers> {
     static constexpr auto name = "left_shift";
     static constexpr auto doc = "a * 2^b, wrapping; shifting by the width or more gives 0.";

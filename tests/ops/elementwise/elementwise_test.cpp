@@ -76,6 +76,7 @@ TEST(Arithmetic, Unary) {
     check_unary<ops::Ceil>(numbers, {-100, 100});
     check_unary<ops::Floor>(numbers, {-100, 100});
     check_unary<ops::Round>(numbers, {-100, 100});
+    check_unary<ops::RoundToEven>(numbers, {-100, 100});
     check_unary<ops::Sign>(numbers, {-2, 2});
     check_unary<ops::Square>(numbers, {-12, 12});
     check_unary<ops::Sqrt>(promoted, positive);
@@ -135,8 +136,28 @@ TEST(Bits, All) {
     check_binary<ops::LogicalAnd>(bools, {0, 1}, {0, 1}, false);
     check_binary<ops::LogicalOr>(bools, {0, 1}, {0, 1}, false);
     check_binary<ops::LogicalXor>(bools, {0, 1}, {0, 1}, false);
+    check_unary<ops::BitwiseNot>(int_types, {-100, 100}, false);
+    check_binary<ops::BitwiseAnd>(int_types, {-100, 100}, {-100, 100}, false);
+    check_binary<ops::BitwiseOr>(int_types, {-100, 100}, {-100, 100}, false);
+    check_binary<ops::BitwiseXor>(int_types, {-100, 100}, {-100, 100}, false);
     check_binary<ops::LeftShift>(int_types, {-100, 100}, {-1, 70}, false);
     check_binary<ops::RightShift>(int_types, {-100, 100}, {-1, 70}, false);
+}
+
+TEST(Bits, OfIntegersAreThoseOfTwosComplement) {
+    Tensor a = tensor_of<int8_t>({4}, {-1, 6, -128, 0}), b = tensor_of<int8_t>({4}, {12, 3, 127, 5});
+    EXPECT_EQ(values_of(ops::bitwise_and(a, b)), (std::vector<double>{12, 2, 0, 0}));
+    EXPECT_EQ(values_of(ops::bitwise_or(a, b)), (std::vector<double>{-1, 7, -1, 5}));
+    EXPECT_EQ(values_of(ops::bitwise_xor(a, b)), (std::vector<double>{-13, 5, -1, 5}));
+    EXPECT_EQ(values_of(ops::bitwise_not(a)), (std::vector<double>{0, -7, 127, -1}));
+    EXPECT_EQ(values_of(ops::bitwise_not(tensor_of<uint8_t>({2}, {0, 200}))), (std::vector<double>{255, 55}));
+    EXPECT_EQ(values_of(ops::bitwise_not(tensor_of<uint32_t>({1}, {1}))),
+              (std::vector<double>{4294967294.0}));
+}
+TEST(Arithmetic, HalvesGoAwayFromZeroOrToTheEvenOne) {
+    Tensor x = tensor_of<float>({6}, {0.5F, 1.5F, -0.5F, -2.5F, 8388607.5F, 0.49999997F});
+    EXPECT_EQ(values_of(ops::round(x)), (std::vector<double>{1, 2, -1, -3, 8388608, 0}));
+    EXPECT_EQ(values_of(ops::round_to_even(x)), (std::vector<double>{0, 2, 0, -2, 8388608, 0}));
 }
 
 TEST(Exponential, All) {

@@ -27,6 +27,7 @@ constexpr RowTable arithmetic_table{
     RowsOf<cpu::functor::Neg>{unary_rows<functor::Neg>},
     RowsOf<cpu::functor::Reciprocal>{unary_rows<functor::Reciprocal>},
     RowsOf<cpu::functor::Round>{unary_rows<functor::Round>},
+    RowsOf<cpu::functor::RoundToEven>{unary_rows<functor::RoundToEven>},
     RowsOf<cpu::functor::Rsqrt>{unary_rows<functor::Rsqrt>},
     RowsOf<cpu::functor::Sign>{unary_rows<functor::Sign>},
     RowsOf<cpu::functor::Sqrt>{unary_rows<functor::Sqrt>},
@@ -69,6 +70,7 @@ template <> RowsFn simd_rows<functor::Mul>() { return find<functor::Mul>(); }
 template <> RowsFn simd_rows<functor::Neg>() { return find<functor::Neg>(); }
 template <> RowsFn simd_rows<functor::Reciprocal>() { return find<functor::Reciprocal>(); }
 template <> RowsFn simd_rows<functor::Round>() { return find<functor::Round>(); }
+template <> RowsFn simd_rows<functor::RoundToEven>() { return find<functor::RoundToEven>(); }
 template <> RowsFn simd_rows<functor::Rsqrt>() { return find<functor::Rsqrt>(); }
 template <> RowsFn simd_rows<functor::Sign>() { return find<functor::Sign>(); }
 template <> RowsFn simd_rows<functor::Sqrt>() { return find<functor::Sqrt>(); }

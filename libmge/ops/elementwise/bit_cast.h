@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct BitCast {
+    static constexpr auto name = "bit_cast";
+    static constexpr auto doc = "The bits of x as elements of another dtype of the same size.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
+    static constexpr bool stops_gradient = true;
+    struct Params {
+        DType dtype = DType::i32;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::dtype>("dtype", "Of the result; no bool, whose bytes are 0 and 1."));
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, BitCast);
+inline constexpr OpFunction<BitCast> bit_cast{};
+
+}  // namespace mge::ops
