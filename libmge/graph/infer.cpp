@@ -57,36 +57,41 @@ public:
     TensorSpecs outputs() const {
         int combinations = 1;
         for (int i = 0; i < std::min(unknown_, most_combined); ++i) combinations *= max_rank;
-        for (int tries : {max_rank, unknown_ > 1 ? combinations : 0})
-            for (bool keep_known : {true, false})
-                for (auto& extents : tried_extents)
-                    for (int ranks = 0; ranks < tries; ++ranks)
-                        if (auto specs = attempt(keep_known, extents, ranks, tries == max_rank))
-                            return with_unknown_shapes(*specs);
+        for (bool is_list : {true, false})
+            for (int tries : {max_rank, unknown_ > 1 ? combinations : 0})
+                for (bool keep_known : {true, false})
+                    for (auto& extents : tried_extents)
+                        for (int ranks = 0; ranks < tries; ++ranks)
+                            if (auto specs =
+                                    attempt({keep_known, tries == max_rank, is_list}, extents, ranks))
+                                return with_unknown_shapes(*specs);
         throw_user(op_.name,
                    "its outputs cannot be foreseen: the shape of an input is known only when running");
     }
 
 private:
+    struct Assumptions {
+        bool keep_known, is_same;
+        bool is_list;  // a host value of unknown length has a number for each axis, or is a single one
+    };
     // `ranks` are digits, the last one that of the first unknown input.
-    std::optional<TensorSpecs> attempt(bool keep_known, const Extents& extents, int ranks,
-                                       bool is_same) const {
+    std::optional<TensorSpecs> attempt(const Assumptions& assumed, const Extents& extents, int ranks) const {
         TensorSpecs tried(inputs_.begin(), inputs_.begin() + ptrdiff_t(host_));
         int first_rank = ranks % max_rank + 1;
         for (auto& spec : tried) {
             if (spec.is_absent()) continue;
             if (spec.shape.is_known()) {
-                if (!keep_known) spec = with_extents(spec, spec.shape.rank(), {1, 1});
+                if (!assumed.keep_known) spec = with_extents(spec, spec.shape.rank(), {1, 1});
                 continue;
             }
             spec = with_extents(spec, ranks % max_rank + 1, extents);
-            if (!is_same) ranks /= max_rank;
+            if (!assumed.is_same) ranks /= max_rank;
         }
         try {
             if (host_ == inputs_.size()) return op_.infer(params_.get(), tried);
             Tensors values;
             for (auto& spec : std::span(inputs_).subspan(host_))
-                values.push_back(ones_value(spec, first_rank));
+                values.push_back(ones_value(spec, assumed.is_list ? first_rank : 1));
             return op_.infer(op_.resolve(params_.get(), values).get(), tried);
         } catch (const UserError&) {
             return std::nullopt;

@@ -85,7 +85,7 @@ IntList resolve_items(std::string_view who, const IntList& items, std::span<cons
     for (size_t i = 0; i < resolved.size(); ++i)
         if (i % item_size != 0 && i % item_size != 4 && resolved[i] == bound_from_input &&
             next < values.size())
-            resolved[i] = values[next++];
+            resolved[i] = std::max(values[next++], bound_from_input + 1);
     if (next != values.size())
         throw_user(who, text("`bounds` has ", counted(values.size(), "value"), ", `items` takes ", next),
                    ErrorClass::value);

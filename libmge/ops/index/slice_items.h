@@ -33,7 +33,7 @@ Shape shape_of_ranges(const std::vector<AxisRange>& ranges);
 // The first of the elements of x[ranges], when they lie one behind the other in x; none when they do not, or
 // there are none.
 std::optional<int64_t> first_of_dense(const std::vector<AxisRange>& ranges, const Shape& x);
-// The items with the values of the host inputs, in order, in their places.
+// The items with the values of the host inputs, in order, in their places. Of a value none means left out.
 IntList resolve_items(std::string_view who, const IntList& items, std::span<const Tensor> bounds);
 
 }  // namespace mge::ops
