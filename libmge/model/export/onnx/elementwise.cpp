@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "libmge/model/export/onnx/families.h"
+#include "libmge/ops/elementwise/bit_cast.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -32,6 +33,16 @@ Operand zero_where(Site& s, const Operand& mask, const Operand& x) {
 Operands export_same(Site& s) { return {s.emit(std::string(s.type), s.all())}; }
 
 Operands export_rounding(Site& s) { return is_float(s.dtype()) ? export_same(s) : export_identity(s); }
+
+Operands export_bitwise(Site& s) {
+    s.require_opset(18);
+    return export_same(s);
+}
+
+Operands export_bit_cast(Site& s) {
+    s.require_opset(26);
+    return {s.emit("BitCast", {s.in(0)}, {{"to", type_number(s.params<ops::BitCast>().dtype)}})};
+}
 
 Operands export_identity(Site& s) { return {s.in(0)}; }
 

@@ -10,6 +10,8 @@ namespace mge::to_onnx {
 // elementwise.cpp
 Operands export_same(Site&);      // the node of the row's type on all inputs
 Operands export_rounding(Site&);  // the same for real numbers; whole ones are it already
+Operands export_bitwise(Site&);
+Operands export_bit_cast(Site&);
 Operands export_identity(Site&);
 Operands export_convert(Site&);
 Operands export_clip(Site&);

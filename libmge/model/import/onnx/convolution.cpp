@@ -7,6 +7,8 @@
 
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/model/import/onnx/windows.h"
+#include "libmge/ops/create/full.h"
+#include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
@@ -252,6 +254,26 @@ Tensors import_qlinear_conv(const Site& site) {
     Tensor factor = ops::div(ops::mul(scale(1), scale(4)), scale(6));
     Tensor y = ops::mul(sums, per_channel(factor, rank));
     return {steps_of(y, number(y, 1), ops::reshape(site.in(7), {.shape = {}}), site.in(7).dtype())};
+}
+
+// Each channel by its own window along the one axis, which sees what came before: the state, or zeros.
+Tensors import_causal_conv(const Site& site) {
+    const Tensor& x = site.in(0);
+    IntList extents = weight_extents(site, 1);
+    if (rank_of(x) != 3 || extents.size() != 3) invalid("sequences of rank ", rank_of(x));
+    std::string activation = site.attributes.word("activation", "none");
+    if (activation != "none" && activation != "silu" && activation != "swish")
+        unsupported("the activation '", activation, "'");
+    int64_t channels = extents[0], memory = extents[2] - 1;
+    Tensor state =
+        site.has(3) ? site.in(3)
+                    : Tensor(ops::full(target_of({extent_of(x, 0), channels, memory}), {.dtype = x.dtype()}));
+    Tensor whole = memory ? Tensor(ops::concat({state, x}, {.axis = 2})) : x;
+    Tensor y = as_given(
+        ops::conv2d(as_images(whole, 1), grouped(site.in(1), extents, channels), {.groups = channels}), 1);
+    if (site.has(2)) y = ops::add(y, per_channel(site.in(2), 3));
+    if (activation != "none") y = ops::silu(y);
+    return {y, memory ? cut(whole, 2, -memory, ops::absent_bound) : state};
 }
 
 // The margins are dropped afterwards: those before and after need not be equal.

@@ -89,14 +89,14 @@ Tensor gelu_by_tanh(const Tensor& x) {
         x, ops::sigmoid(ops::mul(ops::mul(x, inner), number(x, 2 * std::sqrt(2 / std::numbers::pi)))));
 }
 
+}  // namespace
+
 DType target_dtype(const Site& site) {
     auto to = int(site.attributes.integer("to", 0));
     auto dtype = dtype_of(to);
     if (!dtype) unsupported("a conversion to ", name_of_data_type(to));
     return *dtype;
 }
-
-}  // namespace
 
 Tensor as_cast(const Site& site, const Tensor& x, DType dtype) {
     bool saturates = site.attributes.integer("saturate", 1);
@@ -109,13 +109,6 @@ Tensor as_cast(const Site& site, const Tensor& x, DType dtype) {
     if (!saturates) p.overflow = Overflow::escapes;
     if (rounding != "up") p.rounding = rounding == "down" ? PowerRounding::down : PowerRounding::nearest;
     return ops::convert_narrow(is_float(x.dtype()) ? x : as_dtype(x, DType::f32), p);
-}
-
-// Halves go to the even neighbour: that of x / 2, doubled.
-Tensor rounded_to_even(const Tensor& x) {
-    Tensor is_tie = ops::equal(ops::sub(x, ops::floor(x)), number(x, 0.5));
-    Tensor even = ops::mul(ops::round(ops::mul(x, number(x, 0.5))), number(x, 2));
-    return ops::where(is_tie, even, ops::round(x));
 }
 
 Tensors import_div(const Site& site) {
@@ -141,14 +134,8 @@ Tensors import_mod(const Site& site) {
 Tensors import_pow(const Site& site) {
     Tensor x = site.in(0), exponent = second(site);
     if (is_float(x.dtype())) return {ops::pow(x, as_dtype(exponent, x.dtype()))};
-    // f32 holds whole numbers up to 2^24: larger powers of integers would be inexact.
-    auto known = is_float(exponent.dtype()) ? Tensor() : site.extents.find_value(exponent);
-    if (!known || known.spec().numel() != 1) unsupported("a power of ", x.dtype(), " that is computed");
-    int64_t power = numbers_in(known)[0];
-    if (power < 0 || power > 8) unsupported("the power ", power, " of ", x.dtype());
-    Tensor result = ops::add(ops::mul(x, number(x, 0)), number(x, 1));
-    for (int64_t i = 0; i < power; ++i) result = ops::mul(result, x);
-    return {result};
+    if (!is_float(exponent.dtype())) return {integer_power(x, exponent)};
+    return {as_dtype(ops::pow(as_dtype(x, DType::f64), as_dtype(exponent, DType::f64)), x.dtype())};
 }
 
 Tensors import_max(const Site& site) {
@@ -205,7 +192,6 @@ Tensors import_cast(const Site& site) { return {as_cast(site, site.in(0), target
 Tensors import_cast_like(const Site& site) { return {as_cast(site, site.in(0), site.in(1).dtype())}; }
 
 Tensors import_where(const Site& site) { return {ops::where(site.in(0), site.in(1), site.in(2))}; }
-Tensors import_round(const Site& site) { return {rounded_to_even(site.in(0))}; }
 
 Tensors import_is_inf(const Site& site) {
     bool above = site.attributes.integer("detect_positive", 1);
@@ -257,10 +243,13 @@ Tensors import_thresholded_relu(const Site& site) {
     return {ops::where(ops::greater(x, number(x, alpha)), x, number(x, 0))};
 }
 Tensors import_shrink(const Site& site) {
-    const Tensor& x = site.in(0);
+    // Of integers bounds and bias are real numbers too.
+    DType dtype = site.in(0).dtype();
+    Tensor x = is_float(dtype) ? site.in(0) : as_dtype(site.in(0), DType::f64);
     double bias = site.attributes.number("bias", 0), lambda = site.attributes.number("lambd", 0.5);
     Tensor below = ops::where(ops::less(x, number(x, -lambda)), ops::add(x, number(x, bias)), number(x, 0));
-    return {ops::where(ops::greater(x, number(x, lambda)), ops::sub(x, number(x, bias)), below)};
+    Tensor y = ops::where(ops::greater(x, number(x, lambda)), ops::sub(x, number(x, bias)), below);
+    return {as_dtype(y, dtype)};
 }
 Tensors import_softsign(const Site& site) {
     const Tensor& x = site.in(0);
@@ -279,29 +268,6 @@ Tensors import_gelu(const Site& site) {
     return {how == "tanh" ? gelu_by_tanh(site.in(0)) : ops::gelu(site.in(0))};
 }
 
-Tensors import_bit_shift(const Site& site) {
-    std::string direction = site.attributes.word("direction", "");
-    if (direction == "LEFT") return {ops::left_shift(site.in(0), site.in(1))};
-    if (direction == "RIGHT") return {ops::right_shift(site.in(0), site.in(1))};
-    invalid("it shifts to '", direction, "'");
-}
-
 Tensors import_identity(const Site& site) { return {site.in(0)}; }
-
-// In inference nothing is dropped. The mask is true everywhere, before version 10 a number.
-Tensors import_dropout(const Site& site) {
-    site.attributes.number("ratio", 0.5);
-    site.attributes.integer("seed", 0);
-    site.attributes.integer("is_test", 0);
-    site.attributes.integers("consumed_inputs");
-    if (site.has(2)) {
-        auto training = site.values(2, "a training mode");
-        if (training.size() != 1 || training[0]) unsupported("dropout in training mode");
-    }
-    const Tensor& x = site.in(0);
-    if (!site.makes(1)) return {x};
-    Tensor is_same = ops::logical_or(ops::equal(x, x), ops::isnan(x));
-    return {x, site.opset < 10 ? as_dtype(is_same, x.dtype()) : is_same};
-}
 
 }  // namespace mge::onnx

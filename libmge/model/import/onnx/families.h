@@ -38,7 +38,6 @@ Tensors import_clip(const Site& site);
 Tensors import_cast(const Site& site);
 Tensors import_cast_like(const Site& site);
 Tensors import_where(const Site& site);
-Tensors import_round(const Site& site);
 Tensors import_is_inf(const Site& site);
 Tensors import_leaky_relu(const Site& site);
 Tensors import_prelu(const Site& site);
@@ -53,12 +52,17 @@ Tensors import_mish(const Site& site);
 Tensors import_swish(const Site& site);
 Tensors import_swiglu(const Site& site);
 Tensors import_gelu(const Site& site);
-Tensors import_bit_shift(const Site& site);
 Tensors import_identity(const Site& site);
-Tensors import_dropout(const Site& site);
-Tensor rounded_to_even(const Tensor& x);
+// That of the attribute `to`.
+DType target_dtype(const Site& site);
 // As Cast converts, by the attributes of the node.
 Tensor as_cast(const Site& site, const Tensor& x, DType dtype);
+
+// bits.cpp
+Tensors import_bit_shift(const Site& site);
+Tensors import_bit_cast(const Site& site);
+// Both are integers; in the dtype of x.
+Tensor integer_power(const Tensor& x, const Tensor& exponent);
 
 // shape.cpp
 Tensors import_shape(const Site& site);
@@ -95,6 +99,8 @@ Tensors import_eye_like(const Site& site);
 Tensors import_compress(const Site& site);
 Tensors import_reverse_sequence(const Site& site);
 Tensors import_cum_prod(const Site& site);
+// The first elements of each sequence, as many as it has, in reverse; `batch` is the axis 0 or 1.
+Tensor reversed_sequences(const Tensor& x, int batch, const Tensor& lengths);
 
 // scattering.cpp: with the reductions mul, max and min
 Tensor scattered_elements(const Site& site, int axis, const Tensor& index, const std::string& reduction);
@@ -143,6 +149,7 @@ Tensors import_conv(const Site& site);
 Tensors import_conv_integer(const Site& site);
 Tensors import_qlinear_conv(const Site& site);
 Tensors import_conv_transpose(const Site& site);
+Tensors import_causal_conv(const Site& site);
 
 // pooling.cpp
 Tensors import_max_pool(const Site& site);
@@ -186,6 +193,12 @@ Tensors import_attention(const Site& site);
 Tensors import_rotary_embedding(const Site& site);
 Tensors import_tensor_scatter(const Site& site);
 
+// linear_attention.cpp
+Tensors import_linear_attention(const Site& site);
+
+// ngrams.cpp
+Tensors import_tf_idf_vectorizer(const Site& site);
+
 // warping.cpp
 Tensors import_grid_sample(const Site& site);
 
@@ -225,6 +238,7 @@ Tensors import_random_normal(const Site& site);
 Tensors import_random_normal_like(const Site& site);
 Tensors import_bernoulli(const Site& site);
 Tensors import_multinomial(const Site& site);
+Tensors import_dropout(const Site& site);
 
 // sequences.cpp
 Tensors import_sequence_empty(const Site& site);

@@ -285,19 +285,22 @@ Tensors import_compress(const Site& site) {
     return {ops::take({x, index}, {.axes = {axis}})};
 }
 
-// The first elements of each sequence, as many as it has, in reverse.
+Tensor reversed_sequences(const Tensor& x, int batch, const Tensor& lengths) {
+    Tensor sequences = moved_axis(x, batch, 0);
+    Tensor length = as_column(as_dtype(lengths, DType::i64), 1);
+    Tensor step = count_up(extent_of(x, 1 - batch), DType::i64);
+    Tensor last = ops::sub(length, number(length, 1));
+    Tensor place = ops::where(ops::less(step, length), ops::sub(last, step), step);
+    Tensor number = as_column(count_up(extent_of(x, batch), DType::i32), 1);
+    return moved_axis(ops::take({sequences, number, as_index(place)}, {.axes = {0, 1}}), 0, batch);
+}
+
 Tensors import_reverse_sequence(const Site& site) {
     const Tensor& x = site.in(0);
     int time = site.axis(site.attributes.integer("time_axis", 0), rank_of(x));
     int batch = site.axis(site.attributes.integer("batch_axis", 1), rank_of(x));
     if (time + batch != 1) unsupported("sequences along the axes ", batch, " and ", time);
-    Tensor sequences = moved_axis(x, batch, 0);
-    Tensor length = as_column(as_dtype(site.in(1), DType::i64), 1);
-    Tensor step = count_up(extent_of(x, time), DType::i64);
-    Tensor last = ops::sub(length, number(length, 1));
-    Tensor place = ops::where(ops::less(step, length), ops::sub(last, step), step);
-    Tensor number = as_column(count_up(extent_of(x, batch), DType::i32), 1);
-    return {moved_axis(ops::take({sequences, number, as_index(place)}, {.axes = {0, 1}}), 0, batch)};
+    return {reversed_sequences(x, batch, site.in(1))};
 }
 
 // Products up to each element, by doubled distances.

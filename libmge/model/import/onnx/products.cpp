@@ -30,10 +30,25 @@ Tensor centred(const Site& site, size_t i, size_t zero, bool is_left) {
     return ops::sub(x, point);
 }
 
+// Of integers, element by element: what overflows wraps around.
+Tensor whole_product(const Tensor& a, const Tensor& b) {
+    bool is_row = rank_of(a) == 1, is_column = rank_of(b) == 1;
+    Tensor left = ops::add_axis(is_row ? Tensor(ops::add_axis(a, {.axes = {0}})) : a, {.axes = {-1}});
+    Tensor right = is_column ? Tensor(ops::add_axis(b, {.axes = {1}})) : b;
+    int last = std::max(rank_of(left) - 1, rank_of(right)) - 1;
+    // (…, m, k, 1) and (…, 1, k, n)
+    right = ops::add_axis(right, {.axes = {rank_of(right) - 2}});
+    Tensor y = ops::sum(ops::mul(left, right), {.axes = {last}});
+    IntList gone;
+    if (is_row) gone.push_back(last - 1);
+    if (is_column) gone.push_back(last);
+    return gone.empty() ? y : Tensor(ops::remove_axis(y, {.axes = gone}));
+}
+
 }  // namespace
 
 Tensors import_matmul(const Site& site) {
-    require_floats(site.in(0));
+    if (!is_float(site.in(0).dtype())) return {whole_product(site.in(0), site.in(1))};
     return {ops::matmul(site.in(0), site.in(1))};
 }
 

@@ -2,12 +2,15 @@
 // Steps that stand for real numbers. Convolutions and sums between them are computed in steps (steps.h), all
 // else as floats: there halves of a step go to the even one.
 
+#include <algorithm>
+
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/tensor/narrow.h"
 
@@ -40,10 +43,27 @@ Range range_of(DType dtype) {
     }
 }
 
-// One number, or one for each element of an axis.
-Tensor along(const Site& site, const Tensor& numbers, int rank, int64_t axis) {
+// Each number for so many neighbours along an axis; the last block may be cut.
+Tensor in_blocks(const Site& site, const Tensor& numbers, const Tensor& x, int axis, int64_t size) {
+    if (rank_of(numbers) != rank_of(x)) invalid("scales of rank ", rank_of(numbers), " for ", x.shape());
+    auto have = site.extents.find_extent(x, axis), blocks = site.extents.find_extent(numbers, axis);
+    if (!have || !blocks) unsupported("blocks of an extent that differs between runs");
+    if (size < 1 || *blocks != (*have ? (*have - 1) / size + 1 : 0))
+        invalid(*blocks, " blocks of ", size, " in an extent of ", *have);
+    IntList shape(size_t(rank_of(x)) + 1, -1);
+    shape[size_t(axis) + 1] = std::min(size, *have);
+    Tensor copies = ops::broadcast_to(ops::add_axis(numbers, {.axes = {axis + 1}}), {.shape = shape});
+    Tensor all = ops::flatten(copies, {.start = axis, .end = axis + 1});
+    return *have % size ? cut(all, axis, 0, *have) : all;
+}
+
+// One number, one for each element of an axis, or one for each block of it.
+Tensor along(const Site& site, const Tensor& numbers, const Tensor& x, int64_t axis) {
+    int rank = rank_of(x);
+    if (int64_t size = site.attributes.integer("block_size", 0))
+        return in_blocks(site, numbers, x, site.axis(axis, rank), size);
     if (rank_of(numbers) == 0) return numbers;
-    if (rank_of(numbers) != 1) unsupported("scales in blocks");
+    if (rank_of(numbers) != 1) invalid("scales of rank ", rank_of(numbers));
     if (numbers.shape()[0] == 1) return ops::reshape(numbers, {.shape = {}});
     return with_trailing_axes(numbers, rank - 1 - site.axis(axis, rank));
 }
@@ -54,39 +74,23 @@ Tensor numbers_of(const Tensor& steps, const Tensor& scale, const Tensor& zero) 
     return ops::mul(x, as_dtype(scale, DType::f32));
 }
 
-// As rounded_to_even, of what no bound of steps lies beyond: a sum with 1.5 * 2^23 has no digits behind the
-// point, and takes the even one of two neighbours.
-Tensor rounded_small(const Tensor& x) {
-    if (x.dtype() != DType::f32) return rounded_to_even(x);
-    constexpr double most = 1 << 21, without_fraction = 0x1.8p23;
-    Tensor bounded = ops::clip(x, {.lower = -most, .upper = most});
-    Tensor shift = number(x, without_fraction);
-    return ops::sub(ops::add(bounded, shift), shift);
-}
-
-void refuse_blocks(const Site& site) {
-    if (site.attributes.integer("block_size", 0)) unsupported("scales in blocks");
-}
-
 }  // namespace
 
 Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
     Range range = range_of(dtype);
-    Tensor steps = rounded_small(ops::div(x, scale));
+    Tensor steps = ops::round_to_even(ops::div(x, scale));
     if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
     return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
 }
 
 Tensors import_quantize_linear(const Site& site) {
-    refuse_blocks(site);
     site.attributes.integer("precision", 0);
     Tensor x = as_dtype(site.in(0), DType::f32);
     int64_t axis = site.attributes.integer("axis", 1), to = site.attributes.integer("output_dtype", 0);
     auto dtype = to ? dtype_of(int(to)) : site.has(2) ? std::optional(site.in(2).dtype()) : DType::u8;
     if (!dtype) unsupported("steps of ", name_of_data_type(int(to)));
-    int rank = rank_of(x);
-    Tensor scale = as_dtype(along(site, site.in(1), rank, axis), DType::f32);
-    Tensor zero = site.has(2) ? along(site, site.in(2), rank, axis) : Tensor();
+    Tensor scale = as_dtype(along(site, site.in(1), x, axis), DType::f32);
+    Tensor zero = site.has(2) ? along(site, site.in(2), x, axis) : Tensor();
     if (is_narrow(*dtype) && !is_narrow_int(*dtype)) {
         Tensor numbers = ops::div(x, scale);
         if (zero) numbers = ops::add(numbers, as_dtype(zero, DType::f32));
@@ -98,13 +102,11 @@ Tensors import_quantize_linear(const Site& site) {
 }
 
 Tensors import_dequantize_linear(const Site& site) {
-    refuse_blocks(site);
     int64_t axis = site.attributes.integer("axis", 1), to = site.attributes.integer("output_dtype", 0);
     auto dtype = to ? dtype_of(int(to)) : std::optional(site.in(1).dtype());
     if (!dtype) unsupported("numbers of ", name_of_data_type(int(to)));
-    int rank = site.rank(0);
-    Tensor zero = site.has(2) ? along(site, site.in(2), rank, axis) : Tensor();
-    Tensor x = site.in(0), scale = along(site, site.in(1), rank, axis);
+    Tensor x = site.in(0), scale = along(site, site.in(1), x, axis);
+    Tensor zero = site.has(2) ? along(site, site.in(2), x, axis) : Tensor();
     bool is_ours = (is_byte(x.dtype()) || x.dtype() == DType::i32) && scale.dtype() == DType::f32 &&
                    scale.shape().is_known() && (!zero || zero.shape() == scale.shape());
     if (!is_ours) return {as_dtype(numbers_of(x, scale, zero), *dtype)};
@@ -117,7 +119,8 @@ Tensors import_dynamic_quantize_linear(const Site& site) {
     Tensor none = number(x, 0);
     Tensor highest = ops::maximum(ops::max(x), none), lowest = ops::minimum(ops::min(x), none);
     Tensor scale = ops::div(ops::sub(highest, lowest), number(x, 255));
-    Tensor zero = ops::clip(rounded_to_even(ops::neg(ops::div(lowest, scale))), {.lower = 0, .upper = 255});
+    Tensor zero =
+        ops::clip(ops::round_to_even(ops::neg(ops::div(lowest, scale))), {.lower = 0, .upper = 255});
     return {steps_of(x, scale, zero, DType::u8), scale, as_dtype(zero, DType::u8)};
 }
 

@@ -112,7 +112,7 @@ struct Walk {
 
 // `lengths`: sequences that are shorter keep their state, and give zeros, from their end on.
 Walk walked(const Direction& d, Step step, const Tensor& from_input, const State& start,
-            const Tensor& lengths, bool is_reverse) {
+            const Tensor& lengths, bool from_end) {
     Tensors carried{start.h}, sliced{from_input};
     if (start.c) carried.push_back(start.c);
     if (lengths) sliced.push_back(count_up(extent_of(from_input, 0), lengths.dtype()));
@@ -141,7 +141,7 @@ Walk walked(const Direction& d, Step step, const Tensor& from_input, const State
     Tensors results = ops::scan(TensorList(operands), {.body = body,
                                                        .carried = int64_t(carried.size()),
                                                        .sliced = int64_t(sliced.size()),
-                                                       .reverse = is_reverse});
+                                                       .reverse = from_end});
     return {results.back(), {results[0], start.c ? results[1] : Tensor()}};
 }
 
@@ -180,7 +180,6 @@ Tensors layer(const Site& site, const Kind& kind) {
     if (!weight || weight->rank() != 3 || (*weight)[0] != directions)
         invalid("weights of shape ", site.in(2).shape());
     int64_t hidden = site.attributes.integer("hidden_size", (*weight)[2]);
-    if (lengths && how != "forward") unsupported("lengths of sequences that are read backwards");
     Tensor zeros = ops::full(target_of({extent_of(x, 1), hidden}), {.dtype = x.dtype()});
     Tensors all, last_h, last_c;
     for (int64_t i = 0; i < directions; ++i) {
@@ -188,8 +187,13 @@ Tensors layer(const Site& site, const Kind& kind) {
         Tensor from_input = plus(product(x, element(site.in(1), 0, i)), d.input_bias);
         State start{site.has(5) ? element(turned(site.in(5)), 0, i) : zeros, {}};
         if (kind.has_cell) start.c = site.has(6) ? element(turned(site.in(6)), 0, i) : zeros;
-        Walk walk = walked(d, kind.step, from_input, start, lengths, i == 1 || how == "reverse");
-        all.push_back(ops::add_axis(walk.all, {.axes = {1}}));
+        bool is_reverse = i == 1 || how == "reverse";
+        // Backwards each sequence begins at its own end.
+        auto turned_back = [&](const Tensor& t) {
+            return is_reverse && lengths ? reversed_sequences(t, 1, lengths) : t;
+        };
+        Walk walk = walked(d, kind.step, turned_back(from_input), start, lengths, is_reverse && !lengths);
+        all.push_back(ops::add_axis(turned_back(walk.all), {.axes = {1}}));
         last_h.push_back(ops::add_axis(walk.last.h, {.axes = {0}}));
         if (kind.has_cell) last_c.push_back(ops::add_axis(walk.last.c, {.axes = {0}}));
     }

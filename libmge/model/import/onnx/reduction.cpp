@@ -63,10 +63,14 @@ Tensor l2(const Tensor& x, const ops::ReduceParams& p) {
     Tensor wide = is_float(x.dtype()) ? x : as_dtype(x, DType::f32);
     return as_dtype(ops::sqrt(sum_square(wide, p)), x.dtype());
 }
-Tensor log_sum(const Tensor& x, const ops::ReduceParams& p) { return ops::log(ops::sum(x, p)); }
+Tensor log_sum(const Tensor& x, const ops::ReduceParams& p) {
+    Tensor wide = is_float(x.dtype()) ? x : as_dtype(x, DType::f64);
+    return as_dtype(ops::log(ops::sum(wide, p)), x.dtype());
+}
 
 // The largest is taken out before, so that nothing overflows; one that is infinite stays in.
 Tensor log_sum_exp(const Tensor& x, const ops::ReduceParams& p) {
+    if (!is_float(x.dtype())) return as_dtype(log_sum_exp(as_dtype(x, DType::f64), p), x.dtype());
     Tensor largest = max(x, {.axes = p.axes, .keepdims = true});
     Tensor shift = ops::where(ops::isinf(largest), number(x, 0), largest);
     Tensor sum = ops::log(ops::sum(ops::exp(ops::sub(x, shift)), p));

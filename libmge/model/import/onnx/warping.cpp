@@ -119,7 +119,7 @@ std::vector<Tap> cubic_taps(const Tensor& low, const Tensor& rest) {
             {plus(low, 2), far(plus(other, 1))}};
 }
 std::vector<Tap> taps_of(const Tensor& place, const std::string& mode) {
-    if (mode == "nearest") return {{rounded_to_even(place), {}}};
+    if (mode == "nearest") return {{ops::round_to_even(place), {}}};
     Tensor low = ops::floor(place), rest = ops::sub(place, low);
     if (mode == "cubic") return cubic_taps(low, rest);
     return {{low, ops::sub(real(1), rest)}, {ops::add(low, real(1)), rest}};
@@ -175,7 +175,7 @@ Tensors import_grid_sample(const Site& site) {
     std::vector<std::vector<Tap>> taps;
     for (int i = 0; i < axes; ++i) {
         Tensor place = as_dtype(ops::remove_axis(along(i + 2), {.axes = {axes + 1}}), DType::f32);
-        if (mode == "nearest") place = rounded_to_even(place);
+        if (mode == "nearest") place = ops::round_to_even(place);
         taps.push_back(taps_of(moved_inside(place, rows.extents[size_t(i)], warp), mode));
     }
     Tensor y = warped(rows, taps, warp);
