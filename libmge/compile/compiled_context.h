@@ -76,8 +76,11 @@ public:
     // The inputs where they lie now.
     Tensors bound_inputs();
     // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next
-    // run.
-    void renew_outputs();
+    // run. `given` (by output memory, null for none; empty: none at all) is the memory that they have
+    // instead.
+    void renew_outputs(std::span<const StorageRef> given = {});
+    // The output memory belongs to who has taken the outputs, and to nobody else.
+    void hand_over(size_t output_memory) { forget(outputs_.at(output_memory)); }
 
 private:
     // An address of an instruction: so many bytes behind the beginning of the memory that it follows.
@@ -98,6 +101,7 @@ private:
     bool are_outputs_bound() const;
     void require_outputs() const;
     void take(Port& port, size_t bytes);
+    void take(Port& port, StorageRef storage);
     void make_instructions();
     void note_block_lives();
     void take_blocks(size_t step);

@@ -79,6 +79,11 @@ public:
     const std::vector<size_t>& arena_bytes() const { return arena_bytes_; }
     // With force_dynamic_alloc, instead of an arena: values and workspaces, and the steps that need them.
     const std::vector<MemoryBlock>& blocks() const { return blocks_; }
+    // An output memory that may be the memory of an input which is given up for it.
+    struct TakenInput {
+        size_t output, input;
+    };
+    const std::vector<TakenInput>& taken_inputs() const { return taken_inputs_; }
     // By output memory, the step that fills it.
     const std::vector<int>& output_steps() const { return output_steps_; }
     // By place, the arenas that were taken while compiling, for the first who asks; empty for all others.
@@ -115,6 +120,7 @@ private:
     std::vector<Location> plan_arenas(std::span<const MemoryBlock> blocks);
     void place_buffers(const std::vector<Choice>& choices);
     Location place(const Buffer& buffer, const Location& in_plan);
+    void find_taken_inputs();
     void make_steps(std::vector<Choice> choices);
     void count_pieces();
     void make_step_reports();
@@ -136,6 +142,7 @@ private:
     std::vector<size_t> arena_bytes_;
     std::vector<PortMemory> input_memory_, output_memory_;
     std::vector<int> output_steps_;
+    std::vector<TakenInput> taken_inputs_;
     mutable std::mutex arena_mutex_;
     mutable std::vector<StorageRef> arenas_;
     mutable std::atomic<bool> checks_first_run_{false};

@@ -246,8 +246,10 @@ bool CompiledContext::move_together(size_t place, size_t needed) {
     return compaction.run(needed);
 }
 
-void CompiledContext::take(Port& port, size_t bytes) {
-    port.storage = allocate_dynamic(port.place, bytes);
+void CompiledContext::take(Port& port, size_t bytes) { take(port, allocate_dynamic(port.place, bytes)); }
+
+void CompiledContext::take(Port& port, StorageRef storage) {
+    port.storage = std::move(storage);
     port.offset = 0;
     point(port, port.storage->data);
 }
@@ -343,10 +345,14 @@ Tensors CompiledContext::bound_inputs() {
     return result;
 }
 
-void CompiledContext::renew_outputs() {
+void CompiledContext::renew_outputs(std::span<const StorageRef> given) {
     if (program_->options().force_dynamic_alloc) return;  // each at its step
     for (size_t i = 0; i < outputs_.size(); ++i) {
         auto& port = outputs_[i];
+        if (i < given.size() && given[i]) {
+            take(port, given[i]);
+            continue;
+        }
         // Nobody has kept what it held.
         bool is_free =
             port.storage && port.storage.get() != memory_[port.place].get() && port.storage->users == 1;

@@ -55,6 +55,18 @@ Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
     return result;
 }
 
+// By output memory, that of an input which is given up for it; empty when none is.
+std::vector<StorageRef> memory_given_up(const CompiledProgram& program, std::span<const Tensor> inputs,
+                                        const std::vector<bool>& is_given_up) {
+    std::vector<StorageRef> given;
+    for (auto [output, input] : program.taken_inputs()) {
+        if (is_given_up.empty() || !is_given_up[input]) continue;
+        given.resize(program.output_memory().size());
+        given[output] = inputs[input].impl()->storage;
+    }
+    return given;
+}
+
 // An observer of a context for the life of the scope; null: none.
 class ObserverScope {
 public:
@@ -163,7 +175,8 @@ void Executable::fake_next_exec() {
     state_->skips_next = true;
 }
 
-Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer) {
+Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
+                        const std::vector<bool>& is_given_up) {
     TensorSpecs specs;
     std::vector<DeviceId> places;
     for (auto& input : inputs) {
@@ -174,7 +187,8 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer) 
     auto entry = state_->find(specs, places);
     auto& shared = state_->of_process.get();
     std::lock_guard lock(shared.running);
-    if (!entry->context) {
+    bool is_first = !entry->context;
+    if (is_first) {
         entry->context = std::make_unique<CompiledContext>(
             entry->program, shared.memory, OwnPorts{.outputs = false, .is_waited_for = false});
         entry->context->skip_next_run(false);  // one run of all contexts is left out, not one of each
@@ -182,7 +196,10 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer) 
     auto& context = *entry->context;
     bool is_fake = state_->skips_next.exchange(false, std::memory_order_relaxed);
     for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].address());
-    context.renew_outputs();
+    std::vector<StorageRef> given;
+    // The first run is checked (var_sanity_check_first_run), and a value that changes is a fault there.
+    if (!is_first && !is_fake) given = memory_given_up(*entry->program, inputs, is_given_up);
+    context.renew_outputs(given);
     if (!is_fake) {
         ObserverScope scope(context, observer);
         context.run();
@@ -200,6 +217,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer) 
             outputs.push_back(is_fake ? output_of_fake_run(spec, graph.value(graph.outputs()[i]).device)
                                       : context.output(i));
     }
+    for (auto& taken : entry->program->taken_inputs()) context.hand_over(taken.output);
     return outputs;
 }
 

@@ -158,6 +158,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     count_inside(inside);
     count_constants(given);
     place_buffers(choices);
+    find_taken_inputs();
     make_steps(std::move(choices));
     assign_threads();
     count_pieces();
@@ -470,6 +471,13 @@ void CompiledProgram::place_buffers(const std::vector<Choice>& choices) {
     if (options_.log_level > 0 && log_enabled(LogChannel::memory))
         log_line(LogChannel::memory, text("plan ", memory_.plan, " bytes for ", blocks.blocks.size(),
                                           " blocks, lower bound ", memory_.plan_lower_bound));
+}
+
+// Where steps run in their order on the host, and nobody reads inputs behind them.
+void CompiledProgram::find_taken_inputs() {
+    if (!is_on_host() || places_.size() != 1 || check_ || options_.force_dynamic_alloc) return;
+    for (auto& [output, port] : schedule_.takeovers)
+        taken_inputs_.push_back({locate(output).at, size_t(port)});
 }
 
 Location CompiledProgram::locate(ValueId id) const {

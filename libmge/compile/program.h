@@ -226,8 +226,10 @@ public:
     // other, whichever threads ask.
     Executable(Graph graph, CompileOptions options, std::shared_ptr<ContextMemory> memory = nullptr);
     ~Executable();
-    // `observer` is told of this run; null: nobody.
-    Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr);
+    // `observer` is told of this run; null: nobody. An input of which `is_given_up` (by input; empty: none)
+    // is not read by anybody any more, and its memory is nobody else's: an output may lie there.
+    Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr,
+                const std::vector<bool>& is_given_up = {});
     // The next run, whatever its shapes, compiles and allocates but computes nothing: its outputs are zeros,
     // and those absent whose shape only a run finds out.
     void fake_next_exec();

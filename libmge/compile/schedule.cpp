@@ -25,13 +25,19 @@ public:
         order_steps();
         make_buffers();
         extend_lifetimes();
-        if (overwrites) values_of_ = values_by_buffer();
-        for (size_t i = 0; overwrites && i < result_.steps.size(); ++i)
-            if (!result_.steps[i].is_dynamic) share_in_place(int(i));
+        if (overwrites) overwrite();
         return drop_merged();
     }
 
 private:
+    void overwrite() {
+        values_of_ = values_by_buffer();
+        for (size_t i = 0; i < result_.steps.size(); ++i)
+            if (!result_.steps[i].is_dynamic) share_in_place(int(i));
+        for (size_t i = 0; i < result_.steps.size(); ++i)
+            if (!result_.steps[i].is_dynamic) take_over_inputs(int(i));
+    }
+
     // What lies in the memory of a buffer, which only grows by taking over what another one holds.
     std::vector<std::vector<ValueId>> values_by_buffer() const {
         std::vector<std::vector<ValueId>> values(result_.buffers.size());
@@ -149,11 +155,10 @@ private:
         return pairs;
     }
 
-    bool may_overwrite(const Node& node, int step, ValueId output, ValueId input) {
+    bool may_overwrite(const Node& node, int step, ValueId output, ValueId input, Buffer::Kind kind) {
         if (input == no_value || result_.buffer_of[size_t(input)] < 0) return false;
         auto& from = buffer(input);
-        if (from.kind != Buffer::Kind::arena || from.last != step || from.first == step ||
-            !(from.device == graph_.value(output).device))
+        if (from.kind != kind || from.last != step || !(from.device == graph_.value(output).device))
             return false;
         auto &a = graph_.value(input).spec, &b = graph_.value(output).spec;
         if (a.bytes() != b.bytes() || size_of(a.dtype) != size_of(b.dtype) || !(a.layout == b.layout) ||
@@ -175,7 +180,7 @@ private:
             ValueId to = node.outputs[size_t(output)], from = node.inputs[size_t(input)];
             int merged = result_.buffer_of[size_t(to)];
             if (merged < 0 || result_.buffers[size_t(merged)].first != step) continue;
-            if (!may_overwrite(node, step, to, from)) continue;
+            if (!may_overwrite(node, step, to, from, Buffer::Kind::arena)) continue;
             int kept = result_.buffer_of[size_t(from)];
             if (std::find(taken.begin(), taken.end(), kept) != taken.end()) continue;
             taken.push_back(kept);
@@ -186,6 +191,25 @@ private:
             for (ValueId id : more) result_.buffer_of[size_t(id)] = kept;
             all.insert(all.end(), more.begin(), more.end());
             more.clear();
+        }
+    }
+
+    void take_over_inputs(int step) {
+        auto& node = graph_.node(result_.steps[size_t(step)].node);
+        std::vector<int> taken;  // buffers of both kinds
+        auto is_taken = [&](int at) { return std::find(taken.begin(), taken.end(), at) != taken.end(); };
+        for (auto [output, input] : candidates(node)) {
+            if (size_t(output) >= node.outputs.size() || size_t(input) >= node.inputs.size()) continue;
+            ValueId to = node.outputs[size_t(output)], from = node.inputs[size_t(input)];
+            int at = result_.buffer_of[size_t(to)];
+            if (at < 0 || is_taken(at)) continue;
+            auto& buffer = result_.buffers[size_t(at)];
+            if (buffer.kind != Buffer::Kind::output || buffer.first != step) continue;
+            if (!may_overwrite(node, step, to, from, Buffer::Kind::input)) continue;
+            int given = result_.buffer_of[size_t(from)];
+            if (is_taken(given)) continue;
+            taken.insert(taken.end(), {at, given});
+            result_.takeovers.push_back({to, result_.buffers[size_t(given)].port});
         }
     }
 

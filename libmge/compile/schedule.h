@@ -27,6 +27,12 @@ struct Step {
     DeviceId device;  // where it runs
 };
 
+// An output that may lie in the memory of an input, where that is given up: its step is the last to read it.
+struct TakeOver {
+    ValueId output;
+    int port;  // index of the graph input
+};
+
 struct Schedule {
     std::vector<Step> steps;
     std::vector<Buffer> buffers;
@@ -34,6 +40,7 @@ struct Schedule {
     std::vector<size_t> offset_of;  // by value: where in its buffer, in bytes
     std::vector<ValueId> view_of;   // by value: the one in whose memory it lies; no_value: its own
     std::vector<bool> is_dynamic;   // by value
+    std::vector<TakeOver> takeovers;
 };
 
 struct SharedMemory {

@@ -11,6 +11,7 @@
 #include "libmge/graph/builder.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/ops/move/to_device.h"
+#include "libmge/tensor/borrowed.h"
 
 namespace mge {
 namespace {
@@ -29,6 +30,13 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 
 bool is_small_int(const Tensor& tensor) {
     return !tensor.is_symbolic() && is_int(tensor.dtype()) && tensor.spec().numel() <= known_value_limit;
+}
+
+// Nobody but this call has the value and its memory: a parameter that was given its next value, which is not
+// computed yet.
+bool is_left(const Tensor& handle) {
+    auto* impl = handle.impl();
+    return impl->offset == 0 && handle.is_sole_owner() && !is_borrowed(*impl->storage.get());
 }
 
 // `ids` maps variables to values of a graph.
@@ -345,12 +353,14 @@ void Trace::give_value(int variable, const Tensor& value) {
 void Trace::run_compiled(const std::vector<int>& wanted) {
     Segment& segment = find_segment(computed_, position_, wanted);
     Tensors inputs;
+    std::vector<bool> is_given_up;
     for (int input : segment.inputs) {
         const Tensor& handle = present_[size_t(input)].handle;
         MGE_CHECK(handle && !handle.is_symbolic(), "variable ", input, " has no value yet");
+        is_given_up.push_back(is_left(handle));
         inputs.push_back(handle);
     }
-    Tensors values = segment.executable->run(inputs, observer_.get());
+    Tensors values = segment.executable->run(inputs, observer_.get(), is_given_up);
     for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
 }
 

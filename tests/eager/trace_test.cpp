@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "libmge/mge.h"
@@ -59,6 +60,52 @@ TEST_P(TraceModes, ComputesOnlyWhenAskedAndAtTheEnd) {
             vector_of({value}));
         EXPECT_THAT(values_of(kept), ElementsAre(4 * value * value));
         EXPECT_THAT(values_of(y), ElementsAre(-4 * value * value));
+    }
+}
+
+// A step of training: the next value of a parameter lies where the last one did, unless somebody has that.
+TEST(Trace, WritesAParameterInPlace) {
+    Trace trace({.symbolic = true});
+    Tensor parameter = vector_of({1, 2, 3}), one = vector_of({1, 1, 1});
+    auto step = [&] {
+        call(
+            trace,
+            [&](const Tensor& x) {
+                parameter = ops::add(parameter, x);
+                return ops::mul(parameter, x);
+            },
+            one);
+    };
+    step();
+    step();
+    const void* address = parameter.data();
+    step();
+    EXPECT_EQ(parameter.data(), address);
+    EXPECT_THAT(values_of(parameter), ElementsAre(4, 5, 6));
+    Tensor same = parameter, other = parameter.alias();
+    step();
+    EXPECT_THAT(values_of(parameter), ElementsAre(5, 6, 7));
+    EXPECT_THAT(values_of(same), ElementsAre(4, 5, 6));
+    same = {};
+    step();
+    EXPECT_THAT(values_of(parameter), ElementsAre(6, 7, 8));
+    EXPECT_THAT(values_of(other), ElementsAre(4, 5, 6));
+    EXPECT_THAT(values_of(one), ElementsAre(1, 1, 1));
+}
+
+TEST(Trace, ReadsAParameterBeforeItIsWrittenOver) {
+    Trace trace({.symbolic = true});
+    Tensor parameter = vector_of({1, 2});
+    for (float begin : {1.0F, 2.0F, 3.0F}) {
+        Tensor y = call(
+            trace,
+            [&](const Tensor& x) {
+                Tensor last = std::exchange(parameter, ops::add(parameter, x));
+                return ops::matmul(ops::mul(last, last), x);
+            },
+            vector_of({1, 1}));
+        EXPECT_THAT(values_of(y), ElementsAre(begin * begin + (begin + 1) * (begin + 1)));
+        EXPECT_THAT(values_of(parameter), ElementsAre(begin + 1, begin + 2));
     }
 }
 
