@@ -25,6 +25,7 @@ namespace mge {
 namespace {
 
 constexpr size_t plan_slots = 2048;
+constexpr size_t recent_slots = 64;
 
 struct Plan {
     const OpInfo* op = nullptr;
@@ -51,7 +52,11 @@ private:
     const OpInfo& op_;
 };
 
-using Plans = std::array<std::unique_ptr<Plan>, plan_slots>;
+struct Plans {
+    std::array<std::unique_ptr<Plan>, plan_slots> slots;
+    // By operator, where its last call found its plan: the next one looks there before it hashes anything.
+    std::array<uint16_t, recent_slots> recent{};
+};
 // A plain pointer at a fixed place: reaching an object with a destructor costs two calls each time.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Plans* thread_plans = nullptr;
 
@@ -141,7 +146,10 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
 Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id) {
     Plans& plans = thread_plans ? *thread_plans : open_plans();
     int threads = default_threads();
-    auto& slot = plans[(hash_call(op, params, inputs) >> 32) % plan_slots];
+    auto& recent = plans.recent[reinterpret_cast<uintptr_t>(&op) / sizeof(OpInfo) % recent_slots];
+    if (auto& slot = plans.slots[recent]; slot && fits(*slot, op, params, inputs, id, threads)) return *slot;
+    recent = uint16_t((hash_call(op, params, inputs) >> 32) % plan_slots);
+    auto& slot = plans.slots[recent];
     if (!slot || !fits(*slot, op, params, inputs, id, threads))
         slot = make_plan(op, params, inputs, id, threads);
     return *slot;

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 
 from .. import _mge
 from ..core.tensor.dtype import is_differentible_dtype
-from ..functional import ones_like
 from ..tensor import Tensor
 
 
@@ -126,11 +125,8 @@ class GradManager:
                 " the history?"
             )
         ys = [] if y is None else [y] if isinstance(y, Tensor) else list(y)
-        if dy is None:
-            dys = [ones_like(t) for t in ys]
-        else:
-            dys = [dy] if isinstance(dy, Tensor) else list(dy)
-        assert len(ys) == len(dys), (
+        dys = [dy] if isinstance(dy, Tensor) else dy if dy is None else list(dy)
+        assert dys is None or len(ys) == len(dys), (
             f"[backward] {len(ys)} results, but {len(dys)} gradients of results"
         )
         before, _backwarding.manager = _backwarding.manager, self
