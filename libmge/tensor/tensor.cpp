@@ -82,13 +82,6 @@ Tensor Tensor::with_shape(const Shape& shape) const {
     return Tensor({dtype(), shape, {}}, impl_->storage, impl_->offset, impl_->device);
 }
 
-Tensor Tensor::part(const Shape& shape, size_t offset) const {
-    TensorSpec spec{dtype(), shape, {}};
-    MGE_CHECK(offset + spec.bytes() <= this->spec().bytes(), shape, " at byte ", offset, " of ",
-              this->spec());
-    return Tensor(spec, impl_->storage, impl_->offset + offset, impl_->device);
-}
-
 Tensor Tensor::alias() const {
     Tensor tensor(spec(), impl_->storage, impl_->offset, impl_->device);
     tensor.impl_->symbol_owner = impl_->symbol_owner;

@@ -87,8 +87,6 @@ public:
     }
     // The same memory under another shape of equally many elements (no copy).
     Tensor with_shape(const Shape& shape) const;
-    // A dense piece of the same memory, `offset` bytes behind its beginning (no copy).
-    Tensor part(const Shape& shape, size_t offset) const;
     // Another handle for the same memory, with notes of its own.
     Tensor alias() const;
 
