@@ -34,5 +34,6 @@
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 #include "libmge/train/checkpoint.h"
+#include "libmge/train/graph_function.h"
 #include "libmge/train/optimizer.h"
 #include "libmge/train/parameters.h"
