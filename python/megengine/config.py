@@ -97,6 +97,9 @@ def _override(
 
     Raises:
         AssertionError: a value is not allowed.
+    Example:
+        >>> with _override(deterministic_kernel=True):
+        ...     pass
     """
     wanted = {
         "benchmark_kernel": benchmark_kernel,

@@ -18,7 +18,12 @@ _backwarding = _Backwarding()
 
 
 def get_backwarding_grad_manager() -> "GradManager | None":
-    """The manager whose ``backward`` is running on this thread, or None."""
+    """The manager whose ``backward`` is running on this thread, or None.
+
+    Example:
+        >>> get_backwarding_grad_manager() is None
+        True
+    """
     return _backwarding.manager
 
 
@@ -190,6 +195,14 @@ class GradManagerGroup:
 
     Args:
         gms: the managers.
+    Example:
+        >>> x = Tensor([3.0])
+        >>> first, second = GradManager().attach(x), GradManager().attach(x)
+        >>> with first | second:
+        ...     y = x * x
+        ...     first.backward(y)
+        >>> x.grad
+        Tensor([6.], device=xpux:0)
     """
 
     def __init__(self, gms: Iterable[GradManager]):

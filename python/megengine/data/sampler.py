@@ -200,6 +200,11 @@ class ReplacementSampler(MapSampler):
         weights: chance of each sample, not negative; None for equal ones.
     Raises:
         ValueError: the number of weights is not that of the samples; see also ``MapSampler``.
+    Example:
+        >>> from megengine.data.dataset import ArrayDataset
+        >>> dataset = ArrayDataset(np.arange(4))
+        >>> len(list(ReplacementSampler(dataset, batch_size=2, num_samples=4)))
+        2
     """
 
     def __init__(
@@ -235,6 +240,12 @@ class Infinite(Sampler):
 
     Args:
         sampler: the sampler.
+    Example:
+        >>> from megengine.data.dataset import ArrayDataset
+        >>> sampler = SequentialSampler(ArrayDataset(np.arange(2)))
+        >>> batches = iter(Infinite(sampler))
+        >>> [next(batches) for _ in range(3)]
+        [[0], [1], [0]]
     """
 
     def sample(self):

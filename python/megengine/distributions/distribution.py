@@ -13,6 +13,10 @@ class Distribution:
     Args:
         batch_shape: shape of their parameters.
         event_shape: shape of what one of them draws.
+    Example:
+        >>> from megengine.distributions import Exponential
+        >>> isinstance(Exponential(F.ones(2)), Distribution)
+        True
     """
 
     def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = ()):

@@ -16,6 +16,10 @@ def _inplace_add_(dest: Tensor, delta: Tensor, alpha: Operand, beta: Operand) ->
         beta: factor of ``delta``.
     Returns:
         ``dest``.
+    Example:
+        >>> x = Tensor([1.0])
+        >>> _inplace_add_(x, Tensor([2.0]), alpha=Tensor(1.0), beta=Tensor(1.0))
+        Tensor([3.], device=xpux:0)
     """
     dest._reset(_mge.ops.add(_mge.ops.mul(dest, alpha), _mge.ops.mul(delta, beta)))
     return dest

@@ -14,6 +14,9 @@ class DTRConfig:
         recomp_memory_factor: without effect, which a warning says: what is given up is found by
             simulated plans, not by weighing single values.
         recomp_time_factor: the same.
+    Example:
+        >>> DTRConfig(eviction_threshold=1024).eviction_threshold
+        1024
     """
 
     eviction_threshold: int = 0

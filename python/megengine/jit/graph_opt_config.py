@@ -11,6 +11,9 @@ class GraphOptimizationConfig:
     Args:
         jit_fuse_dimshuffle: transpositions that they read.
         jit_fuse_reduce: a reduction that reads them.
+    Example:
+        >>> GraphOptimizationConfig().jit_fuse_dimshuffle
+        False
     """
 
     jit_fuse_dimshuffle: bool | None = False

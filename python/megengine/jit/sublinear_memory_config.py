@@ -16,6 +16,9 @@ class SublinearMemoryConfig:
         genetic_pool_size: sets of cuts that go into the next round, at least 2.
         lb_memory_mb: no more is given up than brings the peak below so many megabytes.
         num_worker: threads that search.
+    Example:
+        >>> SublinearMemoryConfig(thresh_nr_try=5).thresh_nr_try
+        5
     """
 
     thresh_nr_try: int = 10

@@ -13,6 +13,13 @@ class LRScheduler:
     Raises:
         TypeError: ``optimizer`` is not an Optimizer.
         KeyError: resuming, and a group has no ``"initial_lr"``.
+    Example:
+        >>> from megengine.optimizer import MultiStepLR
+        >>> optimizer = SGD(M.Linear(2, 1).parameters(), lr=1.0)
+        >>> scheduler = MultiStepLR(optimizer, [1], gamma=0.1)
+        >>> scheduler.step()
+        >>> optimizer.param_groups[0]["lr"]
+        0.1
     """
 
     def __init__(self, optimizer: Optimizer, current_epoch: int = -1):

@@ -30,6 +30,11 @@ class Optimizer(metaclass=ABCMeta):
         TypeError: ``params`` holds something else, or is a set.
         ValueError: there is no parameter.
         AssertionError: a parameter is in two groups.
+    Example:
+        >>> net = M.Linear(2, 1)
+        >>> optimizer = SGD(net.parameters(), lr=0.1)
+        >>> isinstance(optimizer, Optimizer), len(optimizer.param_groups)
+        (True, 1)
     """
 
     def __init__(self, params: Iterable[Parameter] | dict, defaults: dict):

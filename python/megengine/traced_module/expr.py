@@ -45,7 +45,17 @@ def is_call_module(expr, module_cls: type | None = None) -> bool:
 
 
 def is_call_tensor_method(expr, method: str | Iterable[str] | None = None) -> bool:
-    """Whether an expression calls a method of a Tensor, one of these if some are given."""
+    """Whether an expression calls a method of a Tensor, one of these if some are given.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> [is_call_tensor_method(expr, ["sum"]) for expr in graph._exprs]
+        [False, True]
+    """
     return (
         isinstance(expr, CallMethod)
         and isinstance(expr.inputs[0], TensorNode)
@@ -54,7 +64,17 @@ def is_call_tensor_method(expr, method: str | Iterable[str] | None = None) -> bo
 
 
 def is_call_function(expr, func: Callable | Iterable[Callable] | None = None) -> bool:
-    """Whether an expression calls a function, one of these if some are given."""
+    """Whether an expression calls a function, one of these if some are given.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> [is_call_function(expr, F.relu) for expr in graph._exprs]
+        [True, False]
+    """
     return isinstance(expr, CallFunction) and (func is None or _among(expr.func, func))
 
 
@@ -79,7 +99,17 @@ def is_input(expr) -> bool:
 
 
 class Expr:
-    """A line of a graph."""
+    """A line of a graph.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> len(graph._exprs[-1].inputs), len(graph._exprs[-1].outputs)
+        (1, 1)
+    """
 
     inputs: list[Node]
     outputs: list[Node]
@@ -437,6 +467,14 @@ class CallMethod(Expr):
     Args:
         node: of the Module or the Tensor.
         method: of the Tensor; ``"__call__"`` for Modules.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> [expr.method for expr in graph._exprs if isinstance(expr, CallMethod)]
+        ['sum']
     """
 
     version: str | None = None  # of the package that recorded the call of a Module that is a leaf
@@ -524,6 +562,14 @@ class CallFunction(Expr):
 
     Args:
         func: the function.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> [expr.func.__name__ for expr in graph._exprs if isinstance(expr, CallFunction)]
+        ['relu']
     """
 
     version: str | None = None

@@ -15,6 +15,14 @@ class Node:
         expr: what gives it.
         name: in its graph; None until the graph gives it one.
         qualname: where it comes from in the module that was traced: ``"Net.block.[out]"``.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> [type(user).__name__ for user in graph.inputs[1].users]
+        ['CallFunction']
     """
 
     def __init__(self, expr, name: str | None = None, qualname: str | None = None):
@@ -88,7 +96,14 @@ class Node:
 
 
 class ModuleNode(Node):
-    """A node that stands for a Module."""
+    """A node that stands for a Module.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), F.ones(2)).graph
+        >>> graph.inputs[0].module_type.__name__
+        'Module'
+    """
 
     module_type: type = Module  # the class of a module that is not traced into
 
@@ -126,6 +141,14 @@ class TensorNode(Node):
         qparams: how it is quantised, as far as it is known.
     Raises:
         TypeError: ``qparams`` are none.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> graph.outputs[0].shape
+        ()
     """
 
     def __init__(self, expr, name=None, qualname=None, shape=None, dtype=None, qparams=None):

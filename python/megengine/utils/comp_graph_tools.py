@@ -20,6 +20,13 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
             all.
     Returns:
         In the order in which they are computed.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_const([1.0, 2.0], name="x")
+        >>> y = F.exp(x)
+        >>> [var.name for var in get_dep_vars(y)]
+        ['x', 'exp#1']
     """
     wanted = [var] if isinstance(var, VarNode) else list(var)
     types = {var_type} if isinstance(var_type, str) else var_type
@@ -28,12 +35,30 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
 
 
 def get_owner_opr_inputs(var: VarNode) -> tuple[VarNode, ...]:
-    """What the operator reads that computes a variable."""
+    """What the operator reads that computes a variable.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_const([1.0, 2.0], name="x")
+        >>> y = F.exp(x)
+        >>> [var.name for var in get_owner_opr_inputs(y)]
+        ['x']
+    """
     return var.owner.inputs
 
 
 def get_owner_opr_type(var: VarNode) -> str:
-    """The type of the operator that computes a variable, such as ``"Elemwise"``."""
+    """The type of the operator that computes a variable, such as ``"Elemwise"``.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_const([1.0, 2.0], name="x")
+        >>> y = F.exp(x)
+        >>> get_owner_opr_type(y)
+        'Elemwise'
+    """
     return var.owner.type
 
 
@@ -42,6 +67,13 @@ def get_opr_type(opr: OpNode) -> str:
 
     Raises:
         AssertionError: ``opr`` is none.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_const([1.0, 2.0], name="x")
+        >>> y = F.exp(x)
+        >>> get_opr_type(y.owner)
+        'Elemwise'
     """
     if not isinstance(opr, OpNode):
         raise AssertionError(f"[get_opr_type] expected an OpNode, got {type(opr).__name__}")
@@ -81,6 +113,13 @@ def get_oprs_seq(
         outputs: VarNodes of one graph.
         prune_reshape: without operators that only work out the shape for a Reshape.
         prune_immtensor: without constants.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_const([1.0, 2.0], name="x")
+        >>> y = F.exp(x)
+        >>> [opr.type for opr in get_oprs_seq([y], prune_reshape=False)]
+        ['Elemwise']
     """
     if not outputs:
         return []

@@ -10,6 +10,12 @@ class HookHandler:
     Args:
         source_dict: the dictionary.
         hook: the callable.
+    Example:
+        >>> net = M.ReLU()
+        >>> hook = net.register_forward_hook(lambda module, inputs, output: print("ran"))
+        >>> _ = net(F.ones(1))
+        ran
+        >>> hook.remove()
     """
 
     def __init__(self, source_dict: MutableMapping, hook: Callable):

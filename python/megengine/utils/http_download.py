@@ -21,6 +21,8 @@ class Bar:
 
     Args:
         total: of bytes; 0: unknown.
+    Example:
+        >>> bar = Bar(total=10)
     """
 
     def __init__(self, total: int = 100):

@@ -37,6 +37,11 @@ def as_varnode(obj) -> VarNode:
         obj: a VarNode, an OpNode with one output, or a list of one of them.
     Raises:
         AssertionError: it is something else.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> as_varnode(net.make_const([1.0], name="x")).name
+        'x'
     """
     (node,) = obj if isinstance(obj, (list, tuple)) and len(obj) == 1 else (obj,)
     if isinstance(node, OpNode):
@@ -53,6 +58,11 @@ def as_oprnode(obj) -> OpNode:
         obj: an OpNode, a VarNode, which stands for its owner, or a list of one of them.
     Raises:
         AssertionError: it is something else.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> as_oprnode(net.make_const([1.0], name="x")).type
+        'ImmutableTensor'
     """
     (node,) = obj if isinstance(obj, (list, tuple)) and len(obj) == 1 else (obj,)
     if isinstance(node, VarNode):

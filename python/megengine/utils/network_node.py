@@ -525,6 +525,9 @@ def str_to_mge_class(classname: str) -> type[OpNode]:
         classname: such as ``"ConvolutionForward"``.
     Raises:
         AttributeError: there is none.
+    Example:
+        >>> str_to_mge_class("MatrixMul").__name__
+        'MatrixMul'
     """
     return getattr(sys.modules[__name__], classname)
 

@@ -60,13 +60,22 @@ def register_receptive_field(*modules: type) -> Callable:
 
 
 def enable_receptive_field() -> None:
-    """Tell receptive fields with operations: of the nodes of a graph, which know their inputs."""
+    """Tell receptive fields with operations: of the nodes of a graph, which know their inputs.
+
+    Example:
+        >>> enable_receptive_field()
+        >>> disable_receptive_field()
+    """
     global _field_wanted
     _field_wanted = True
 
 
 def disable_receptive_field() -> None:
-    """Tell no receptive fields."""
+    """Tell no receptive fields.
+
+    Example:
+        >>> disable_receptive_field()
+    """
     global _field_wanted
     _field_wanted = False
 

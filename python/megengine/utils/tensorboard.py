@@ -35,6 +35,9 @@ def tensor_shape_proto(shape: Iterable[int]) -> TensorShapeProto:
         shape: extents; -1: unknown.
     Returns:
         ``TensorShapeProto``.
+    Example:
+        >>> len(tensor_shape_proto([2, 3]).dim)
+        2
     """
     return TensorShapeProto(dim=[TensorShapeProto.Dim(size=extent) for extent in shape])
 
@@ -82,6 +85,9 @@ def node_proto(
         attributes: values by name.
     Returns:
         ``NodeDef``.
+    Example:
+        >>> node_proto("y", op="Exp", input=["x"]).name
+        'y'
     """
     attr = attr_value_proto(outputshape, dtype, attributes or {})
     return NodeDef(name=name, op=op, input=input or [], attr=attr)
@@ -137,6 +143,9 @@ class NodeRaw:
         outputshape: of its output, or a list of them.
         dtype: of its output.
         attributes: values by name.
+    Example:
+        >>> NodeRaw("y", "Exp", ["x"], [2], "float32", {}).op
+        'Exp'
     """
 
     def __init__(self, name: str, op: str, input: list[str], outputshape, dtype, attributes: dict):
@@ -169,6 +178,9 @@ class SummaryWriterExtend:
     Raises:
         TypeError: another argument.
         OSError: the folder cannot be made.
+    Example:
+        >>> with SummaryWriterExtend("log") as writer:
+        ...     writer.add_scalar("loss", 0.5, 1)
     """
 
     def __init__(

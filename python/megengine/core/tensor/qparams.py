@@ -7,7 +7,12 @@ from .dtype import QuantDtypeMeta, _builtin_quant_dtypes
 
 
 class QuantMode(Enum):
-    """Whether zero lies at the integer 0, or at a zero point (spelled as MegEngine spells it)."""
+    """Whether zero lies at the integer 0, or at a zero point (spelled as MegEngine spells it).
+
+    Example:
+        >>> QuantMode.SYMMERTIC.name
+        'SYMMERTIC'
+    """
 
     SYMMERTIC = 1
     ASYMMERTIC = 2

@@ -8,7 +8,21 @@ from itertools import accumulate
 
 
 class Dataset(ABC):
-    """Samples by number: derive from it and write ``__getitem__`` and ``__len__``."""
+    """Samples by number: derive from it and write ``__getitem__`` and ``__len__``.
+
+    Example:
+        >>> class Squares(Dataset):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...
+        ...     def __getitem__(self, index):
+        ...         return index**2
+        ...
+        ...     def __len__(self):
+        ...         return 4
+        >>> Squares()[3]
+        9
+    """
 
     @abstractmethod
     def __init__(self):

@@ -18,7 +18,12 @@ class Transform(ABC):
 
 
 class PseudoTransform(Transform):
-    """Changes nothing."""
+    """Changes nothing.
+
+    Example:
+        >>> PseudoTransform().apply(5)
+        5
+    """
 
     def apply(self, input):
         return input

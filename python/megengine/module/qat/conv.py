@@ -27,14 +27,26 @@ class Conv2d(Float.Conv2d, QATModule):
 
 
 class ConvRelu2d(Conv2d):
-    """``module.ConvRelu2d`` with weight, bias and result quantised in floats."""
+    """``module.ConvRelu2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> QAT.ConvRelu2d.from_float_module(M.ConvRelu2d(3, 4, 1))
+        QAT.ConvRelu2d(3, 4, kernel_size=(1, 1))
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(F.relu(self.calc_conv_qat(inp)))
 
 
 class ConvTranspose2d(Float.ConvTranspose2d, QATModule):
-    """``module.ConvTranspose2d`` with weight, bias and result quantised in floats."""
+    """``module.ConvTranspose2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> QAT.ConvTranspose2d.from_float_module(M.ConvTranspose2d(3, 4, 1))
+        QAT.ConvTranspose2d(3, 4, kernel_size=(1, 1))
+    """
 
     def _prepare(self, observer: Module) -> None:
         observer.for_weight(self.weight, channel_axes(self.weight, transpose=True))
@@ -50,7 +62,13 @@ class ConvTranspose2d(Float.ConvTranspose2d, QATModule):
 
 
 class ConvTransposeRelu2d(ConvTranspose2d):
-    """``module.ConvTransposeRelu2d`` with weight, bias and result quantised in floats."""
+    """``module.ConvTransposeRelu2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> QAT.ConvTransposeRelu2d.from_float_module(M.ConvTransposeRelu2d(3, 4, 1))
+        QAT.ConvTransposeRelu2d(3, 4, kernel_size=(1, 1))
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(F.relu(self.calc_conv_transpose2d_qat(inp)))

@@ -20,14 +20,28 @@ class _ConvBnActivation2d(Float._ConvBnActivation2d, QATModule):
 
 
 class ConvBn2d(_ConvBnActivation2d):
-    """``module.ConvBn2d`` with weight, bias and result quantised in floats."""
+    """``module.ConvBn2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> net = QAT.ConvBn2d.from_float_module(M.ConvBn2d(3, 4, 1))
+        >>> net(F.ones((1, 3, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(self.calc_conv_bn_qat(inp))
 
 
 class ConvBnRelu2d(_ConvBnActivation2d):
-    """``module.ConvBnRelu2d`` with weight, bias and result quantised in floats."""
+    """``module.ConvBnRelu2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> net = QAT.ConvBnRelu2d.from_float_module(M.ConvBnRelu2d(3, 4, 1))
+        >>> net(F.ones((1, 3, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(F.relu(self.calc_conv_bn_qat(inp)))

@@ -21,14 +21,28 @@ class _ConvTransposeBnActivation2d(Float._ConvTransposeBnActivation2d, QATModule
 
 
 class ConvTransposeBn2d(_ConvTransposeBnActivation2d):
-    """``module.ConvTransposeBn2d`` with weight, bias and result quantised in floats."""
+    """``module.ConvTransposeBn2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> net = QAT.ConvTransposeBn2d.from_float_module(M.ConvTransposeBn2d(3, 4, 1))
+        >>> net(F.ones((1, 3, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(self.calc_conv_transpose2d_bn_qat(inp))
 
 
 class ConvTransposeBnRelu2d(_ConvTransposeBnActivation2d):
-    """``module.ConvTransposeBnRelu2d`` with weight, bias and result quantised in floats."""
+    """``module.ConvTransposeBnRelu2d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> net = QAT.ConvTransposeBnRelu2d.from_float_module(M.ConvTransposeBnRelu2d(3, 4, 1))
+        >>> net(F.ones((1, 3, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(F.relu(self.calc_conv_transpose2d_bn_qat(inp)))

@@ -7,7 +7,14 @@ from .module import QATModule
 
 
 class Elemwise(Float.Elemwise, QATModule):
-    """``module.Elemwise`` with its result quantised in floats."""
+    """``module.Elemwise`` with its result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> add = QAT.Elemwise.from_float_module(M.Elemwise("add"))
+        >>> add(F.ones(2), F.ones(2))
+        Tensor([2. 2.], device=xpux:0)
+    """
 
     with_weight = False
 

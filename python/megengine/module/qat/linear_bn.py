@@ -20,14 +20,28 @@ class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
 
 
 class LinearBn1d(_LinearBnActivation1d):
-    """``module.LinearBn1d`` with weight, bias and result quantised in floats."""
+    """``module.LinearBn1d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> net = QAT.LinearBn1d.from_float_module(M.LinearBn1d(3, 2))
+        >>> net(F.ones((2, 3))).shape
+        (2, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(self.calc_linear_bn_qat(inp))
 
 
 class LinearBnRelu1d(_LinearBnActivation1d):
-    """``module.LinearBnRelu1d`` with weight, bias and result quantised in floats."""
+    """``module.LinearBnRelu1d`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> net = QAT.LinearBnRelu1d.from_float_module(M.LinearBnRelu1d(3, 2))
+        >>> net(F.ones((2, 3))).shape
+        (2, 2)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.apply_quant_activation(F.relu(self.calc_linear_bn_qat(inp)))

@@ -7,7 +7,13 @@ from .module import QATModule
 
 
 class QuantStub(Float.QuantStub, QATModule):
-    """``module.QuantStub`` that quantises its input in floats."""
+    """``module.QuantStub`` that quantises its input in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> QAT.QuantStub.from_float_module(M.QuantStub())(F.ones(2))
+        Tensor([1. 1.], device=xpux:0)
+    """
 
     with_weight = False
 
@@ -16,7 +22,13 @@ class QuantStub(Float.QuantStub, QATModule):
 
 
 class DequantStub(Float.DequantStub, QATModule):
-    """``module.DequantStub``: it returns its input."""
+    """``module.DequantStub``: it returns its input.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> QAT.DequantStub.from_float_module(M.DequantStub())(F.ones(2))
+        Tensor([1. 1.], device=xpux:0)
+    """
 
     with_weight = False
     with_act = False

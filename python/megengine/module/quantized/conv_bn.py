@@ -16,14 +16,34 @@ class _ConvBnActivation2d(Conv2d):
 
 
 class ConvBn2d(_ConvBnActivation2d):
-    """``module.ConvBn2d`` in integers; arguments as of ``Conv2d``."""
+    """``module.ConvBn2d`` in integers; arguments as of ``Conv2d``.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvBn2d(3, 4, 1)))
+        >>> _ = net(F.ones((1, 3, 4, 4)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.conv_bn', 'ConvBn2d')
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_quantized(inp)
 
 
 class ConvBnRelu2d(_ConvBnActivation2d):
-    """``module.ConvBnRelu2d`` in integers; arguments as of ``Conv2d``."""
+    """``module.ConvBnRelu2d`` in integers; arguments as of ``Conv2d``.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvBnRelu2d(3, 4, 1)))
+        >>> _ = net(F.ones((1, 3, 4, 4)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.conv_bn', 'ConvBnRelu2d')
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_quantized(inp, "relu")

@@ -16,14 +16,34 @@ class _ConvTransposeBnActivation2d(ConvTranspose2d):
 
 
 class ConvTransposeBn2d(_ConvTransposeBnActivation2d):
-    """``module.ConvTransposeBn2d`` in integers; arguments as of ``ConvTranspose2d``."""
+    """``module.ConvTransposeBn2d`` in integers; arguments as of ``ConvTranspose2d``.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTransposeBn2d(3, 4, 1)))
+        >>> _ = net(F.ones((1, 3, 4, 4)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.conv_transpose_bn', 'ConvTransposeBn2d')
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_transpose2d_quantized(inp)
 
 
 class ConvTransposeBnRelu2d(_ConvTransposeBnActivation2d):
-    """``module.ConvTransposeBnRelu2d`` in integers; arguments as of ``ConvTranspose2d``."""
+    """``module.ConvTransposeBnRelu2d`` in integers; arguments as of ``ConvTranspose2d``.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTransposeBnRelu2d(3, 4, 1)))
+        >>> _ = net(F.ones((1, 3, 4, 4)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.conv_transpose_bn', 'ConvTransposeBnRelu2d')
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_transpose2d_quantized(inp, "relu")

@@ -12,6 +12,14 @@ class Linear(QuantizedModule):
 
     Args:
         dtype: of the result.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Linear(3, 2)))
+        >>> _ = net(F.ones((1, 3)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.linear', 'Linear')
     """
 
     def __init__(self, dtype=None, **kwargs):
@@ -41,7 +49,17 @@ class Linear(QuantizedModule):
 
 
 class LinearRelu(Linear):
-    """``module.LinearRelu`` in integers."""
+    """``module.LinearRelu`` in integers.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearRelu(3, 2)))
+        >>> _ = net(F.ones((1, 3)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.linear', 'LinearRelu')
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_linear_quantized(inp, "relu")

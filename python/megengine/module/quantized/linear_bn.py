@@ -16,14 +16,34 @@ class _LinearBnActivation1d(Linear):
 
 
 class LinearBn1d(_LinearBnActivation1d):
-    """``module.LinearBn1d`` in integers."""
+    """``module.LinearBn1d`` in integers.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearBn1d(3, 2)))
+        >>> _ = net(F.ones((2, 3)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.linear_bn', 'LinearBn1d')
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_linear_quantized(inp)
 
 
 class LinearBnRelu1d(_LinearBnActivation1d):
-    """``module.LinearBnRelu1d`` in integers."""
+    """``module.LinearBnRelu1d`` in integers.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearBnRelu1d(3, 2)))
+        >>> _ = net(F.ones((2, 3)))
+        >>> net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('megengine.module.quantized.linear_bn', 'LinearBnRelu1d')
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_linear_quantized(inp, "relu")

@@ -10,6 +10,13 @@ class QuantStub(QuantizedModule):
 
     Args:
         dtype: of the result.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub()))
+        >>> _ = net(F.ones(2))
+        >>> net.eval()
+        >>> Q.quantize(net)(F.ones(2)).dtype
+        dtype('int8')
     """
 
     def __init__(self, dtype=None, **kwargs):
@@ -21,7 +28,16 @@ class QuantStub(QuantizedModule):
 
 
 class DequantStub(QuantizedModule):
-    """From steps to floats."""
+    """From steps to floats.
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.DequantStub()))
+        >>> _ = net(F.ones(2))
+        >>> net.eval()
+        >>> Q.quantize(net)(F.ones(2))
+        Tensor([0.9961 0.9961], device=xpux:0)
+    """
 
     def forward(self, inp: Tensor) -> Tensor:
         return inp.astype("float32")

@@ -24,6 +24,12 @@ def wrap_keepdims(func: Callable) -> Callable:
         func: takes an image (H, W, C) first.
     Returns:
         The function; it raises a ValueError for an image of other than three dimensions.
+    Example:
+        >>> @wrap_keepdims
+        ... def halved(image):
+        ...     return image[::2, ::2, 0]
+        >>> halved(np.zeros((4, 4, 1))).shape
+        (2, 2, 1)
     """
 
     @functools.wraps(func)
