@@ -17,7 +17,7 @@ struct LaunchSite {
 
 // Runs a prepared algorithm on tensors: the one place that turns them into addresses and takes a workspace
 // from the queue. Null tensors are absent inputs, and outputs that the algorithm allocates itself.
-void launch(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
-            std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+MGE_API void launch(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
+                    std::span<const Tensor> inputs, std::span<const Tensor> outputs);
 
 }  // namespace mge
