@@ -851,3 +851,9 @@ def test_written_and_read_again(name, tmp_path):
         assert y.dtype == e.dtype and y.shape == e.shape
         limit = max(one_step, TOLERANCE * max(np.abs(e.astype("float64")).max(initial=0), 1e-30))
         assert np.abs(y.astype("float64") - e).max(initial=0) <= limit
+
+
+def test_parameters_of_a_module_without_parts_keep_their_names(tmp_path):
+    mge.onnx.export(M.Linear(3, 2), tmp_path / "linear.onnx", F.ones((1, 3)))
+    graph = onnx.load(tmp_path / "linear.onnx").graph
+    assert [weight.name for weight in graph.initializer] == ["weight", "bias"]

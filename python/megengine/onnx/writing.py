@@ -41,10 +41,11 @@ def export(module, path, args, input_names=None, output_names=None, opset=DEFAUL
         arg if isinstance(arg, Tensor) else Tensor(arg)
         for arg in (args if isinstance(args, (tuple, list)) else (args,))
     ]
-    function = module.forward if isinstance(module, Module) else module
     with _evaluating(module):
-        traced = trace(function, symbolic=True, capture_as_const=True)
+        # Called as a Module, it gives its parameters their names.
+        traced = trace(module, symbolic=True, capture_as_const=True)
         traced(*tensors)
+    function = module.forward if isinstance(module, Module) else module
     return traced.dump(
         path,
         arg_names=input_names or _argument_names(function, len(tensors)),
