@@ -108,3 +108,12 @@ def run(network, image):
 @pytest.fixture
 def model_path(models):
     return str(models / "net.mge")
+
+
+@pytest.fixture
+def network(models):
+    from megenginelite import LiteNetwork
+
+    network = LiteNetwork()
+    network.load(models / "net.mge")
+    return network

@@ -11,9 +11,12 @@ from megenginelite import (
     LiteDataType,
     LiteDeviceType,
     LiteLayout,
+    LiteNetwork,
     LiteTensor,
     TensorBatchCollector,
 )
+
+from .conftest import scores_of
 
 CPU = LiteDeviceType.LITE_CPU
 
@@ -147,6 +150,23 @@ def test_item_is_a_batch_of_one_in_the_same_memory():
     np.testing.assert_array_equal(part.to_numpy()[0], array)
     part.fill_zero()
     assert not batch.to_numpy()[2].any()
+
+
+def test_batch_is_an_input_where_it_lies(model_path, image):
+    batch = collector(3, 3, 224, 224, dtype="float32")
+    for factor in (1, 2, 3):
+        batch.collect(image[0] * factor)
+    network = LiteNetwork()
+    network.load(model_path)
+    data = network.get_io_tensor("data")
+    data.share_memory_with(batch.get())
+    network.forward()
+    network.wait()
+    assert data.get_ctypes_memory().value == batch.get().get_ctypes_memory().value
+    images = np.concatenate([image, image * 2, image * 3])
+    np.testing.assert_array_equal(
+        network.get_io_tensor("score").to_numpy(), scores_of(LiteNetwork(), model_path, images)
+    )
 
 
 def test_items_that_are_numbers():

@@ -72,6 +72,33 @@ def test_a_cipher_of_ones_own(models, image, expected, tmp_path):
     LiteNetwork(config).load(hidden.tobytes())
 
 
+@pytest.mark.parametrize("excess", [1, 2**40])
+def test_ciphers_that_write_more_than_they_told(models, excess):
+    @decryption_func
+    def cipher(in_arr, key_arr, out_arr):
+        return in_arr.size if not out_arr else in_arr.size + excess
+
+    name = f"{excess} too many"
+    LiteGlobal.register_decryption_and_key(name, cipher, [1])
+    config = LiteConfig()
+    config.bare_model_cryption_name = name
+    with pytest.raises(RuntimeError, match="has written"):
+        LiteNetwork(config).load(models / "two.mge")
+
+
+def test_what_a_cipher_raises_comes_out_of_load(models):
+    @decryption_func
+    def cipher(in_arr, key_arr, out_arr):
+        raise KeyError("no key server")
+
+    LiteGlobal.register_decryption_and_key("raising", cipher, [1])
+    config = LiteConfig()
+    config.bare_model_cryption_name = "raising"
+    network = LiteNetwork(config)
+    with pytest.raises(KeyError, match="no key server"):
+        network.load(models / "two.mge")
+
+
 @pytest.mark.parametrize("cipher", ["AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"])
 def test_keys_of_other_lengths_are_refused_at_once(cipher):
     with pytest.raises(RuntimeError, match=cipher):

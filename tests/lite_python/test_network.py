@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from megenginelite import (
-    LiteAlgoSelectStrategy,
     LiteConfig,
+    LiteDeviceType,
     LiteExtraConfig,
     LiteIO,
     LiteIOType,
@@ -29,13 +29,6 @@ from megenginelite import (
 from .conftest import is_library_for_deployment, run, scores_of, tool
 
 PLAIN_MODEL_OF_MEGENGINE = Path(__file__).resolve().parents[1] / "data/megengine/shuffle.v2.mge"
-
-
-@pytest.fixture
-def network(models):
-    network = LiteNetwork()
-    network.load(models / "net.mge")
-    return network
 
 
 # Loading
@@ -196,12 +189,18 @@ def test_outputs_in_the_users_memory(models, image, expected, level):
 
 
 def test_forward_leaves_the_work_to_another_thread(network, image):
-    run(network, image)
-    start = time.perf_counter()
-    network.forward()
-    started = time.perf_counter() - start
-    network.wait()
-    assert not network.is_cpu_inplace_mode() and started < time.perf_counter() - start
+    run(network, np.repeat(image, 64, 0))
+
+    def share_of_forward():
+        start = time.perf_counter()
+        network.forward()
+        started = time.perf_counter()
+        network.wait()
+        return (started - start) / (time.perf_counter() - start)
+
+    assert not network.is_cpu_inplace_mode()
+    # Of the least disturbed run.
+    assert min(share_of_forward() for _ in range(10)) <= 0.1
 
 
 def test_in_place(models, image, expected):
@@ -217,6 +216,17 @@ def test_in_place(models, image, expected):
 
 
 # Settings
+
+
+def test_where_a_network_runs_by_itself(models, image, expected):
+    config = LiteConfig()
+    config.device_id = -1
+    for device in (LiteDeviceType.LITE_CPU, LiteDeviceType.LITE_DEVICE_DEFAULT):
+        config.device_type = device
+        network = LiteNetwork(config)
+        np.testing.assert_array_equal(scores_of(network, models / "net.mge", image), expected)
+        for tensor in (network.get_io_tensor("data"), network.get_io_tensor("score")):
+            assert (tensor.device_type, tensor.device_id) == (LiteDeviceType.LITE_CPU, 0)
 
 
 def test_what_is_set_before_loading(models, image, expected):
@@ -253,6 +263,22 @@ def test_options_change_no_result(models, image, expected, option):
     setattr(options, option, 1)
     scores = scores_of(LiteNetwork(LiteConfig(option=options)), models / "net.mge", image)
     np.testing.assert_allclose(scores, expected, atol=1e-5)
+
+
+def test_the_engine_chooses_by_itself(models, image, expected):
+    config = LiteConfig()
+    config.auto_optimize_inference = 1
+    scores = scores_of(LiteNetwork(config), models / "net.mge", image)
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+
+
+def test_other_shapes_than_the_constant_one(models, image):
+    options = LiteOptions()
+    options.const_shape = 1
+    network = LiteNetwork(LiteConfig(option=options))
+    network.load(models / "net.mge")
+    with pytest.raises(RuntimeError, match="const_shape has fixed it"):
+        run(network, np.repeat(image, 2, 0))
 
 
 def test_wrong_configurations_are_told(models):
@@ -300,28 +326,6 @@ def test_an_input_image_by_image(models, image):
     )
     with pytest.raises(RuntimeError):
         network.get_discrete_tensor("data", 3)
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        LiteAlgoSelectStrategy.LITE_ALGO_HEURISTIC,
-        LiteAlgoSelectStrategy.LITE_ALGO_PROFILE | LiteAlgoSelectStrategy.LITE_ALGO_REPRODUCIBLE,
-        LiteAlgoSelectStrategy.LITE_ALGO_PROFILE | LiteAlgoSelectStrategy.LITE_ALGO_OPTIMIZED,
-    ],
-)
-def test_algorithms_are_chosen_otherwise(network, image, expected, policy):
-    network.set_network_algo_policy(policy, shared_batch_size=1, binary_equal_between_batch=True)
-    np.testing.assert_allclose(run(network, image), expected, atol=1e-5)
-    network.set_network_algo_workspace_limit(1000)
-    np.testing.assert_allclose(run(network, image), expected, atol=1e-5)
-
-
-def test_wrong_policies(network):
-    with pytest.raises(RuntimeError, match="neither"):
-        network.set_network_algo_policy(LiteAlgoSelectStrategy.LITE_ALGO_REPRODUCIBLE)
-    with pytest.raises(RuntimeError, match="negative"):
-        network.set_network_algo_workspace_limit(-1)
 
 
 # Networks that share
@@ -459,6 +463,26 @@ def test_profile(network, image, tmp_path):
     assert first.keys() == json.loads((tmp_path / "profile.json").read_text()).keys()
     assert "graph_exec" in first and "profiler" in first
     tool("mge-profile", "check", tmp_path / "profile.json")
+
+
+def test_profile_is_never_half_written(network, image, tmp_path):
+    path = tmp_path / "profile.json"
+    network.enable_profile_performance(path)
+    run(network, image)
+    is_over, sizes = threading.Event(), []
+
+    def read():
+        while not is_over.is_set():
+            sizes.append(len(json.loads(path.read_text())["profiler"]))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(30):
+        run(network, image)
+    is_over.set()
+    reader.join()
+    assert sizes and len(set(sizes)) == 1
+    json.loads(path.read_text())
 
 
 def test_profile_tells_the_time_of_the_run(models, image, tmp_path):
