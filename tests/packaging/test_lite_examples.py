@@ -89,24 +89,47 @@ def test_shared_weights(programs, models, run):
 
 
 def documented(language):
-    (program,) = re.findall(
-        rf"```{language}\n(.*?)```", (ROOT / "docs" / "lite.md").read_text(), re.DOTALL
-    )
-    return program
+    """The programs in a language, in the order of the page."""
+    page = (ROOT / "docs" / "lite.md").read_text()
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
-@pytest.mark.parametrize(("language", "suffix"), [("cpp", "cpp"), ("c", "c")])
-def test_documented_programs(build_project, models, run, tmp_path, language, suffix):
-    (tmp_path / f"main.{suffix}").write_text(documented(language))
+PRINTED = {"cpp": ["result: 1\n"], "c": ["result: 1\n", "result: 1, first of 2\n"]}
+
+
+@pytest.mark.parametrize(("suffix", "language"), [("cpp", "CXX"), ("c", "C")])
+def test_documented_programs(build_project, models, run, tmp_path, suffix, language):
+    programs = documented(suffix)
+    for i, program in enumerate(programs):
+        (tmp_path / f"{i}.{suffix}").write_text(program)
     (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(one LANGUAGES C CXX)\n"
+        f"cmake_minimum_required(VERSION 3.25)\nproject(programs LANGUAGES {language})\n"
         "set(CMAKE_C_STANDARD 11)\nset(CMAKE_CXX_STANDARD 17)\nfind_package(mge REQUIRED)\n"
-        f"add_executable(one main.{suffix})\ntarget_link_libraries(one PRIVATE mge::lite)\n"
+        + "".join(
+            f"add_executable(program{i} {i}.{suffix})\n"
+            f"target_link_libraries(program{i} PRIVATE mge::lite)\n"
+            for i in range(len(programs))
+        )
     )
-    assert run(build_project(tmp_path) / "one", models[1]) == "result: 1\n"
+    folder = build_project(tmp_path)
+    printed = [run(folder / f"program{i}", models[1]) for i in range(len(programs))]
+    assert printed == PRINTED[suffix]
+    for i in range(len(programs)):
+        done = subprocess.run([folder / f"program{i}", tmp_path / "none"], capture_output=True)
+        assert done.returncode == 1 and b"none" in done.stderr
+
+
+def test_documented_program_by_pkg_config(prefix, flags_of, models, run, tmp_path):
+    for program, printed in zip(documented("c"), PRINTED["c"], strict=True):
+        (tmp_path / "main.c").write_text(program)
+        strict = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+        run("cc", *strict, tmp_path / "main.c", *flags_of(prefix), "-o", tmp_path / "main")
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
+        assert run(tmp_path / "main", models[1], env=environment) == printed
 
 
 def test_documented_python(build_dir, models, run):
     environment = {**os.environ, "PYTHONPATH": str(build_dir / "python")}
-    printed = run(sys.executable, "-c", documented("python"), models[1], env=environment)
+    (program,) = documented("python")
+    printed = run(sys.executable, "-c", program, models[1], env=environment)
     assert printed == "result: 1\n"
