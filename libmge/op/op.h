@@ -156,8 +156,8 @@ struct OpInfo {
     // Null when the outputs lie where the inputs do; else where they lie, for an operator that moves data and
     // runs where its inputs lie.
     DeviceId (*place)(const void* params);
-    // Null when the outputs have memory of their own; else where the first lies among the elements of input 0,
-    // the others one behind the other, all dense; or none for an input that they gather from. `traits.view`: 0.
+    // Null when the outputs have memory of their own; else where the first lies among input 0's elements, the
+    // others right behind it, all dense; or none for an input that they gather from. `traits.view`: 0.
     std::optional<int64_t> (*part_of_input)(const void* params, const TensorSpec& input);
     // Null for operators without host values: parameters with the values of the host inputs (null ones
     // absent) folded in.

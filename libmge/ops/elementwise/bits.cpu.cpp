@@ -5,23 +5,23 @@
 namespace mge::ops {
 
 template <>
-struct ElementwiseOf<BitwiseAnd> : Elementwise<functor::BitAnd> {};
+struct ElementwiseOf<BitwiseAnd> : Elementwise<functor::BitwiseAnd> {};
 template <>
-struct ElementwiseOf<BitwiseNot> : Elementwise<functor::BitNot> {};
+struct ElementwiseOf<BitwiseNot> : Elementwise<functor::BitwiseNot> {};
 template <>
-struct ElementwiseOf<BitwiseOr> : Elementwise<functor::BitOr> {};
+struct ElementwiseOf<BitwiseOr> : Elementwise<functor::BitwiseOr> {};
 template <>
-struct ElementwiseOf<BitwiseXor> : Elementwise<functor::BitXor> {};
+struct ElementwiseOf<BitwiseXor> : Elementwise<functor::BitwiseXor> {};
 template <>
 struct ElementwiseOf<LeftShift> : Elementwise<functor::LeftShift> {};
 template <>
-struct ElementwiseOf<LogicalAnd> : Elementwise<functor::BitAnd> {};
+struct ElementwiseOf<LogicalAnd> : Elementwise<functor::LogicalAnd> {};
 template <>
 struct ElementwiseOf<LogicalNot> : Elementwise<functor::LogicalNot> {};
 template <>
-struct ElementwiseOf<LogicalOr> : Elementwise<functor::BitOr> {};
+struct ElementwiseOf<LogicalOr> : Elementwise<functor::LogicalOr> {};
 template <>
-struct ElementwiseOf<LogicalXor> : Elementwise<functor::BitXor> {};
+struct ElementwiseOf<LogicalXor> : Elementwise<functor::LogicalXor> {};
 template <>
 struct ElementwiseOf<RightShift> : Elementwise<functor::RightShift> {};
 

@@ -18,19 +18,19 @@ namespace mge::cuda {
 
 template <>
 ElementwiseKernels elementwise_kernels<ops::BitwiseAnd>() {
-    return integers<functor::BitAnd>();
+    return integers<functor::BitwiseAnd>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::BitwiseNot>() {
-    return integers<functor::BitNot>();
+    return integers<functor::BitwiseNot>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::BitwiseOr>() {
-    return integers<functor::BitOr>();
+    return integers<functor::BitwiseOr>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::BitwiseXor>() {
-    return integers<functor::BitXor>();
+    return integers<functor::BitwiseXor>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LeftShift>() {
@@ -38,7 +38,7 @@ ElementwiseKernels elementwise_kernels<ops::LeftShift>() {
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalAnd>() {
-    return bools<functor::BitAnd>();
+    return bools<functor::LogicalAnd>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalNot>() {
@@ -46,11 +46,11 @@ ElementwiseKernels elementwise_kernels<ops::LogicalNot>() {
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalOr>() {
-    return bools<functor::BitOr>();
+    return bools<functor::LogicalOr>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::LogicalXor>() {
-    return bools<functor::BitXor>();
+    return bools<functor::LogicalXor>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::RightShift>() {
