@@ -1628,13 +1628,14 @@ class ops:
         """
 
     @staticmethod
-    def quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, *, dtype: Any = 'int8', lower: int = 0, upper: int = 0) -> Tensor:
-        """The nearest steps of real numbers: x / scale rounded, halves away from zero, plus the zero point, within bounds. NaN becomes the lowest step. The shapes of scale and zero point broadcast to that of x.
+    def quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, *, dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> Tensor:
+        """The nearest steps of real numbers: x / scale rounded, plus the zero point, within bounds. NaN becomes the lowest step. The shapes of scale and zero point broadcast to that of x.
 
         Args:
             dtype: Of the steps: uint8, int8 or int32.
             lower: Lowest step; when both bounds are 0, that of the dtype.
             upper: Highest step; when both bounds are 0, that of the dtype.
+            rounding: half_away: halves go away from zero, and x is multiplied by the scale's reciprocal; half_even: halves go to the even step, and x is divided.
         Returns:
             y
         """

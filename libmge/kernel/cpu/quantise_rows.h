@@ -24,6 +24,9 @@ struct StepSum {
 struct QuantiseRows {
     void (*to_u8)(const float* x, uint8_t* y, int64_t n, const Steps& steps);
     void (*to_i8)(const float* x, int8_t* y, int64_t n, const Steps& steps);
+    // Halves go to the even step.
+    void (*to_even_u8)(const float* x, uint8_t* y, int64_t n, const Steps& steps);
+    void (*to_even_i8)(const float* x, int8_t* y, int64_t n, const Steps& steps);
     void (*from_u8)(const uint8_t* x, float* y, int64_t n, const Steps& steps);
     void (*from_i8)(const int8_t* x, float* y, int64_t n, const Steps& steps);
     void (*from_i32)(const int32_t* x, float* y, int64_t n, const Steps& steps);

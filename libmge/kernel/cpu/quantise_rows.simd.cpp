@@ -26,9 +26,8 @@ HWY_INLINE Simd clipped(Simd step, Simd lower, Simd upper) {
 
 // The last ones go through a vector of their own.
 template <class StepsOf>
-void to_bytes(const float* x, uint8_t* y, int64_t n, const WantedSteps& wanted) {
+void to_bytes(const float* x, uint8_t* y, int64_t n, const StepsOf& steps_of) {
     const hn::Rebind<uint8_t, I32> bytes;
-    const StepsOf steps_of(wanted);
     const auto lanes = int64_t(simd_lanes());
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) hn::StoreU(low_bytes(steps_of(Simd::load(x + i))), bytes, y + i);
@@ -43,8 +42,31 @@ void to_bytes(const float* x, uint8_t* y, int64_t n, const WantedSteps& wanted) 
 template <class T>
 void to_steps(const float* x, T* y, int64_t n, const Steps& s) {
     WantedSteps wanted{Activation::none, 1 / s.scale, s.zero, s.lower, s.upper};
-    auto* make = wanted.may_bound_first() ? to_bytes<BoundedFirst> : to_bytes<RoundedFirst>;
-    make(x, reinterpret_cast<uint8_t*>(y), n, wanted);
+    auto* bytes = reinterpret_cast<uint8_t*>(y);
+    if (wanted.may_bound_first())
+        to_bytes(x, bytes, n, BoundedFirst(wanted));
+    else
+        to_bytes(x, bytes, n, RoundedFirst(wanted));
+}
+
+struct EvenSteps {
+    Simd scale, zero, lower, upper;
+
+    explicit EvenSteps(const Steps& s)
+        : scale(Simd::fill(s.scale)),
+          zero(Simd::fill(s.zero)),
+          lower(Simd::fill(s.lower)),
+          upper(Simd::fill(s.upper)) {}
+    HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
+        Simd step = round_to_even(real / scale) + zero;
+        // NaN becomes the lowest: of two, the processor takes the second then.
+        return hn::ConvertTo(I32(), hn::Min(hn::Max(step.v, lower.v), upper.v));
+    }
+};
+
+template <class T>
+void to_even_steps(const float* x, T* y, int64_t n, const Steps& s) {
+    to_bytes(x, reinterpret_cast<uint8_t*>(y), n, EvenSteps(s));
 }
 
 template <class T>
@@ -141,6 +163,8 @@ void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
 QuantiseRows make_quantise_rows() {
     return {to_steps<uint8_t>,
             to_steps<int8_t>,
+            to_even_steps<uint8_t>,
+            to_even_steps<int8_t>,
             to_reals<uint8_t>,
             to_reals<int8_t>,
             to_reals<int32_t>,

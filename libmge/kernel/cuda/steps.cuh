@@ -4,6 +4,7 @@
 
 namespace mge::cuda::steps {
 
+using ::rint;
 using ::round;
 #define inline __device__ __forceinline__
 #include "libmge/kernel/scalar/steps.inc"

@@ -15,6 +15,7 @@
 
 namespace mge::steps {
 
+using std::rint;
 using std::round;
 #include "libmge/kernel/scalar/steps.inc"
 
@@ -22,7 +23,7 @@ using std::round;
 
 namespace mge::ops {
 
-using steps::StepRange, steps::as_of_step, steps::to_real, steps::to_step;
+using steps::StepRange, steps::as_of_step, steps::to_even_step, steps::to_real, steps::to_step;
 
 inline bool holds_steps(DType dtype) {
     return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i32;

@@ -14,13 +14,14 @@ struct Conversion {
     DType steps;
     Channels channels;
     StepRange range{};
+    StepRounding rounding{};
 };
 
 Prepared prepare_quantize(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& p = problem.as<Quantize::Params>();
     return Prepared::make(Conversion{p.dtype, Channels(problem.inputs[0].shape, problem.inputs[1].shape),
-                                     step_range(Quantize::name, p.dtype, p.lower, p.upper)});
+                                     step_range(Quantize::name, p.dtype, p.lower, p.upper), p.rounding});
 }
 
 Prepared prepare_dequantize(const PrepareContext& context) {
@@ -40,9 +41,11 @@ void run_quantize(const Prepared& prepared, const Launch& launch) {
         using T = typename decltype(type)::type;
         for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
             auto* x = launch.in<float>(0);
+            bool is_even = c.rounding == StepRounding::half_even;
             float inverse = 1 / s.scale;
             for (int64_t i = begin; i < end; ++i)
-                launch.out<T>(0)[i] = T(to_step(x[i], inverse, s.zero, c.range));
+                launch.out<T>(0)[i] = T(is_even ? to_even_step(x[i], s.scale, s.zero, c.range)
+                                                : to_step(x[i], inverse, s.zero, c.range));
         });
     });
 }
@@ -66,12 +69,15 @@ Support supports_rows(const Problem& problem) {
 void run_quantize_rows(const Prepared& prepared, const Launch& launch) {
     auto& c = prepared.state<Conversion>();
     auto& rows = cpu::quantise_rows();
+    bool is_even = c.rounding == StepRounding::half_even;
+    auto* to_u8 = is_even ? rows.to_even_u8 : rows.to_u8;
+    auto* to_i8 = is_even ? rows.to_even_i8 : rows.to_i8;
     for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
         auto* x = launch.in<float>(0) + begin;
         if (c.steps == DType::u8)
-            rows.to_u8(x, launch.out<uint8_t>(0) + begin, end - begin, s);
+            to_u8(x, launch.out<uint8_t>(0) + begin, end - begin, s);
         else
-            rows.to_i8(x, launch.out<int8_t>(0) + begin, end - begin, s);
+            to_i8(x, launch.out<int8_t>(0) + begin, end - begin, s);
     });
 }
 

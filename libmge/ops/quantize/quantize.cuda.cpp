@@ -32,8 +32,9 @@ State state_of(const Problem& problem, DType steps, StepRange range = {}) {
 
 Prepared prepare_quantize(const PrepareContext& context) {
     auto& p = context.problem.as<Quantize::Params>();
-    return Prepared::make(
-        state_of(context.problem, p.dtype, step_range(Quantize::name, p.dtype, p.lower, p.upper)));
+    State state = state_of(context.problem, p.dtype, step_range(Quantize::name, p.dtype, p.lower, p.upper));
+    state.arguments.is_even = p.rounding == StepRounding::half_even;
+    return Prepared::make(state);
 }
 Prepared prepare_dequantize(const PrepareContext& context) {
     return Prepared::make(state_of(context.problem, context.problem.inputs[0].dtype));

@@ -22,7 +22,9 @@ __global__ void to_steps(StepArguments x) {
     for (int64_t i = first_piece(); i < x.numel; i += piece_step()) {
         auto s = scale_of<int32_t>(x, i);
         float real = static_cast<const float*>(x.x)[i];
-        static_cast<T*>(x.y)[i] = T(steps::to_step(real, 1 / s.scale, s.zero, {x.lower, x.upper}));
+        steps::StepRange range{x.lower, x.upper};
+        static_cast<T*>(x.y)[i] = T(x.is_even ? steps::to_even_step(real, s.scale, s.zero, range)
+                                              : steps::to_step(real, 1 / s.scale, s.zero, range));
     }
 }
 

@@ -10,7 +10,8 @@ struct StepArguments {
     const float* scale;
     void* y;
     int64_t numel, lower, upper;
-    Nest scales;  // where the scale and the zero point of an element lie
+    Nest scales;           // where the scale and the zero point of an element lie
+    bool is_even = false;  // whether halves go to the even step
 };
 
 // To steps and from them: uint8_t, int8_t or int32_t; zeros are int32_t.

@@ -8,11 +8,17 @@
 
 namespace mge::ops {
 
+// Where halves of a step go.
+enum class StepRounding {
+    half_away,  // from zero, as in MegEngine: x times the scale's reciprocal is rounded
+    half_even,  // as in ONNX: the quotient itself is rounded
+};
+
 struct Quantize {
     static constexpr auto name = "quantize";
     static constexpr auto doc =
-        "The nearest steps of real numbers: x / scale rounded, halves away from zero, plus the zero point, "
-        "within bounds. NaN becomes the lowest step. The shapes of scale and zero point "
+        "The nearest steps of real numbers: x / scale rounded, plus the zero point, within bounds. NaN "
+        "becomes the lowest step. The shapes of scale and zero point "
         "broadcast to that of x.";
     static constexpr auto inputs = names("x", "scale", optional("zero_point"));
     static constexpr auto outputs = output_names("y");
@@ -21,12 +27,16 @@ struct Quantize {
         DType dtype = DType::i8;
         int64_t lower = 0;
         int64_t upper = 0;
+        StepRounding rounding = StepRounding::half_away;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::dtype>("dtype", "Of the steps: uint8, int8 or int32."),
         field<&Params::lower>("lower", "Lowest step; when both bounds are 0, that of the dtype."),
-        field<&Params::upper>("upper", "Highest step; when both bounds are 0, that of the dtype."));
+        field<&Params::upper>("upper", "Highest step; when both bounds are 0, that of the dtype."),
+        field<&Params::rounding>("rounding",
+                                 "half_away: halves go away from zero, and x is multiplied by the scale's "
+                                 "reciprocal; half_even: halves go to the even step, and x is divided."));
     // Product, sum, rounding and two comparisons.
     static constexpr PerInputElement operations{5};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
@@ -63,3 +73,10 @@ KernelList kernels(Cpu, Dequantize);
 inline constexpr OpFunction<Dequantize> dequantize{};
 
 }  // namespace mge::ops
+
+namespace mge {
+template <>
+struct EnumNames<ops::StepRounding> {
+    static constexpr std::string_view names[] = {"half_away", "half_even"};
+};
+}  // namespace mge

@@ -37,6 +37,44 @@ TEST(Quantize, MultipliesByTheReciprocal) {
     EXPECT_THAT(values_of(ops::quantize(number(-3.75f), number(0.3f))), ElementsAre(-13));
 }
 
+TEST(Quantize, RoundsHalvesToEvenOfTheQuotient) {
+    ops::Quantize::Params p{.rounding = ops::StepRounding::half_even};
+    float nan = std::numeric_limits<float>::quiet_NaN(), inf = HUGE_VALF;
+    Tensor x = tensor_of<float>({9}, {0.25f, 0.75f, -0.25f, -0.75f, 100, -100, nan, inf, -inf});
+    EXPECT_THAT(values_of(ops::quantize(x, number(0.5f), {}, p)),
+                ElementsAre(0, 2, 0, -2, 127, -128, -128, 127, -128));
+    // The even one before the zero point is added.
+    p.dtype = DType::u8;
+    EXPECT_THAT(values_of(ops::quantize(x, number(0.5f), zero_point(3), p)),
+                ElementsAre(3, 5, 3, 1, 203, 0, 0, 255, 0));
+    p.dtype = DType::i32;
+    EXPECT_THAT(values_of(ops::quantize(tensor_of<float>({3}, {1e30f, -2.5f, 3.5f}), number(1), {}, p)),
+                ElementsAre(2147483647, -2, 4));
+    p.dtype = DType::i8;
+    EXPECT_THAT(values_of(ops::quantize(number(-3.75f), number(0.3f), {}, p)), ElementsAre(-12));
+}
+
+TEST(Quantize, HalvesToEvenAgreeWithTheReference) {
+    auto even = [](DType dtype) {
+        return ops::Quantize::Params{.dtype = dtype, .rounding = ops::StepRounding::half_even};
+    };
+    for (Shape shape : {Shape{0}, Shape{1}, Shape{7}, Shape{3, 31}, Shape{2, 5, 20000}})
+        for (DType dtype : {DType::u8, DType::i8, DType::i32})
+            for (double zero : {0., 100., 4e6})
+                check_op<ops::Quantize>(even(dtype), {{.shape = shape, .low = -20, .high = 20},
+                                                      {.shape = {1}, .values = {0.07}},
+                                                      {.shape = {1}, .dtype = DType::i32, .values = {zero}}});
+    check_op<ops::Quantize>(
+        even(DType::i8),
+        {{.shape = {2, 3, 4, 5}}, {.shape = {3, 1, 1}, .low = 0.01}, {{3, 1, 1}, -9, 9, DType::i32}});
+    // Halves and what is beside them.
+    std::vector<double> halves;
+    for (int i = -300; i < 300; ++i)
+        for (double beside : {-1e-5, 0., 1e-5}) halves.push_back(i / 2. + beside);
+    check_op<ops::Quantize>(even(DType::i8),
+                            {{.shape = {1800}, .values = halves}, {.shape = {1}, .values = {1}}});
+}
+
 TEST(Quantize, AgreesWithItsReference) {
     for (Shape shape : {Shape{0}, Shape{1}, Shape{7}, Shape{3, 31}, Shape{2, 5, 20000}}) {
         check_op<ops::Quantize>({},

@@ -74,9 +74,18 @@ Tensor numbers_of(const Tensor& steps, const Tensor& scale, const Tensor& zero) 
     return ops::mul(x, as_dtype(scale, DType::f32));
 }
 
+// Whether the quantising operators take them: one scale, or as many as broadcast, and zero points like them.
+bool are_ours(const Tensor& scale, const Tensor& zero) {
+    return scale.dtype() == DType::f32 && scale.shape().is_known() &&
+           (!zero || zero.shape() == scale.shape());
+}
+
 }  // namespace
 
 Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
+    if (is_byte(dtype) && x.dtype() == DType::f32 && are_ours(scale, zero))
+        return ops::quantize(x, scale, zero ? as_dtype(zero, DType::i32) : zero,
+                             {.dtype = dtype, .rounding = ops::StepRounding::half_even});
     Range range = range_of(dtype);
     Tensor steps = ops::round_to_even(ops::div(x, scale));
     if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
@@ -107,8 +116,7 @@ Tensors import_dequantize_linear(const Site& site) {
     if (!dtype) unsupported("numbers of ", name_of_data_type(int(to)));
     Tensor x = site.in(0), scale = along(site, site.in(1), x, axis);
     Tensor zero = site.has(2) ? along(site, site.in(2), x, axis) : Tensor();
-    bool is_ours = (is_byte(x.dtype()) || x.dtype() == DType::i32) && scale.dtype() == DType::f32 &&
-                   scale.shape().is_known() && (!zero || zero.shape() == scale.shape());
+    bool is_ours = (is_byte(x.dtype()) || x.dtype() == DType::i32) && are_ours(scale, zero);
     if (!is_ours) return {as_dtype(numbers_of(x, scale, zero), *dtype)};
     return {as_dtype(ops::dequantize(x, scale, zero ? as_dtype(zero, DType::i32) : zero), *dtype)};
 }
