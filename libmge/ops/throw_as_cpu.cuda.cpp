@@ -7,8 +7,10 @@
 #include "libmge/op/backend.h"
 
 namespace mge::ops {
+namespace {
 
-void throw_as_cpu(const OpInfo& op, const void* params, const OwnedProblem& owned, const Launch& there) {
+[[noreturn]] void throw_as_cpu(const OpInfo& op, const void* params, const OwnedProblem& owned,
+                               const Launch& there) {
     Problem problem = make_problem(op, params, owned.inputs, owned.outputs);
     auto& reference = find_kernels(op, problem.device).back();
     Prepared prepared = reference.prepare({problem, {reference.name, 0, {}}, {}});
@@ -22,6 +24,15 @@ void throw_as_cpu(const OpInfo& op, const void* params, const OwnedProblem& owne
     launch(reference, prepared, {queue_of(problem.device)}, inputs, outputs);
     MGE_CHECK(false, op.name, " found what is wrong on a GPU only");
     __builtin_unreachable();
+}
+
+}  // namespace
+
+void throw_as_cpu_if(const int* fault, const OpInfo& op, const void* params, const OwnedProblem& problem,
+                     const Launch& launch) {
+    int found = 0;
+    launch.queue->copy_to_host(&found, fault, sizeof found);
+    if (found) throw_as_cpu(op, params, problem, launch);
 }
 
 }  // namespace mge::ops

@@ -8,8 +8,9 @@
 
 namespace mge::ops {
 
-// The problem's specs are those of the launch, whose work is done.
-[[noreturn]] void throw_as_cpu(const OpInfo& op, const void* params, const OwnedProblem& problem,
-                               const Launch& launch);
+// Waits for the launch's work, which has written to `fault`, memory of the device, whether something is
+// wrong. The problem's specs are those of the launch.
+void throw_as_cpu_if(const int* fault, const OpInfo& op, const void* params, const OwnedProblem& problem,
+                     const Launch& launch);
 
 }  // namespace mge::ops

@@ -48,9 +48,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     cuda::dispatch_device_type(state.inputs[1].dtype, FloatTypes{}, [&](auto type) {
         cuda::draw_categories<typename decltype(type)::type>(cuda::stream_of(launch), x);
     });
-    int fault = 0;
-    launch.queue->copy_to_host(&fault, x.fault, sizeof fault);
-    if (fault) throw_as_cpu(Multinomial::info, &state.params, state, launch);
+    throw_as_cpu_if(x.fault, Multinomial::info, &state.params, state, launch);
 }
 
 }  // namespace

@@ -42,9 +42,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     a.is_set = reinterpret_cast<uint8_t*>(a.fault + 1);
     launch.queue->fill(launch.workspace, 0, prepared.workspace());
     cuda::run_trees(cuda::stream_of(launch), a);
-    int fault = 0;
-    launch.queue->copy_to_host(&fault, a.fault, sizeof fault);
-    if (fault) throw_as_cpu(TreeEnsemble::info, &state.params, state, launch);
+    throw_as_cpu_if(a.fault, TreeEnsemble::info, &state.params, state, launch);
 }
 
 }  // namespace

@@ -57,8 +57,7 @@ def to_complex(value):
     if is_complex(value):
         return value
     if not isinstance(value, _mge.Tensor):
-        value = _mge.Tensor(np.asarray(value))
-        return to_complex(value)
+        return to_complex(_mge.Tensor(np.asarray(value)))
     if value._quantised is not None:
         raise RuntimeError("[astype] a quantised Tensor does not become complex: make it float32")
     real = _mge.ops.convert(value, dtype="float32")
