@@ -559,6 +559,15 @@ Graph Trace::graph() const {
     return Export(*this).run();
 }
 
+// What ran beside the trace may have put a value of its own in the place of any value from before, in this
+// call or in another one: whoever uses such a value later uses one from outside.
+void Trace::cut_off() {
+    std::erase_if(ids_, [&](auto& entry) {
+        Kind kind = variables_[size_t(entry.second)].kind;
+        return kind == Kind::computed || kind == Kind::argument;
+    });
+}
+
 Trace* Trace::pause() {
     Trace* trace = running_trace;
     if (!trace) return nullptr;
@@ -570,6 +579,7 @@ Trace* Trace::pause() {
 
 void Trace::resume(Trace* trace) {
     if (!trace) return;
+    if (!trace->options_.capture_as_const) trace->cut_off();
     running_trace = trace;
     exchange_base_interpreter(trace);
 }

@@ -58,7 +58,8 @@ public:
     // Gives a tensor without memory its value. UserError when an error in the traced function lost it.
     static void compute(const Tensor& tensor);
 
-    // The trace that runs on this thread steps aside (null: none does) and comes back.
+    // The trace that runs on this thread steps aside (null: none does) and comes back. Values from before are
+    // values from outside then, unless those become constants.
     static Trace* pause();
     static void resume(Trace* trace);
 
@@ -121,6 +122,7 @@ private:
     Graph segment_graph(Segment& segment) const;
     void give_value(int variable, const Tensor& value);
     void fill(const Tensor& handle, const Tensor& value, int variable);
+    void cut_off();
     void leave();
     void lose_values();
 

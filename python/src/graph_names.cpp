@@ -2,6 +2,7 @@
 #include "python/src/graph_names.h"
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "libmge/graph/infer.h"
@@ -34,9 +35,12 @@ std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>
 void drop_names(Graph& graph, const KeptNames& kept) {
     for (size_t i = 0; i < graph.nodes().size(); ++i)
         if (!kept.operators) graph.node(NodeId(i)).name.clear();
+    std::set<ValueId> outputs;
+    if (kept.values == 1) outputs.insert(graph.outputs().begin(), graph.outputs().end());
     for (size_t i = 0; i < graph.values().size(); ++i) {
         auto& value = graph.value(ValueId(i));
-        bool is_kept = value.is_input || kept.values > 1 || (value.is_constant() && kept.constants);
+        bool is_kept = value.is_input || kept.values > 1 || outputs.contains(ValueId(i)) ||
+                       (value.is_constant() && kept.constants);
         if (!is_kept) value.name.clear();
     }
 }

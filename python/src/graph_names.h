@@ -14,7 +14,7 @@ std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>
 
 // Which names a file has; inputs have theirs anyway.
 struct KeptNames {
-    int values = 1;  // 0 and 1: none, as outputs are named by who writes the file; 2: all, constants too
+    int values = 1;  // 0: none; 1: outputs; 2: all, constants too
     bool operators = false, constants = false;
 };
 void drop_names(Graph& graph, const KeptNames& kept);

@@ -274,15 +274,17 @@ nb::bytes to_bytes(const LoadedModel& model) {
 
 nb::dict statistics(const LoadedModel& model) {
     const Graph& graph = model.model().graph;
-    size_t weights = 0;
+    size_t weights = 0, constants = 0;
     nb::list params;
     for (auto& value : graph.values())
         if (value.is_constant()) {
+            ++constants;
             weights += value.spec.bytes();
             if (!value.name.empty()) params.append(value.name);
         }
     nb::dict result;
-    result["nr_opr"] = graph.nodes().size();
+    // What gives inputs and constants counts, as in MegEngine.
+    result["nr_opr"] = graph.inputs().size() + constants + graph.nodes().size();
     result["tensor_value_bytes"] = weights;
     result["inputs"] = names_of(graph, graph.inputs());
     result["outputs"] = names_of(graph, graph.outputs());

@@ -98,11 +98,12 @@ def test_nothing_is_kept_unless_it_is_asked_for():
         found = [node.name for node in (*net.all_oprs, *net.all_vars)]
         return names & set(found)
 
+    assert kept(keep_var_name=0) == set()
     assert kept(keep_var_name=1) == set()
     assert kept(keep_var_name=2) == {"MUL", "factor", "linear.weight"}
     assert kept(keep_var_name=True) == kept(keep_var_name=2)
-    assert kept(keep_opr_name=True) == {"MUL", "linear.MatrixMul"}
-    assert kept(keep_param_name=True) == {"factor", "linear.weight"}
+    assert kept(keep_var_name=0, keep_opr_name=True) == {"MUL", "linear.MatrixMul"}
+    assert kept(keep_var_name=0, keep_param_name=True) == {"factor", "linear.weight"}
 
 
 def test_a_dump_tells_the_parameters_that_have_names():

@@ -238,6 +238,22 @@ def test_excluded_code_runs_every_time(symbolic):
     assert [f(floats(v)).item() for v in (1.0, 5.0, 0.0)] == [2, 16, 1]
 
 
+@both_modes
+def test_excluded_code_may_replace_values_from_before(symbolic):
+    @trace(symbolic=symbolic)
+    def f(x, negated):
+        y = x + 1
+        with exclude_from_trace():
+            if "argument" in negated:
+                x = -x
+            if "computed" in negated:
+                y = -y
+        return x * y
+
+    calls = [(), ("computed",), ("argument",), ("computed", "argument"), ()]
+    assert [f(floats(2.0), negated).item() for negated in calls] == [6, -6, -6, 6, 6]
+
+
 def test_options_as_decorator_and_methods():
     class Net:
         scale = 3
@@ -386,7 +402,9 @@ def test_dump_into_a_file_object_and_default_names():
     info = f.dump(file)
     assert info.inputs == ["arg_0", "second"]
     assert len(file.getvalue()) == info.tot_bytes
-    assert info.outputs == ["add", "copy"]
+    assert info.outputs == ["ADD", "copy"]
+    assert info.nr_opr == 4  # two inputs and two operators
+    assert f.dump(io.BytesIO(), keep_var_name=0).outputs == ["add", "copy"]
 
 
 def test_dict_keys_become_output_names(tmp_path):

@@ -86,11 +86,12 @@ def dump(
         file: path, or a binary file object.
         arg_names: names of the inputs, a string or a list; default ``arg_0``, ….
         output_names: names of the outputs; default: what the function called them (``y.name``),
-            else those of their operators, or the keys of the dict that the function returned.
+            else their own (``net.ADD``, see ``keep_var_name``), or the keys of the dict that the
+            function returned.
         append: write behind what the file has.
-        keep_var_name: which values have names beside inputs and outputs: up to 1 none, 2 or True
-            all, after the modules and operators that compute them (``net.conv.Convolution``),
-            parameters too.
+        keep_var_name: which values have names after the modules and operators that compute them
+            (``net.conv.Convolution``) beside the inputs: 0 none, where outputs are called as their
+            operators, 1 the outputs, 2 or True all, parameters too.
         keep_opr_name: operators have these names.
         keep_param_name: parameters have the names that modules have for them: ``net.conv.weight``.
         keep_opr_priority: without effect, which a warning says: there are no priorities.
@@ -122,7 +123,7 @@ def dump(
             written into the model: ``load_and_run`` without options of its own, and ``_mge.load``,
             compile it so.
     Returns:
-        Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
+        Number of operators, inputs and constants among them, bytes, bytes of weights, content hash, names of inputs, outputs and
         parameters.
     Raises:
         ValueError: nothing to dump, or wrong names or options.

@@ -156,8 +156,8 @@ class Network:
 
         Args:
             file: path, or a binary file object.
-            keep_var_name: which variables keep their names beside inputs and outputs: up to 1 none,
-                2 or True all, constants too.
+            keep_var_name: which variables keep their names beside inputs: 0 none, 1 outputs, 2 or
+                True all, constants too.
             keep_opr_name: operators keep their names.
             keep_param_name: constants keep theirs.
             keep_opr_priority: without effect, which a warning says: there are no priorities.
