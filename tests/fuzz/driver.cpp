@@ -31,10 +31,19 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 namespace mge::fuzz {
 namespace {
 
-// CPU time, which a busy machine does not lengthen by much.
+// What an input may take: CPU time, which a busy machine does not lengthen by much, and what is resident of
+// the process at its largest. A sanitizer is slower, and keeps what is freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+constexpr int hang_seconds = 25;
+constexpr size_t largest_resident = size_t(1) << 30;
+#else
+constexpr bool is_sanitized = false;
 constexpr int hang_seconds = 10;
-// What the process may take at its largest, and beyond which an allocation fails at once.
-constexpr size_t largest_resident = size_t(512) << 20, largest_data = size_t(2) << 30;
+constexpr size_t largest_resident = size_t(512) << 20;
+#endif
+// Beyond it an allocation fails at once; the sanitizer itself maps terabytes.
+constexpr size_t largest_data = size_t(2) << 30;
 constexpr size_t largest_pool = 256;
 
 Random mutations(0);  // of LLVMFuzzerMutate, which is given none
@@ -56,6 +65,7 @@ void keep_input(int number) {
 
 void watch() {
     for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) ::signal(number, keep_input);
+    if (is_sanitized) return;
     rlimit limit{largest_data, largest_data};
     ::setrlimit(RLIMIT_DATA, &limit);
 }
