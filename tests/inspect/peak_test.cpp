@@ -26,9 +26,10 @@ protected:
 
 TEST_F(Peaks, IsWhatMachinesCanDo) {
     Peak peak = measure_peak(1);
-    EXPECT_GT(peak.operations_per_s, 1e9);
+    // Below a sanitizer, beside ten others, it is a hundredth of what the machine can do.
+    EXPECT_GT(peak.operations_per_s, 1e8);
     EXPECT_LT(peak.operations_per_s, 1e13);
-    EXPECT_GT(peak.bytes_per_s, 5e8);
+    EXPECT_GT(peak.bytes_per_s, 5e7);
     EXPECT_LT(peak.bytes_per_s, 1e13);
 }
 
