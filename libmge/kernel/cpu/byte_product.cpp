@@ -4,10 +4,9 @@
 
 #include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/matrix_tiles.h"
 
 namespace mge::cpu {
 namespace {
@@ -46,24 +45,6 @@ __attribute__((target("avx512f,avx512vnni"))) void multiply_quads(const ByteRows
 
 // --- matrices: two tiles of 16 rows times two of 16 columns ---
 
-constexpr int64_t tile_rows = 16, tile_bytes = 64;
-
-struct alignas(64) TileShapes {
-    uint8_t palette = 1, start_row = 0, reserved[14] = {};
-    uint16_t bytes_per_row[16] = {};
-    uint8_t rows[16] = {};
-};
-constexpr TileShapes whole_tiles = [] {
-    TileShapes shapes;
-    for (int i = 0; i < 8; ++i) {
-        shapes.bytes_per_row[i] = tile_bytes;
-        shapes.rows[i] = tile_rows;
-    }
-    return shapes;
-}();
-
-__attribute__((target("amx-tile"))) void begin_tiles() { _tile_loadconfig(&whole_tiles); }
-__attribute__((target("amx-tile"))) void end_tiles() { _tile_release(); }
 void nothing() {}
 
 template <bool is_signed>
@@ -76,10 +57,10 @@ __attribute__((target("amx-tile,amx-int8"))) void multiply_tiles(const ByteRows&
     _tile_zero(3);
     for (int64_t part : a.parts) {
         const uint8_t *upper = a.first + part, *lower = upper + tile_rows * a.stride;
-        for (int64_t k = 0; k < a.part_bytes; k += tile_bytes, weight += tile_rows * weight_stride) {
+        for (int64_t k = 0; k < a.part_bytes; k += tile_row_bytes, weight += tile_rows * weight_stride) {
             _tile_loadd(4, upper + k, a.stride);
             _tile_loadd(6, weight, weight_stride);
-            _tile_loadd(7, weight + tile_bytes, weight_stride);
+            _tile_loadd(7, weight + tile_row_bytes, weight_stride);
             _tile_loadd(5, lower + k, a.stride);
             if constexpr (is_signed) {
                 _tile_dpbssd(0, 4, 6);
@@ -101,14 +82,10 @@ __attribute__((target("amx-tile,amx-int8"))) void multiply_tiles(const ByteRows&
     _tile_stored(3, sums + tile_rows * product_columns + lanes, sums_stride);
 }
 
-// A process asks the system once whether its threads may keep tiles.
-bool may_use_tiles() {
-    constexpr unsigned has_int8 = 1u << 25;
+bool multiplies_bytes_in_tiles() {
+    constexpr unsigned int8 = 1u << 25;
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    if (cpu_isa() < Isa::amx || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !(edx & has_int8))
-        return false;
-    constexpr long request_permission = 0x1023, tile_data = 18;
-    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    return has_matrix_tiles() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & int8);
 }
 
 // --- channels that do not mix ---
@@ -150,13 +127,13 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_windows(con
 }
 
 constexpr ByteProduct quads{"quads", quad_rows, word, false, nothing, nothing, multiply_quads, nullptr};
-constexpr ByteProduct tiles{"matrices", 2 * tile_rows,         tile_bytes,          true, begin_tiles,
-                            end_tiles,  multiply_tiles<false>, multiply_tiles<true>};
+constexpr ByteProduct tiles{"matrices",  2 * tile_rows, tile_row_bytes,        true,
+                            begin_tiles, end_tiles,     multiply_tiles<false>, multiply_tiles<true>};
 
 }  // namespace
 
 const ByteProduct* matrix_product() {
-    static const bool has_tiles = may_use_tiles();
+    static const bool has_tiles = multiplies_bytes_in_tiles();
     return has_tiles ? &tiles : nullptr;
 }
 const ByteProduct* quad_product() { return cpu_isa() >= Isa::avx512_vnni ? &quads : nullptr; }

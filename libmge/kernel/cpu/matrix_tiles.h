@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The matrix registers of a processor (AMX): eight tiles, here always of 16 rows of 64 bytes.
+
+#include <cstdint>
+
+namespace mge::cpu {
+
+inline constexpr int64_t tile_rows = 16, tile_row_bytes = 64, tile_bytes = tile_rows * tile_row_bytes;
+
+// The processor has them, MGE_ISA allows them, and the system lets threads keep them.
+bool has_matrix_tiles();
+// A thread uses them between the two.
+void begin_tiles();
+void end_tiles();
+
+}  // namespace mge::cpu
