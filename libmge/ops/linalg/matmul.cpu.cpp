@@ -7,6 +7,7 @@
 #include "libmge/ops/linalg/matmul_onednn.h"
 #include "libmge/ops/linalg/matmul_row.h"
 #include "libmge/ops/linalg/matmul_small.h"
+#include "libmge/ops/linalg/matmul_split.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -85,6 +86,7 @@ KernelList kernels(Cpu, Matmul) {
     static const Algorithm list[] = {
         row_matmul(),
         small_matmul(),
+        split_matmul(),
         cpu::activation_apart<Matmul, onednn_matmul>(),
         onednn_matmul(),
         cpu::in_f32<Cpu, Matmul>(),

@@ -60,6 +60,41 @@ TEST(Matmul, HasLongSumsAndManyMatrices) {
     }
 }
 
+// As many rows and columns as matrix instructions want, of which the last panels are not full.
+const Operands large_shapes[] = {
+    {{331, 70}, {70, 345}, false, false, 70},    {{345, 70}, {331, 70}, false, true, 70},
+    {{33, 1030}, {33, 205}, true, false, 33},    {{100, 205}, {1030, 100}, true, true, 100},
+    {{2, 200, 64}, {64, 300}, false, false, 64},
+};
+
+TEST(Matmul, OfLargeMatricesFollowsNumpy) {
+    for (auto& o : large_shapes)
+        check_op<ops::Matmul>({.transpose_a = o.transpose_a, .transpose_b = o.transpose_b},
+                              {{.shape = o.a}, {.shape = o.b}}, {.reduction = o.k, .gradient = false});
+    for (Activation activation : {Activation::relu, Activation::gelu})
+        check_op<ops::Matmul>(
+            {.activation = activation},
+            {{.shape = {331, 40}}, {.shape = {40, 345}}, {.shape = {345}}, {.shape = {331, 345}}},
+            {.reduction = 40, .gradient = false});
+}
+
+// Numbers that bf16 does not reach, in one of the panels.
+TEST(Matmul, OfLargeMatricesKeepsInfinityAndNan) {
+    using Limits = std::numeric_limits<float>;
+    for (double x : {double(Limits::infinity()), double(Limits::quiet_NaN()), double(Limits::max())}) {
+        std::vector<double> values(331 * 64, 0.25);
+        values[300 * 64 + 5] = x;
+        for (size_t i = 0; i < values.size(); i += 2) values[i] = -values[i];
+        InputSpec ones{.values = {1}}, a{.values = values}, b = a;
+        a.shape = ones.shape = {331, 64};
+        b.shape = {64, 345};
+        InputSpec none{.absent = true}, halves{.shape = {64, 345}, .values = {0.5}},
+            residual{.shape = {331, 345}};
+        check_op<ops::Matmul>({}, {a, halves, none, residual}, {.reduction = 64, .gradient = false});
+        check_op<ops::Matmul>({}, {ones, b, none, residual}, {.reduction = 64, .gradient = false});
+    }
+}
+
 TEST(Matmul, TakesIntegers) {
     for (DType dtype : {DType::u8, DType::i8, DType::u16, DType::i16, DType::i32, DType::i64}) {
         InputSpec a{.shape = {2, 3, 5}, .values = {7, 100, 0, 3, 90, 1, 12}}, b = a;
