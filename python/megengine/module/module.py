@@ -35,6 +35,30 @@ def _expand(key: str, value) -> Iterator[tuple[str, object]]:
             yield from found
 
 
+def _access_structure(obj, key: str, callback: Callable = lambda owner, key, part: part):
+    """What a function makes of a part of a module, also in lists and dictionaries.
+
+    Args:
+        obj: the module.
+        key: names and indices from outside to inside: ``"blocks.0.conv"``.
+        callback: of what has the part, its name or index there, and the part; the default gives the
+            part.
+    """
+    owner, own_key = None, None
+    for own_key in key.split("."):
+        owner = obj
+        if isinstance(owner, list | tuple):
+            own_key = int(own_key)
+        obj = owner[own_key] if isinstance(owner, list | tuple | dict) else getattr(owner, own_key)
+    return callback(owner, own_key, obj)
+
+
+def _entry(name: str, value, owner, with_key: bool, with_parent: bool):
+    if not with_key and not with_parent:
+        return value
+    return ((name,) if with_key else ()) + (value,) + ((owner,) if with_parent else ())
+
+
 def _is_parameter(value) -> bool:
     return isinstance(value, Parameter)
 
@@ -136,10 +160,11 @@ class Module:
         predicate: Callable = lambda _: True,
         recursive: bool = True,
         prefix: str | None = None,
+        with_key: bool = True,
         with_parent: bool = False,
         seen: set | None = None,
-    ) -> Iterator[tuple]:
-        """(name, object) or (name, object, owner) of what satisfies the predicate."""
+    ) -> Iterator:
+        """What satisfies the predicate, with its name and owner if asked for."""
         seen = {id(self)} if seen is None else seen
         head = f"{prefix}." if prefix else ""
         for attribute in sorted(self.__dict__):
@@ -148,21 +173,16 @@ class Module:
                     continue
                 seen.add(id(value))
                 if predicate(value):
-                    found = (head + name, value)
-                    yield (*found, self) if with_parent else found
+                    yield _entry(head + name, value, self, with_key, with_parent)
                 if recursive and isinstance(value, Module):
                     yield from value._flatten(
                         predicate=predicate,
                         recursive=recursive,
                         prefix=head + name,
+                        with_key=with_key,
                         with_parent=with_parent,
                         seen=seen,
                     )
-
-    @staticmethod
-    def _unnamed(found: Iterator[tuple], with_parent: bool) -> Iterator:
-        for entry in found:
-            yield entry[1:] if with_parent else entry[1]
 
     def parameters(self, recursive: bool = True, **kwargs) -> Iterator[Parameter]:
         """The parameters.
@@ -173,9 +193,7 @@ class Module:
         Returns:
             Iterator.
         """
-        return self._unnamed(
-            self.named_parameters(recursive=recursive, **kwargs), kwargs.get("with_parent", False)
-        )
+        return self.named_parameters(recursive=recursive, with_key=False, **kwargs)
 
     def named_parameters(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
@@ -185,9 +203,7 @@ class Module:
 
     def buffers(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
         """The Tensors that are not parameters; see ``parameters``."""
-        return self._unnamed(
-            self.named_buffers(recursive=recursive, **kwargs), kwargs.get("with_parent", False)
-        )
+        return self.named_buffers(recursive=recursive, with_key=False, **kwargs)
 
     def named_buffers(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
@@ -197,9 +213,7 @@ class Module:
 
     def tensors(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
         """Parameters and buffers; see ``parameters``."""
-        return self._unnamed(
-            self.named_tensors(recursive=recursive, **kwargs), kwargs.get("with_parent", False)
-        )
+        return self.named_tensors(recursive=recursive, with_key=False, **kwargs)
 
     def named_tensors(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
@@ -209,7 +223,7 @@ class Module:
 
     def children(self, **kwargs) -> Iterator["Module"]:
         """The direct sub-modules."""
-        return self._unnamed(self.named_children(**kwargs), kwargs.get("with_parent", False))
+        return self.named_children(with_key=False, **kwargs)
 
     def named_children(self, **kwargs) -> Iterator[tuple[str, "Module"]]:
         """The direct sub-modules with their names."""
@@ -217,12 +231,12 @@ class Module:
 
     def modules(self, **kwargs) -> Iterator["Module"]:
         """The module itself and all sub-modules."""
-        return self._unnamed(self.named_modules(**kwargs), kwargs.get("with_parent", False))
+        return self.named_modules(with_key=False, **kwargs)
 
     def named_modules(self, prefix: str | None = None, **kwargs) -> Iterator[tuple[str, "Module"]]:
         """The module itself (named by the prefix) and all sub-modules with their names."""
-        own = ("" if prefix is None else prefix, self)
-        yield (*own, None) if kwargs.get("with_parent", False) else own
+        asked = kwargs.get("with_key", True), kwargs.get("with_parent", False)
+        yield _entry("" if prefix is None else prefix, self, None, *asked)
         yield from self._flatten(predicate=_is_module, prefix=prefix, **kwargs)
 
     def apply(self, fn: Callable[["Module"], object]) -> None:

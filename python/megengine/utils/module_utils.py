@@ -5,14 +5,7 @@ import contextlib
 from collections.abc import Iterator
 
 from ..module import Module
-
-
-def _step(owner, key: str):
-    return owner[int(key)] if isinstance(owner, list | tuple) else _by_name(owner, key)
-
-
-def _by_name(owner, key: str):
-    return owner[key] if isinstance(owner, dict) else getattr(owner, key)
+from ..module.module import _access_structure
 
 
 def get_expand_structure(obj: Module, key: str):
@@ -31,9 +24,7 @@ def get_expand_structure(obj: Module, key: str):
         >>> get_expand_structure(net, "1")
         ReLU()
     """
-    for part in key.split(".") if key else ():
-        obj = _step(obj, part)
-    return obj
+    return _access_structure(obj, key) if key else obj
 
 
 def set_expand_structure(obj: Module, key: str, value) -> None:
@@ -51,16 +42,12 @@ def set_expand_structure(obj: Module, key: str, value) -> None:
         >>> net[0]
         GELU()
     """
-    path, _, last = key.rpartition(".")
-    owner = get_expand_structure(obj, path)
-    _step(owner, last)
-    if isinstance(owner, list):
-        owner[int(last)] = value
-    elif isinstance(owner, dict):
+    owner, last = _access_structure(obj, key, lambda owner, last, part: (owner, last))
+    if isinstance(owner, list | dict):
         owner[last] = value
     elif isinstance(owner, tuple):
-        changed = (*owner[: int(last)], value, *owner[int(last) + 1 :])
-        set_expand_structure(obj, path, changed)
+        changed = (*owner[:last], value, *owner[last + 1 :])
+        set_expand_structure(obj, key.rpartition(".")[0], changed)
     else:
         setattr(owner, last, value)
 
