@@ -71,6 +71,7 @@
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/split.h"
+#include "libmge/ops/shape/take_channels.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/shape/wait_for.h"
 #include "libmge/ops/trees/tree_ensemble.h"
@@ -258,6 +259,7 @@ using AllOps = TypeList<
     ops::Sum,
     ops::Svd,
     ops::Take,
+    ops::TakeChannels,
     ops::Tan,
     ops::Tanh,
     ops::ToDevice,

@@ -2040,6 +2040,16 @@ class ops:
         """
 
     @staticmethod
+    def take_channels(*xs: Operand, channels: Sequence[int] = ()) -> Tensor:
+        """Images (N, C, H, W) of which channel i is channel `channels[i]` of the tensors xs, joined along their channels.
+
+        Args:
+            channels: By channel of the result, which one it is.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def tan(x: Operand) -> Tensor:
         """Tangent; NaN for infinities.
         Returns:

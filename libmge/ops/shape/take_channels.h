@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "libmge/kernel/strided_copy.h"
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+// What joins, cuts and shuffles of channels come down to inside of compiled programs: the pass
+// fuse_channel_moves puts it there. Its kernels know images with channels last, too.
+struct TakeChannels {
+    static constexpr auto name = "take_channels";
+    static constexpr auto doc =
+        "Images (N, C, H, W) of which channel i is channel `channels[i]` of the tensors xs, joined along "
+        "their "
+        "channels.";
+    static constexpr auto inputs = names(variadic("xs"));
+    static constexpr auto outputs = output_names("y");
+    static constexpr auto takes = DTypes::all;
+    static constexpr OpTraits traits{.promotion = Promotion::common};
+    struct Params {
+        IntList channels;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::channels>("channels", "By channel of the result, which one it is."));
+    static constexpr ImageLayouts layouts{};
+    static constexpr AlwaysApart items_apart{};
+    static constexpr bool stops_gradient = true;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, TakeChannels);
+inline constexpr OpFunction<TakeChannels> take_channels{};
+
+// Channels from, from + 1, … of an input that are channels to, to + step, … of the result.
+struct ChannelRun {
+    size_t input;
+    int64_t from, to, count, step;
+};
+// All channels of the result, in as few runs as steps of one length allow.
+MGE_API std::vector<ChannelRun> channel_runs(const Problem& problem);
+
+// Plain images or such with channels last, in and out.
+MGE_API Support supports_channel_copies(const Problem& problem);
+// A copy for each run, of its input.
+struct ChannelCopy {
+    size_t input;
+    StridedCopy copy;
+};
+MGE_API std::vector<ChannelCopy> plan_channel_copies(const Problem& problem);
+
+}  // namespace mge::ops

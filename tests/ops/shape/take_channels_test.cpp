@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "libmge/kernel/select.h"
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
+
+namespace mge::test {
+namespace {
+
+// What the images would be in memory with channels last.
+std::vector<char> pixels_of(const Tensor& image) {
+    auto& s = image.shape();
+    size_t size = size_of(image.dtype());
+    std::vector<char> result;
+    const char* data = static_cast<const char*>(image.data());
+    for (int64_t n = 0; n < s[0]; ++n)
+        for (int64_t p = 0; p < s[2] * s[3]; ++p)
+            for (int64_t c = 0; c < s[1]; ++c) {
+                const char* at = data + size_t((n * s[1] + c) * s[2] * s[3] + p) * size;
+                result.insert(result.end(), at, at + size);
+            }
+    return result;
+}
+
+Tensor random_bytes(DType dtype, const Shape& shape) {
+    Tensor result = empty_tensor({dtype, shape, {}});
+    auto* bytes = static_cast<char*>(result.data());
+    for (size_t i = 0; i < result.spec().bytes(); ++i) bytes[i] = char(i * 7 % 251 + size_t(shape[1]));
+    return result;
+}
+
+// Every algorithm on images with channels last, with so many threads, against the plain images.
+void check_channels_last(const Tensors& xs, const IntList& channels, int threads) {
+    ops::TakeChannels::Params params{channels};
+    Tensor expected = ops::take_channels(xs, params);
+    auto& info = ops::TakeChannels::info;
+    Layout layout = Layout::named("nhwc");
+    TensorSpecs in;
+    std::vector<std::vector<char>> data;
+    std::vector<const void*> addresses;
+    for (auto& x : xs) {
+        in.push_back({x.dtype(), x.shape(), layout});
+        data.push_back(pixels_of(x));
+    }
+    for (auto& bytes : data) addresses.push_back(bytes.data());
+    TensorSpec out{expected.dtype(), expected.shape(), layout};
+    Problem problem{info.name, &params, info.fields, in, {&out, 1}, 0, default_device(), threads};
+    auto candidates = list_candidates(find_kernels(info, default_device()), problem);
+    EXPECT_EQ(candidates.size(), 3U);
+    for (auto& named : candidates) {
+        std::vector<char> y(out.bytes(), 'x');
+        void* outputs[] = {y.data()};
+        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
+        named.algorithm->run(prepared, {addresses, outputs, nullptr, threads});
+        EXPECT_EQ(y, pixels_of(expected)) << named.candidate.name << ' ' << out.shape << ' ' << out.dtype;
+    }
+}
+
+TEST(TakeChannels, IsTheJoinedChannelsInAnyOrder) {
+    check_op<ops::TakeChannels>({.channels = {3, 0, 0, 4, 1}},
+                                {{.shape = {2, 3, 2, 5}}, {.shape = {2, 2, 2, 5}}},
+                                {.dtypes = all_types, .reference = [](std::span<const Tensor> xs) {
+                                     Tensor joined = ops::concat({xs[0], xs[1]}, {.axis = 1});
+                                     Tensor index = tensor_of<int32_t>({5}, {3, 0, 0, 4, 1});
+                                     return Tensors{ops::take(joined, {index}, {.axes = {1}})};
+                                 }});
+    check_op<ops::TakeChannels>({.channels = {}}, {{.shape = {1, 3, 2, 5}}});
+    check_op<ops::TakeChannels>({.channels = {1}}, {{.shape = {0, 3, 2, 5}}});
+    check_op<ops::TakeChannels>({.channels = {6, 5, 4, 3, 2, 1, 0}}, {{.shape = {3, 7, 31, 33}}});
+}
+
+TEST(TakeChannels, WorksWithChannelsLast) {
+    for (DType dtype : {DType::u8, DType::f16, DType::f32, DType::i64})
+        for (auto [a, b] : {std::pair{3, 4}, {29, 58}, {16, 80}, {1, 1}})
+            for (int64_t height : {1, 7, 40}) {
+                Tensors xs{random_bytes(dtype, {2, a, height, 5}), random_bytes(dtype, {2, b, height, 5})};
+                IntList every(size_t(a + b));
+                std::iota(every.begin(), every.end(), 0);
+                IntList shuffled, odd;
+                for (int i = 0; i < a; ++i) shuffled.insert(shuffled.end(), {i, a + i % b});
+                for (int i = 1; i < a + b; i += 2) odd.push_back(i);
+                IntList falling(every.rbegin(), every.rend());
+                for (auto& channels : {every, shuffled, odd, falling, IntList{a + b - 1}})
+                    for (int threads : {1, 2}) check_channels_last(xs, channels, threads);
+            }
+}
+
+TEST(TakeChannels, NamesWhatIsWrong) {
+    Tensor x = random_bytes(DType::f32, {1, 2, 3, 3}), y = random_bytes(DType::f32, {1, 2, 3, 4});
+    expect_user_error(ErrorClass::runtime,
+                      "[take_channels] takes images (N, C, H, W) that differ in their channels only, got "
+                      "(1, 2, 3, 3) and (1, 2, 3, 4)",
+                      [&] {
+                          ops::take_channels({x, y}, {.channels = {0}});
+                      });
+    expect_user_error(ErrorClass::index, "[take_channels] channel 2 is out of range for 2", [&] {
+        ops::take_channels({x}, {.channels = {1, 2}});
+    });
+    expect_user_error(ErrorClass::index, "[take_channels] channel -1 is out of range for 2",
+                      [&] { ops::take_channels({x}, {.channels = {-1}}); });
+    expect_user_error(ErrorClass::value, "[take_channels] needs at least one tensor",
+                      [&] { ops::take_channels(Tensors{}, {}); });
+}
+
+}  // namespace
+}  // namespace mge::test
