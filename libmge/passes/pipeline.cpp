@@ -31,6 +31,9 @@ constexpr std::array passes{
     Pass{"fuse_activation", 2, fuse_activation},
     // What no other operator has taken in.
     Pass{"fuse_elementwise", 2, fuse_elementwise},
+    // Behind convolutions that have their activations, so that nothing stands between them and the moves.
+    Pass{"fuse_channel_moves", 2, fuse_channel_moves},
+    Pass{"order_channels", 2, order_channels},
     // After the fusions, whose insides stay f32.
     Pass{"store_as_f16", on_request, store_as_f16},
     // Last: its cost is that of the operators as they will run, epilogues included.

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins, cuts, reshapes and transpositions that only move channels become one step per image that is read:
+//
+//     split(flatten(stack(a, b)))[0] => take_channels(a, b, channels = 0, n, 1, n + 1, …)
+//
+// A shuffle of channels counts them along two axes in between, which no layout of images has; the step that
+// replaces it works where the images lie. Each channel is followed back to the image that something else
+// computed, through as many shuffles as there are, so what is only moved on and on is never written.
+//
+// Where nothing but joins and cuts of images is on the way, they stay: layouts do these in place of their
+// own.
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/split.h"
+#include "libmge/ops/shape/take_channels.h"
+#include "libmge/ops/shape/transpose.h"
+#include "libmge/passes/node_problem.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+constexpr int image_rank = 4;
+constexpr int64_t most_channels = 1 << 16;  // what an image has; more are no channels
+
+struct Channel {
+    ValueId image;
+    int64_t index;
+};
+
+// A value as images of height × width: its first axis counts them, its last one or two the pixels, those in
+// between the channels.
+struct Moved {
+    int64_t height = 0, width = 0;
+    std::vector<Channel> channels;  // in the row-major order of their axes
+    bool is_recounted = false;      // along more or fewer axes than one, here or on the way
+};
+
+// How many axes of the shape count pixels; 0: it is no such value.
+int pixel_axes(const Shape& shape, const Moved& moved) {
+    int rank = shape.rank();
+    if (rank > 2 && shape[rank - 2] == moved.height && shape[rank - 1] == moved.width) return 2;
+    return rank > 1 && shape[rank - 1] == moved.height * moved.width ? 1 : 0;
+}
+
+// The extents that channels are counted by.
+std::vector<int64_t> channel_extents(const Shape& shape, const Moved& moved) {
+    return {shape.begin() + 1, shape.end() - pixel_axes(shape, moved)};
+}
+
+bool is_image(const Shape& shape, const Moved& moved) {
+    return shape.rank() == image_rank && pixel_axes(shape, moved) == 2;
+}
+
+int64_t product(std::span<const int64_t> extents) {
+    return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies());
+}
+
+class ChannelMoves {
+public:
+    explicit ChannelMoves(const Graph& graph)
+        : graph_(graph), rewrite_(graph), moved_(graph.values().size()) {}
+
+    Graph run() {
+        for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+            auto& node = graph_.node(NodeId(i));
+            if (follow(node)) continue;
+            for (ValueId id : node.inputs) write(id);
+            rewrite_.copy(NodeId(i));
+        }
+        for (ValueId id : graph_.outputs()) write(id);
+        return remove_dead_nodes(rewrite_.finish(), {});
+    }
+
+private:
+    const Shape& shape(ValueId id) const { return graph_.value(id).spec.shape; }
+    bool is_moved(ValueId id) const { return id != no_value && moved_[size_t(id)].has_value(); }
+
+    // The value as somebody moved it, or as an image of its own.
+    std::optional<Moved> images(ValueId id) const {
+        if (is_moved(id)) return moved_[size_t(id)];
+        auto& s = shape(id);
+        if (!s.is_known() || s.rank() != image_rank || s.numel() == 0 || s[1] > most_channels)
+            return std::nullopt;
+        Moved moved{s[2], s[3], {}};
+        for (int64_t i = 0; i < s[1]; ++i) moved.channels.push_back({id, i});
+        return moved;
+    }
+
+    // Notes where the channels of the outputs come from, if the node only moves them.
+    bool follow(const Node& node) {
+        if (node.inputs.empty() || node.inputs[0] == no_value) return false;
+        for (ValueId id : node.outputs)
+            if (!shape(id).is_known() || shape(id).numel() == 0) return false;
+        if (node.op == &ops::Concat::info) return follow_concat(node);
+        if (node.op == &ops::Split::info) return follow_split(node);
+        if (node.op == &ops::Transpose::info) return follow_transpose(node);
+        return node.op->traits.view && follow_view(node);
+    }
+
+    bool note(ValueId output, Moved moved) {
+        moved.is_recounted = moved.is_recounted || !is_image(shape(output), moved);
+        moved_[size_t(output)] = std::move(moved);
+        return true;
+    }
+
+    bool follow_view(const Node& node) {
+        auto moved = images(node.inputs[0]);
+        auto& to = shape(node.outputs[0]);
+        if (!moved || to.rank() < 2 || to[0] != shape(node.inputs[0])[0] || !pixel_axes(to, *moved) ||
+            product(channel_extents(to, *moved)) != int64_t(moved->channels.size()))
+            return false;
+        return note(node.outputs[0], std::move(*moved));
+    }
+
+    bool follow_transpose(const Node& node) {
+        auto moved = images(node.inputs[0]);
+        if (!moved) return false;
+        auto& from = shape(node.inputs[0]);
+        auto axes = ops::transpose_axes(node.as<ops::Transpose::Params>(), from.rank());
+        int first_pixel = from.rank() - pixel_axes(from, *moved);
+        for (int i = 0; i < from.rank(); ++i)
+            if ((i == 0 || i >= first_pixel) && axes[size_t(i)] != i) return false;
+        auto extents = channel_extents(shape(node.outputs[0]), *moved);
+        Strides strides = dense_strides(Shape(channel_extents(from, *moved)));
+        std::vector<Channel> channels;
+        for (int64_t i = 0; i < int64_t(moved->channels.size()); ++i) {
+            int64_t at = 0, rest = i;
+            for (size_t axis = extents.size(); axis-- > 0; rest /= extents[axis])
+                at += rest % extents[axis] * strides[size_t(axes[axis + 1] - 1)];
+            channels.push_back(moved->channels[size_t(at)]);
+        }
+        moved->channels = std::move(channels);
+        return note(node.outputs[0], std::move(*moved));
+    }
+
+    // The axis of channels along which the operator joins or cuts, counted from the first of these; nullopt
+    // for other axes.
+    static std::optional<size_t> channel_axis(int axis, const Shape& shape, const Moved& moved) {
+        if (axis < 0) axis += shape.rank();
+        bool counts_channels = axis > 0 && axis < shape.rank() - pixel_axes(shape, moved);
+        return counts_channels ? std::optional(size_t(axis) - 1) : std::nullopt;
+    }
+
+    bool follow_concat(const Node& node) {
+        Moved joined;
+        std::vector<Moved> parts;
+        for (ValueId id : node.inputs) {
+            auto moved = images(id);
+            if (!moved || (!parts.empty() &&
+                           pixel_axes(shape(id), *moved) != pixel_axes(shape(node.inputs[0]), parts[0])))
+                return false;
+            joined.is_recounted = joined.is_recounted || moved->is_recounted;
+            parts.push_back(std::move(*moved));
+        }
+        joined.height = parts[0].height;
+        joined.width = parts[0].width;
+        auto& to = shape(node.outputs[0]);
+        auto axis = channel_axis(node.as<ops::Concat::Params>().axis, to, joined);
+        if (!axis) return false;
+        auto extents = channel_extents(to, joined);
+        int64_t outer = product(std::span(extents).first(*axis));
+        for (int64_t i = 0; i < outer; ++i)
+            for (auto& part : parts) {
+                auto inner = std::ptrdiff_t(part.channels.size()) / outer;
+                auto begin = part.channels.begin() + i * inner;
+                joined.channels.insert(joined.channels.end(), begin, begin + inner);
+            }
+        return note(node.outputs[0], std::move(joined));
+    }
+
+    bool follow_split(const Node& node) {
+        auto whole = images(node.inputs[0]);
+        if (!whole) return false;
+        auto axis = channel_axis(node.as<ops::Split::Params>().axis, shape(node.inputs[0]), *whole);
+        if (!axis) return false;
+        auto extents = channel_extents(shape(node.inputs[0]), *whole);
+        int64_t outer = product(std::span(extents).first(*axis));
+        auto row = std::ptrdiff_t(whole->channels.size()) / outer, start = std::ptrdiff_t(0);
+        for (ValueId id : node.outputs) {
+            Moved part{whole->height, whole->width, {}, whole->is_recounted};
+            auto inner = std::ptrdiff_t(product(channel_extents(shape(id), *whole))) / outer;
+            for (int64_t i = 0; i < outer; ++i) {
+                auto begin = whole->channels.begin() + i * row + start;
+                part.channels.insert(part.channels.end(), begin, begin + inner);
+            }
+            start += inner;
+            note(id, std::move(part));
+        }
+        return true;
+    }
+
+    // Makes sure that the target has a value, if it was left out so far.
+    void write(ValueId id) {
+        if (!is_moved(id) || is_written(id)) return;
+        auto& moved = *moved_[size_t(id)];
+        if (moved.is_recounted && is_image(shape(id), moved)) return take(id, moved);
+        auto& value = graph_.value(id);
+        for (ValueId input : graph_.node(value.producer).inputs) write(input);
+        rewrite_.copy(value.producer);
+        for (ValueId output : graph_.node(value.producer).outputs) written_.insert(output);
+    }
+    bool is_written(ValueId id) const { return written_.contains(id); }
+
+    void take(ValueId id, const Moved& moved) {
+        std::vector<ValueId> images;
+        for (auto& channel : moved.channels)
+            if (std::ranges::find(images, channel.image) == images.end()) images.push_back(channel.image);
+        auto params = std::make_shared<ops::TakeChannels::Params>();
+        for (auto& channel : moved.channels) {
+            int64_t place = channel.index;
+            for (ValueId image : images) {
+                if (image == channel.image) break;
+                place += shape(image)[1];
+            }
+            params->channels.push_back(place);
+        }
+        NodeId added = rewrite_.target().add_node(ops::TakeChannels::info, params, rewrite_(images), {},
+                                                  nullptr, &graph_.value(id).device);
+        ValueId result = rewrite_.target().node(added).outputs[0];
+        rewrite_.replace(id, result);
+        absorb_moves(graph_.value(id).producer, result);
+        written_.insert(id);
+    }
+
+    // The result does the work of all moves behind its images.
+    void absorb_moves(NodeId node, ValueId result) {
+        rewrite_.absorb(node, result);
+        for (ValueId input : graph_.node(node).inputs)
+            if (is_moved(input)) absorb_moves(graph_.value(input).producer, result);
+    }
+
+    const Graph& graph_;
+    Rewrite rewrite_;
+    std::vector<std::optional<Moved>> moved_;  // by value
+    std::set<ValueId> written_;
+};
+
+}  // namespace
+
+Graph fuse_channel_moves(Graph graph, const PassOptions& options) {
+    // What counts channels at other shapes is not known, and without convolutions images have one layout.
+    if (!options.fixed_shapes || !prefers_layouts(graph)) return graph;
+    return ChannelMoves(graph).run();
+}
+
+}  // namespace mge
