@@ -72,20 +72,31 @@ HWY_INLINE void reduce_window(D d, const PoolPlane& p, const float* x, float* y,
     hn::StoreU(sum, d, y);
 }
 
+// Calls vector(i) for vectors that cover [0, n), the last one reaching back over the one before, where there
+// is one; returns the first element that none covers.
+template <class Fn>
+HWY_INLINE int64_t cover(int64_t n, Fn&& vector) {
+    const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<float>()));
+    if (n < lanes) return 0;
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) vector(i);
+    if (i < n) vector(n - lanes);
+    return n;
+}
+
 // The functions with hot loops begin at multiples of 64: else code added elsewhere in the library decides how
 // fast they are.
 template <class R>
 [[gnu::aligned(64)]] void inner_row(const PoolPlane& p, const float* x, float* y, Range rows) {
     const hn::ScalableTag<float> full;
     const hn::CappedTag<float, 1> single;
-    const int64_t lanes = int64_t(hn::Lanes(full));
     for (int64_t ox = 0; ox < p.out_w; ++ox, y += p.inner) {
         Range columns = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
         float factor = factor_of<R>(p, rows, columns);
-        int64_t i = 0;
-        for (; i + lanes <= p.inner; i += lanes)
-            reduce_window<R>(full, p, x + i, y + i, rows, columns, factor);
-        for (; i < p.inner; ++i) reduce_window<R>(single, p, x + i, y + i, rows, columns, factor);
+        auto reduce = [&](auto d, int64_t i)
+                          HWY_ATTR { reduce_window<R>(d, p, x + i, y + i, rows, columns, factor); };
+        int64_t i = cover(p.inner, [&](int64_t at) HWY_ATTR { reduce(full, at); });
+        for (; i < p.inner; ++i) reduce(single, i);
     }
 }
 
@@ -99,18 +110,6 @@ HWY_INLINE float reduce_contiguous(const float* x, int64_t n) {
     float result = R::across(d, sum);
     for (; i < n; ++i) result = R::add(result, x[i]);
     return result;
-}
-
-// Calls vector(i) for vectors that cover [0, n), the last one reaching back over the one before, where there
-// is one; returns the first element that none covers.
-template <class Fn>
-HWY_INLINE int64_t cover(int64_t n, Fn&& vector) {
-    const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<float>()));
-    if (n < lanes) return 0;
-    int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) vector(i);
-    if (i < n) vector(n - lanes);
-    return n;
 }
 
 // Columns of rows reduced into `buffer`, vector by vector.

@@ -316,6 +316,21 @@ TEST(Pool2d, EveryCandidateComputesInEveryLayout) {
             }
 }
 
+// Planes that are cut into pieces: more rows than pieces, as many, fewer; one channel, several and whole
+// vectors.
+TEST(Pool2d, MeansOfWholePlanesInPieces) {
+    for (Shape shape :
+         {Shape{2, 33, 23, 23}, Shape{1, 64, 16, 17}, Shape{3, 1000, 5, 4}, Shape{1, 1, 130, 129}}) {
+        Tensor x = random_tensor(shape);
+        int checked = 0, reduction = int(shape[2] * shape[3]);
+        Layout layout = Layout::named("nhwc");
+        check_images<ops::AdaptiveAvgPool2d>({.height = 1, .width = 1}, {x}, layout, reduction, checked);
+        ops::Pair whole{shape[2], shape[3]};
+        check_images<ops::AvgPool2d>({.kernel = whole, .stride = whole}, {x}, layout, reduction, checked);
+        EXPECT_GE(checked, 4) << shape;
+    }
+}
+
 TEST(PoolBackward, EveryCandidateComputesInEveryLayout) {
     for (DType dtype : float_types)
         for (Shape shape : {Shape{2, 32, 9, 7}, Shape{1, 19, 6, 6}})

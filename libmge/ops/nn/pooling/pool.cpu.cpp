@@ -150,6 +150,62 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
     });
 }
 
+// --- means of whole planes, channels last: pieces of a plane apart, so that each thread reads the pixels
+// that it computed; the same pieces for any number of threads ---
+
+struct PlanePieces {
+    int64_t images, rows, columns, channels, pieces;  // pieces: of an image
+    int64_t first_row(int64_t piece) const { return rows * piece / pieces; }
+};
+
+template <class Op>
+Support supports_pieces(const Problem& problem) {
+    if (Support support = supports_simd(problem); !support) return support;
+    if (!is_layout(problem.inputs[0], "nhwc")) return {"for channels last"};
+    PoolGeometry g = geometry_of<Op>(problem);
+    if (g.out != Pair{1, 1} || g.kernel != g.in || g.padding != Pair{0, 0})
+        return {"for means of whole planes"};
+    constexpr int64_t few_elements = 1 << 14;
+    if (g.channels * g.in[0] * g.in[1] < few_elements) return {"so small that one thread is faster"};
+    return supported;
+}
+
+template <class Op>
+Prepared prepare_pieces(const PrepareContext& context) {
+    PoolGeometry g = geometry_of<Op>(context.problem);
+    constexpr int64_t most_pieces = 16;
+    PlanePieces state{g.images, g.in[0], g.in[1], g.channels, std::min(g.in[0], most_pieces)};
+    return Prepared::make(state, size_t(g.images * state.pieces * g.channels) * sizeof(float));
+}
+
+void run_pieces(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<PlanePieces>();
+    const auto* x = launch.in<float>(0);
+    auto* means = static_cast<float*>(launch.workspace);
+    par_for(launch.threads, s.images * s.pieces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            int64_t first = s.first_row(i % s.pieces), rows = s.first_row(i % s.pieces + 1) - first;
+            cpu::PoolPlane piece{.h = rows,
+                                 .w = s.columns,
+                                 .inner = s.channels,
+                                 .out_w = 1,
+                                 .kernel_h = rows,
+                                 .kernel_w = s.columns};
+            cpu::pool_kernels().average_row(piece,
+                                            x + (i / s.pieces * s.rows + first) * s.columns * s.channels,
+                                            means + i * s.channels, 0);
+        }
+    });
+    for (int64_t image = 0; image < s.images; ++image) {
+        float* y = launch.out<float>(0) + image * s.channels;
+        std::fill(y, y + s.channels, 0.0F);
+        for (int64_t piece = 0; piece < s.pieces; ++piece, means += s.channels) {
+            float share = float(s.first_row(piece + 1) - s.first_row(piece)) / float(s.rows);
+            for (int64_t c = 0; c < s.channels; ++c) y[c] += means[c] * share;
+        }
+    }
+}
+
 // --- backward of max: x, y, dy -> dx; every element that equals the maximum gets dy ---
 
 // References add up in double where the gradient meets: the result is rounded once.
@@ -275,7 +331,10 @@ constexpr Algorithm average_rows{"simd_rows", supports_at<Op, PoolKind::average,
                                  prepare_simd<Op>, run_simd<false>};
 template <class Op>
 constexpr std::array average_algorithms{
-    average_rows<Op, true>, onednn_pool<Op, PoolKind::average>(), average_rows<Op, false>,
+    average_rows<Op, true>,
+    Algorithm{"pieces", supports_pieces<Op>, prepare_pieces<Op>, run_pieces},
+    onednn_pool<Op, PoolKind::average>(),
+    average_rows<Op, false>,
     cpu::in_f32<Cpu, Op>(),
     Algorithm{"reference", plain_layouts, prepare<Op>, run_average_reference, {.naive = true}}};
 template <class Op>
