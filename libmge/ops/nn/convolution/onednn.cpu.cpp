@@ -79,10 +79,12 @@ bool suits_winograd(const ConvGeometry& g) {
            cpu_isa() >= Isa::avx512;
 }
 
-// A second thread costs a parallel region for each primitive and reorder, which small work does not earn.
+// A second thread costs a parallel region for each primitive and reorder, which small work does not earn. But
+// images that are not small lie in the caches of both cores, and fetching them from there costs more.
 int threads_for(const Problem& p, const ConvGeometry& g) {
-    constexpr int64_t few_multiplications = 1 << 18;
-    return g.multiplications() < few_multiplications ? 1 : p.threads;
+    constexpr int64_t few_multiplications = 1 << 18, few_elements = 1 << 14;
+    bool is_small = g.x_shape().numel() + g.y_shape().numel() < few_elements;
+    return is_small && g.multiplications() < few_multiplications ? 1 : p.threads;
 }
 
 template <class Op>
