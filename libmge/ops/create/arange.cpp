@@ -51,7 +51,7 @@ TensorSpecs Arange::infer(const Params& p, std::span<const TensorSpec>) {
     if (p.step == 0 || !(count < most))
         throw_user(name,
                    text("start ", p.start, ", stop ", p.stop, ", step ", p.step, " give no finite list"));
-    if (p.dtype == DType::none || p.dtype == DType::boolean)
+    if (p.dtype == DType::none || p.dtype == DType::boolean || is_narrow(p.dtype))
         throw_user(name, "needs a dtype of numbers", ErrorClass::type);
     return {{p.dtype, {int64_t(std::max(0.0, count))}, {}}};
 }

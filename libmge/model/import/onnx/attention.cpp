@@ -78,7 +78,7 @@ Tensor allowed_keys(const Site& site, const Tensor& queries, const Tensor& keys)
         if (left != unbounded)
             allowed = both(allowed, ops::less_equal(distance, number(distance, double(left))));
         if (right != unbounded)
-            allowed = both(allowed, ops::greater_equal(distance, number(distance, double(-right))));
+            allowed = both(allowed, ops::greater_equal(distance, number(distance, -double(right))));
     }
     if (site.has(6))
         allowed = both(allowed, ops::less(key, ops::reshape(site.in(6), {.shape = {-1, 1, 1, 1}})));
@@ -90,6 +90,7 @@ Tensor full_mask(const Site& site, const Tensor& keys) {
     Tensor mask = site.in(3);
     bool is_bool = mask.dtype() == DType::boolean;
     int last = rank_of(mask) - 1;
+    if (last < 0) invalid("a mask without axes");
     auto have = site.extents.find_extent(mask, last), want = site.extents.find_extent(keys, 2);
     if (!have || !want || *have >= *want) return mask;
     IntList before(size_t(last) + 1, 0), after = before;

@@ -13,10 +13,8 @@ Tensors import_if(const Site& site) {
     auto *then_graph = site.attributes.graph("then_branch"),
          *else_graph = site.attributes.graph("else_branch");
     if (!then_graph || !else_graph) invalid("it has one branch only");
-    if (auto known = site.find_values(0)) {
-        if (known->size() != 1) invalid("a condition of ", known->size(), " values");
-        return site.importer.import_inner((*known)[0] ? *then_graph : *else_graph, {});
-    }
+    if (auto known = site.find_values(0))
+        return site.importer.import_inner(only(*known, "a condition") ? *then_graph : *else_graph, {});
     Tensors captured;
     auto recorded = [&](const file::GraphProto* graph) {
         return record_inner(site, {}, captured,

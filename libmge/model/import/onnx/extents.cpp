@@ -45,6 +45,11 @@ IntList numbers_in(const Tensor& constant) {
     return result;
 }
 
+int64_t only(const IntList& numbers, std::string_view what) {
+    if (numbers.size() != 1) invalid(what, " is ", numbers.size(), " numbers");
+    return numbers[0];
+}
+
 Tensor as_literal(const Tensor& t) {
     if (!t.is_symbolic() && t.spec().numel() <= known_value_limit) t.impl()->symbol = literal_mark;
     return t;
@@ -130,6 +135,7 @@ Tensor count_up(const Extent& count, DType dtype) {
 
 Tensor moved_axis(const Tensor& x, int from, int to) {
     if (from == to) return x;
+    if (std::max(from, to) >= rank_of(x)) invalid("axis ", std::max(from, to), " of ", x.shape());
     IntList pattern = all_axes(rank_of(x));
     pattern.erase(pattern.begin() + from);
     pattern.insert(pattern.begin() + to, from);

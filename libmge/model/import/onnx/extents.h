@@ -19,6 +19,8 @@ std::optional<int> find_rank(const Tensor& t);
 std::optional<int64_t> fixed_extent(const Tensor& t, int axis);
 // The whole numbers, or truth values, of a constant.
 IntList numbers_in(const Tensor& constant);
+// That of a value that is one number; `what` is said otherwise.
+int64_t only(const IntList& numbers, std::string_view what);
 // A small constant that inner graphs have as a constant of their own.
 Tensor as_literal(const Tensor& t);
 // A number in the dtype of x.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t most_problems = 64;  // in one message
 // Of the graph, and of inner graphs and functions of the file, which count each time they are translated.
-constexpr size_t most_nodes = 1'000'000, most_translated = 250'000, longest_name = 512;
+constexpr size_t most_nodes = 1'000'000, most_translated = 100'000, longest_name = 512;
 constexpr int deepest_call = 32;
 
 // 2^4 * 3^2 * 5 * 7 * 11
@@ -261,6 +261,7 @@ Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor
     for (auto& input : inputs)
         if (!row->takes_sequences && sequences_.find(input))
             unsupported("a sequence or an optional as its input");
+    if (!node.output_size()) invalid("it makes nothing");
     Site site(node, version_of(node.domain()), inputs, *this, extents_);
     names_ = &names;
     Tensors outputs = row->import(site);

@@ -177,11 +177,7 @@ Tensors import_topk(const Site& site) {
     bool is_largest = site.attributes.integer("largest", 1);
     site.attributes.integer("sorted", 1);
     if (site.opset >= 10 && !site.find_values(1)) return late_extremes(x, axis, site.in(1), is_largest);
-    if (site.opset >= 10) {
-        auto values = site.values(1, "how many");
-        if (values.size() != 1) invalid("how many is ", values.size(), " numbers");
-        k = values[0];
-    }
+    if (site.opset >= 10) k = only(site.values(1, "how many"), "how many");
     return extremes(x, axis, k, is_largest);
 }
 
@@ -219,12 +215,14 @@ Tensors import_non_zero(const Site& site) {
 
 Tensors import_range(const Site& site) {
     const Tensor &start = site.in(0), &limit = site.in(1), &delta = site.in(2);
+    for (auto& t : site.inputs())
+        if (t.dtype() == DType::boolean || is_narrow(t.dtype())) unsupported("numbers of ", t.dtype());
     auto whole = [&](size_t i) { return is_float(site.in(i).dtype()) ? std::nullopt : site.find_values(i); };
     auto first = whole(0), last = whole(1), step = whole(2);
     if (first && last && step)
-        return {ops::arange({.start = double(first->at(0)),
-                             .stop = double(last->at(0)),
-                             .step = double(step->at(0)),
+        return {ops::arange({.start = double(only(*first, "the first number")),
+                             .stop = double(only(*last, "the last number")),
+                             .step = double(only(*step, "the step")),
                              .dtype = start.dtype()})};
     return {ops::arange(start, limit, delta, {.dtype = start.dtype()})};
 }

@@ -48,6 +48,7 @@ Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor&
 int length_of(const Tensor& vector, std::string_view what) {
     auto length = rank_of(vector) == 1 ? fixed_extent(vector, 0) : std::nullopt;
     if (!length) unsupported(what, " whose length only a run can tell");
+    if (*length > 2 * max_rank) invalid(what, " of ", *length, " numbers");
     return int(*length);
 }
 

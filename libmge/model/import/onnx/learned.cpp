@@ -80,6 +80,8 @@ FloatList tensor_numbers(const Site& site, const std::string& name) {
     if (!tensor) return {};
     FloatList numbers;
     Tensor value = tensor_of(*tensor, site.importer.external_files());
+    if (value.dtype() == DType::boolean || is_narrow(value.dtype()))
+        invalid("numbers of ", value.dtype(), " in '", name, "'");
     dispatch_dtype(value.dtype(), NumberTypes{}, [&]<class T>(std::type_identity<T>) {
         for (int64_t i = 0; i < value.spec().numel(); ++i) numbers.push_back(double(value.data<T>()[i]));
     });

@@ -32,6 +32,8 @@ Tensor literal(int64_t value) {
     return as_literal(tensor_from_host({DType::i64, {}, {}}, &value, host_device));
 }
 
+bool is_true(const Tensor& known) { return only(numbers_in(known), "a condition") != 0; }
+
 void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), from.begin(), from.end()); }
 
 // A loop as ONNX has it: what its body is given are a count, a condition and what it carries; what it makes
@@ -55,8 +57,7 @@ Loop loop_of(const Site& site) {
     if (Tensor known = site.extents.find_value(loop.go)) loop.go = as_literal(known);
     if (!site.has(0)) return loop;
     if (auto known = site.find_values(0)) {
-        if (known->size() != 1) invalid("its number of steps is ", known->size(), " numbers");
-        loop.trips = std::max<int64_t>(0, (*known)[0]);
+        loop.trips = std::max<int64_t>(0, only(*known, "its number of steps"));
     } else {
         loop.limit = as_scalar(as_dtype(site.in(0), DType::i64));
     }
@@ -107,8 +108,7 @@ Trial tried(const Site& site, const Loop& loop) {
     trial.results = record_inner(site, arguments_of(site, loop), captured, [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1));
         if (results[0])
-            if (Tensor known = site.extents.find_value(results[0]))
-                trial.goes_on = numbers_in(known).at(0) != 0;
+            if (Tensor known = site.extents.find_value(results[0])) trial.goes_on = is_true(known);
         return results;
     });
     return trial;
@@ -215,7 +215,7 @@ Tensors written_out(const Site& site, const Loop& loop) {
     Tensors carried = loop.start;
     std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
     Tensor go = loop.go;
-    for (int64_t i = 0; i < *loop.trips && numbers_in(go).at(0); ++i) {
+    for (int64_t i = 0; i < *loop.trips && is_true(go); ++i) {
         Tensors results = step(site, loop, literal(i), carried);
         for (auto& result : results)
             if (!result) unsupported("an inner graph with nodes that have no counterpart");
@@ -284,7 +284,7 @@ size_t scanned_inputs(const Site& site, const file::GraphProto& graph, size_t in
 // Version 8: every operand has a first axis of examples that the body does not see, and the next is scanned.
 Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
     if (site.has(0)) unsupported("lengths of sequences");
-    Tensors inputs(site.inputs().begin() + 1, site.inputs().end()), captured;
+    Tensors inputs(site.inputs(1).begin(), site.inputs(1).end()), captured;
     size_t sliced = scanned_inputs(site, graph, inputs.size());
     IntList backwards = numbers_of(site, "directions", sliced);
     Arguments arguments;
@@ -307,7 +307,7 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
 
 Tensors import_loop(const Site& site) {
     Loop loop = loop_of(site);
-    if (loop.trips && !loop.go.is_symbolic() && !numbers_in(loop.go).at(0)) loop.trips = 0;
+    if (loop.trips && !loop.go.is_symbolic() && !is_true(loop.go)) loop.trips = 0;
     bool has_sequence =
         std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
     if (has_sequence) return written_out(site, loop);

@@ -20,7 +20,7 @@
 namespace mge::onnx {
 namespace {
 
-constexpr int64_t most_columns = 1 << 20;
+constexpr int64_t most_columns = 1 << 20, most_skipped = 1024, most_places = 1 << 24;
 
 // Sequences of one length, and their numbers in the pool, which columns of the result and weights have too.
 struct Grams {
@@ -80,6 +80,7 @@ Tensor in_columns(const Tensor& counts, const IntList& columns, int64_t width) {
     for (size_t i = 0; i < columns.size(); ++i) {
         size_t layer = used[size_t(columns[i])]++;
         // The place behind all counts holds 0.
+        if (int64_t(layer) * width > most_places) unsupported(layer, " sequences of one column of ", width);
         if (layer == layers.size()) layers.emplace_back(size_t(width), int64_t(columns.size()));
         layers[layer][size_t(columns[i])] = int64_t(i);
     }
@@ -115,11 +116,11 @@ Tensor weighted(const Site& site, const Tensor& counts, const Tensor& weights) {
 
 Tensors import_tf_idf_vectorizer(const Site& site) {
     IntList columns = needed(site, "ngram_indexes");
-    int64_t width = *std::ranges::max_element(columns) + 1,
-            skipped = site.attributes.integer("max_skip_count", 0);
+    int64_t last = std::ranges::max(columns), skipped = site.attributes.integer("max_skip_count", 0);
     if (std::ranges::min(columns) < 0) invalid("a column below 0");
-    if (width > most_columns) unsupported(width, " columns");
-    if (skipped < 0 || skipped > most_columns) invalid("it skips ", skipped, " numbers");
+    if (last >= most_columns) unsupported("column ", last);
+    int64_t width = last + 1;
+    if (skipped < 0 || skipped > most_skipped) unsupported("it skips ", skipped, " numbers");
     Tensor x = as_dtype(site.in(0), DType::i64);
     bool is_row = rank_of(x) == 1;
     if (is_row) x = ops::add_axis(x, {.axes = {0}});

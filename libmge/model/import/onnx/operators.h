@@ -4,6 +4,7 @@
 // function each in the file of its family. A function applies our operators to symbolic tensors, so whatever
 // it builds also works for other extents of the inputs.
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <span>
@@ -70,7 +71,11 @@ public:
     OtherExtents& extents;
 
     size_t size() const { return inputs_.size(); }
-    std::span<const Tensor> inputs() const { return inputs_; }
+    // All from one on, none of which may be absent.
+    std::span<const Tensor> inputs(size_t first = 0) const {
+        for (size_t i = first; i < size(); ++i) in(i);
+        return inputs_.subspan(std::min(first, size()));
+    }
     bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
     const Tensor& in(size_t i) const {
         if (!has(i)) invalid("input ", i, " is missing");

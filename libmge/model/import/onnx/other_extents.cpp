@@ -38,6 +38,7 @@ bool is_exact(const Tensor& dividend, const Tensor& divisor) {
     if (!dividend || !divisor || dividend.dtype() != divisor.dtype()) return false;
     if (dividend.dtype() != DType::i64 && dividend.dtype() != DType::i32) return false;
     IntList a = host_values(dividend), b = host_values(divisor);
+    if (a.empty() || b.empty()) return true;
     if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return false;
     for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
         int64_t n = a[a.size() == 1 ? 0 : i], d = b[b.size() == 1 ? 0 : i];

@@ -261,6 +261,7 @@ Tensors import_local_response_norm(const Site& site) {
     if (size < 1 || size > 1024) invalid("a size of ", size);
     double alpha = site.attributes.number("alpha", double(1e-4F)),
            beta = site.attributes.number("beta", 0.75);
+    if (rank_of(x) < 2) invalid("no axis of channels in ", x.shape());
     IntList before(size_t(rank_of(x)), 0), after = before;
     before[1] = (size - 1) / 2;
     after[1] = size - 1 - before[1];

@@ -34,9 +34,8 @@ Tensor made(const Site& site, Tensors items) {
 std::optional<size_t> known_place(const Site& site, size_t input, size_t count) {
     auto known = site.find_values(input);
     if (!known) return std::nullopt;
-    if (known->size() != 1) invalid("a place of ", known->size(), " numbers");
-    int64_t place = (*known)[0] < 0 ? (*known)[0] + int64_t(count) : (*known)[0];
-    if (place < 0 || place >= int64_t(count)) invalid("place ", (*known)[0], " of ", count);
+    int64_t given = only(*known, "a place"), place = given < 0 ? given + int64_t(count) : given;
+    if (place < 0 || place >= int64_t(count)) invalid("place ", given, " of ", count);
     return size_t(place);
 }
 
@@ -46,13 +45,18 @@ Tensor stacked(const Tensors& items, int axis) {
     return ops::concat(TensorList(parts), {.axis = axis});
 }
 
+// One of each element; the sizes that are given; or one size for all but the last.
 IntList split_sizes(const Site& site, int64_t extent) {
-    if (!site.has(1)) return IntList(size_t(extent), 1);
-    auto given = site.values(1, "the sizes of parts");
-    if (rank_of(site.in(1))) return given;
-    if (given.size() != 1 || given[0] < 1) invalid("parts of that size");
+    int64_t size = 1;
+    if (site.has(1)) {
+        auto given = site.values(1, "the sizes of parts");
+        if (rank_of(site.in(1))) return given;
+        size = only(given, "the size of parts");
+    }
+    if (size < 1) invalid("parts of ", size, " elements");
+    if (extent / size > int64_t(most_items)) unsupported("a sequence of ", extent / size, " values");
     IntList sizes;
-    for (int64_t rest = extent; rest > 0; rest -= given[0]) sizes.push_back(std::min(rest, given[0]));
+    for (int64_t rest = extent; rest > 0; rest -= size) sizes.push_back(std::min(rest, size));
     return sizes;
 }
 

@@ -360,8 +360,9 @@ Tensors import_depth_to_space(const Site& site) {
     if (!channels) unsupported("a number of channels that differs between runs");
     std::string mode = site.attributes.word("mode", "DCR");
     if (mode != "DCR" && mode != "CRD") unsupported("the mode '", mode, "'");
-    if (block < 1 || *channels % (block * block)) invalid(*channels, " channels in blocks of ", block);
-    int64_t depth = *channels / (block * block);
+    if (block < 1 || *channels % block || *channels / block % block)
+        invalid(*channels, " channels in blocks of ", block);
+    int64_t depth = *channels / block / block;
     Extent n = extent_of(x, 0), h = extent_of(x, 2), w = extent_of(x, 3);
     bool blocks_first = mode == "DCR";
     Tensor parts = blocks_first ? reshaped(x, {n, block, block, depth, h, w})

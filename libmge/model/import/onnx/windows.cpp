@@ -9,6 +9,9 @@
 namespace mge::onnx {
 namespace {
 
+// Of a window in any direction: what it reaches has to be a number.
+constexpr int64_t largest_window = 1 << 24;
+
 IntList numbers_of(const Site& site, std::string_view name, size_t count, int64_t otherwise) {
     IntList numbers = site.attributes.integers(name).value_or(IntList(count, otherwise));
     if (numbers.size() != count)
@@ -42,9 +45,13 @@ Window window_of_transposed(const Site& site, const IntList& kernel) {
                   numbers_of(site, "dilations", axes, 1),
                   {pads.begin(), pads.begin() + ptrdiff_t(axes)},
                   {pads.begin() + ptrdiff_t(axes), pads.end()}};
-    for (size_t i = 0; i < axes; ++i)
+    for (size_t i = 0; i < axes; ++i) {
         if (kernel[i] < 1 || window.stride[i] < 1 || window.dilation[i] < 1)
             invalid("a window of ", kernel[i], " with stride ", window.stride[i]);
+        if (std::max({kernel[i], window.stride[i], window.dilation[i]}) > largest_window)
+            unsupported("a window of ", kernel[i], " with stride ", window.stride[i], " and dilation ",
+                        window.dilation[i]);
+    }
     return window;
 }
 
