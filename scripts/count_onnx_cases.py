@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts which of ONNX's own cases are read, and why others are refused.
 
-    PYTHONPATH=build/release/python python scripts/count_onnx_cases.py [--list]
+    PYTHONPATH=build/release/python python scripts/count_onnx_cases.py [--list] [--write FOLDER]
 
 Prints how many of each kind are read, and a table of reasons, the most frequent first; with --list
-the name and the message of each refused case too. What the results are worth
+the name and the message of each refused case too. --write keeps the models, which
+build/release/bin/mge_fuzz_onnx --corpus FOLDER starts from. What the results are worth
 tests/python/test_onnx_import.py says.
 """
 
@@ -65,11 +66,13 @@ def refusal(model: bytes, path: Path) -> str:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true", help="print each refused case")
+    parser.add_argument("--write", metavar="FOLDER", type=Path, help="keep the models")
     options = parser.parse_args()
     counts, read, totals = Counter(), Counter(), Counter()
     with tempfile.TemporaryDirectory() as folder:
         for kind, name, model in cases():
-            message = refusal(model, Path(folder) / "case.onnx")
+            path = (options.write or Path(folder)) / f"{kind}-{name}.onnx"
+            message = refusal(model, path)
             totals[kind] += 1
             read[kind] += not message
             if message:

@@ -3,7 +3,9 @@
 // accepted is mutated further, in the place of the coverage that nobody measures here. The number decides and
 // not the time, and the seed of the random numbers is told: the same command tries the same inputs.
 //
-//   mge_fuzz_TARGET [--executions N] [--seed N] [FILE...]      with files: those alone
+//   mge_fuzz_TARGET [--executions N] [--seed N] [--corpus FOLDER] [FILE...]
+//
+// The files of a folder are further seeds. With files those alone are tried.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -18,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -119,9 +122,18 @@ std::string read_file(const char* path) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-int fuzz(long executions, unsigned seed) {
+void add_files(const char* folder, std::vector<std::string>& pool) {
+    std::vector<std::filesystem::path> paths;
+    for (auto& entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());
+    std::ranges::sort(paths);
+    for (auto& path : paths) pool.push_back(read_file(path.c_str()));
+}
+
+// `corpus` may be null.
+int fuzz(const char* corpus, long executions, unsigned seed) {
     auto start = std::chrono::steady_clock::now();
     std::vector<std::string> pool = seeds();
+    if (corpus) add_files(corpus, pool);
     std::erase_if(pool, [](auto& input) { return input.size() > largest_input; });
     Counts replayed, mutated;
     for (auto& input : pool) replayed.run(input);
@@ -146,6 +158,7 @@ int fuzz(long executions, unsigned seed) {
 int run(int argc, char** argv) {
     long executions = 1000;
     unsigned seed = 20261122;
+    const char* corpus = nullptr;
     std::vector<std::string> files;
     for (int i = 1; i < argc; ++i) {
         bool has_value = i + 1 < argc;
@@ -153,6 +166,8 @@ int run(int argc, char** argv) {
             executions = std::atol(argv[++i]);
         else if (has_value && !std::strcmp(argv[i], "--seed"))
             seed = unsigned(std::atol(argv[++i]));
+        else if (has_value && !std::strcmp(argv[i], "--corpus"))
+            corpus = argv[++i];
         else
             files.push_back(read_file(argv[i]));
     }
@@ -160,7 +175,7 @@ int run(int argc, char** argv) {
     std::snprintf(finding_path, sizeof finding_path, "finding-%s", name ? name + 1 : argv[0]);
     LLVMFuzzerInitialize(&argc, &argv);
     watch();
-    if (files.empty()) return fuzz(executions, seed);
+    if (files.empty()) return fuzz(corpus, executions, seed);
     Counts counts;
     for (auto& input : files) counts.run(input);
     counts.print("files");

@@ -4,14 +4,34 @@
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/models.h"
 #include "tests/fuzz/mutate_bytes.h"
+#include "tests/fuzz/mutate_onnx.h"
 
 namespace mge::fuzz {
+namespace {
+
+// The newest models that were read, which others get pieces of.
+constexpr size_t most_others = 1024;
+std::vector<std::string>& others() {
+    static std::vector<std::string> result = seeds();
+    return result;
+}
+void keep(const std::string& input) {
+    static size_t place = 0;
+    auto& all = others();
+    if (all.size() < most_others)
+        all.push_back(input);
+    else
+        all[place++ % most_others] = input;
+}
+
+}  // namespace
 
 void try_input(Bytes input) {
     // Anything else has a target of its own.
     if (recognise_model(input) != ModelKind::onnx) throw ModelError("no ONNX model");
     auto owner = std::make_shared<std::string>(text_of(input));
     use(open_model({bytes_of(*owner), owner, "input"}), input);
+    keep(*owner);
 }
 
 std::vector<std::string> seeds() {
@@ -21,10 +41,10 @@ std::vector<std::string> seeds() {
     return result;
 }
 
-// Lengths and small numbers are single bytes; there are no checksums.
+// What the messages say, or the bytes: lengths and small numbers are single ones; there are no checksums.
 void mutate(std::string& input, Random& random) {
-    static const std::vector<std::string> others = seeds();
-    if (random.below(4) == 0) return splice(input, random.pick(others), random);
+    if (random.below(4) && mutate_onnx(input, others(), random)) return;
+    if (random.one_in(4)) return splice(input, random.pick(others()), random);
     mutate_bytes(input, random);
 }
 
