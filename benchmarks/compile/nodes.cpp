@@ -62,6 +62,16 @@ Tensor fan(const Tensor& x, int64_t nodes) {
     for (int64_t i = 0; i + 1 < nodes; ++i) parts.push_back(last = ops::matmul(x, last));
     return ops::concat(parts, {.axis = 0});
 }
+// Each fourth operator writes over what a later one reads, so that it has to wait.
+Tensor updates(Tensor x, int64_t nodes) {
+    Tensor row = filled({1, width});
+    for (int64_t i = 0; i < nodes / 4; ++i) {
+        Tensor before = ops::matmul(x, x);
+        Tensor after = ops::set_slice(Tensors{before, row}, {.items = {0, 0, 1, INT64_MIN, 0}});
+        x = ops::add(after, ops::tanh(before));
+    }
+    return x;
+}
 
 double cpu_seconds() {
     timespec now{};
@@ -81,7 +91,8 @@ Graph graph_of(const Net& net, int64_t nodes) {
 
 int main(int argc, char** argv) {
     int64_t most = argc > 1 ? std::atoll(argv[1]) : 100'000;
-    const std::vector<Net> nets{{"layers", layers}, {"products", products}, {"chain", chain}, {"fan", fan}};
+    const std::vector<Net> nets{
+        {"layers", layers}, {"products", products}, {"chain", chain}, {"fan", fan}, {"updates", updates}};
     std::printf(
         "| net | nodes | steps | build us/node | compile us/node | over the smallest "
         "|\n|---|---|---|---|---|---|\n");

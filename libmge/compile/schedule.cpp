@@ -147,40 +147,20 @@ private:
         }
     }
 
-    // Which inputs the outputs of a node may overwrite, the best first.
-    static std::vector<InPlace> candidates(const Node& node) {
-        std::vector<InPlace> pairs(node.op->in_place.begin(), node.op->in_place.end());
-        if (pairs.empty() && node.op->traits.elementwise)
-            for (size_t i = 0; i < node.inputs.size(); ++i) pairs.push_back({0, int(i)});
-        return pairs;
-    }
-
-    bool may_overwrite(const Node& node, int step, ValueId output, ValueId input, Buffer::Kind kind) {
-        if (input == no_value || result_.buffer_of[size_t(input)] < 0) return false;
-        auto& from = buffer(input);
-        if (from.kind != kind || from.last != step || !(from.device == graph_.value(output).device))
-            return false;
-        auto &a = graph_.value(input).spec, &b = graph_.value(output).spec;
-        if (a.bytes() != b.bytes() || size_of(a.dtype) != size_of(b.dtype) || !(a.layout == b.layout) ||
-            from.bytes != b.bytes())
-            return false;
-        // Another input in the same memory, read at other places, would see what was written.
-        for (ValueId other : node.inputs)
-            if (other != no_value && other != input &&
-                result_.buffer_of[size_t(other)] == result_.buffer_of[size_t(input)])
-                return false;
-        return std::count(node.inputs.begin(), node.inputs.end(), input) == 1 || node.op->traits.elementwise;
+    // Nobody reads it after the step, and its memory is of that kind.
+    bool is_free(ValueId input, int step, Buffer::Kind kind) {
+        return result_.buffer_of[size_t(input)] >= 0 && buffer(input).kind == kind &&
+               buffer(input).last == step;
     }
 
     void share_in_place(int step) {
         auto& node = graph_.node(result_.steps[size_t(step)].node);
         std::vector<int> taken;  // no two outputs may take over the same buffer
-        for (auto [output, input] : candidates(node)) {
-            if (size_t(output) >= node.outputs.size() || size_t(input) >= node.inputs.size()) continue;
+        for (auto [output, input] : in_place_pairs(graph_, node, result_.view_of)) {
             ValueId to = node.outputs[size_t(output)], from = node.inputs[size_t(input)];
             int merged = result_.buffer_of[size_t(to)];
             if (merged < 0 || result_.buffers[size_t(merged)].first != step) continue;
-            if (!may_overwrite(node, step, to, from, Buffer::Kind::arena)) continue;
+            if (!is_free(from, step, Buffer::Kind::arena)) continue;
             int kept = result_.buffer_of[size_t(from)];
             if (std::find(taken.begin(), taken.end(), kept) != taken.end()) continue;
             taken.push_back(kept);
@@ -198,14 +178,13 @@ private:
         auto& node = graph_.node(result_.steps[size_t(step)].node);
         std::vector<int> taken;  // buffers of both kinds
         auto is_taken = [&](int at) { return std::find(taken.begin(), taken.end(), at) != taken.end(); };
-        for (auto [output, input] : candidates(node)) {
-            if (size_t(output) >= node.outputs.size() || size_t(input) >= node.inputs.size()) continue;
+        for (auto [output, input] : in_place_pairs(graph_, node, result_.view_of)) {
             ValueId to = node.outputs[size_t(output)], from = node.inputs[size_t(input)];
             int at = result_.buffer_of[size_t(to)];
             if (at < 0 || is_taken(at)) continue;
             auto& buffer = result_.buffers[size_t(at)];
             if (buffer.kind != Buffer::Kind::output || buffer.first != step) continue;
-            if (!may_overwrite(node, step, to, from, Buffer::Kind::input)) continue;
+            if (!is_free(from, step, Buffer::Kind::input)) continue;
             int given = result_.buffer_of[size_t(from)];
             if (is_taken(given)) continue;
             taken.insert(taken.end(), {at, given});
@@ -237,7 +216,45 @@ private:
     Schedule result_;
 };
 
+// Results of a node beside the operands that they might overwrite, the best first.
+std::vector<InPlace> candidates(const Node& node) {
+    std::vector<InPlace> pairs(node.op->in_place.begin(), node.op->in_place.end());
+    if (pairs.empty() && node.op->traits.elementwise)
+        for (size_t i = 0; i < node.inputs.size(); ++i) pairs.push_back({0, int(i)});
+    std::erase_if(pairs, [&](InPlace pair) {
+        return size_t(pair.output) >= node.outputs.size() || size_t(pair.input) >= node.inputs.size() ||
+               node.inputs[size_t(pair.input)] == no_value;
+    });
+    return pairs;
+}
+
 }  // namespace
+
+ValueId owner_of(ValueId id, const std::vector<ValueId>& view_of) {
+    while (view_of[size_t(id)] != no_value) id = view_of[size_t(id)];
+    return id;
+}
+
+std::vector<InPlace> in_place_pairs(const Graph& graph, const Node& node,
+                                    const std::vector<ValueId>& view_of) {
+    auto pairs = candidates(node);
+    std::erase_if(pairs, [&](InPlace pair) {
+        ValueId input = node.inputs[size_t(pair.input)], owner = owner_of(input, view_of);
+        auto &from = graph.value(input), &to = graph.value(node.outputs[size_t(pair.output)]);
+        auto &a = from.spec, &b = to.spec;
+        if (!(from.device == to.device) || !a.shape.is_known() || !b.shape.is_known() ||
+            a.bytes() != b.bytes() || size_of(a.dtype) != size_of(b.dtype) || !(a.layout == b.layout) ||
+            graph.value(owner).spec.bytes() != b.bytes())
+            return true;
+        // Another input in the same memory, read at other places, would see what was written.
+        auto reads_elsewhere = [&](ValueId other) {
+            return other != no_value && other != input && owner_of(other, view_of) == owner;
+        };
+        return std::ranges::any_of(node.inputs, reads_elsewhere) ||
+               (std::ranges::count(node.inputs, input) > 1 && !node.op->traits.elementwise);
+    });
+    return pairs;
+}
 
 SharedMemory shared_memory(const CompileOptions& options) {
     bool shares = options.seq_opt.enable_mem_plan_opt;

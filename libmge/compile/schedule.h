@@ -43,6 +43,13 @@ struct Schedule {
     std::vector<TakeOver> takeovers;
 };
 
+// The value in whose memory it lies.
+MGE_API ValueId owner_of(ValueId id, const std::vector<ValueId>& view_of);
+// Results of a node beside the operands in whose memory they may lie, where nobody reads those any more; the
+// best first.
+MGE_API std::vector<InPlace> in_place_pairs(const Graph& graph, const Node& node,
+                                            const std::vector<ValueId>& view_of);
+
 struct SharedMemory {
     bool views = true;       // a reshape, dense slices and parts lie where their input does
     bool overwrites = true;  // results take over the memory of inputs that nobody else reads
