@@ -504,6 +504,11 @@ static size_t too_much(const void* input, size_t size, const uint8_t* key, size_
     (void)input, (void)key, (void)key_size;
     return output ? size + 1 : size;
 }
+static size_t too_little(const void* input, size_t size, const uint8_t* key, size_t key_size,
+                         uint8_t* output) {
+    size_t written = output ? size - 1 : size;
+    return exclusive_or(input, written, key, key_size, output);
+}
 
 static void decrypt(const char* path) {
     uint8_t key[] = {0x5a, 0x01, 0xff}, wrong[] = {1, 2, 3};
@@ -524,6 +529,8 @@ static void decrypt(const char* path) {
     works(LITE_load_model_from_path(network, in_folder("hidden.mge")), "the right key");
     expect_scores(network, "the scores of an encrypted model");
     works(LITE_update_decryption_or_key("xor", too_much, NULL, 0), "LITE_update_decryption_or_key");
+    fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "asking for room for");
+    works(LITE_update_decryption_or_key("xor", too_little, key, sizeof key), "LITE_update_decryption_or_key");
     fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "asking for room for");
     works(LITE_destroy_network(network), "LITE_destroy_network");
 }

@@ -72,13 +72,13 @@ def test_a_cipher_of_ones_own(models, image, expected, tmp_path):
     LiteNetwork(config).load(hidden.tobytes())
 
 
-@pytest.mark.parametrize("excess", [1, 2**40])
-def test_ciphers_that_write_more_than_they_told(models, excess):
+@pytest.mark.parametrize("excess", [1, 2**40, -1])
+def test_ciphers_that_write_other_than_they_told(models, excess):
     @decryption_func
     def cipher(in_arr, key_arr, out_arr):
         return in_arr.size if not out_arr else in_arr.size + excess
 
-    name = f"{excess} too many"
+    name = f"{excess} more"
     LiteGlobal.register_decryption_and_key(name, cipher, [1])
     config = LiteConfig()
     config.bare_model_cryption_name = name

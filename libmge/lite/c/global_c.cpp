@@ -20,10 +20,9 @@ DecryptionFunc decryption_of(const LiteDecryptionFunc function) {
         std::vector<uint8_t> out(function(in, size, key.data(), key.size(), nullptr));
         if (out.empty()) return out;
         size_t written = function(in, size, key.data(), key.size(), out.data());
-        if (written > out.size())
+        if (written != out.size())
             throw Error(mge::text("the decryption function has written ", written,
                                   " bytes after asking for room for ", out.size()));
-        out.resize(written);
         return out;
     };
 }

@@ -25,8 +25,8 @@ LITE_CAPI int LITE_get_version(int* major, int* minor, int* patch);
 LITE_CAPI int LITE_get_device_count(LiteDeviceType device_type, size_t* count);
 LITE_CAPI int LITE_try_coalesce_all_free_memory(void);
 
-/* Decrypts `input_length` bytes. Called with output NULL it returns how many bytes there will be, at most;
- * then with as many at `output`, it returns how many there are. */
+/* Decrypts `input_length` bytes. Called with output NULL it returns how many bytes there will be; then it
+ * writes them at `output`, and returns how many it has written: another number is an error. */
 typedef size_t (*LiteDecryptionFunc)(const void* input_data, size_t input_length, const uint8_t* key_data,
                                      size_t key_length, uint8_t* output);
 /* A cipher that models may name. */
