@@ -330,3 +330,25 @@ def test_variances_that_are_bounded(training):
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match="eps_mode is 'additive' or 'max', got 'least'"):
         F.nn.sync_batch_norm(mge.Tensor(x), *running, eps_mode="least")
+
+
+def test_modules_move_to_another_device():
+    net = M.Sequential(M.Linear(2, 3), M.BatchNorm1d(3))
+    manager = GradManager().attach(net.parameters())
+
+    def step(device):
+        with manager:
+            result = net(mge.Tensor(np.ones((4, 2), np.float32), device=device))
+            manager.backward((result * result).sum())
+        return result
+
+    step("cpu0")
+    before = dict(net.named_tensors())
+    assert net.to("cpu1") is net
+    assert all(tensor is before[name] for name, tensor in net.named_tensors())
+    assert {tensor.device for tensor in net.tensors()} == {"cpu1:0"}
+    assert {parameter.grad.device for parameter in net.parameters()} == {"cpu1:0"}
+    assert step("cpu1").device == "cpu1:0"
+    with pytest.raises(RuntimeError, match="gpu7"):
+        net.to("gpu7")
+    assert {tensor.device for tensor in net.tensors()} == {"cpu1:0"}

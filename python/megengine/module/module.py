@@ -299,6 +299,26 @@ class Module:
             setattr(parent, name, new)
         return len(places)
 
+    def to(self, device: str) -> "Module":
+        """Move parameters, their gradients and buffers to a device; they stay the same objects.
+
+        Args:
+            device: where they lie from now on, such as ``"cpu1"``.
+        Returns:
+            The Module.
+        Raises:
+            RuntimeError: there is no such device.
+        Example:
+            >>> from megengine.module import Linear
+            >>> Linear(2, 3).to("cpu1").weight.device
+            'cpu1:0'
+        """
+        for tensor in self.tensors():
+            tensor._reset(tensor.to(device))
+            if tensor.grad is not None:
+                tensor.grad = tensor.grad.to(device)
+        return self
+
     def share_memory(self) -> "Module":
         """Move parameters and buffers to memory that other processes can have too.
 
