@@ -7,6 +7,7 @@
 #include "libmge/base/log.h"
 #include "libmge/base/threads.h"
 #include "libmge/base/version.h"
+#include "libmge/compile/destroy.h"
 #include "libmge/compile/parts.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/default_device.h"

@@ -84,6 +84,28 @@ TEST(SharedMemory, IsTheLargestAndNotTheSum) {
     EXPECT_EQ(memory->clear(), 2u);
 }
 
+TEST(Destroy, NeedsTheLastHolder) {
+    auto allocated = [] { return device(host_device).memory().allocated; };
+    CompileOptions o = plain();
+    o.allocate_static_mem_after_graph_compile = true;
+    size_t before = allocated();
+    auto program = Program::compile(powers(3), o);
+    uint64_t id = program->id();
+    EXPECT_GE(allocated(), before + 3 * mebibyte);
+    auto context = Context::create(program);
+    EXPECT_THAT(error_of([&] { destroy(program); }), HasSubstr("other places"));
+    fill(*context, .25f);
+    EXPECT_EQ(run(*context), expected(3, .25f));
+    context.reset();
+    auto other = program;
+    EXPECT_THAT(error_of([&] { destroy(program); }),
+                HasSubstr(text("program ", id, " is held in 1 other place ")));
+    other.reset();
+    destroy(program);
+    EXPECT_EQ(program, nullptr);
+    EXPECT_EQ(allocated(), before);
+}
+
 TEST(SharedMemory, OutputsAreTheContextsOwn) {
     auto memory = std::make_shared<ContextMemory>();
     auto one = Context::create(Program::compile(powers(3), plain()), memory);
