@@ -123,8 +123,8 @@ def dump(
             written into the model: ``load_and_run`` without options of its own, and ``_mge.load``,
             compile it so.
     Returns:
-        Number of operators, inputs and constants among them, bytes, bytes of weights, content hash, names of inputs, outputs and
-        parameters.
+        Number of operators, inputs and constants among them, bytes, bytes of weights, content hash,
+        names of inputs, outputs and parameters.
     Raises:
         ValueError: nothing to dump, or wrong names or options.
         RuntimeError: a batch norm is in training mode, and ``training`` is False; or ONNX has no
