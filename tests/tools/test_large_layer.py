@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A layer that is most of a network is in memory once, also while it is packed and measured."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -38,5 +40,6 @@ def test_one_copy_is_enough(run_tool, model, tmp_path, flags):
     held = ("weights", "made_weights", "packed_weights", "plan", "inputs_outputs")
     steady = sum(memory[name] for name in held)
     assert steady >= ROWS * COLUMNS * 4
-    # Beside it the program itself, and one piece of the file.
-    assert memory["process_peak"] <= 1.15 * steady + (48 << 20)
+    # Beside it the program itself, and one piece of the file. A sanitizer keeps what is freed.
+    if "MGE_SANITIZED" not in os.environ:
+        assert memory["process_peak"] <= 1.15 * steady + (48 << 20)

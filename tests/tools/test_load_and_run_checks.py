@@ -203,7 +203,8 @@ class TestFirstDifference:
         )  # fmt: skip
         assert got.code == OK, got.err
         layer = 2 * 2048 * 2048 * 4
-        assert got.result["process_peak"] <= 2 * layer + (256 << 20)
+        if "MGE_SANITIZED" not in os.environ:  # the sanitizer keeps what is freed
+            assert got.result["process_peak"] <= 2 * layer + (256 << 20)
 
 
 @pytest.fixture(scope="session")
