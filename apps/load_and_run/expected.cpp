@@ -15,11 +15,13 @@ constexpr double absolute_tolerance = 1e-7;
 constexpr double half_tolerance = 1e-2;
 
 // Then results are as far off as those stored in 16 bits, whatever their own dtype.
-bool stores_halves(const Program& program) {
-    return std::ranges::any_of(program.values(), [](const ValueReport& value) {
+bool rounds_to_halves(const Program& program) {
+    bool stores = std::ranges::any_of(program.values(), [](const ValueReport& value) {
         return value.place == ValueReport::Place::arena &&
                (value.spec.dtype == DType::f16 || value.spec.dtype == DType::bf16);
     });
+    auto rounds_factors = [](const StepReport& step) { return step.algorithm.starts_with("bf16:"); };
+    return stores || std::ranges::any_of(program.steps(), rounds_factors);
 }
 
 Tolerance tolerance_of(const Test& test, DType dtype) {
@@ -27,7 +29,7 @@ Tolerance tolerance_of(const Test& test, DType dtype) {
     // Test cases were computed by eager operators; other algorithms may round in another way.
     if (!is_float(dtype)) return {};
     Tolerance tolerance{.atol = absolute_tolerance};
-    if (stores_halves(*test.program)) tolerance.rtol = half_tolerance;
+    if (rounds_to_halves(*test.program)) tolerance.rtol = half_tolerance;
     return tolerance;
 }
 

@@ -5,11 +5,13 @@
 #include <array>
 
 #include "libmge/compile/option_list.h"
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/fused_region.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/vision/preprocess.h"
+#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {
@@ -64,6 +66,14 @@ struct Effect {
     std::string_view reason;
 };
 
+// A processor without the instructions computes products of f32 in f32.
+bool rounds_products(const Done& done) {
+    return any_node(done, [&](const Node& node) {
+        bool is_here = running_place(done.graph, node).is_host();
+        return node.op->autocast == Autocast::narrow && (!is_here || cpu_isa() >= Isa::avx512_bf16);
+    });
+}
+
 bool never(const Done&) { return false; }
 
 using O = CompileOptions;
@@ -100,8 +110,8 @@ constexpr std::array effects{
            "there are no collectives in this build"},
     Effect{"enable_grad_var_static_reshape", [](const O& o) { return o.enable_grad_var_static_reshape; },
            never, "gradients are inferred with their graph, and have every shape that is known"},
-    Effect{"precision", [](const O& o) { return o.precision != Precision::strict; }, never,
-           "no algorithm of this build gives up precision"},
+    Effect{"precision", [](const O& o) { return o.precision != Precision::strict; }, rounds_products,
+           "this model has no product that its device computes in fewer bits"},
     Effect{"dtr_config.recomp_memory_factor",
            [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_memory_factor != 1; },
            never, "what is given up is found by simulated plans, not by weighing single values"},

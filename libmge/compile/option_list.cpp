@@ -356,7 +356,10 @@ constexpr std::array rows{
     option<&O::precision>(
         {.field = "precision",
          .name = "precision",
-         .doc = "How far results may differ from strict ones; no algorithm of this build makes use of it",
+         .flag = "--precision",
+         .keyword = "precision",
+         .doc = "strict: f32; relaxed: products may round their factors to bf16; fast: values between "
+                "steps may be bf16 too. Both where the device computes so faster",
          .words = precision_names}),
     option<&O::threads>({.field = "threads",
                          .name = "threads",

@@ -16,14 +16,13 @@ namespace mge {
 namespace {
 
 // Differences relative to the largest magnitude of a value that algorithms may make by rounding.
-constexpr double f32_tolerance = 1e-4, split_tolerance = 1e-3, half_tolerance = 1e-2;
+constexpr double f32_tolerance = 1e-4, half_tolerance = 1e-2;
 // What cancels out to less than this was larger on the way.
 constexpr double least_magnitude = 1e-2;
 
 double tolerance_of(const CompileOptions& o) {
     bool stores_halves = o.graph_opt.f16_io_comp || o.graph_opt.f16_io_f32_comp;
-    if (stores_halves || o.precision == Precision::fast) return half_tolerance;
-    return o.precision == Precision::relaxed ? split_tolerance : f32_tolerance;
+    return stores_halves || o.precision != Precision::strict ? half_tolerance : f32_tolerance;
 }
 
 bool is_half(DType dtype) { return is_float(dtype) && dtype != DType::f32; }

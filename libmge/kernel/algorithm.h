@@ -22,8 +22,8 @@ namespace mge {
 class Queue;
 struct SelectOptions;
 
-// How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included), split
-// products, bf16.
+// How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included); the
+// factors of products rounded (bf16, TF32); values between steps as well.
 enum class Precision : uint8_t { strict, relaxed, fast };
 
 // The operator computes the items of a batch by themselves: their first axes count them.

@@ -85,6 +85,10 @@ mge::CompileOptions compile_options(const Config& config, const AlgorithmPolicy&
     result.no_profiling_on_shape_change = options.no_profiling_on_shape_change;
     result.comp_node_seq_record_level = options.comp_node_seq_record_level;
     result.async_exec_level = options.async_exec_level;
+    if (options.precision > uint8_t(mge::Precision::fast))
+        throw Error(
+            mge::text("there is no precision ", int(options.precision), "; 0 is strict, 1 relaxed, 2 fast"));
+    result.precision = mge::Precision(options.precision);
     choose_algorithms(policy, result.select);
     mge::check(result);
     return result;

@@ -233,8 +233,10 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Node& node) 
     return std::nullopt;
 }
 
-double efficiency_of(const TensorSpec& result) {
-    bool has_tiles = result.dtype == DType::bf16 && cpu_isa() >= Isa::amx;
+double efficiency_of(const TensorSpec& result, Precision precision) {
+    bool in_bf16 =
+        result.dtype == DType::bf16 || (result.dtype == DType::f32 && precision != Precision::strict);
+    bool has_tiles = in_bf16 && cpu_isa() >= Isa::amx;
     for (auto& candidate : candidates)
         if (result.layout == Layout::named(candidate.layout))
             return has_tiles ? candidate.with_tiles : candidate.efficiency;
@@ -242,7 +244,7 @@ double efficiency_of(const TensorSpec& result) {
 }
 
 // With `per_item` as for a batch of one.
-double estimate(const Graph& graph, bool per_item) {
+double estimate(const Graph& graph, bool per_item, Precision precision) {
     double total = 0;
     for (auto& node : graph.nodes()) {
         auto& output = graph.value(node.outputs[0]).spec;
@@ -252,7 +254,7 @@ double estimate(const Graph& graph, bool per_item) {
         auto product = convolution_of(graph, node);
         if (!product || !product->result.shape.is_known()) continue;
         total += convolution_flops(product->weight, product->result) /
-                 (peak_flops_per_ms * efficiency_of(product->result)) / items;
+                 (peak_flops_per_ms * efficiency_of(product->result, precision)) / items;
     }
     return total;
 }
@@ -307,7 +309,7 @@ std::optional<std::vector<Cost>> measured_costs(const std::vector<Graph>& graphs
 size_t cheapest(const std::vector<Graph>& graphs, const PassOptions& options) {
     bool per_item = options.select.same_between_batches;  // then not even the layout depends on the batch
     std::vector<double> estimates;
-    for (auto& graph : graphs) estimates.push_back(estimate(graph, per_item));
+    for (auto& graph : graphs) estimates.push_back(estimate(graph, per_item, options.precision));
     auto estimated = size_t(std::ranges::min_element(estimates) - estimates.begin());
     if (!options.select.profile || per_item) return estimated;
     auto costs = measured_costs(graphs, options);

@@ -80,6 +80,7 @@ MGE_API Graph fuse_elementwise(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_channel_moves(Graph graph, const PassOptions& options);
 MGE_API Graph order_channels(Graph graph, const PassOptions& options);
 MGE_API Graph store_as_f16(Graph graph, const PassOptions& options);
+MGE_API Graph store_as_bf16(Graph graph, const PassOptions& options);
 MGE_API Graph choose_layout(Graph graph, const PassOptions& options);
 
 }  // namespace mge

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "libmge/base/log.h"
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/passes/pass.h"
 
@@ -36,6 +37,7 @@ constexpr std::array passes{
     Pass{"order_channels", 2, order_channels},
     // After the fusions, whose insides stay f32.
     Pass{"store_as_f16", on_request, store_as_f16},
+    Pass{"store_as_bf16", on_request, store_as_bf16},
     // Last: its cost is that of the operators as they will run, epilogues included.
     Pass{"choose_layout", 2, choose_layout},
 };
@@ -50,14 +52,25 @@ void check_names(const PassOptions& options) {
     }
 }
 
+constexpr int fusing_level = 2;
+
+// `precision` fast, where products of bf16 are.
+bool wants_bf16(const PassOptions& options) {
+    auto& o = options.graph_opt;
+    return options.precision == Precision::fast && options.level >= fusing_level && !o.f16_io_comp &&
+           !o.f16_io_f32_comp && cpu_isa() >= Isa::amx;
+}
+
 // What a switch says of a pass; unset when there is none or it says nothing.
-std::optional<bool> switch_of(const Pass& pass, const GraphOptimization& o) {
+std::optional<bool> switch_of(const Pass& pass, const PassOptions& options) {
+    auto& o = options.graph_opt;
     if (pass.name == "fuse_grain") return o.fuse_grain;
     if (pass.name == "fuse_elementwise") {
         if (o.jit_config.fuse_dimshuffle == true || o.jit_config.fuse_reduce == true) return true;
         return o.jit ? std::optional(*o.jit > 0) : std::nullopt;
     }
     if (pass.name == "fuse_preprocess") return o.fuse_preprocess;
+    if (pass.name == "store_as_bf16" && wants_bf16(options)) return true;
     if (pass.name == "store_as_f16" && (o.f16_io_f32_comp || o.f16_io_comp)) return true;
     // These know more operators than convolutions, so `false` is only for them to obey.
     bool is_bias = pass.name == "fuse_bias", is_residual = pass.name == "fuse_residual",
@@ -69,7 +82,7 @@ std::optional<bool> switch_of(const Pass& pass, const GraphOptimization& o) {
 
 bool is_on(const Pass& pass, const PassOptions& options) {
     if (auto it = options.passes.find(pass.name); it != options.passes.end()) return it->second;
-    return switch_of(pass, options.graph_opt).value_or(options.level >= pass.level);
+    return switch_of(pass, options).value_or(options.level >= pass.level);
 }
 
 // What a graph does, without the numbers of its values: those change whenever a graph is rebuilt.

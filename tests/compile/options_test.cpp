@@ -113,11 +113,10 @@ TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed) {
     o.seq_opt.enable_seq_comp_node_opt = false;
     o.allreduce_pack_ignore_first = 3;
     o.enable_grad_var_static_reshape = true;
-    o.precision = Precision::relaxed;
     testing::internal::CaptureStderr();
     EXPECT_EQ(ignored(conv_net(), o),
               (Fields{"seq_opt.enable_seq_comp_node_opt", "allreduce_pack_ignore_first",
-                      "enable_grad_var_static_reshape", "precision"}));
+                      "enable_grad_var_static_reshape"}));
     EXPECT_NE(
         testing::internal::GetCapturedStderr().find("enable_grad_var_static_reshape true has no effect"),
         std::string::npos);

@@ -81,6 +81,8 @@ TEST(NetworkOptions, FillThoseOfTheCompilation) {
     }
     auto half = checked(with([](Options& o) { o.enable_f16_io_comp = true; }), 1e-2f);
     EXPECT_TRUE(options_of(*half).graph_opt.has_set_f16_io_comp());
+    auto fast = checked(with([](Options& o) { o.precision = 2; }), 2e-2f);
+    EXPECT_EQ(options_of(*fast).precision, mge::Precision::fast);
 }
 
 TEST(NetworkOptions, ThatContradictEachOtherAreErrorsAtLoading) {
@@ -97,6 +99,7 @@ TEST(NetworkOptions, ThatContradictEachOtherAreErrorsAtLoading) {
                 HasSubstr("var_sanity_check_first_run"));
     EXPECT_THAT(error([](Options& o) { o.comp_node_seq_record_level = 7; }), HasSubstr("7 is not between"));
     EXPECT_THAT(error([](Options& o) { o.graph_opt_level = 254; }), HasSubstr("254"));
+    EXPECT_THAT(error([](Options& o) { o.precision = 3; }), HasSubstr("no precision 3"));
 }
 
 TEST(NetworkOptions, ConstShapeFixesTheShapes) {

@@ -302,7 +302,7 @@ TEST(OptionList, EveryOptionHasATestOfItsEffect) {
          {"compile/options_test.cpp", "TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed)"}},
         {"eager_evaluation", {"compile/options_test.cpp", "TEST(CompileOptions, SaysWhatThisBuildCannotDo)"}},
         {"precision",
-         {"compile/options_test.cpp", "TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed)"}},
+         {"compile/precision_test.cpp", "TEST(Precision, RelaxedIsTheStrictProductOfRoundedFactors)"}},
         {"threads", {"tools/test_load_and_run_flags.py", "--threads"}},
         {"workspace_factor", {"compile/fastrun_test.cpp", "TEST(FastRun, KeepsTheArenaWithinTheFactor)"}},
         {"select.heuristic", {"kernel/select_test.cpp", "heuristic"}},

@@ -111,6 +111,25 @@ def test_dumped_as_halves(net, outputs, run_tool, tmp_path, option):
     assert np.array_equal(outputs(tmp_path / "optimized.mge", IMAGE)[0], got)
 
 
+@pytest.mark.parametrize("precision", ["relaxed", "fast"])
+def test_fewer_bits_where_the_processor_has_units_for_them(
+    net, outputs, run_tool, tmp_path, precision
+):
+    model = write(tmp_path / "net.mge", net, IMAGE, input_data=["#rand(-2,2,1,16,32,32)"])
+    strict, _ = outputs(model, IMAGE)
+    got, result = outputs(model, IMAGE, "--precision", precision)
+    assert got.dtype == np.float32
+    assert relative_error(got, strict) <= 1e-2
+    assert result["options"]["precision"] == precision
+    carried = write(tmp_path / "carried.mge", net, IMAGE, precision=precision)
+    again, result = outputs(carried, IMAGE)
+    assert np.array_equal(again, got)
+    assert result["options"]["precision"] == precision
+    done = run_tool("load_and_run", model, "--precision", precision)
+    assert done.code == 0, done.err
+    assert done.result["testcases"][0]["compared"]
+
+
 # --- preprocessing ---
 
 

@@ -55,7 +55,8 @@ ParseInfoFunc parser_of(const LiteParseInfoFunc function) {
             throw Error(mge::text("the parser of the information of '", model_name, "' returned ", answer));
         note_device(device_id, threads, is_in_place, uses_tensorrt, config, isolated);
         Config parsed = config_of(config_in_c);
-        parsed.options.enable_f16_io_comp = config.options.enable_f16_io_comp;  // which C has not
+        parsed.options.enable_f16_io_comp = config.options.enable_f16_io_comp;  // which C has not, …
+        parsed.options.precision = config.options.precision;                    // … nor this
         NetworkIO io = io_of(io_in_c);
         config = std::move(parsed);
         network_io = std::move(io);

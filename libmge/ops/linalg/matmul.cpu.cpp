@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/kernel/cpu/activation_apart.h"
-#include "libmge/kernel/cpu/in_f32.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/ops/linalg/matmul_integer.h"
 #include "libmge/ops/linalg/matmul_onednn.h"
@@ -80,15 +80,22 @@ Support supports_reference(const Problem& p) {
     return supported;
 }
 
+KernelList widening_products() {
+    static const Algorithm list[] = {cpu::activation_apart<Matmul, onednn_matmul>(), onednn_matmul()};
+    return list;
+}
+
 }  // namespace
 
 KernelList kernels(Cpu, Matmul) {
     static const Algorithm list[] = {
         row_matmul(),
         small_matmul(),
+        cpu::in_bf16<widening_products, cpu::Bf16Unit::tiles>(),
         split_matmul(),
         cpu::activation_apart<Matmul, onednn_matmul>(),
         onednn_matmul(),
+        cpu::in_bf16<widening_products, cpu::Bf16Unit::vectors>(),
         cpu::in_f32<Cpu, Matmul>(),
         integer_matmul(),
         {"reference", supports_reference, prepare_reference, run_reference, {.naive = true}}};

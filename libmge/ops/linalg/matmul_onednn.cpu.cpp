@@ -31,12 +31,12 @@ MemoryDesc matrices(const Shape& batch, int64_t rows, int64_t columns, int64_t r
 
 Descs describe(const Problem& p) {
     auto g = matmul_geometry(p.as<Matmul::Params>(), p.inputs[a].shape, p.inputs[b].shape);
-    auto type = *data_type(p.inputs[a].dtype);
+    auto type = *data_type(p.inputs[a].dtype), wide = *data_type(p.outputs[0].dtype);
     Shape ones;
     while (ones.rank() < g.batch.rank()) ones.push_back(1);
     return {matrices(g.a_batch, g.m, g.k, g.a_stride_m, g.a_stride_k, type),
             matrices(g.b_batch, g.k, g.n, g.b_stride_k, g.b_stride_n, type),
-            matrices(ones, 1, g.n, g.n, 1, type), matrices(g.batch, g.m, g.n, g.n, 1, type)};
+            matrices(ones, 1, g.n, g.n, 1, wide), matrices(g.batch, g.m, g.n, g.n, 1, wide)};
 }
 
 // With the layout of b that each wants.
@@ -66,9 +66,8 @@ Support supports(const Problem& p) {
         for (auto& spec : specs) {
             if (!spec.layout.is_plain()) return {"plain layouts only"};
             if (!spec.is_absent() && spec.numel() == 0) return {"an empty operand"};
-            if (!spec.is_absent() && spec.dtype != p.inputs[a].dtype) return {"one dtype for all operands"};
         }
-    return supported;
+    return has_dtypes_of_product(p);
 }
 
 std::vector<Candidate> candidates(const Problem& p) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libmge/kernel/cpu/in_f32.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"

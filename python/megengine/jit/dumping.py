@@ -11,7 +11,7 @@ from ..core.files import written_whole
 from ..core.model_metadata import stored_metadata
 from ..logger import get_logger
 from ..tensor import Tensor
-from .options import LAYOUTS, NAMES
+from .options import LAYOUTS, LIST, NAMES
 from .test_cases import read_test_cases
 
 DumpInfo = namedtuple(
@@ -31,6 +31,8 @@ DEFAULT_MAXERR = 1e-4
 
 # Keywords of optimisations, by the names of their options.
 OPTIMISATIONS = {word: name for word, name in NAMES.items() if word.startswith("enable_")}
+# Those that take a word: what they may be stands in the list.
+WORDED = {row["keyword"]: row["name"] for row in LIST if row["keyword"] and row["words"]}
 
 # What Python calls the options that a model's metadata names.
 KEYWORDS = {name: word for word, name in OPTIMISATIONS.items()} | {
@@ -118,7 +120,9 @@ def dump(
             at it or compare it with that of inference; without it they are refused.
         kwargs: ``enable_io16xc32`` or ``enable_ioc16`` stores weights and values between operators
             as float16, inputs and outputs keep their dtype; the operators compute in float32 (with
-            ``enable_ioc16`` in float16 where a device can). ``enable_fuse_…`` (done wherever it is
+            ``enable_ioc16`` in float16 where a device can). ``precision="relaxed"`` lets products
+            round their factors to bfloat16, ``"fast"`` values between operators too, where the
+            processor that runs the model is faster then. ``enable_fuse_…`` (done wherever it is
             legal, at every level of optimisation) and a layout such as ``enable_nchw88`` are
             written into the model: ``load_and_run`` without options of its own, and ``_mge.load``,
             compile it so.
@@ -241,7 +245,7 @@ def check_format(dump_format: str | None) -> None:
 
 
 def _check_known(kwargs) -> None:
-    unknown = set(kwargs) - set(OPTIMISATIONS) - set(LAYOUTS)
+    unknown = set(kwargs) - set(OPTIMISATIONS) - set(WORDED) - set(LAYOUTS)
     if unknown:
         raise ValueError(f"unknown options: {sorted(unknown)}")
 
@@ -257,7 +261,7 @@ def warn_of(**arguments) -> None:
 def optimisations(kwargs: dict, is_wanted: bool) -> dict:
     """What the model shall carry, by the names of the options."""
     _check_known(kwargs)
-    given = {word: bool(value) for word, value in kwargs.items()}
+    given = {word: value if word in WORDED else bool(value) for word, value in kwargs.items()}
     # On unless it is given as False; all others say something only as True.
     given = {word: on for word, on in given.items() if on or word == "enable_fuse_grain"}
     if given and not is_wanted:
@@ -269,7 +273,8 @@ def optimisations(kwargs: dict, is_wanted: bool) -> dict:
     layouts = [word for word in given if word in LAYOUTS]
     if len(layouts) > 1:
         raise ValueError(f"[dump] {layouts[0]} contradicts {layouts[1]}; give one of them")
-    options = {OPTIMISATIONS[word]: on for word, on in given.items() if word in OPTIMISATIONS}
+    names = OPTIMISATIONS | WORDED
+    options = {names[word]: value for word, value in given.items() if word in names}
     return options | ({"layout": LAYOUTS[layouts[0]]} if layouts else {})
 
 

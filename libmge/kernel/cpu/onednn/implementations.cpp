@@ -74,6 +74,17 @@ bool computes_in(DType dtype) {
     return dtype == DType::f32 || (dtype == DType::bf16 && cpu_isa() >= Isa::avx512_bf16);
 }
 
+Support has_dtypes_of_product(const Problem& p) {
+    constexpr size_t factors = 2;
+    DType factor = p.inputs[0].dtype, sum = p.outputs[0].dtype;
+    bool widens = factor == DType::bf16 && sum == DType::f32;
+    if (factor != sum && !widens) return {"one dtype for all operands, or bf16 factors and f32 sums"};
+    for (size_t i = 1; i < p.inputs.size(); ++i)
+        if (p.has_input(i) && p.inputs[i].dtype != (i < factors ? factor : sum))
+            return {"operands of several dtypes"};
+    return supported;
+}
+
 PrimitiveAttr attributes(bool sum_destination, Activation activation) {
     dnnl_primitive_attr_t made;
     check(dnnl_primitive_attr_create(&made), "dnnl_primitive_attr_create");

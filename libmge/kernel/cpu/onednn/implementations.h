@@ -31,6 +31,9 @@ PrimitiveAttr attributes(bool sum_destination, Activation activation);
 // Whether sums of products in this dtype are worth asking for. Without instructions for it oneDNN emulates
 // bf16, two to three times slower than f32 with conversions around it.
 bool computes_in(DType dtype);
+// Of an operator whose first two inputs are multiplied and whose others are added to the products: one dtype
+// for all operands, or bf16 factors and f32 for the rest.
+Support has_dtypes_of_product(const Problem& problem);
 inline constexpr auto not_computed = "f32, and bf16 where the instruction set has it";
 
 // Those based on oneDNN's general matrix product take locks while they run. How it cuts the sums of an

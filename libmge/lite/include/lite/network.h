@@ -54,6 +54,9 @@ struct LITE_API Options {
     bool enable_nchw32 = false;
     bool enable_nchw64 = false;
     bool enable_f16_io_comp = false;
+    // How far results may be from f32 arithmetic, where the processor is faster then: 0 strict; 1 relaxed,
+    // factors of products as bf16; 2 fast, values between steps too.
+    uint8_t precision = 0;
 };
 
 struct LITE_API Config {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/kernel/cpu/activation_apart.h"
-#include "libmge/kernel/cpu/in_f32.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/ops/nn/convolution/apart_windows.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/one_pixel.h"
@@ -85,14 +85,21 @@ Support supports_reference(const Problem& p) {
     return supported;
 }
 
+KernelList widening_convolutions() {
+    static const Algorithm list[] = {cpu::activation_apart<Conv2d, onednn_conv2d>(), onednn_conv2d()};
+    return list;
+}
+
 }  // namespace
 
 KernelList kernels(Cpu, Conv2d) {
     static const Algorithm list[] = {
         one_pixel_conv2d(),
         small_conv2d(),
+        cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::tiles>(),
         cpu::activation_apart<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
+        cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::vectors>(),
         tiled_conv2d(),
         cpu::in_f32<Cpu, Conv2d>(),
         {"reference", supports_reference, prepare_reference<forward_geometry>, run_forward, {.naive = true}}};

@@ -140,9 +140,8 @@ MemoryDesc bias_desc(const ConvGeometry& g, DType dtype) {
 std::vector<Implementation> ask(Forward, const Problem& p, const ConvGeometry& g, const Question& q,
                                 const IsWanted& is_wanted) {
     dnnl_convolution_desc_t operation;
-    DType dtype = p.inputs[0].dtype;
-    MemoryDesc bias_memory = bias_desc(g, dtype);
-    if (!init_forward(operation, g, q, any_layout(weight_desc(g, dtype)),
+    MemoryDesc bias_memory = bias_desc(g, p.outputs[0].dtype);
+    if (!init_forward(operation, g, q, any_layout(weight_desc(g, p.inputs[0].dtype)),
                       p.has_input(bias) ? &bias_memory : nullptr, propagation(p, q)))
         return {};
     return implementations(&operation, attributes(p.has_input(residual), p.as<Conv2d::Params>().activation),
@@ -250,11 +249,11 @@ Support supports(const Problem& p) {
         for (auto& spec : specs) {
             if (spec.is_absent()) continue;
             if (!computes_in(spec.dtype)) return {not_computed};
-            if (spec.dtype != p.inputs[0].dtype) return {"one dtype for all operands"};
             if (spec.numel() == 0) return {"an empty tensor"};
             if (!memory_desc(spec)) return {"a layout that oneDNN does not have"};
         }
-    return Op::weight_spec(p).layout.is_plain() ? supported : Support{"weights are given plain"};
+    if (!Op::weight_spec(p).layout.is_plain()) return {"weights are given plain"};
+    return has_dtypes_of_product(p);
 }
 
 template <class Op>
@@ -293,7 +292,7 @@ std::vector<Operand> operands(Forward, const PrepareContext& context, const Conv
     std::vector<Operand> list{input(DNNL_ARG_SRC, 0, *memory_desc(p.inputs[0]), constant(context, 0)),
                               input(DNNL_ARG_WEIGHTS, 1, weight_desc(g, dtype), constant(context, 1)),
                               output(DNNL_ARG_DST, 0, *memory_desc(p.outputs[0]))};
-    if (p.has_input(bias)) list.push_back(input(DNNL_ARG_BIAS, bias, bias_desc(g, dtype)));
+    if (p.has_input(bias)) list.push_back(input(DNNL_ARG_BIAS, bias, bias_desc(g, p.outputs[0].dtype)));
     return list;
 }
 std::vector<Operand> operands(BackwardData, const PrepareContext& context, const ConvGeometry& g) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "libmge/kernel/cpu/in_f32.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/pool_kernels.h"
 #include "libmge/kernel/plain_layouts.h"

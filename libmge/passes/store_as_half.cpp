@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores what is f32 as f16: constants are rounded now, values when the operator that makes them stores them.
-// Inputs and outputs of the graph keep their dtype. Arithmetic stays f32 (no CPU kernel computes in f16), so
-// this is graph_opt.f16_io_f32_comp, and graph_opt.f16_io_comp as well as far as a CPU can do it. The rule:
+// Stores what is f32 in half precision: constants are rounded now, values when the operator that makes them
+// stores them. Inputs and outputs of the graph keep their dtype. As f16 the arithmetic stays f32 (no CPU
+// kernel computes in f16), so that is graph_opt.f16_io_f32_comp, and graph_opt.f16_io_comp as well as far as
+// a CPU can do it. As bf16 products of bf16 have f32 sums: `precision` fast, where the processor has tiles
+// for them. The rule:
 //
 // - Other dtypes than f32 are left alone, and so are the inputs of which an operator says that they keep
 //   theirs (the statistics of a batch norm, the maps of a remap).
 // - These operators compute on f32 values, with conversions around them: those that say so (`autocast`),
 //   which are sums, products, powers and exponentials, which leave f16's range, regions fused with a
 //   reduction, losses, inverses, gradients, the steps of optimizers, and what makes positions from nothing;
-//   elementwise operators with a constant too small for f16; and whatever has no kernel for f16, or only the
-//   reference.
+//   elementwise operators with a constant too small for the half; and whatever has no kernel for it, or only
+//   the reference.
 // - What an operator computes in f32 anyway (a mean, the statistics of a norm) or by the line above is stored
 //   so, and the operators behind go on in f32 as long as their results are no larger, up to the next
 //   convolution or product: sqrt(sum(x) + 1e-12), mean(square(x)).
 // - Positions stay exact: f32 values that become integers, maps or regions are made in f32 back to the
 //   convolution or product they came from.
 // - A fused elementwise program widens what it reads and rounds its result, so that its inside (constants
-//   too) is f32 as before. Finite constants beyond f16 become its largest numbers, not infinities.
+//   too) is f32 as before. Finite constants beyond the half become its largest numbers, not infinities.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +37,13 @@
 namespace mge {
 namespace {
 
-constexpr double largest_f16 = 65504, smallest_normal_f16 = 0x1p-14;
+// What values are stored as.
+struct Format {
+    DType dtype;
+    double largest, smallest_normal;
+};
+constexpr Format f16_format{DType::f16, 65504, 0x1p-14};
+constexpr Format bf16_format{DType::bf16, 0x1.fep127, 0x1p-126};
 
 // A convolution or product: where the search for the origin of a position ends.
 bool sums_in_f32(const Node& node) { return node.op->autocast == Autocast::narrow; }
@@ -72,25 +80,32 @@ std::vector<bool> exact_values(const Graph& graph) {
 }
 
 // Rounded; what is finite stays finite.
-Tensor narrowed(const Tensor& constant) {
-    std::vector<Half> values(size_t(constant.spec().numel()));
+template <class H>
+Tensor narrowed_to(const Format& format, const Tensor& constant) {
+    std::vector<H> values(size_t(constant.spec().numel()));
+    auto largest = float(format.largest);
     for (size_t i = 0; i < values.size(); ++i) {
         float x = constant.data<float>()[i];
-        values[i] = Half(std::isfinite(x) ? std::clamp(x, float(-largest_f16), float(largest_f16)) : x);
+        values[i] = H(std::isfinite(x) ? std::clamp(x, -largest, largest) : x);
     }
-    return tensor_from_host({DType::f16, constant.shape(), {}}, values.data(), host_device);
+    return tensor_from_host({format.dtype, constant.shape(), {}}, values.data(), host_device);
+}
+Tensor narrowed(const Format& format, const Tensor& constant) {
+    return (format.dtype == DType::f16 ? narrowed_to<Half> : narrowed_to<BFloat16>)(format, constant);
 }
 
-bool has_too_small(const Tensor& constant) {
+bool has_too_small(const Format& format, const Tensor& constant) {
     auto* values = constant.data<float>();
     return std::any_of(values, values + constant.spec().numel(),
-                       [](float x) { return x != 0 && std::abs(x) < smallest_normal_f16; });
+                       [&](float x) { return x != 0 && std::abs(x) < format.smallest_normal; });
 }
 
-// The program with some of its inputs f16 now, and its result too if `rounds`. Its own steps are as before.
-ops::FusedProgram around(const ops::FusedProgram& program, const std::vector<bool>& is_narrow, bool rounds) {
+// The program with some of its inputs narrow now, and its result too if `rounds`. Its own steps are as
+// before.
+ops::FusedProgram around(const ops::FusedProgram& program, const Format& format,
+                         const std::vector<bool>& is_narrow, bool rounds) {
     ops::FusedProgram result(program.inputs());
-    ops::Convert::Params widen{DType::f32}, round{DType::f16};
+    ops::Convert::Params widen{DType::f32}, round{format.dtype};
     std::vector<int> registers;
     for (int i = 0; i < program.inputs(); ++i)
         registers.push_back(is_narrow[size_t(i)] ? result.add(ops::Convert::info, &widen, {i}) : i);
@@ -100,11 +115,11 @@ ops::FusedProgram around(const ops::FusedProgram& program, const std::vector<boo
         for (int operand : step.operands) operands.push_back(registers[size_t(operand)]);
         registers.push_back(step.op ? result.add(*step.op, step.params.get(), operands)
                                     : result.constant(step.constant, step.constant_dtype));
-        may_overflow = may_overflow || (!step.op && std::abs(step.constant) > largest_f16);
+        may_overflow = may_overflow || (!step.op && std::abs(step.constant) > format.largest);
     }
     if (!rounds) return result;
     if (may_overflow) {
-        ops::Clip::Params range{-largest_f16, largest_f16};
+        ops::Clip::Params range{-format.largest, format.largest};
         registers.push_back(result.add(ops::Clip::info, &range, {registers.back()}));
     }
     result.add(ops::Convert::info, &round, {registers.back()});
@@ -113,8 +128,12 @@ ops::FusedProgram around(const ops::FusedProgram& program, const std::vector<boo
 
 class Narrowing {
 public:
-    Narrowing(const Graph& source, const PassOptions& options)
-        : source_(source), options_(options), exact_(exact_values(source)), rewrite_(source) {}
+    Narrowing(const Graph& source, const PassOptions& options, const Format& format)
+        : source_(source),
+          options_(options),
+          format_(format),
+          exact_(exact_values(source)),
+          rewrite_(source) {}
 
     Graph run() && {
         for (size_t i = 0; i < source_.nodes().size(); ++i) place(NodeId(i));
@@ -147,10 +166,11 @@ private:
         if (id == no_value) return id;
         auto& value = source_.value(id);
         if (value.spec.dtype != DType::f32) return rewrite_(id);
-        if (value.is_constant() && wanted == DType::f16) {
+        if (value.is_constant() && wanted == format_.dtype) {
             auto [it, is_new] = constants_.try_emplace(id, no_value);
             if (is_new)
-                it->second = target().add_constant(narrowed(value.constant), value.name, value.device);
+                it->second =
+                    target().add_constant(narrowed(format_, value.constant), value.name, value.device);
             return it->second;
         }
         return converted(rewrite_(id), wanted);
@@ -160,7 +180,7 @@ private:
         for (ValueId id : node.inputs) inputs.push_back(in(DType::f32, id));
         return inputs;
     }
-    std::vector<ValueId> in_f16(const Node& node) {
+    std::vector<ValueId> in_half(const Node& node) {
         std::vector<ValueId> inputs;
         for (size_t i = 0; i < node.inputs.size(); ++i) {
             ValueId id = node.inputs[i];
@@ -168,7 +188,7 @@ private:
             if (is_example(*node.op, i) && !is_constant)
                 inputs.push_back(rewrite_(id));
             else
-                inputs.push_back(in(keeps_dtype(*node.op, i) ? DType::f32 : DType::f16, id));
+                inputs.push_back(in(keeps_dtype(*node.op, i) ? DType::f32 : format_.dtype, id));
         }
         return inputs;
     }
@@ -199,7 +219,7 @@ private:
         if (!node.op->traits.elementwise) return false;
         return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
             return is_f32(source_, id) && source_.value(id).is_constant() &&
-                   has_too_small(source_.value(id).constant);
+                   has_too_small(format_, source_.value(id).constant);
         });
     }
 
@@ -210,19 +230,19 @@ private:
         return program_of(node).steps().back().op->autocast == Autocast::wide;
     }
 
-    // Parameters of the node on f16; null when they cannot be told.
-    std::shared_ptr<const void> f16_params(const Node& node) {
+    // Parameters of the node on halves; null when they cannot be told.
+    std::shared_ptr<const void> half_params(const Node& node) {
         auto result = node.params;
         if (auto value = find_param(node, "value"); value && std::holds_alternative<double>(*value))
-            if (double x = std::get<double>(*value); std::isfinite(x) && std::abs(x) > largest_f16)
-                result =
-                    with_param(*node.op, result.get(), "value", std::clamp(x, -largest_f16, largest_f16));
+            if (double x = std::get<double>(*value); std::isfinite(x) && std::abs(x) > format_.largest)
+                result = with_param(*node.op, result.get(), "value",
+                                    std::clamp(x, -format_.largest, format_.largest));
         DType dtype = dtype_param(node);
         if (dtype != DType::f32) return result;
-        // Small integers are exact in f16; others count or are positions.
+        // Small integers are exact in f16, and nearly so in bf16; others count or are positions.
         if (node.op == &ops::Convert::info && size_of(source_.value(node.inputs[0]).spec.dtype) > 1)
             return nullptr;
-        return with_param(*node.op, result.get(), "dtype", std::string(name_of(DType::f16)));
+        return with_param(*node.op, result.get(), "dtype", std::string(name_of(format_.dtype)));
     }
 
     // Some algorithm takes it, and not the reference alone where f32 has a better one.
@@ -245,16 +265,16 @@ private:
         return any && !any_fast;
     }
 
-    // As the operator would store it; false when it cannot work on f16.
+    // As the operator would store it; false when it cannot work on halves.
     bool narrow(NodeId id) {
         auto& node = source_.node(id);
-        auto params = f16_params(node);
+        auto params = half_params(node);
         if (!params) return false;
-        auto inputs = in_f16(node);
+        auto inputs = in_half(node);
         if (node.op == &ops::FusedElementwise::info) {
             std::vector<bool> is_narrow;
             for (ValueId input : node.inputs) is_narrow.push_back(is_f32(source_, input));
-            auto program = around(program_of(node), is_narrow, is_f32(source_, node.outputs[0]));
+            auto program = around(program_of(node), format_, is_narrow, is_f32(source_, node.outputs[0]));
             params = std::make_shared<ops::FusedElementwise::Params>(
                 ops::FusedElementwise::Params{program.text()});
         }
@@ -301,9 +321,9 @@ private:
         if (!needs_f32(node)) {
             bool is_plain_convert = node.op == &ops::Convert::info && dtype_param(node) == DType::f32;
             DType from = is_plain_convert ? source_.value(node.inputs[0]).spec.dtype : DType::none;
-            if (from == DType::f16 || from == DType::f32) {
+            if (from == format_.dtype || from == DType::f32) {
                 ValueId value =
-                    from == DType::f32 ? in(DType::f16, node.inputs[0]) : rewrite_(node.inputs[0]);
+                    from == DType::f32 ? in(format_.dtype, node.inputs[0]) : rewrite_(node.inputs[0]);
                 return rewrite_.replace(node.outputs[0], value);
             }
             if (narrow(id)) return;
@@ -315,6 +335,7 @@ private:
 
     const Graph& source_;
     const PassOptions& options_;
+    const Format& format_;
     std::vector<bool> exact_;  // by value of the source
     Rewrite rewrite_;
     std::map<std::pair<ValueId, DType>, ValueId> converted_;  // the result plus 1
@@ -322,11 +343,20 @@ private:
     std::set<ValueId> wide_;                                  // values of the target that are f32 on purpose
 };
 
+// Unused conversions and constants stay behind when an operator turns out to need f32.
+Graph stored_as(const Format& format, const Graph& graph, const PassOptions& options) {
+    return remove_dead_nodes(Narrowing(graph, options, format).run(), options);
+}
+
 }  // namespace
 
-Graph store_as_f16(Graph graph, const PassOptions& options) {
-    // Unused conversions and constants stay behind when an operator turns out to need f32.
-    return remove_dead_nodes(Narrowing(graph, options).run(), options);
+Graph store_as_f16(Graph graph, const PassOptions& options) { return stored_as(f16_format, graph, options); }
+
+Graph store_as_bf16(Graph graph, const PassOptions& options) {
+    auto& nodes = graph.nodes();
+    bool runs_here =
+        std::ranges::all_of(nodes, [&](auto& node) { return running_place(graph, node).is_host(); });
+    return runs_here ? stored_as(bf16_format, graph, options) : graph;
 }
 
 }  // namespace mge

@@ -13,10 +13,12 @@
 namespace mge::test {
 namespace {
 
+template <class H = Half>
 Tensor halves(Shape shape, const std::vector<float>& values) {
-    std::vector<Half> rounded;
+    std::vector<H> rounded;
     for (int64_t i = 0; i < shape.numel(); ++i) rounded.emplace_back(values[size_t(i) % values.size()]);
-    return tensor_from_host({DType::f16, shape, {}}, rounded.data());
+    DType dtype = std::is_same_v<H, Half> ? DType::f16 : DType::bf16;
+    return tensor_from_host({dtype, shape, {}}, rounded.data());
 }
 Tensor ints(const std::vector<int32_t>& values) {
     return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data());
@@ -158,6 +160,32 @@ TEST(StoreAsF16, RunsOnRequestOnly) {
     Graph graph = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::relu(x[0])}; });
     for (int level : {0, 2, 3}) EXPECT_EQ(run_passes(graph, {.level = level}).nodes().size(), 1u);
     EXPECT_EQ(run_passes(graph, {.passes = {{"store_as_f16", true}}, .level = 0}).nodes().size(), 3u);
+}
+
+// bf16 has the range of f32.
+TEST(StoreAsBf16, ConvertsAtTheEndsOnly) {
+    expect_rewrite(
+        store_as_bf16, {f32({4})},
+        [](const Tensors& x) {
+            Tensor y = ops::add(ops::relu(x[0]), constant({4}, {-1e9f, 1e-12f}));
+            return Tensors{ops::neg(y)};
+        },
+        [](const Tensors& x) {
+            Tensor summand = halves<BFloat16>({4}, {-1e9f, 1e-12f});
+            Tensor y = ops::add(ops::relu(as(DType::bf16, x[0])), summand);
+            return Tensors{as(DType::f32, ops::neg(y))};
+        });
+}
+
+TEST(StoreAsBf16, IsF32WhereF16Is) {
+    Graph graph = store_as_bf16(record({f32({50, 8})},
+                                       [](const Tensors& x) {
+                                           Tensor total = ops::sum(ops::square(x[0]), {.axes = {0}});
+                                           return Tensors{ops::matmul(total, constant({8, 4}, {0.5f}))};
+                                       }),
+                                {});
+    EXPECT_EQ(stored_by(graph, "sum"), DTypeList{DType::f32});
+    EXPECT_EQ(stored_by(graph, "matmul"), DTypeList{DType::bf16});
 }
 
 TEST(StoreAsF16, ServesShapesThatOnlyARunCanTell) {
