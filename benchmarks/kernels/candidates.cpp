@@ -190,6 +190,32 @@ void half_convolution() {
         }
 }
 
+// The 3x3 layers of ResNets, VGG16 and a U-Net.
+void square_convolution() {
+    struct Layer {
+        int64_t ic, oc, size;
+    };
+    for (auto name : {cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c", "nhwc"})
+        for (auto [ic, oc, size] : {Layer{64, 64, 56},
+                                    {128, 128, 28},
+                                    {256, 256, 14},
+                                    {512, 512, 7},
+                                    {32, 32, 256},
+                                    {64, 64, 224},
+                                    {128, 128, 112},
+                                    {128, 256, 56},
+                                    {256, 256, 56},
+                                    {256, 512, 28},
+                                    {512, 512, 28},
+                                    {512, 512, 14}}) {
+            Layout layout = Layout::named(name);
+            contest<ops::Conv2d>(
+                text("conv 3x3 ", ic, " to ", oc, '@', size, ' ', name),
+                {.padding = {1, 1}, .activation = Activation::relu},
+                {{DType::f32, {1, ic, size, size}, layout}, {DType::f32, {oc, ic, 3, 3}, {}}}, layout, 2);
+        }
+}
+
 void half_matmul() {
     for (DType dtype : {DType::bf16, DType::f16, DType::f32}) {
         auto run = [&](int64_t m, int64_t n, int64_t k, Activation activation) {
@@ -224,11 +250,9 @@ struct Group {
     const char* name;
     void (*run)();
 };
-constexpr Group groups[] = {{"pool", pooling},
-                            {"norm", normalisation},
-                            {"conv", half_convolution},
-                            {"matmul", half_matmul},
-                            {"backward", small_backward}};
+constexpr Group groups[] = {{"pool", pooling},          {"norm", normalisation},
+                            {"conv", half_convolution}, {"square", square_convolution},
+                            {"matmul", half_matmul},    {"backward", small_backward}};
 
 }  // namespace
 

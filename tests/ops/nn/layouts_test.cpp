@@ -4,9 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
+#include <string>
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/select.h"
@@ -398,29 +401,71 @@ TEST(Conv2d, HasKernelsForChannelBlocks) {
         }
 }
 
+// Our own Winograd: borders, tiles beside the image's end, several strips, images that share one, odd numbers
+// of panels, few threads with many tiles and many with few.
+TEST(Conv2d, ComputesByWinogradInBlocksAndChannelsLast) {
+    const ConvCase cases[] = {
+        {{1, 32, 14, 14}, {32, 32, 3, 3}, {.padding = {1, 1}}},
+        {{1, 48, 17, 22}, {80, 48, 3, 3}, {.padding = {1, 1}}},
+        {{2, 160, 13, 15}, {32, 160, 3, 3}, {.padding = {0, 2}}},
+        {{5, 32, 8, 10}, {48, 32, 3, 3}, {.padding = {1, 1}, .activation = Activation::silu}},
+        {{1, 32, 61, 66}, {32, 32, 3, 3}, {.padding = {1, 1}}},
+        {{3, 32, 7, 7}, {64, 32, 3, 3}, {.padding = {4, 3}}},
+    };
+    for (auto& c : cases)
+        for (auto name : {"nhwc", cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"})
+            for (int threads : {1, 2, 3}) {
+                Layout layout = Layout::named(name);
+                Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+                TensorSpec plain[] = {x.spec(), weight.spec()};
+                Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
+                Tensor bias = random_tensor({1, shape[1], 1, 1}), residual = random_tensor(shape);
+                Tensors inputs{reordered(x, layout), weight, bias, reordered(residual, layout)};
+                TensorSpecs specs;
+                for (auto& t : inputs) specs.push_back(t.spec());
+                TensorSpec out{DType::f32, shape, layout};
+                Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+                problem.threads = threads;
+                const void* constants[] = {nullptr, weight.data(), nullptr, nullptr};
+                auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+                auto ours = std::ranges::find(list, "winograd", [](auto& n) { return n.candidate.name; });
+                ASSERT_NE(ours, list.end()) << c.x << name;
+                Tensor expected = ops::conv2d(x, weight, bias, residual, c.params);
+                expect_close(reordered(run(*ours, problem, inputs, constants)[0], {}), expected,
+                             c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
+            }
+}
+
 // The bound under which the strict tier may use them: relative to the root mean square of the result.
 TEST(Conv2d, WinogradKeepsStrictPrecision) {
     constexpr double strict_rms_error = 2e-6;
     ops::Conv2d::Params params{.padding = {1, 1}};
-    Tensor x = random_tensor({1, 256, 14, 14}), weight = random_tensor({16, 256, 3, 3});
-    TensorSpec specs[] = {x.spec(), weight.spec()}, out{DType::f32, {1, 16, 14, 14}, {}};
-    Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
-    auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
-    auto expected = values_of(run(list.back(), problem, {x, weight}, {})[0]);
-    int checked = 0;
-    for (auto& named : list) {
-        if (named.candidate.name.find("wino") == std::string::npos) continue;
-        auto got = values_of(run(named, problem, {x, weight}, {})[0]);
-        double error = 0, size = 0;
-        for (size_t i = 0; i < got.size(); ++i) {
-            error += (got[i] - expected[i]) * (got[i] - expected[i]);
-            size += expected[i] * expected[i];
+    Tensor x = random_tensor({1, 256, 14, 14}), weight = random_tensor({32, 256, 3, 3});
+    std::vector<double> expected;  // of the reference, which is the last for plain images
+    std::set<std::string> checked;
+    for (std::string name : {"nchw", "nhwc"}) {
+        Layout layout = Layout::named(name);
+        Tensors inputs{reordered(x, layout), weight};
+        TensorSpec specs[] = {inputs[0].spec(), weight.spec()}, out{DType::f32, {1, 32, 14, 14}, layout};
+        Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+        const void* constants[] = {nullptr, weight.data()};
+        auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+        if (expected.empty()) expected = values_of(run(list.back(), problem, inputs, constants)[0]);
+        for (auto& named : list) {
+            if (named.candidate.name.find("wino") == std::string::npos) continue;
+            auto got = values_of(reordered(run(named, problem, inputs, constants)[0], {}));
+            double error = 0, size = 0;
+            for (size_t i = 0; i < got.size(); ++i) {
+                error += (got[i] - expected[i]) * (got[i] - expected[i]);
+                size += expected[i] * expected[i];
+            }
+            EXPECT_LT(std::sqrt(error / size), strict_rms_error) << named.candidate.name;
+            RecordProperty(named.candidate.name, text(std::sqrt(error / size)));
+            checked.insert(named.candidate.name);
         }
-        EXPECT_LT(std::sqrt(error / size), strict_rms_error) << named.candidate.name;
-        RecordProperty(named.candidate.name, text(std::sqrt(error / size)));
-        ++checked;
     }
-    EXPECT_EQ(checked > 0, cpu_isa() >= Isa::avx512);
+    EXPECT_EQ(checked.count("winograd"), 1);
+    EXPECT_EQ(checked.size() > 1, cpu_isa() >= Isa::avx512);
 }
 
 TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {

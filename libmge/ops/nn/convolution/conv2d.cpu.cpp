@@ -9,6 +9,7 @@
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
 #include "libmge/ops/nn/convolution/small.h"
 #include "libmge/ops/nn/convolution/tiles.h"
+#include "libmge/ops/nn/convolution/winograd.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -97,6 +98,7 @@ KernelList kernels(Cpu, Conv2d) {
         one_pixel_conv2d(),
         small_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::tiles>(),
+        winograd_conv2d(),
         cpu::activation_apart<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::vectors>(),
