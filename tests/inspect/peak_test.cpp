@@ -26,10 +26,14 @@ protected:
 
 TEST_F(Peaks, IsWhatMachinesCanDo) {
     Peak peak = measure_peak(1);
-    // Below a sanitizer, beside ten others, it is a hundredth of what the machine can do.
-    EXPECT_GT(peak.operations_per_s, 1e8);
+#ifdef __SANITIZE_ADDRESS__
+    constexpr double part = 0.1;  // beside ten others it was a hundredth of what the machine can do
+#else
+    constexpr double part = 1;
+#endif
+    EXPECT_GT(peak.operations_per_s, part * 1e9);
     EXPECT_LT(peak.operations_per_s, 1e13);
-    EXPECT_GT(peak.bytes_per_s, 5e7);
+    EXPECT_GT(peak.bytes_per_s, part * 5e8);
     EXPECT_LT(peak.bytes_per_s, 1e13);
 }
 
