@@ -10,11 +10,7 @@ namespace {
 
 // What has no kernel for GPUs yet. Asked for there, each says so; whoever writes the kernel of one takes it
 // off this list.
-// clang-format off
-using NotOnGpus = TypeList<
-    ops::ConvertNarrow,
-    ops::FusedRegion>;
-// clang-format on
+using NotOnGpus = TypeList<ops::ConvertNarrow>;
 
 template <class O, class... Listed>
 constexpr bool is_listed(TypeList<Listed...>) {

@@ -30,12 +30,13 @@ protected:
         ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
-    std::string cubin(const char* program_text, const TensorSpecs& inputs) {
-        auto program = ops::FusedProgram::parse(program_text);
-        TensorSpecs registers = program.infer(inputs);
-        EXPECT_TRUE(ops::supports_fused_text(program, registers)) << program_text;
-        auto reads = ops::fused_reads(inputs, registers.back()).reads;
-        return cuda::compile_text(ops::fused_text(program, registers, reads).text, "sm_90");
+    std::string cubin(const char* program, const TensorSpecs& inputs) {
+        auto plan = ops::plan_fused(ops::FusedProgram::parse(program), inputs);
+        return cuda::compile_text(ops::fused_text(plan), "sm_90");
+    }
+    std::string cubin(const char* program, const TensorSpecs& inputs, const ops::FusedTotal& total) {
+        auto plan = ops::plan_fused(ops::FusedProgram::parse(program), inputs);
+        return cuda::compile_text(ops::fused_text(plan, total), "sm_90");
     }
     std::vector<std::filesystem::path> kept() {
         std::vector<std::filesystem::path> files;
@@ -58,6 +59,21 @@ TEST_F(FusedText, Compiles) {
     EXPECT_THAT(cubin("inputs 2; tanh 0; where 1 2 0", {brain, mask}), StartsWith(elf));
     EXPECT_THAT(cubin("inputs 2; floor_div 0 1; less 2 0", {number, number}), StartsWith(elf));
     EXPECT_THAT(cubin("inputs 1; convert[dtype=float32] 0; exp 1", {half}), StartsWith(elf));
+}
+
+TEST_F(FusedText, TranspositionsAndReductionsCompile) {
+    TensorSpec x{DType::f32, {40, 60}, {}}, turned{DType::f32, {60, 40}, {}}, half{DType::f16, {100}, {}};
+    EXPECT_THAT(cubin("inputs 2; sin 0; transpose[pattern=1:0] 2; add 3 1; mul 4 3", {x, turned}),
+                StartsWith(elf));
+    for (auto method : {cuda::ReduceMethod::lanes, cuda::ReduceMethod::rows, cuda::ReduceMethod::columns}) {
+        EXPECT_THAT(cubin("inputs 2; mul 0 1; exp 2", {x, x}, {"Addition", false, method}), StartsWith(elf));
+        EXPECT_THAT(cubin("inputs 1; greater 0 0", {half}, {"Addition", true, method}), StartsWith(elf));
+        EXPECT_THAT(cubin("inputs 1; convert[dtype=int64] 0", {half}, {"Extreme<true>", false, method}),
+                    StartsWith(elf));
+        EXPECT_THAT(
+            cubin("inputs 1; sqrt 0; convert[dtype=uint8] 1", {half}, {"Multiplication", false, method}),
+            StartsWith(elf));
+    }
 }
 
 TEST_F(FusedText, IsKeptOnDisk) {

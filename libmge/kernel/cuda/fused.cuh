@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The vocabulary of fused kernels. Their text is compiled while the program runs, by a compiler that finds no
-// other headers than those of kernel/cuda and kernel/scalar.
+// other headers than those of kernel/cuda and kernel/scalar. It has a program P:
+//
+//     using Result = ...;  // what is stored
+//     // Elements `at` … of the result.
+//     template <int pack> static void load(const FusedArguments&, int64_t at, Result (&v)[pack]);
 
+#include "libmge/kernel/cuda/converted.cuh"
 #include "libmge/kernel/cuda/fused.h"
 #include "libmge/kernel/cuda/grid.cuh"
 #include "libmge/kernel/cuda/scalar.cuh"
@@ -19,11 +24,32 @@ MGE_DEVICE Scalar<Computed<T>> constant_register(unsigned long long bits) {
     return Scalar<Computed<T>>::of(
         widen(stored<T>(Scalar<Computed<T>>(__longlong_as_double((long long)bits)))));
 }
-MGE_DEVICE Mask mask_of(Scalar<uint8_t> x) { return {x.v != 0}; }
-// To a float type, from anything.
 template <class To, class From>
-MGE_DEVICE Scalar<float> converted(Scalar<From> x) {
-    return Scalar<float>::of(widen(narrow<To>(float(x.v))));
+MGE_DEVICE Scalar<Computed<To>> converted_register(Scalar<From> x) {
+    return load_scalar(converted<To>(x.v));
+}
+MGE_DEVICE Mask mask_of(Scalar<uint8_t> x) { return {x.v != 0}; }
+
+// Elements of an input that lie one after the other.
+template <class T, int pack>
+MGE_DEVICE Pack<T, pack> pack_at(const void* in, int64_t at) {
+    return *reinterpret_cast<const Pack<T, pack>*>(static_cast<const T*>(in) + at);
+}
+
+// All elements, `pack` at once while there are packs.
+template <class P, int pack>
+MGE_DEVICE void run_fused(const FusedArguments& x) {
+    auto* y = static_cast<typename P::Result*>(x.out);
+    for (int64_t i = first_piece(); i < x.packs; i += piece_step()) {
+        Pack<typename P::Result, pack> result;
+        P::template load<pack>(x, i * pack, result.v);
+        reinterpret_cast<Pack<typename P::Result, pack>*>(y)[i] = result;
+    }
+    for (int64_t i = x.packs * pack + first_piece(); i < x.numel; i += piece_step()) {
+        typename P::Result one[1];
+        P::template load<1>(x, i, one);
+        y[i] = one[0];
+    }
 }
 
 }  // namespace mge::cuda

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a fused kernel, whose text is made while the program runs, is started with.
+// What fused kernels, whose text is made while the program runs, are started with.
 
+#include "libmge/kernel/cuda/reduce.h"
 #include "libmge/kernel/cuda/types.h"
 
 namespace mge::cuda {
 
-inline constexpr int max_fused_inputs = 16;
+inline constexpr int max_fused_reads = 16;
 
 struct FusedArguments {
-    const void* in[max_fused_inputs];
+    const void* in[max_fused_reads];
     void* out;
     int64_t numel;
     int64_t packs;  // of elements that are loaded at once; 0 where addresses do not allow it
     int loops;      // of the result; outermost first
     int64_t extent[max_axes];
-    int64_t stride[max_fused_inputs][max_axes];  // in elements; of inputs that do not run along
+    int64_t stride[max_fused_reads][max_axes];  // in elements; of reads that do not run along
+};
+
+// The result's elements are reduced into `out`.
+struct FusedReduceArguments {
+    FusedArguments program;
+    ReduceGeometry geometry;
+    void* totals;  // of pieces
+    int y_type;    // a number among AllTypes
+    double divisor;
 };
 
 }  // namespace mge::cuda

@@ -59,7 +59,13 @@ const Nvrtc& nvrtc() {
 
 // What the compiler finds besides our own headers: none of the system's.
 constexpr std::array system_texts{
-    DeviceText{"cstddef", "#pragma once\nusing size_t = decltype(sizeof(0));\n"},
+    DeviceText{"cstddef",
+               "#pragma once\n"
+               "using size_t = decltype(sizeof(0));\n"
+               // What other compilers know by themselves.
+               "template <class A, class B> inline constexpr bool is_same_type = false;\n"
+               "template <class A> inline constexpr bool is_same_type<A, A> = true;\n"
+               "#define __is_same(A, B) is_same_type<A, B>\n"},
     DeviceText{"cstdint",
                "#pragma once\n"
                "using int8_t = signed char; using uint8_t = unsigned char;\n"

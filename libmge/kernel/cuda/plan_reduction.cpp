@@ -7,7 +7,6 @@
 namespace mge::cuda {
 namespace {
 
-constexpr int threads = 256;             // of a block, as launch.cuh has it
 constexpr int64_t short_length = 32;     // elements that one thread adds without regret
 constexpr int64_t many_outputs = 32768;  // enough to give each a thread
 constexpr int64_t busy_blocks = 1056;    // several for each multiprocessor
@@ -87,15 +86,15 @@ ReduceGeometry plan_reduction(const Shape& x, const std::array<bool, max_rank>& 
         g.method = ReduceMethod::columns;
         int64_t columns = g.kept.extent[g.kept.count - 1] / unit;
         g.lanes = power_of_two(columns, 32);
-        cut(g, g.outputs / g.kept.extent[g.kept.count - 1] * ceil_div(columns, g.lanes), threads / g.lanes,
-            1);
+        cut(g, g.outputs / g.kept.extent[g.kept.count - 1] * ceil_div(columns, g.lanes),
+            reduce_threads / g.lanes, 1);
         return g;
     }
     int64_t loads = g.length / unit;
     g.lanes = power_of_two(ceil_div(loads, 2), 32);
     if (loads < 1024 && (loads < 128 || g.outputs >= busy_blocks)) return g;
     g.method = ReduceMethod::rows;
-    cut(g, g.outputs, threads, unit);
+    cut(g, g.outputs, reduce_threads, unit);
     return g;
 }
 

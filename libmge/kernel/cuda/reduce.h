@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions over any axes, as they are planned on the host (plan_reduction.h) and done by reduce.cuh.
+// Reductions over any axes, as they are planned on the host (plan_reduction.h) and done by reduce.cuh, or by
+// text that is compiled while the program runs.
 
 #include "libmge/kernel/cuda/types.h"
 
@@ -8,6 +9,7 @@ namespace mge::cuda {
 
 // Kept and reduced axes alternate once neighbours of one kind are joined.
 inline constexpr int max_groups = (max_axes + 1) / 2;
+inline constexpr int reduce_threads = 256;  // of a block
 // Outermost first; strides in elements.
 struct AxisGroups {
     int count;
@@ -30,5 +32,22 @@ struct ReduceGeometry {
     // launch; elements per piece.
     int64_t pieces, piece;
 };
+
+inline unsigned bounded_blocks(int64_t blocks) {
+    constexpr int64_t most = 1 << 20;
+    return unsigned(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+// That go over all elements, `pack` at once.
+inline unsigned reduce_blocks(const ReduceGeometry& g, int pack) {
+    if (g.method == ReduceMethod::lanes)
+        return bounded_blocks((g.outputs * g.lanes + reduce_threads - 1) / reduce_threads);
+    if (g.method == ReduceMethod::rows) return bounded_blocks(g.outputs * g.pieces);
+    int64_t columns = g.kept.extent[g.kept.count - 1], width = int64_t(g.lanes) * pack;
+    return bounded_blocks(g.outputs / columns * ((columns + width - 1) / width) * g.pieces);
+}
+// That join the pieces: a warp for each output.
+inline unsigned join_blocks(const ReduceGeometry& g) {
+    return bounded_blocks((g.outputs * 32 + reduce_threads - 1) / reduce_threads);
+}
 
 }  // namespace mge::cuda

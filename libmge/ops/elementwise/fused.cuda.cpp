@@ -1,46 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/fused.cuda.h"
+
 #include <algorithm>
 
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/kernel/cuda/launch.h"
-#include "libmge/kernel/cuda/text_compiler.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/elementwise/fused_text.cuda.h"
 
 namespace mge::ops {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr int64_t most_blocks = 1 << 20;
-
-FusedProgram program_of(const Problem& p) {
-    return FusedProgram::parse(p.as<FusedElementwise::Params>().program);
-}
-
-Support supports(const Problem& p) {
-    if (auto& why = cuda::why_no_text_compiler(); !why.empty()) return {why.c_str()};
-    if (auto plain = plain_layouts(p); !plain) return plain;
-    auto program = program_of(p);
-    return supports_fused_text(program, program.infer(p.inputs));
-}
 
 struct State {
     std::shared_ptr<const cuda::CompiledKernel> kernel;
-    cuda::FusedArguments arguments;
-    int pack;
+    FusedPlan plan;
     unsigned grid;
 };
-
-Prepared prepare(const PrepareContext& context) {
-    auto& p = context.problem;
-    auto program = program_of(p);
-    auto reads = fused_reads(p.inputs, p.outputs[0]);
-    auto made = fused_text(program, program.infer(p.inputs), reads.reads);
-    cuda::use_device(p.device.index);  // whose architecture the text is compiled for
-    int64_t pieces = (reads.arguments.numel + made.pack - 1) / made.pack;
-    auto grid = unsigned(std::clamp<int64_t>((pieces + threads - 1) / threads, 1, most_blocks));
-    return Prepared::make(State{cuda::compile_kernel(made.text, "fused"), reads.arguments, made.pack, grid});
-}
 
 bool are_aligned(const cuda::FusedArguments& arguments) {
     uintptr_t bits = reinterpret_cast<uintptr_t>(arguments.out);
@@ -48,19 +24,49 @@ bool are_aligned(const cuda::FusedArguments& arguments) {
     return bits % 16 == 0;
 }
 
-void run(const Prepared& prepared, const Launch& launch) {
-    auto& state = prepared.state<State>();
-    if (state.arguments.numel == 0) return;
-    cuda::FusedArguments arguments = state.arguments;
-    std::ranges::copy(launch.inputs, arguments.in);
+Support supports(const Problem& p) {
+    return supports_fused(FusedProgram::parse(p.as<FusedElementwise::Params>().program), p);
+}
+Prepared prepare(const PrepareContext& context) {
+    return prepare_fused(FusedProgram::parse(context.problem.as<FusedElementwise::Params>().program),
+                         context.problem);
+}
+
+constexpr Algorithm elementwise[] = {{"compiled", supports, prepare, run_fused}};
+
+}  // namespace
+
+Support supports_fused(const FusedProgram& program, const Problem& p) {
+    if (auto& why = cuda::why_no_text_compiler(); !why.empty()) return {why.c_str()};
+    if (auto plain = plain_layouts(p); !plain) return plain;
+    return supports_fused_plan(program, p);
+}
+
+Prepared prepare_fused(const FusedProgram& program, const Problem& p) {
+    auto plan = plan_fused(program, p.inputs);
+    cuda::use_device(p.device.index);  // whose architecture the text is compiled for
+    int64_t pieces = (plan.arguments.numel + plan.pack - 1) / plan.pack;
+    auto kernel = cuda::compile_kernel(fused_text(plan), "fused");
+    auto grid = cuda::bounded_blocks((pieces + threads - 1) / threads);
+    return Prepared::make(State{std::move(kernel), std::move(plan), grid});
+}
+
+cuda::FusedArguments fused_arguments(const FusedPlan& plan, const Launch& launch, int64_t elements) {
+    cuda::FusedArguments arguments = plan.arguments;
+    for (size_t i = 0; i < plan.reads.size(); ++i) arguments.in[i] = launch.inputs[plan.registers[i].origin];
     arguments.out = launch.outputs[0];
-    arguments.packs = are_aligned(arguments) && state.pack > 1 ? arguments.numel / state.pack : 0;
+    arguments.packs = plan.pack > 1 && are_aligned(arguments) ? elements / plan.pack : 0;
+    return arguments;
+}
+
+void run_fused(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    int64_t numel = state.plan.arguments.numel;
+    if (numel == 0) return;
+    cuda::FusedArguments arguments = fused_arguments(state.plan, launch, numel);
     state.kernel->launch(cuda::stream_of(launch), state.grid, threads, &arguments);
 }
 
-constexpr Algorithm elementwise[] = {{"compiled", supports, prepare, run}};
-
-}  // namespace
 }  // namespace mge::ops
 
 namespace mge {

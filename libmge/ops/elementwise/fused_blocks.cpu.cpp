@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transposition inside a program costs no step: whoever reads its result reads its operand along other
-// axes, and so on up to the inputs. A *view* says along which: for each axis of the program's result the axis
-// of the register, or none where the register repeats. A register that is read through several views is
-// computed for each of them.
 #include "libmge/ops/elementwise/fused_blocks.cpu.h"
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
-#include "libmge/kernel/strided_copy.h"
+#include "libmge/ops/elementwise/fused_views.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/tensor/element_bytes.h"
 
@@ -18,53 +13,7 @@ namespace {
 
 // Room for the widest dtype, and some cache lines, so that slots do not lie at equal places of pages.
 constexpr int64_t slot_bytes = fused_block * 8 + 320;
-// A register that more views than this are made of is a sign of a program that nobody wrote on purpose.
-constexpr size_t max_views = 4;
-
-constexpr int no_axis = -1;
-using View = std::vector<int>;
-
 bool is_transpose(const FusedProgram::Step& step) { return step.op == &Transpose::info; }
-
-// The axes of extent 1 repeat, whatever they are called.
-View without_single_axes(View view, const Shape& shape) {
-    for (int& axis : view)
-        if (axis != no_axis && shape[axis] == 1) axis = no_axis;
-    return view;
-}
-
-// An operand as seen by whoever sees a step's result through `view`.
-View view_of_operand(const FusedProgram::Step& step, const View& view, const Shape& result,
-                     const Shape& operand) {
-    View seen = view;
-    if (is_transpose(step)) {
-        auto axes = transpose_axes(*static_cast<const Transpose::Params*>(step.params.get()), operand.rank());
-        for (int& axis : seen)
-            if (axis != no_axis) axis = axes[size_t(axis)];
-    } else {
-        for (int& axis : seen)
-            if (axis != no_axis) axis = std::max(no_axis, axis - (result.rank() - operand.rank()));
-    }
-    return without_single_axes(std::move(seen), operand);
-}
-
-// By register: the views that are needed of it; none of those that nothing needs, and no more than one too
-// many.
-std::vector<std::set<View>> needed_views(const FusedProgram& program, const TensorSpecs& specs) {
-    std::vector<std::set<View>> views(specs.size());
-    View whole;
-    for (int axis = 0; axis < specs.back().shape.rank(); ++axis) whole.push_back(axis);
-    views.back().insert(without_single_axes(whole, specs.back().shape));
-    for (size_t i = specs.size(); i-- > size_t(program.inputs());) {
-        auto& step = program.steps()[i - size_t(program.inputs())];
-        for (int operand : step.operands)
-            for (auto& view : views[i])
-                if (auto& of_operand = views[size_t(operand)]; of_operand.size() <= max_views)
-                    of_operand.insert(
-                        view_of_operand(step, view, specs[i].shape, specs[size_t(operand)].shape));
-    }
-    return views;
-}
 
 // The operator's fast algorithm on a block of these dtypes, or null.
 const Algorithm* find_row_algorithm(const Problem& problem, const OpInfo& op) {
@@ -151,62 +100,47 @@ void copy_block(const LoopNest& nest, int64_t element, const char* data, int64_t
 
 }  // namespace
 
-// Turns each needed view of each of the program's registers into a register of the BlockProgram.
+// Each viewed register becomes a register of the BlockProgram.
 class BlockProgram::Builder {
 public:
     Builder(BlockProgram& to, const Problem& p, const FusedProgram& program)
-        : to_(to), problem_(p), program_(program), specs_(program.infer(p.inputs)), made_(specs_.size()) {}
+        : to_(to), problem_(p), program_(program), specs_(program.infer(p.inputs)) {}
 
     void build() {
         to_.result_ = specs_.back();
-        auto views = needed_views(program_, specs_);
-        for (size_t i = 0; i < specs_.size(); ++i)
-            for (auto& view : views[i]) made_[i].emplace_back(view, make(i, view));
-        auto& last = to_.registers_.at(size_t(made_.back().at(0).second));
-        last.place = Place::result;
-        last.is_scalar = false;
+        for (auto& viewed : viewed_registers(program_, specs_)) add(viewed);
+        to_.registers_.back().place = Place::result;
+        to_.registers_.back().is_scalar = false;
         assign_slots();
     }
 
 private:
-    int add(Register r) {
-        to_.registers_.push_back(std::move(r));
-        return int(to_.registers_.size()) - 1;
-    }
     int64_t element(size_t i) const { return int64_t(size_of(specs_[i].dtype)); }
-    int find(size_t i, const View& view) const {
-        auto& made = made_[i];
-        return std::find_if(made.begin(), made.end(), [&](auto& m) { return m.first == view; })->second;
-    }
 
-    int make(size_t i, const View& view) {
-        auto inputs = size_t(program_.inputs());
-        if (i < inputs) return add(place_input(i, view));
-        auto& step = program_.steps()[i - inputs];
-        if (!step.op) {
-            to_.constants_.push_back(constant_bytes(step.constant, step.constant_dtype));
-            return add({Place::constant, int(to_.constants_.size()) - 1, 0, element(i), true, {}});
+    void add(const ViewedRegister& viewed) {
+        size_t i = viewed.origin, inputs = size_t(program_.inputs());
+        if (i < inputs) {
+            to_.registers_.push_back(place_input(i, viewed.view));
+            return;
         }
-        std::vector<int> operands;
-        for (int operand : step.operands)
-            operands.push_back(find(size_t(operand), view_of_operand(step, view, specs_[i].shape,
-                                                                     specs_[size_t(operand)].shape)));
-        if (is_transpose(step)) return operands[0];  // read along other axes
-        return add_step(step, std::move(operands), i);
+        auto& step = program_.steps()[i - inputs];
+        if (step.op) return add_step(step, viewed);
+        to_.constants_.push_back(constant_bytes(step.constant, step.constant_dtype));
+        to_.registers_.push_back({Place::constant, int(to_.constants_.size()) - 1, 0, element(i), true, {}});
     }
 
-    int add_step(const FusedProgram::Step& step, std::vector<int> operands, size_t i) {
-        BlockProblem part(problem_, step, specs_, i);
+    void add_step(const FusedProgram::Step& step, const ViewedRegister& viewed) {
+        BlockProblem part(problem_, step, specs_, viewed.origin);
         const Algorithm* algorithm = find_row_algorithm(part.problem, *step.op);
         Prepared prepared = algorithm->prepare({part.problem, {algorithm->name, 0, {}}, {}});
-        bool is_scalar = std::all_of(operands.begin(), operands.end(),
+        bool is_scalar = std::all_of(viewed.operands.begin(), viewed.operands.end(),
                                      [&](int operand) { return to_.registers_[size_t(operand)].is_scalar; });
-        int result = add({Place::slot, 0, 0, element(i), is_scalar, {}});
-        to_.steps_.push_back({prepared.state<cpu::ElementwiseState>(), std::move(operands), result});
-        return result;
+        int result = int(to_.registers_.size());
+        to_.registers_.push_back({Place::slot, 0, 0, element(viewed.origin), is_scalar, {}});
+        to_.steps_.push_back({prepared.state<cpu::ElementwiseState>(), viewed.operands, result});
     }
 
-    Register place_input(size_t index, const View& view) const {
+    Register place_input(size_t index, const AxisView& view) const {
         const TensorSpec &input = specs_[index], &result = to_.result_;
         Register r{Place::whole_input, int(index), 0, element(index), false, {}};
         if (input.numel() == 1) {
@@ -214,12 +148,11 @@ private:
             r.is_scalar = true;
             return r;
         }
-        Strides own = dense_strides(input.shape), whole = dense_strides(result.shape), seen{};
+        Strides whole = dense_strides(result.shape), seen = strides_through(view, input.shape);
         for (int axis = 0; axis < result.shape.rank(); ++axis) {
-            int from = view[size_t(axis)];
-            int64_t stride = from == no_axis ? 0 : own[size_t(from)];
+            int64_t& stride = seen[size_t(axis)];
             if (result.shape[axis] != 1 && stride != whole[size_t(axis)]) r.place = Place::copied_input;
-            seen[size_t(axis)] = stride * r.element;
+            stride *= r.element;
         }
         if (r.place == Place::copied_input) r.nest = make_loop_nest(seen, {input.dtype, result.shape, {}});
         return r;
@@ -254,7 +187,6 @@ private:
     const Problem& problem_;
     const FusedProgram& program_;
     TensorSpecs specs_;
-    std::vector<std::vector<std::pair<View, int>>> made_;  // by register of the program
 };
 
 Support BlockProgram::supports(const Problem& p, const FusedProgram& program) {
@@ -266,12 +198,9 @@ Support BlockProgram::supports(const Problem& p, const FusedProgram& program) {
             return {"a step has no row-wise algorithm"};
         ++result;
     }
-    int last = program.inputs() + int(program.steps().size()) - 1;
-    auto step_at = [&](int i) { return &program.steps()[size_t(i - program.inputs())]; };
-    while (last >= program.inputs() && is_transpose(*step_at(last))) last = step_at(last)->operands[0];
-    if (last < program.inputs() || !step_at(last)->op) return {"no step computes the result"};
-    for (auto& views : needed_views(program, specs))
-        if (views.size() > max_views) return {"a value is read along too many orders of axes"};
+    if (auto views = supports_views(program, specs); !views) return views;
+    size_t inputs = size_t(program.inputs()), last = viewed_registers(program, specs).back().origin;
+    if (last < inputs || !program.steps()[last - inputs].op) return {"no step computes the result"};
     return supported;
 }
 

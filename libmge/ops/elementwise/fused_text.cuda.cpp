@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "libmge/kernel/strided_copy.h"
 #include "libmge/ops/elementwise/convert.h"
-#include "libmge/ops/elementwise/elementwise.h"
+#include "libmge/ops/elementwise/elementwise.cuda.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/shape/transpose.h"
 
@@ -64,23 +63,22 @@ std::string members_of(const Step& step) {
     return members;
 }
 
-std::string operands_of(const Step& step) {
-    std::string operands;
-    for (int operand : step.operands) operands += text(operands.empty() ? "r" : ", r", operand);
-    return operands;
+std::string registers_text(std::span<const int> registers) {
+    std::string list;
+    for (int number : registers) list += text(list.empty() ? "r" : ", r", number);
+    return list;
 }
 
-std::string expression_of(const Step& step, DType result) {
+std::string expression_of(const Step& step, std::span<const int> operands, DType result) {
     auto type = type_name(result);
     if (!step.op)
         return text("constant_register<", type, ">(", int64_t(std::bit_cast<uint64_t>(step.constant)), "ll)");
-    if (step.op == &Copy::info) return text("r", step.operands[0]);
-    if (step.op == &Convert::info) return text("converted<", type, ">(r", step.operands[0], ')');
+    if (step.op == &Copy::info) return text("r", operands[0]);
+    if (step.op == &Convert::info) return text("converted_register<", type, ">(r", operands[0], ')');
     if (step.op == &Where::info)
-        return text("select(mask_of(r", step.operands[0], "), r", step.operands[1], ", r", step.operands[2],
-                    ')');
+        return text("select(mask_of(r", operands[0], "), r", operands[1], ", r", operands[2], ')');
     return text("register_of<", type, ">(functor::", functor_name(step.op->name), '{', members_of(step), "}(",
-                operands_of(step), "))");
+                registers_text(operands), "))");
 }
 
 // Pushes neighbouring axes together that all strides treat alike, and drops those of extent 1.
@@ -110,34 +108,51 @@ struct Axes {
     }
 };
 
-FusedRead read_of(const TensorSpec& input, const TensorSpec& output) {
-    if (input.numel() == output.numel()) return FusedRead::along;
-    return input.numel() == 1 ? FusedRead::once : FusedRead::looped;
+// Every axis has at most one step for each read, and the result's elements follow each other.
+Axes axes_of(const FusedPlan& plan, const Shape& result) {
+    Axes axes;
+    axes.extent.assign(result.begin(), result.end());
+    for (size_t i = 0; i < plan.reads.size(); ++i) {
+        auto& read = plan.registers[i];
+        auto strides = strides_through(read.view, plan.specs[read.origin].shape);
+        axes.stride.emplace_back(strides.begin(), strides.begin() + result.rank());
+    }
+    axes.simplify();
+    return axes;
 }
 
-// The text of one kernel.
+FusedRead read_of(const FusedPlan& plan, const ViewedRegister& read) {
+    auto &shape = plan.specs[read.origin].shape, &result = plan.specs.back().shape;
+    if (shape.numel() == 1 && result.numel() != 1) return FusedRead::once;
+    Strides whole = dense_strides(result), own = strides_through(read.view, shape);
+    for (int axis = 0; axis < result.rank(); ++axis)
+        if (result[axis] != 1 && own[size_t(axis)] != whole[size_t(axis)]) return FusedRead::looped;
+    return FusedRead::along;
+}
+
+// Rows that are read along other axes leave nothing to load at once.
+int pack_of(const FusedPlan& plan) {
+    if (std::ranges::find(plan.reads, FusedRead::looped) != plan.reads.end()) return 1;
+    size_t widest = size_of(plan.specs.back().dtype);
+    for (size_t i = 0; i < plan.reads.size(); ++i)
+        if (plan.reads[i] == FusedRead::along)
+            widest = std::max(widest, size_of(plan.specs[plan.registers[i].origin].dtype));
+    return int(16 / widest);
+}
+
+// The text of a program (kernel/cuda/fused.cuh).
 class Writer {
 public:
-    Writer(const FusedProgram& program, const TensorSpecs& registers, std::span<const FusedRead> reads)
-        : program_(program), registers_(registers), reads_(reads) {
-        has_loops_ = std::ranges::find(reads, FusedRead::looped) != reads.end();
-        size_t widest = size_of(registers.back().dtype);
-        for_each(FusedRead::along, [&](size_t i) { widest = std::max(widest, size_of(registers[i].dtype)); });
-        pack_ = has_loops_ ? 1 : int(16 / widest);
-    }
+    explicit Writer(const FusedPlan& plan) : plan_(plan) {}
 
-    FusedText write() {
-        line("#include \"libmge/kernel/cuda/fused.cuh\"");
+    std::string write() {
         line("using namespace mge::cuda;");
-        line("extern \"C\" __global__ void fused(FusedArguments x) {");
-        for_each(FusedRead::once,
-                 [&](size_t i) { line("const auto r", i, " = load_scalar(*", address(i), ");"); });
+        line("struct Program {");
+        line("using Result = ", type_of(plan_.registers.back()), ';');
         write_compute();
-        line("auto* y = static_cast<", type_name(registers_.back().dtype), "*>(x.out);");
-        if (pack_ > 1) write_packs();
-        write_elements();
-        line("}");
-        return {text_, pack_};
+        write_load();
+        line("};");
+        return std::move(text_);
     }
 
 private:
@@ -145,115 +160,132 @@ private:
     void line(const Part&... parts) {
         text_ += text(parts..., '\n');
     }
+    DType dtype_of(const ViewedRegister& viewed) const { return plan_.specs[viewed.origin].dtype; }
+    std::string_view type_of(const ViewedRegister& viewed) const { return type_name(dtype_of(viewed)); }
     template <class Fn>
     void for_each(FusedRead read, Fn fn) const {
-        for (size_t i = 0; i < reads_.size(); ++i)
-            if (reads_[i] == read) fn(i);
+        for (size_t i = 0; i < plan_.reads.size(); ++i)
+            if (plan_.reads[i] == read) fn(i, type_of(plan_.registers[i]));
     }
     template <class Fn>
-    std::string arguments(Fn of_input) const {
+    std::string for_each_read(Fn of_read) const {
         std::string list;
-        for (size_t i = 0; i < reads_.size(); ++i)
-            if (reads_[i] != FusedRead::once) list += (list.empty() ? "" : ", ") + of_input(i);
+        for (size_t i = 0; i < plan_.reads.size(); ++i) list += (list.empty() ? "" : ", ") + of_read(i);
         return list;
-    }
-    std::string address(size_t input) const {
-        return text("static_cast<const ", type_name(registers_[input].dtype), "*>(x.in[", input, "])");
     }
 
     // One element of the result, from those of the inputs.
     void write_compute() {
-        line("auto compute = [&](",
-             arguments([&](size_t i) { return text(type_name(registers_[i].dtype), " e", i); }), ") {");
-        for (auto read : {FusedRead::along, FusedRead::looped})
-            for_each(read, [&](size_t i) { line("const auto r", i, " = load_scalar(e", i, ");"); });
-        size_t number = size_t(program_.inputs());
-        for (auto& step : program_.steps()) {
-            line("const auto r", number, " = ", expression_of(step, registers_[number].dtype), ';');
-            ++number;
+        line("static MGE_DEVICE Result compute(",
+             for_each_read([&](size_t i) { return text(type_of(plan_.registers[i]), " e", i); }), ") {");
+        size_t inputs = size_t(plan_.program.inputs());
+        for (size_t i = 0; i < plan_.registers.size(); ++i) {
+            auto& viewed = plan_.registers[i];
+            line("const auto r", i, " = ",
+                 i < plan_.reads.size() ? text("load_scalar(e", i, ')')
+                                        : expression_of(plan_.program.steps()[viewed.origin - inputs],
+                                                        viewed.operands, dtype_of(viewed)),
+                 ';');
         }
-        line("return stored<", type_name(registers_.back().dtype), ">(r", number - 1, ");");
-        line("};");
+        line("return stored<Result>(r", plan_.registers.size() - 1, ");");
+        line('}');
     }
 
-    void write_packs() {
-        auto pack_of = [&](DType dtype) { return text("Pack<", type_name(dtype), ", ", pack_, '>'); };
-        line("for (int64_t i = first_piece(); i < x.packs; i += piece_step()) {");
-        for_each(FusedRead::along, [&](size_t i) {
-            line("const auto p", i, " = static_cast<const ", pack_of(registers_[i].dtype), "*>(x.in[", i,
-                 "])[i];");
+    void write_load() {
+        line("template <int pack>");
+        line("static MGE_DEVICE void load(const FusedArguments& x, int64_t at, Result (&v)[pack]) {");
+        for_each(FusedRead::once, [&](size_t i, auto type) {
+            line("const auto once", i, " = *static_cast<const ", type, "*>(x.in[", i, "]);");
         });
-        line(pack_of(registers_.back().dtype), " result;");
+        for_each(FusedRead::along, [&](size_t i, auto type) {
+            line("const auto pack", i, " = pack_at<", type, ", pack>(x.in[", i, "], at);");
+        });
         line("#pragma unroll");
-        line("for (int k = 0; k < ", pack_, "; ++k) result.v[k] = compute(",
-             arguments([](size_t i) { return text('p', i, ".v[k]"); }), ");");
-        line("reinterpret_cast<", pack_of(registers_.back().dtype), "*>(y)[i] = result;");
+        line("for (int k = 0; k < pack; ++k) {");
+        if (std::ranges::find(plan_.reads, FusedRead::looped) != plan_.reads.end()) write_offsets();
+        line("v[k] = compute(", for_each_read([&](size_t i) { return element_text(i); }), ");");
+        line("}");
         line("}");
     }
-
-    void write_elements() {
-        line("for (int64_t i = x.packs * ", pack_, " + first_piece(); i < x.numel; i += piece_step()) {");
-        if (has_loops_) write_offsets();
-        line("y[i] = compute(", arguments([&](size_t i) {
-                 return text(address(i), reads_[i] == FusedRead::looped ? text("[at", i, ']') : "[i]");
-             }),
-             ");");
-        line("}");
+    std::string element_text(size_t i) const {
+        if (plan_.reads[i] == FusedRead::once) return text("once", i);
+        if (plan_.reads[i] == FusedRead::along) return text("pack", i, ".v[k]");
+        return text("static_cast<const ", type_of(plan_.registers[i]), "*>(x.in[", i, "])[at", i, ']');
     }
 
     void write_offsets() {
-        line("int64_t rest = i;");
-        for_each(FusedRead::looped, [&](size_t i) { line("int64_t at", i, " = 0;"); });
+        line("int64_t rest = at + k;");
+        for_each(FusedRead::looped, [&](size_t i, auto) { line("int64_t at", i, " = 0;"); });
         line("for (int loop = x.loops - 1; loop > 0; --loop) {");
-        line("int64_t at = split_index(rest, x.extent[loop]);");
-        for_each(FusedRead::looped, [&](size_t i) { line("at", i, " += at * x.stride[", i, "][loop];"); });
+        line("int64_t in_loop = split_index(rest, x.extent[loop]);");
+        for_each(FusedRead::looped,
+                 [&](size_t i, auto) { line("at", i, " += in_loop * x.stride[", i, "][loop];"); });
         line("}");
-        for_each(FusedRead::looped, [&](size_t i) { line("at", i, " += rest * x.stride[", i, "][0];"); });
+        for_each(FusedRead::looped,
+                 [&](size_t i, auto) { line("at", i, " += rest * x.stride[", i, "][0];"); });
     }
 
-    const FusedProgram& program_;
-    const TensorSpecs& registers_;
-    std::span<const FusedRead> reads_;
-    bool has_loops_ = false;
-    int pack_ = 1;
+    const FusedPlan& plan_;
     std::string text_;
 };
 
-}  // namespace
-
-FusedReads fused_reads(std::span<const TensorSpec> inputs, const TensorSpec& output) {
-    FusedReads result;
-    Axes axes;
-    axes.extent.assign(output.shape.begin(), output.shape.end());
-    for (auto& input : inputs) {
-        result.reads.push_back(read_of(input, output));
-        auto strides = broadcast_strides(input.shape, output.shape);
-        axes.stride.emplace_back(strides.begin(), strides.begin() + output.shape.rank());
-    }
-    axes.simplify();
-    auto& x = result.arguments;
-    x.numel = output.numel();
-    x.loops = int(axes.extent.size());
-    std::ranges::copy(axes.extent, x.extent);
-    for (size_t i = 0; i < inputs.size(); ++i) std::ranges::copy(axes.stride[i], x.stride[i]);
-    return result;
+// Steps are computed by the functors of elementwise kernels.
+bool has_text(const Step& step, DeviceId device) {
+    if (!step.op || step.op == &Transpose::info || step.op == &Copy::info || step.op == &Convert::info ||
+        step.op == &Where::info)
+        return true;
+    return std::ranges::any_of(find_kernels(*step.op, device),
+                               [](auto& kernel) { return kernel.run == run_cuda_elementwise; });
 }
 
-Support supports_fused_text(const FusedProgram& program, const TensorSpecs& registers) {
-    if (program.inputs() > cuda::max_fused_inputs) return {"too many inputs"};
-    size_t result = size_t(program.inputs());
-    for (auto& step : program.steps()) {
-        if (step.op == &Transpose::info) return {"a step transposes"};
-        if (step.op == &Convert::info && !is_float(registers[result].dtype))
-            return {"a step converts to something else than a float"};
-        ++result;
-    }
+}  // namespace
+
+Support supports_fused_plan(const FusedProgram& program, const Problem& problem) {
+    TensorSpecs specs = program.infer(problem.inputs);
+    for (auto& spec : specs)
+        if (!is_among(spec.dtype, DTypes::common)) return {"GPUs do not compute in one of the dtypes"};
+    for (auto& step : program.steps())
+        if (!has_text(step, problem.device)) return {"a step is no functor"};
+    if (auto views = supports_views(program, specs); !views) return views;
+    auto registers = viewed_registers(program, specs);
+    auto is_read = [&](auto& viewed) { return viewed.origin < problem.inputs.size(); };
+    if (std::ranges::count_if(registers, is_read) > cuda::max_fused_reads) return {"too many inputs"};
     return supported;
 }
 
-FusedText fused_text(const FusedProgram& program, const TensorSpecs& registers,
-                     std::span<const FusedRead> reads) {
-    return Writer(program, registers, reads).write();
+FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> inputs) {
+    FusedPlan plan{program, program.infer(inputs), {}, {}};
+    plan.registers = viewed_registers(program, plan.specs);
+    for (auto& viewed : plan.registers)
+        if (viewed.origin < inputs.size()) plan.reads.push_back(read_of(plan, viewed));
+    auto& result = plan.specs.back().shape;
+    Axes axes = axes_of(plan, result);
+    auto& x = plan.arguments;
+    x.numel = result.numel();
+    x.loops = int(axes.extent.size());
+    std::ranges::copy(axes.extent, x.extent);
+    for (size_t i = 0; i < plan.reads.size(); ++i) std::ranges::copy(axes.stride[i], x.stride[i]);
+    plan.pack = pack_of(plan);
+    return plan;
+}
+
+std::string fused_text(const FusedPlan& plan) {
+    return text("#include \"libmge/kernel/cuda/fused.cuh\"\n", Writer(plan).write(),
+                "extern \"C\" __global__ void fused(FusedArguments x) { run_fused<Program, ", plan.pack,
+                ">(x); }\n");
+}
+
+std::string fused_text(const FusedPlan& plan, const FusedTotal& total) {
+    auto combined = total.in_floats ? "float" : "Combined<Read<Program::Result>>";
+    return text("#include \"libmge/kernel/cuda/fused_reduce.cuh\"\n", Writer(plan).write(),
+                "using Sum = ", total.functor, ";\nusing Value = ", combined,
+                ";\n"
+                "extern \"C\" __global__ void fused(FusedReduceArguments x) { reduce_fused<Program, Sum, "
+                "Value, ReduceMethod(",
+                int(total.method), "), ", plan.pack,
+                ">(x); }\n"
+                "extern \"C\" __global__ void joined(FusedReduceArguments x) { join_fused<Program, Sum, "
+                "Value>(x); }\n");
 }
 
 }  // namespace mge::ops

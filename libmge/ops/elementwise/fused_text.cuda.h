@@ -4,7 +4,7 @@
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cuda/fused.h"
-#include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/fused_views.h"
 
 namespace mge::ops {
 
@@ -15,23 +15,28 @@ enum class FusedRead : uint8_t {
     looped  // along some axes only, or by other strides
 };
 
-// Where the elements of the inputs lie, for a result of this shape.
-struct FusedReads {
+// A program as a GPU computes it, for inputs of certain specs.
+struct FusedPlan {
+    FusedProgram program;
+    TensorSpecs specs;                      // of the program's registers
+    std::vector<ViewedRegister> registers;  // what is read stands first
     std::vector<FusedRead> reads;
     cuda::FusedArguments arguments{};  // without addresses
+    int pack = 1;                      // elements that are computed at once
 };
-FusedReads fused_reads(std::span<const TensorSpec> inputs, const TensorSpec& output);
+Support supports_fused_plan(const FusedProgram& program, const Problem& problem);
+FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> inputs);
 
-// Whether text can be made of a program with such operands.
-Support supports_fused_text(const FusedProgram& program, const TensorSpecs& registers);
+// A kernel "fused", of FusedArguments, that stores the program's result.
+std::string fused_text(const FusedPlan& plan);
 
-// The text, whose kernel is called "fused", and how many elements it takes at once.
-struct FusedText {
-    std::string text;
-    int pack = 1;
+// What a reduction makes of the result.
+struct FusedTotal {
+    std::string_view functor;  // of kernel/cuda/totals.cuh
+    bool in_floats = false;    // whatever the elements are
+    cuda::ReduceMethod method{};
 };
-// `registers`: the specs of the program's registers.
-FusedText fused_text(const FusedProgram& program, const TensorSpecs& registers,
-                     std::span<const FusedRead> reads);
+// A kernel "fused", of FusedReduceArguments, and "joined" for the pieces that it leaves.
+std::string fused_text(const FusedPlan& plan, const FusedTotal& total);
 
 }  // namespace mge::ops

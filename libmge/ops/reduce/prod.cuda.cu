@@ -6,21 +6,6 @@ struct Prod;
 }  // namespace mge::ops
 
 namespace mge::cuda {
-namespace {
-
-struct Multiplication {
-    static constexpr bool is_rounded = true;
-    template <class A>
-    static MGE_DEVICE A combine(A a, A b) {
-        return (Scalar<A>::of(a) * Scalar<A>::of(b)).v;
-    }
-    template <class A>
-    static MGE_DEVICE A identity() {
-        return 1;
-    }
-};
-
-}  // namespace
 
 template <>
 ReduceKernels reduce_kernels<ops::Prod>() {

@@ -9,18 +9,6 @@ struct Sum;
 namespace mge::cuda {
 namespace {
 
-struct Addition {
-    static constexpr bool is_rounded = true;
-    template <class A>
-    static MGE_DEVICE A combine(A a, A b) {
-        return (Scalar<A>::of(a) + Scalar<A>::of(b)).v;
-    }
-    template <class A>
-    static MGE_DEVICE A identity() {
-        return 0;
-    }
-};
-
 template <class... T>
 ReduceKernels means_of(Types<T...>) {
     return {{run_reduction<Addition, Read<T>, float>...}};

@@ -21,15 +21,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kernels have one parameter of whatever type, which a launch keeps.
-constexpr auto entry = R"(
+// Kernels have one parameter of whatever type, which a launch keeps. Without an argument a call says how
+// large one is.
+constexpr auto caller = R"(
 template <class A>
 static unsigned long call_kernel(void (*kernel)(A), const void* argument) {
     if (argument) kernel(*static_cast<const A*>(argument));
     return sizeof(A);
 }
-// Without an argument it says how large one is.
-extern "C" unsigned long call(const void* argument) { return call_kernel()";
+)";
+constexpr std::string_view kernel_begin = "extern \"C\" __global__ void ";
+
+// "call_fused" for a kernel "fused".
+std::string entries_of(std::string_view source) {
+    std::string entries = caller;
+    for (size_t at = source.find(kernel_begin); at != source.npos; at = source.find(kernel_begin, at)) {
+        at += kernel_begin.size();
+        auto name = source.substr(at, source.find('(', at) - at);
+        entries += text("extern \"C\" unsigned long call_", name,
+                        "(const void* argument) { return call_kernel(", name, ", argument); }\n");
+    }
+    return entries;
+}
 
 class Folder {
 public:
@@ -62,20 +75,37 @@ std::string own_library() {
     return path.ends_with(".so") ? fs::absolute(path).string() : std::string();
 }
 
-Call build(const std::string& source, const std::string& name) {
-    Folder folder;
-    fs::path text_path = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so",
-             log = folder.path() / "log";
-    std::ofstream(text_path) << source << entry << name << ", argument); }\n";
-    std::string command =
-        text(MGE_HOST_COMPILER, " -std=c++20 -O1 -w -ffp-contract=off -shared -fPIC -I ", MGE_SOURCE_FOLDER,
-             "/tests/cuda/emulated -I ", MGE_SOURCE_FOLDER, " -o ", library.string(), ' ', text_path.string(),
-             ' ', own_library(), " 2> ", log.string());
+void compile(const std::string& what, const fs::path& from, const fs::path& to, const fs::path& log) {
+    std::string command = text(MGE_HOST_COMPILER, " -std=c++20 -O1 -w -ffp-contract=off -fPIC ", what, " -I ",
+                               MGE_SOURCE_FOLDER, "/tests/cuda/emulated -I ", MGE_SOURCE_FOLDER, " -o ",
+                               to.string(), ' ', from.string(), " 2> ", log.string());
     if (std::system(command.c_str()) != 0)
-        throw InternalError(text("device text does not compile: ", content_of(log), '\n', source));
+        throw InternalError(text("device text does not compile: ", content_of(log), '\n', content_of(from)));
+}
+
+// A folder with the header that a text begins with, read already: most of the compiler's time is its.
+const Folder& read_header(const std::string& source) {
+    static std::map<std::string, Folder> folders;
+    size_t begin = source.find('"') + 1;
+    std::string header = source.substr(begin, source.find('"', begin) - begin);
+    auto [found, is_new] = folders.try_emplace(header);
+    if (!is_new) return found->second;
+    fs::path read = found->second.path() / (header + ".gch");
+    fs::create_directories(read.parent_path());
+    compile("-x c++-header", fs::path(MGE_SOURCE_FOLDER) / header, read, found->second.path() / "log");
+    return found->second;
+}
+
+void* build(const std::string& source) {
+    Folder folder;
+    fs::path text_path = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so";
+    std::ofstream(text_path) << source << entries_of(source);
+    std::string options = text("-shared -I ", read_header(source).path().string());
+    if (auto own = own_library(); !own.empty()) options += " -Wl,--no-as-needed " + own;
+    compile(options, text_path, library, folder.path() / "log");
     void* loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     MGE_CHECK(loaded, ::dlerror());
-    return reinterpret_cast<Call>(::dlsym(loaded, "call"));
+    return loaded;
 }
 
 class HostKernel final : public CompiledKernel {
@@ -101,11 +131,13 @@ const std::string& why_no_text_compiler() {
 
 std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& source, const std::string& name) {
     static std::mutex mutex;
-    static std::map<std::string, std::shared_ptr<const CompiledKernel>> kernels;
+    static std::map<std::string, void*> libraries;
     std::lock_guard lock(mutex);
-    auto& slot = kernels[source + name];
-    if (!slot) slot = std::make_shared<HostKernel>(build(source, name));
-    return slot;
+    auto& library = libraries[source];
+    if (!library) library = build(source);
+    void* call = ::dlsym(library, ("call_" + name).c_str());
+    MGE_CHECK(call, "no kernel ", name);
+    return std::make_shared<HostKernel>(reinterpret_cast<Call>(call));
 }
 
 }  // namespace mge::cuda

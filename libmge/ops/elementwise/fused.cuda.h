@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What fused operators share on a GPU.
+
+#include "libmge/kernel/cuda/text_compiler.h"
+#include "libmge/ops/elementwise/fused_text.cuda.h"
+
+namespace mge::ops {
+
+// One launch that stores the program's result.
+Support supports_fused(const FusedProgram& program, const Problem& problem);
+Prepared prepare_fused(const FusedProgram& program, const Problem& problem);
+void run_fused(const Prepared& prepared, const Launch& launch);
+
+// With addresses; packs of so many elements where these allow it.
+cuda::FusedArguments fused_arguments(const FusedPlan& plan, const Launch& launch, int64_t elements);
+
+}  // namespace mge::ops
