@@ -10,7 +10,7 @@ namespace {
 
 // What has no kernel for GPUs yet. Asked for there, each says so; whoever writes the kernel of one takes it
 // off this list.
-using NotOnGpus = TypeList<ops::ConvertNarrow>;
+using NotOnGpus = TypeList<>;
 
 template <class O, class... Listed>
 constexpr bool is_listed(TypeList<Listed...>) {

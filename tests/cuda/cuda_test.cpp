@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <thread>
 
@@ -146,11 +147,12 @@ TEST(Cuda, ThreadsShareADevice) {
         });
 }
 
-TEST(Cuda, WhatHasNoKernelSaysSo) {
-    float values[] = {1, 2, 3, 4};
-    Tensor x = tensor_from_host({DType::f32, {2, 2}, {}}, values, gpu());
-    EXPECT_THAT(error_of<DeviceError>([&] { ops::convert_narrow(x); }),
-                HasSubstr("[convert_narrow] is not available on gpu0:0"));
+TEST(Cuda, WhatADtypeLacksIsSaid) {
+    double values[] = {1, 2, 3, 4};
+    Tensor x = tensor_from_host({DType::f64, {2, 2}, {}}, values, gpu());
+    for (std::function<void()> compute : {std::function<void()>([&] { ops::exp(x); }),
+                                          std::function<void()>([&] { ops::convert_narrow(x); })})
+        EXPECT_THAT(error_of<UserError>(compute), HasSubstr("GPUs compute nothing of dtype float64"));
 }
 
 }  // namespace

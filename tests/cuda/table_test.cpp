@@ -4,6 +4,8 @@
 
 #include <fstream>
 #include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "libmge/ops/all.h"
@@ -43,11 +45,28 @@ std::string table() {
     }
     std::string rows = "| algorithms | operators |\n|---|---|\n";
     for (auto& [algorithms, names] : operators) rows += text("| ", algorithms, " | ", names, " |\n");
-    return rows + text("| none | ", missing, " |\n");
+    return missing.empty() ? rows : rows + text("| none | ", missing, " |\n");
 }
 
 TEST(CudaTable, IsThatOfThePage) {
     EXPECT_NE(page().find(table()), std::string::npos) << "docs/cuda.md needs this table:\n" << table();
+}
+
+// "`Suite.Test`" is one of this program.
+TEST(CudaTable, NamesTestsThatAreThere) {
+    auto* all = testing::UnitTest::GetInstance();
+    std::set<std::string> known;
+    for (int i = 0; i < all->total_test_suite_count(); ++i) {
+        auto* suite = all->GetTestSuite(i);
+        for (int j = 0; j < suite->total_test_count(); ++j)
+            known.insert(text(suite->name(), '.', suite->GetTestInfo(j)->name()));
+    }
+    std::string content = page();
+    std::regex name("`([A-Z][A-Za-z]+\\.[A-Z][A-Za-z]+)`");
+    int found = 0;
+    for (std::sregex_iterator at(content.begin(), content.end(), name), end; at != end; ++at, ++found)
+        EXPECT_TRUE(known.contains((*at)[1])) << (*at)[1];
+    EXPECT_GT(found, 10);
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/types.h"
+
+namespace mge::cuda {
+
+// What real numbers become, as tables of tensor/narrow.h: codes go with the size of a number, which goes with
+// its bits. So the device need not know what the codes stand for.
+struct NarrowCodes {
+    static constexpr int most = 256;
+    int count[2] = {};        // by sign, as below
+    uint32_t least[2][most];  // the bits of the smallest size that becomes the code
+    uint8_t code[2][most];
+    uint8_t nan;
+};
+template <class T>
+void convert_by_codes(Stream stream, const T* x, uint8_t* y, int64_t n, const NarrowCodes& codes);
+
+// The lowest bits of what is left without its fraction.
+template <class T>
+void convert_to_low_bits(Stream stream, const T* x, uint8_t* y, int64_t n, unsigned mask);
+
+}  // namespace mge::cuda
