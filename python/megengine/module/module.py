@@ -311,7 +311,7 @@ class Module:
         Example:
             >>> from megengine.module import Linear
             >>> Linear(2, 3).to("cpu1").weight.device
-            'cpu1:0'
+            cpu1:0
         """
         for tensor in self.tensors():
             tensor._reset(tensor.to(device))
