@@ -19,14 +19,13 @@ struct TakenChannel {
 
 // In the order of what is read.
 std::vector<TakenChannel> taken_channels(const Problem& problem) {
-    std::vector<std::pair<size_t, int64_t>> joined;
-    for (size_t i = 0; i < problem.inputs.size(); ++i)
-        for (int64_t c = 0; c < problem.inputs[i].shape[channel_axis]; ++c) joined.emplace_back(i, c);
+    std::vector<int64_t> ends;  // of the inputs' channels among all
+    for (auto& x : problem.inputs) ends.push_back((ends.empty() ? 0 : ends.back()) + x.shape[channel_axis]);
     std::vector<TakenChannel> taken;
     int64_t to = 0;
     for (int64_t channel : problem.as<TakeChannels::Params>().channels) {
-        auto [input, from] = joined[size_t(channel)];
-        taken.push_back({input, from, to++});
+        auto input = size_t(std::ranges::upper_bound(ends, channel) - ends.begin());
+        taken.push_back({input, channel - (input ? ends[input - 1] : 0), to++});
     }
     std::ranges::sort(taken);
     return taken;
