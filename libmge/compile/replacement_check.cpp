@@ -25,7 +25,7 @@ double tolerance_of(const CompileOptions& o) {
     return stores_halves || o.precision != Precision::strict ? half_tolerance : f32_tolerance;
 }
 
-bool is_half(DType dtype) { return is_float(dtype) && dtype != DType::f32; }
+bool is_other_float(DType dtype) { return is_float(dtype) && dtype != DType::f32; }
 
 struct Difference {
     int64_t index;
@@ -50,7 +50,8 @@ std::optional<Difference> first_difference(const T* got, const U* expected, int6
 
 // Of plain tensors of one shape.
 std::optional<Difference> first_difference(const Tensor& got, const Tensor& expected, double tolerance) {
-    if (is_half(got.dtype()) || is_half(expected.dtype())) tolerance = std::max(tolerance, half_tolerance);
+    if (is_other_float(got.dtype()) || is_other_float(expected.dtype()))
+        tolerance = std::max(tolerance, half_tolerance);
     if (!is_float(expected.dtype())) tolerance = 0;
     std::optional<Difference> result;
     if (is_narrow(got.dtype()) || is_narrow(expected.dtype())) {

@@ -18,8 +18,6 @@ constexpr std::array<std::string_view, metric_count> names{"max-abs", "max-rel",
 constexpr double default_rtol = 1e-4, default_half_rtol = 1e-2;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-bool is_half(DType dtype) { return is_float(dtype) && size_of(dtype) == 2; }
-
 bool same_kind(DType a, DType b) {
     return a == b || (is_float(a) && is_float(b)) || (is_int(a) && is_int(b));
 }

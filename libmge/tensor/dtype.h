@@ -67,6 +67,7 @@ constexpr size_t size_of(DType dtype) {
     return sizes[size_t(dtype)];
 }
 constexpr bool is_float(DType dtype) { return dtype >= DType::f16 && dtype <= DType::f64; }
+constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 constexpr bool is_int(DType dtype) { return dtype >= DType::u8 && dtype <= DType::i64; }
 constexpr bool is_unsigned(DType dtype) {
     return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;

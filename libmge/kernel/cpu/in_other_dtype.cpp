@@ -25,8 +25,6 @@ constexpr size_t max_operands = 12;
 // About this many conversions take as long as one element of other loops.
 constexpr int64_t conversions_per_element = 8;
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 constexpr size_t factors = 2;
 
 // The same problem with the dtypes inside.

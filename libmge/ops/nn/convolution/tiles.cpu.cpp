@@ -30,8 +30,6 @@ constexpr int64_t narrow_columns = 8;
 
 constexpr size_t alignment_floats = 16;
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 // One image as rows of pixels: what is outside of height and width, and what is inside of them.
 struct Planes {
     int64_t outer = 0, inner = 0;
