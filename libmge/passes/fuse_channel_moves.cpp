@@ -11,8 +11,6 @@
 // own.
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <optional>
 #include <set>
 
@@ -57,10 +55,6 @@ std::vector<int64_t> channel_extents(const Shape& shape, const Moved& moved) {
 
 bool is_image(const Shape& shape, const Moved& moved) {
     return shape.rank() == image_rank && pixel_axes(shape, moved) == 2;
-}
-
-int64_t product(std::span<const int64_t> extents) {
-    return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies());
 }
 
 class ChannelMoves {
@@ -115,7 +109,7 @@ private:
         auto moved = images(node.inputs[0]);
         auto& to = shape(node.outputs[0]);
         if (!moved || to.rank() < 2 || to[0] != shape(node.inputs[0])[0] || !pixel_axes(to, *moved) ||
-            product(channel_extents(to, *moved)) != int64_t(moved->channels.size()))
+            Shape(channel_extents(to, *moved)).numel() != int64_t(moved->channels.size()))
             return false;
         return note(node.outputs[0], std::move(*moved));
     }
@@ -166,7 +160,7 @@ private:
         auto axis = channel_axis(node.as<ops::Concat::Params>().axis, to, joined);
         if (!axis) return false;
         auto extents = channel_extents(to, joined);
-        int64_t outer = product(std::span(extents).first(*axis));
+        int64_t outer = Shape(std::span(extents).first(*axis)).numel();
         for (int64_t i = 0; i < outer; ++i)
             for (auto& part : parts) {
                 auto inner = std::ptrdiff_t(part.channels.size()) / outer;
@@ -182,11 +176,11 @@ private:
         auto axis = channel_axis(node.as<ops::Split::Params>().axis, shape(node.inputs[0]), *whole);
         if (!axis) return false;
         auto extents = channel_extents(shape(node.inputs[0]), *whole);
-        int64_t outer = product(std::span(extents).first(*axis));
+        int64_t outer = Shape(std::span(extents).first(*axis)).numel();
         auto row = std::ptrdiff_t(whole->channels.size()) / outer, start = std::ptrdiff_t(0);
         for (ValueId id : node.outputs) {
             Moved part{whole->height, whole->width, {}, whole->is_recounted};
-            auto inner = std::ptrdiff_t(product(channel_extents(shape(id), *whole))) / outer;
+            auto inner = std::ptrdiff_t(Shape(channel_extents(shape(id), *whole)).numel()) / outer;
             for (int64_t i = 0; i < outer; ++i) {
                 auto begin = whole->channels.begin() + i * row + start;
                 part.channels.insert(part.channels.end(), begin, begin + inner);

@@ -7,7 +7,6 @@
 // once. A depthwise convolution hands the order on to whoever reads its result.
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 
@@ -31,10 +30,9 @@ ValueId input_of(const Node& node, ConvInput which) {
 Tensor in_order(const Tensor& constant, int axis, const IntList& order) {
     auto& shape = constant.shape();
     auto dims = shape.dims();
-    auto count = [](std::span<const int64_t> extents) {
-        return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies());
-    };
-    Shape as_images{count(dims.first(size_t(axis))), shape[axis], 1, count(dims.subspan(size_t(axis) + 1))};
+    int64_t before = Shape(dims.first(size_t(axis))).numel(),
+            behind = Shape(dims.subspan(size_t(axis) + 1)).numel();
+    Shape as_images{before, shape[axis], 1, behind};
     InterpreterScope eager(eager_interpreter());
     return ops::take_channels({constant.with_shape(as_images)}, {.channels = order}).with_shape(shape);
 }

@@ -339,7 +339,7 @@ private:
     std::vector<bool> exact_;  // by value of the source
     Rewrite rewrite_;
     std::map<std::pair<ValueId, DType>, ValueId> converted_;  // the result plus 1
-    std::map<ValueId, ValueId> constants_;                    // of the source, as f16
+    std::map<ValueId, ValueId> constants_;                    // of the source, in the format
     std::set<ValueId> wide_;                                  // values of the target that are f32 on purpose
 };
 
