@@ -156,6 +156,11 @@ struct Launch {
     const T* in(size_t i) const {
         return static_cast<const T*>(inputs[i]);
     }
+    // Null for an input that is absent, or behind the last one that is given.
+    template <class T>
+    const T* in_if_given(size_t i) const {
+        return i < inputs.size() ? in<T>(i) : nullptr;
+    }
     template <class T>
     T* out(size_t i) const {
         return static_cast<T*>(outputs[i]);

@@ -24,6 +24,17 @@ void par_for(int threads, int64_t n, int64_t grain, Fn&& fn) {
     failure.rethrow();
 }
 
+// par_for for those who need to know which part of the threads they are: calls fn(part, begin, end), the
+// parts being numbered from 0 to threads - 1.
+template <class Fn>
+void in_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
+    if (threads <= 1 || n < 2 * grain) return fn(0, int64_t(0), n);
+    par_for(threads, threads, 1, [&](int64_t first, int64_t last) {
+        for (int64_t part = first; part < last; ++part)
+            fn(int(part), n * part / threads, n * (part + 1) / threads);
+    });
+}
+
 // Work per thread that is worth a parallel region, in elements of about one nanosecond each.
 inline constexpr int64_t parallel_grain = 8192;
 

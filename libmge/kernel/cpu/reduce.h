@@ -37,17 +37,6 @@ struct ElementReader {
 // The same bits as when the elements lay in memory. The launch's inputs are not looked at.
 void run_reduction(const Prepared& prepared, const Launch& launch, const ElementReader& elements);
 
-// par_for for those who need to know which part of the threads they are: calls fn(part, begin, end), the
-// parts being numbered from 0 to threads - 1.
-template <class Fn>
-void in_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
-    if (threads <= 1 || n < 2 * grain) return fn(0, int64_t(0), n);
-    par_for(threads, threads, 1, [&](int64_t first, int64_t last) {
-        for (int64_t part = first; part < last; ++part)
-            fn(int(part), n * part / threads, n * (part + 1) / threads);
-    });
-}
-
 // Element by element, sums and products of floats in double.
 Prepared prepare_reference_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,
                                      Reduction reduction, bool is_mean);

@@ -27,19 +27,14 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
     auto* scratch = static_cast<char*>(launch.workspace);
     int64_t numel = program.result().numel(), element = int64_t(size_of(program.result().dtype));
     int64_t blocks = (numel + fused_block - 1) / fused_block;
-    auto run_part = [&](int64_t part, int64_t parts) {
+    bool is_small = numel * program.steps() < 2 * elements_per_thread || blocks < launch.threads;
+    in_parts(is_small ? 1 : launch.threads, blocks, 1, [&](int part, int64_t first, int64_t last) {
         char* own = scratch + part * int64_t(program.scratch_bytes());
-        for (int64_t b = blocks * part / parts; b < blocks * (part + 1) / parts; ++b) {
+        for (int64_t b = first; b < last; ++b) {
             int64_t begin = b * fused_block;
             program.run(launch.inputs, begin, std::min(fused_block, numel - begin), own,
                         launch.out<char>(0) + begin * element);
         }
-    };
-    int64_t work = numel * program.steps();
-    if (launch.threads <= 1 || work < 2 * elements_per_thread || blocks < launch.threads)
-        return run_part(0, 1);
-    par_for(launch.threads, launch.threads, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t part = begin; part < end; ++part) run_part(part, launch.threads);
     });
 }
 

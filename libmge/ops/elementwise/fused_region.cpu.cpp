@@ -105,12 +105,11 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
                                   {&source, Source::read, 1 + state.program.steps()});
     int64_t numel = state.program.result().numel(), blocks = (numel + fused_block - 1) / fused_block;
     int64_t block_work = fused_block * state.program.steps();
-    cpu::in_parts(launch.threads, blocks, std::max<int64_t>(1, parallel_grain / block_work),
-                  [&](int part, int64_t begin, int64_t end) {
-                      int64_t first = begin * fused_block, last = std::min(numel, end * fused_block);
-                      source.compute(part, first, last - first,
-                                     launch.out<char>(0) + first * state.element());
-                  });
+    in_parts(launch.threads, blocks, std::max<int64_t>(1, parallel_grain / block_work),
+             [&](int part, int64_t begin, int64_t end) {
+                 int64_t first = begin * fused_block, last = std::min(numel, end * fused_block);
+                 source.compute(part, first, last - first, launch.out<char>(0) + first * state.element());
+             });
 }
 
 // --- reference ---

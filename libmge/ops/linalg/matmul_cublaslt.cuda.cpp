@@ -274,7 +274,7 @@ void finish(const State& s, const Launch& launch, cuda::Stream stream) {
     cuda::EpilogueArguments x = s.epilogue;
     if (x.numel == 0) return;
     x.sums = x.y = launch.outputs[0];
-    x.bias = launch.inputs.size() > bias ? launch.inputs[bias] : nullptr;
+    x.bias = launch.in_if_given<void>(bias);
     cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
         cuda::run_epilogue<typename decltype(type)::type>(stream, x);
     });
@@ -287,7 +287,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     Product x = s.product;
     cublasLtMatmulAlgo_t algo = s.algo;
     if (s.has_bias) set(x.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, launch.inputs[bias]);
-    const void* added = launch.inputs.size() > residual ? launch.inputs[residual] : nullptr;
+    const void* added = launch.in_if_given<void>(residual);
     float one = 1, beta = added ? 1 : 0;
     void* y = launch.outputs[0];
     cublaslt().check(cublaslt().matmul(s.handle, &x.desc, &one, launch.inputs[b], &x.b, launch.inputs[a],

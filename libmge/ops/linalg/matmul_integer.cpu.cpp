@@ -191,10 +191,8 @@ void run(const Prepared& prepared, const Launch& launch) {
                      batch};
         bool is_small = p.g.m * p.g.n * p.g.k < 16 * parallel_grain;
         int64_t shares = is_small ? 1 : std::min(p.threads, units);
-        par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
-            for (int64_t share = begin; share < end; ++share)
-                run_units(run, units * share / shares, units * (share + 1) / shares,
-                          scratch + share * p.scratch_words());
+        in_parts(int(shares), units, 1, [&](int part, int64_t begin, int64_t end) {
+            run_units(run, begin, end, scratch + part * p.scratch_words());
         });
     }
 }

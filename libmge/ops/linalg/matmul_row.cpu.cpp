@@ -33,8 +33,9 @@ Prepared prepare(const PrepareContext& context) {
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
-    auto optional = [&](size_t i) { return launch.inputs.size() > i ? launch.in<float>(i) : nullptr; };
-    cpu::run_row(prepared, {launch.in<float>(0), optional(2), optional(3), launch.out<float>(0)},
+    cpu::run_row(prepared,
+                 {launch.in<float>(0), launch.in_if_given<float>(2), launch.in_if_given<float>(3),
+                  launch.out<float>(0)},
                  launch.threads);
 }
 

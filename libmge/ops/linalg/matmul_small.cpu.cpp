@@ -51,8 +51,8 @@ void activate(Activation activation, float* y, const cpu::SmallMatmul& s, int64_
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     auto& g = state.geometry;
-    const float* bias = launch.inputs.size() > 2 ? launch.in<float>(2) : nullptr;
-    const float* residual = launch.inputs.size() > 3 ? launch.in<float>(3) : nullptr;
+    const float* bias = launch.in_if_given<float>(2);
+    const float* residual = launch.in_if_given<float>(3);
     int64_t matrix = g.m * g.n;
     for (int64_t batch = 0; batch < g.batches(); ++batch) {
         cpu::SmallMatmulData data{

@@ -29,7 +29,7 @@ constexpr int64_t most_elements_near = 1 << 18;
 struct SplitMatmul {
     MatmulGeometry g;
     Activation activation;
-    int64_t threads;
+    int threads;
 
     int64_t steps() const { return split_steps(g.k); }
     int64_t row_panels() const { return split_panels(g.m); }
@@ -136,41 +136,33 @@ void multiply_floats(const Product& product, int64_t own, SplitStep* room, Split
     }
 }
 
-// Calls fn(share, i) for each i, those of a share one after the other.
-template <class Fn>
-void for_shares(int64_t shares, int64_t n, const Fn& fn) {
-    par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t share = begin; share < end; ++share)
-            for (int64_t i = n * share / shares; i < n * (share + 1) / shares; ++i) fn(share, i);
-    });
-}
-
 void multiply(const Product& product) {
     auto& p = product.p;
     bool shares_columns = p.shares_columns();
     std::atomic<bool> has_parts = true;
-    for_shares(p.threads, p.shared_panels(), [&](int64_t, int64_t i) {
-        if (!pack(product, shares_columns, i, product.packed + i * p.steps())) has_parts = false;
+    par_for(p.threads, p.shared_panels(), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+            if (!pack(product, shares_columns, i, product.packed + i * p.steps())) has_parts = false;
     });
-    for_shares(p.threads, p.own_panels(), [&](int64_t share, int64_t i) {
-        SplitStep* own = product.packed + p.shared_steps() + share * p.steps();
-        SplitSums& sums = product.sums[share];
-        if (has_parts && pack(product, !shares_columns, i, own))
-            multiply(product, i, own, sums);
-        else
-            multiply_floats(product, i, own, sums);
+    in_parts(p.threads, p.own_panels(), 1, [&](int part, int64_t begin, int64_t end) {
+        SplitStep* own = product.packed + p.shared_steps() + part * p.steps();
+        SplitSums& sums = product.sums[part];
+        for (int64_t i = begin; i < end; ++i)
+            if (has_parts && pack(product, !shares_columns, i, own))
+                multiply(product, i, own, sums);
+            else
+                multiply_floats(product, i, own, sums);
     });
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& p = prepared.state<SplitMatmul>();
     auto* packed = static_cast<SplitStep*>(launch.workspace);
-    auto optional = [&](size_t i) { return launch.inputs.size() > i ? launch.in<float>(i) : nullptr; };
     Product product{p,
                     launch.in<float>(0),
                     launch.in<float>(1),
-                    optional(2),
-                    optional(3),
+                    launch.in_if_given<float>(2),
+                    launch.in_if_given<float>(3),
                     launch.out<float>(0),
                     packed,
                     reinterpret_cast<SplitSums*>(packed + p.packed_steps())};

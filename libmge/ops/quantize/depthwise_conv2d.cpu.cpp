@@ -119,12 +119,11 @@ void run(const Prepared& prepared, const Launch& launch) {
     int64_t blocks = (d.g.groups + together - 1) / together, units = d.g.n * blocks;
     bool is_small = units * d.image_elements() < 4 * parallel_grain;
     int64_t shares = is_small ? 1 : std::min(d.threads, units);
-    par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t share = begin; share < end; ++share)
-            for (int64_t i = units * share / shares; i < units * (share + 1) / shares; ++i)
-                run_channels(d, launch, scales, i / blocks, i % blocks * together,
-                             reinterpret_cast<int16_t*>(static_cast<char*>(launch.workspace) +
-                                                        share * d.scratch_bytes()));
+    in_parts(int(shares), units, 1, [&](int part, int64_t begin, int64_t end) {
+        auto* scratch = static_cast<char*>(launch.workspace) + part * d.scratch_bytes();
+        for (int64_t i = begin; i < end; ++i)
+            run_channels(d, launch, scales, i / blocks, i % blocks * together,
+                         reinterpret_cast<int16_t*>(scratch));
     });
 }
 

@@ -23,7 +23,7 @@ Prepared prepare(const PrepareContext& context) {
 
 template <class Fn>
 void for_parts(const State& s, const Launch& launch, Fn&& fn) {
-    auto* zeros = launch.inputs.size() > 2 ? launch.in<float>(2) : nullptr;
+    auto* zeros = launch.in_if_given<float>(2);
     for_channels(s.channels, launch.threads, launch.in<float>(1), zeros, s.range, fn);
 }
 

@@ -31,7 +31,7 @@ Prepared prepare_dequantize(const PrepareContext& context) {
 
 template <class Fn>
 void for_parts(const Conversion& c, const Launch& launch, Fn&& fn) {
-    auto* zeros = launch.inputs.size() > 2 ? launch.in<int32_t>(2) : nullptr;
+    auto* zeros = launch.in_if_given<int32_t>(2);
     for_channels(c.channels, launch.threads, launch.in<float>(1), zeros, c.range, fn);
 }
 

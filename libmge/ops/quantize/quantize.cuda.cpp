@@ -50,7 +50,7 @@ cuda::StepArguments arguments_of(const State& state, const Launch& launch) {
     cuda::StepArguments x = state.arguments;
     x.x = launch.inputs[0];
     x.scale = launch.in<float>(1);
-    x.zeros = launch.inputs.size() > 2 ? launch.inputs[2] : nullptr;
+    x.zeros = launch.in_if_given<void>(2);
     x.y = launch.outputs[0];
     return x;
 }

@@ -223,11 +223,10 @@ void run_image(const ImageRun& run, int32_t* scratch) {
     int64_t per_group = pieces(c.pixels(), pixels_per_chunk), chunks = c.g.groups * per_group;
     bool is_small = c.g.multiplications() < 16 * parallel_grain * std::max<int64_t>(1, c.g.n);
     int64_t shares = is_small ? 1 : std::min<int64_t>(c.threads, chunks);
-    par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t share = begin; share < end; ++share)
-            for (int64_t i = chunks * share / shares; i < chunks * (share + 1) / shares; ++i)
-                run_chunk(run, i / per_group, i % per_group * pixels_per_chunk,
-                          scratch + share * c.scratch_words());
+    in_parts(int(shares), chunks, 1, [&](int part, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+            run_chunk(run, i / per_group, i % per_group * pixels_per_chunk,
+                      scratch + part * c.scratch_words());
     });
 }
 

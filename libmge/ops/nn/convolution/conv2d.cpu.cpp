@@ -35,8 +35,8 @@ void run_forward(const Prepared& prepared, const Launch& launch) {
     dispatch_dtype(r.dtype, FloatTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         const T *x = launch.in<T>(0), *weight = launch.in<T>(1);
-        const T* bias = launch.inputs.size() > 2 ? launch.in<T>(2) : nullptr;
-        const T* residual = launch.inputs.size() > 3 ? launch.in<T>(3) : nullptr;
+        const T* bias = launch.in_if_given<T>(2);
+        const T* residual = launch.in_if_given<T>(3);
         for_outputs(r.g, [&](int64_t y, int64_t channel, auto&& products) {
             double sum = 0;
             products([&](int64_t i, int64_t j) { sum += double(float(x[i])) * double(float(weight[j])); });

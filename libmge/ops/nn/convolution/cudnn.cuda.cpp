@@ -246,8 +246,8 @@ void finish(const State& s, const Launch& launch, const void* sums, cuda::Stream
     if (x.numel == 0) return;
     x.sums = sums;
     x.y = launch.outputs[0];
-    x.bias = launch.inputs.size() > 2 ? launch.inputs[2] : nullptr;
-    x.residual = launch.inputs.size() > 3 ? launch.inputs[3] : nullptr;
+    x.bias = launch.in_if_given<void>(2);
+    x.residual = launch.in_if_given<void>(3);
     cuda::dispatch_device_type(s.dtype, FloatTypes{}, [&](auto type) {
         cuda::run_epilogue<typename decltype(type)::type>(stream, x);
     });

@@ -43,9 +43,9 @@ Prepared prepare(const PrepareContext& context) {
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    auto optional = [&](size_t i) { return launch.inputs.size() > i ? launch.in<float>(i) : nullptr; };
     auto* y = launch.out<float>(0);
-    cpu::run_row(s.row, {launch.in<float>(0), optional(2), optional(3), y}, launch.threads);
+    cpu::run_row(s.row, {launch.in<float>(0), launch.in_if_given<float>(2), launch.in_if_given<float>(3), y},
+                 launch.threads);
     std::fill(y + s.channels, y + s.stored, 0.f);
 }
 

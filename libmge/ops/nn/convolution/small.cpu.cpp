@@ -50,7 +50,7 @@ Prepared prepare(const PrepareContext& context) {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     auto& g = state.geometry;
-    const float* residual = launch.inputs.size() > 3 ? launch.in<float>(3) : nullptr;
+    const float* residual = launch.in_if_given<float>(3);
     auto* padded = static_cast<float*>(launch.workspace);
     int64_t x_size = g.ic * g.in[0] * g.in[1], y_size = g.oc * g.out[0] * g.out[1];
     bool is_relu = state.activation == Activation::relu;
@@ -58,7 +58,7 @@ void run(const Prepared& prepared, const Launch& launch) {
         cpu::pad_image(state.image, launch.in<float>(0) + n * x_size, padded);
         cpu::SmallConvolutionData data{padded,
                                        launch.in<float>(1),
-                                       launch.inputs.size() > 2 ? launch.in<float>(2) : nullptr,
+                                       launch.in_if_given<float>(2),
                                        residual ? residual + n * y_size : nullptr,
                                        launch.out<float>(0) + n * y_size,
                                        is_relu};

@@ -71,7 +71,8 @@ Support supports(const Problem& p) {
 struct State {
     Winograd shape;
     std::shared_ptr<const onednn::PackedWeight> weight;
-    int64_t strips, threads;
+    int64_t strips;
+    int threads;
     bool shares_points;
 
     TileRange strip(int64_t i) const {
@@ -123,7 +124,6 @@ struct Run {
     const State& s;
     const Launch& launch;
 
-    const float* optional(size_t i) const { return launch.inputs.size() > i ? launch.in<float>(i) : nullptr; }
     float* scratch(int64_t thread) const {
         return static_cast<float*>(launch.workspace) + thread * s.scratch();
     }
@@ -132,8 +132,8 @@ struct Run {
     void panels(TileRange strip, const float* points, int64_t thread, int64_t first, int64_t last) const {
         float* weights = scratch(thread);
         cpu::WinogradPanel panel{static_cast<const float*>(s.weight->data()),
-                                 optional(2),
-                                 optional(3),
+                                 launch.in_if_given<float>(2),
+                                 launch.in_if_given<float>(3),
                                  launch.out<float>(0),
                                  points,
                                  weights,
@@ -141,16 +141,8 @@ struct Run {
         for (int64_t i = first; i < last; ++i) cpu::winograd_panel(s.shape, panel, strip, i);
     }
 
-    // fn(thread, begin, end) for parts of [0, n)
-    template <class Fn>
-    void for_threads(int64_t n, Fn&& fn) const {
-        par_for(int(s.threads), s.threads, 1, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) fn(i, n * i / s.threads, n * (i + 1) / s.threads);
-        });
-    }
-
     void by_strips() const {
-        for_threads(s.strips, [&](int64_t thread, int64_t begin, int64_t end) {
+        in_parts(s.threads, s.strips, 1, [&](int thread, int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
                 TileRange strip = s.strip(i);
                 cpu::winograd_input(s.shape, launch.in<float>(0), strip, 0, s.shape.groups(strip.count),
@@ -162,10 +154,10 @@ struct Run {
     void by_panels() const {
         for (int64_t i = 0; i < s.strips; ++i) {
             TileRange strip = s.strip(i);
-            for_threads(s.shape.groups(strip.count), [&](int64_t, int64_t begin, int64_t end) {
+            par_for(s.threads, s.shape.groups(strip.count), 1, [&](int64_t begin, int64_t end) {
                 cpu::winograd_input(s.shape, launch.in<float>(0), strip, begin, end, points(0));
             });
-            for_threads(s.shape.panels(), [&](int64_t thread, int64_t begin, int64_t end) {
+            in_parts(s.threads, s.shape.panels(), 1, [&](int thread, int64_t begin, int64_t end) {
                 panels(strip, points(0), thread, begin, end);
             });
         }
