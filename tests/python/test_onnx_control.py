@@ -239,6 +239,53 @@ def test_sequences_that_are_known_while_reading(tmp_path):
     same_as_runtime(path, np.random.rand(2, 3).astype(np.float32), np.float32([7, 8]))
 
 
+def test_a_sequence_of_parts_whose_sizes_are_an_input(tmp_path):
+    nodes = [
+        node("SplitToSequence", ["x", "sizes"], ["parts"], axis=1),
+        node("SequenceLength", ["parts"], ["length"]),
+        node("SequenceAt", ["parts", "one"], ["y"]),
+    ]
+    path = model_of(
+        nodes,
+        [port("x", [2, "n"]), port("sizes", [3], KINDS.INT64)],
+        [port("length", [], KINDS.INT64), port("y", [2, "m"])],
+        tmp_path,
+        initializers=[number("one", 1)],
+    )
+    x = np.random.rand(2, 6).astype(np.float32)
+    for sizes in ([1, 2, 3], [2, 4, 0], [3, 0, 3]):
+        same_as_runtime(path, x, np.array(sizes))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        [node("ConstantOfShape", ["shape"], ["a"])],
+        [node("Expand", ["x", "shape"], ["a"])],
+        [node("Expand", ["x", "shape"], ["e"]), node("Reshape", ["e", "shape"], ["a"])],
+        [node("Gather", ["shape", "two"], ["n"]), node("Range", ["zero", "n", "one"], ["a"])],
+    ],
+    ids=lambda made: made[-1].op_type,
+)
+def test_the_rank_of_what_a_run_gives_its_shape(made, tmp_path):
+    """Axes that count from the end need it."""
+    nodes = [*made, node("Unsqueeze", ["a", "last"], ["u"]), node("Identity", ["u"], ["y"])]
+    is_range = made[-1].op_type == "Range"
+    kind, rank = (KINDS.INT64, 2) if is_range else (KINDS.FLOAT, 4)
+    path = model_of(
+        nodes,
+        [port("x", [1]), port("shape", [3], KINDS.INT64)],
+        [port("y", [f"e{i}" for i in range(rank)], kind)],
+        tmp_path,
+        initializers=[
+            number("last", [-1]),
+            *(number(n, i) for i, n in enumerate(["zero", "one", "two"])),
+        ],
+    )
+    for shape in ([2, 3, 4], [1, 5, 1]):
+        same_as_runtime(path, np.float32([1.5]), np.array(shape))
+
+
 def test_a_loop_that_collects_a_sequence(tmp_path):
     body = graph(
         [

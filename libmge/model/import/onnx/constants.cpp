@@ -2,8 +2,8 @@
 // Operators that hold values, and what functions take over from their callers.
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -83,7 +83,7 @@ Tensors import_constant_of_shape(const Site& site) {
         dispatch_dtype(fill.dtype(), AllTypes{},
                        [&]<class T>(std::type_identity<T>) { p.value = double(*fill.data<T>()); });
     auto known = site.find_values(0);
-    if (!known) return {ops::full(site.in(0), p)};
+    if (!known) return {with_rank_of(ops::full(site.in(0), p), site.in(0))};
     p.shape = *known;
     return {ops::full(p)};
 }

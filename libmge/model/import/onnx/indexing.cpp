@@ -224,7 +224,7 @@ Tensors import_range(const Site& site) {
                              .stop = double(only(*last, "the last number")),
                              .step = double(only(*step, "the step")),
                              .dtype = start.dtype()})};
-    return {ops::arange(start, limit, delta, {.dtype = start.dtype()})};
+    return {site.extents.assumed_vector(ops::arange(start, limit, delta, {.dtype = start.dtype()}))};
 }
 
 Tensors import_trilu(const Site& site) {

@@ -52,6 +52,17 @@ int length_of(const Tensor& vector, std::string_view what) {
     return int(*length);
 }
 
+Tensor with_rank_of(const Tensor& made, const Tensor& shape) {
+    auto* followed = FollowScope::current();
+    auto rank = find_rank(shape) == 1 ? fixed_extent(shape, 0) : std::nullopt;
+    if (!followed || !rank || *rank > max_rank) return made;
+    OtherShapes shapes;
+    for (size_t run = 0; run < other_runs; ++run)
+        shapes[run] = Shape(IntList(size_t(*rank), assumed_lengths[run]));
+    followed->assume(made, shapes);
+    return made;
+}
+
 Tensor as_column(const Tensor& numbers, int trailing) {
     IntList shape(size_t(trailing) + 1, 1);
     shape[0] = -1;

@@ -14,6 +14,8 @@ Tensor late_axes(const Tensor& axes, int rank);
 Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor& otherwise);
 // As many numbers as a vector has, which has to be known.
 int length_of(const Tensor& vector, std::string_view what);
+// A value that has been made with a shape that only a run can tell: its rank is the shape's length.
+Tensor with_rank_of(const Tensor& made, const Tensor& shape);
 // A column of numbers in front of `trailing` axes, of an extent that may be unknown.
 Tensor as_column(const Tensor& numbers, int trailing);
 

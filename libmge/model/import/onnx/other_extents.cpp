@@ -77,8 +77,13 @@ void OtherExtents::enter(const GraphBuilder& inner, std::span<const Tensor> argu
 void OtherExtents::assume(const Tensor& value, const OtherShapes& shapes) {
     auto* graph = find_followed(value);
     if (!graph || value.shape().is_known()) return;
-    graph->assumed[value.impl()->symbol] = shapes;
+    auto id = value.impl()->symbol;
+    graph->assumed[id] = shapes;
     differs_ = true;
+    if (size_t(id) >= graph->values.size() || !graph->values[size_t(id)]) return;
+    auto& runs = graph->values[size_t(id)]->runs;
+    for (size_t run = 0; run < other_runs; ++run)
+        if (!runs[run].spec.shape.is_known()) runs[run].spec.shape = shapes[run];
 }
 
 Tensor OtherExtents::assumed_vector(const Tensor& value) {

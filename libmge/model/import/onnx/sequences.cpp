@@ -6,6 +6,7 @@
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/concat.h"
@@ -128,6 +129,11 @@ Tensors import_sequence_erase(const Site& site) {
 Tensors import_split_to_sequence(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
+    bool are_late = site.has(1) && !site.find_values(1) && rank_of(site.in(1)) == 1;
+    if (are_late) {
+        int count = length_of(site.in(1), "a list of sizes");
+        return {made(site, late_split(x, axis, site.in(1), size_t(count)))};
+    }
     auto extent = site.extents.find_extent(x, axis);
     if (!extent) unsupported("a sequence of as many parts as a run tells");
     bool keeps = site.attributes.integer("keepdims", 1) || site.has(1);

@@ -60,10 +60,11 @@ Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
         Shape both = broadcast_shapes("Expand", *shape, Shape(numbers));
         return ops::broadcast_to(x, {.shape = IntList(both.begin(), both.end())});
     }
-    if (!rank) return ops::broadcast_to(x, target);
+    if (!rank) return with_rank_of(ops::broadcast_to(x, target), target);
     int both = std::max(rank, length);
     Tensor have = lengthened(extents_of(x, 0, rank), rank, both), want = lengthened(target, length, both);
-    return ops::broadcast_to(x, ops::where(ops::equal(want, number(want, 1)), have, want));
+    Tensor extents = ops::where(ops::equal(want, number(want, 1)), have, want);
+    return with_rank_of(ops::broadcast_to(x, extents), extents);
 }
 
 // A part of the sizes along an axis, from the sum of those before.
@@ -189,7 +190,8 @@ Tensors import_reshape(const Site& site) {
     auto known = site.attributes.integers("shape");
     if (!known) known = site.find_values(1);
     if (known) return {reshaped(x, extents_in(site, x, *known, allows_zero))};
-    return {ops::reshape(x, allows_zero ? site.in(1) : without_zeros(site.in(1), x))};
+    Tensor target = allows_zero ? site.in(1) : without_zeros(site.in(1), x);
+    return {with_rank_of(ops::reshape(x, target), target)};
 }
 
 Tensors import_flatten(const Site& site) {
