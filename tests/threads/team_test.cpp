@@ -23,6 +23,7 @@
 #include "libmge/base/start_thread.h"
 #include "libmge/base/thread_team.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
+#include "libmge/kernel/cpu/row_times_weight.h"
 
 namespace mge {
 namespace {
@@ -268,6 +269,13 @@ TEST(OpenMpImports, AreLedToTheTeamInItsScopeOnly) {
     EXPECT_EQ(onednn::ThreadScope::threads(), 3);
     // OpenMP's threads are not started.
     EXPECT_EQ(threads_of_onednn(), 0u);
+}
+
+TEST(OpenMpImports, WeightsArePackedByTheThreadsOfTheProblem) {
+    std::vector<float> weight(512 * 512, 1);
+    size_t before = threads_of_process();
+    cpu::prepare_row({.n = 512, .k = 512, .stride_k = 512, .stride_n = 1}, weight.data(), 1, 1);
+    EXPECT_EQ(threads_of_process(), before);
 }
 #endif
 

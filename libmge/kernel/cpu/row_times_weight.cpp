@@ -32,11 +32,11 @@ onednn::MemoryDesc panels(const RowTimesWeight& s) {
 
 }  // namespace
 
-Prepared prepare_row(const RowTimesWeight& s, const void* weight, size_t weight_input) {
+Prepared prepare_row(const RowTimesWeight& s, const void* weight, size_t weight_input, int threads) {
     const int64_t dims[]{s.k, s.n}, strides[]{s.stride_k, s.stride_n};
     auto used = panels(s);
     State state{{s.n, s.k, 0},
-                onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, weight),
+                onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, weight, threads),
                 s.activation,
                 grain_multiplications / (s.k * panel_columns) + 1};
     state.row.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.row.panels();

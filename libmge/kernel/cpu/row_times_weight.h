@@ -19,7 +19,7 @@ struct RowTimesWeight {
 inline constexpr int64_t row_weight_limit = 2 << 20;  // elements
 
 // Packs the weight, the operator's input `weight_input`; equal ones are one.
-Prepared prepare_row(const RowTimesWeight& shape, const void* weight, size_t weight_input);
+Prepared prepare_row(const RowTimesWeight& shape, const void* weight, size_t weight_input, int threads);
 struct RowAddresses {
     const float *x, *bias, *residual;  // the last two may be null
     float* y;

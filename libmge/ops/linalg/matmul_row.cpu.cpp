@@ -29,7 +29,7 @@ Prepared prepare(const PrepareContext& context) {
     auto g = geometry(context.problem);
     return cpu::prepare_row(
         {g.n, g.k, g.b_stride_k, g.b_stride_n, context.problem.as<Matmul::Params>().activation},
-        context.constants[1], 1);
+        context.constants[1], 1, context.problem.threads);
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -87,7 +87,8 @@ void Call::Plan::add_reorder(size_t from, size_t to) {
 }
 
 size_t Call::Plan::add_constant(const Operand& operand, const MemoryDesc& used) {
-    auto& weight = weights.emplace_back(pack_weight(operand.given, used, operand.constant));
+    auto& weight =
+        weights.emplace_back(pack_weight(operand.given, used, operand.constant, ThreadScope::threads()));
     packed.pieces.push_back({weight->data(), bytes(used)});
     packed.inputs |= 1u << operand.index;
     return add_slot(Slot::fixed, used, 0, weight->data());

@@ -73,6 +73,7 @@ void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, v
     Memory out(made);
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, in.get()}, {DNNL_ARG_TO, out.get()}};
     Primitive primitive = make_reorder(from, to);
+    RegionScope scope(&RegionRules::never_waits, true);
     check(dnnl_primitive_execute(primitive.get(), stream(), 2, arguments), "dnnl_primitive_execute");
 }
 
@@ -169,7 +170,7 @@ void note(const MemoryDesc& given, const MemoryDesc& used, const void* data,
 }
 
 std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
-                                                 const void* data) {
+                                                 const void* data, int threads) {
     if (auto made = find_made(given, used, data)) return made;
     Fingerprint key = fingerprint_of(data, bytes(given));
     Table& known = table();
@@ -179,6 +180,7 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
     }
     // Without the lock: others pack their own meanwhile.
     auto packed = std::make_shared<const PackedWeight>(queue_of(host_device).allocate(bytes(used)));
+    ThreadScope scope(threads);
     pack(given, data, used, packed->data());
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;
@@ -190,8 +192,8 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
 }  // namespace
 
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
-                                                const void* data) {
-    auto weight = find_or_pack(given, used, data);
+                                                const void* data, int threads) {
+    auto weight = find_or_pack(given, used, data, threads);
     note(given, used, data, weight);
     return weight;
 }

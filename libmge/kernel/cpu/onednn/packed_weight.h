@@ -20,8 +20,8 @@ private:
     StorageRef storage_;
 };
 
-// `data` lies as `given` says; what comes back holds it as `used` says.
+// `data` lies as `given` says; what comes back holds it as `used` says. `threads` threads pack it.
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
-                                                const void* data);
+                                                const void* data, int threads);
 
 }  // namespace mge::onednn

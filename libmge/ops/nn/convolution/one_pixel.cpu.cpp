@@ -34,9 +34,9 @@ Support supports(const Problem& p) {
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = forward_geometry(p);
-    State state{
-        cpu::prepare_row({g.oc, g.ic, 1, g.ic, p.as<Conv2d::Params>().activation}, context.constants[1], 1),
-        g.oc, floats(p.outputs[0])};
+    State state{cpu::prepare_row({g.oc, g.ic, 1, g.ic, p.as<Conv2d::Params>().activation},
+                                 context.constants[1], 1, p.threads),
+                g.oc, floats(p.outputs[0])};
     PackedInputs packed = state.row.packed();
     return Prepared::make(std::move(state), 0, std::move(packed));
 }

@@ -110,7 +110,7 @@ Prepared prepare(const PrepareContext& context) {
     auto given = *onednn::memory_desc({DType::f32, {g.oc, g.ic, 3, 3}, {}});
     State s{{g.ic, g.oc, g.in[0], g.in[1], g.out[0], g.out[1], g.padding[0], g.padding[1], g.n,
              strides_of(p.inputs[0]), strides_of(p.outputs[0]), p.as<Conv2d::Params>().activation},
-            onednn::pack_weight(given, used, context.constants[1]),
+            onednn::pack_weight(given, used, context.constants[1], p.threads),
             1,
             p.threads,
             false};
