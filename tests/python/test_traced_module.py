@@ -18,10 +18,10 @@ import megengine.functional as F
 import megengine.module as M
 import megengine.traced_module as T
 from megengine.autodiff import Function, GradManager
+from megengine.core.ops.builtin import Copy
 from megengine.jit import trace
 from megengine.optimizer import SGD
 from megengine.traced_module import expr, hooks, node, trace_module
-from megengine.traced_module.opdef import Copy
 from megengine.traced_module.traced_module import TracedModule, cpp_apply_module_trace
 
 

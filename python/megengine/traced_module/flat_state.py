@@ -11,6 +11,8 @@ import numpy as np
 
 from ..core import plain_pickle
 from ..core.not_available import NotAvailableError
+from ..core.ops import builtin
+from ..core.ops.opdef import OpDef
 from ..module import Module
 from ..tensor import Tensor
 from ..version import __version__
@@ -18,7 +20,6 @@ from . import functions
 from .expr import Apply, CallFunction, CallMethod, Constant, Expr, GetAttr, Input
 from .hooks import METHODS
 from .node import ModuleNode, Node, TensorNode
-from .opdef import OPDEFS
 from .pytree import SUPPORTED_TYPE, LeafDef, TreeDef
 
 FORMAT = 1
@@ -117,7 +118,7 @@ def _expr_row(expr: Expr, places: dict[Node, int]) -> dict:
     elif isinstance(expr, CallMethod):
         row["method"] = expr.method
     elif isinstance(expr, Apply):
-        row["operator"] = [type(expr.opdef).__name__, dict(vars(expr.opdef))]
+        row["operator"] = [type(expr.opdef).__name__, expr.opdef.params()]
     elif isinstance(expr, Constant):
         row["value"] = expr.value
     else:
@@ -125,6 +126,15 @@ def _expr_row(expr: Expr, places: dict[Node, int]) -> dict:
     if getattr(expr, "version", None) is not None:
         row["version"] = expr.version
     return row
+
+
+def _operator(name: str, params: dict) -> OpDef:
+    kind = vars(builtin).get(name)
+    if not (isinstance(kind, type) and issubclass(kind, OpDef)):
+        raise NotAvailableError(
+            f"[traced_module] the file applies the operator {name}, which is not available"
+        )
+    return kind(**params)
 
 
 def state_of(graph) -> dict:
@@ -183,12 +193,7 @@ def _bare_expr(row: dict, nodes: list[Node]) -> Expr:
         known = ("__call__",) if isinstance(first, ModuleNode) else METHODS
         _check(expr.method in known, f"{expr.method!r} is no method of a {type(first).__name__}")
     elif kind is Apply:
-        name, params = row["operator"]
-        if name not in OPDEFS:
-            raise NotAvailableError(
-                f"[traced_module] the file applies the operator {name}, which is not available"
-            )
-        expr.opdef = OPDEFS[name](**params)
+        expr.opdef = _operator(*row["operator"])
     elif kind is Constant:
         _check(isinstance(row["value"], (Tensor, Module)), "a constant is no Tensor or Module")
         expr.value, expr.name = row["value"], ""

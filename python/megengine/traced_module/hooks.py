@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from ..autodiff import Function
 from ..core.ops import custom
+from ..core.ops.opdef import OpDef
 from ..module import Module
 from ..tensor import Tensor
 from .expr import IN_PLACE
@@ -165,6 +166,11 @@ def _hook_modules() -> None:
             return call_function(self, *args)
         return recorder.call_autodiff_function(self, call_function, args)
 
+    def applied(self, inputs):
+        recorder = recording()
+        return self(*inputs) if recorder is None else recorder.apply(self, inputs)
+
+    _put(OpDef, "_applied", applied)
     _put(Function, "__call__", call_autodiff_function)
     _put(Module, "__call__", __call__)
     _put(Module, "__getattribute__", __getattribute__)

@@ -15,7 +15,8 @@ from ..module import Module
 from .flat_state import FORMAT, DamagedGraphError
 from .functions import named
 
-_WHOLE_SHAPE = 7  # the axis of GetVarShape that stands for all
+# Streams of random numbers are MegEngine's, and memory is not limited here.
+_NOT_PARAMS = ("seed", "handle", "scope", "workspace_limit")
 _NOT_ATTRIBUTES = ("argdef_graph_map", "argdef_outdef_map", "argspec", "_modules", "dump_info")
 _NOT_ATTRIBUTES += ("watch_points", "watch_node_value", "end_points")
 
@@ -112,19 +113,7 @@ def _attributes(state: dict) -> dict:
 def _operator(state: dict) -> list:
     params = dict(state)
     name = params.pop("opdef_type").__name__
-    if name == "GetVarShape" and params.get("axis") == _WHOLE_SHAPE:
-        return [name, {}]
-    if name == "Copy":
-        return [name, {"device": _plain(params["comp_node"])}]
-    # Their seeds and streams are MegEngine's.
-    if name == "GaussianRNG":
-        return [name, {"mean": params["mean"], "std": params["std"]}]
-    if name == "UniformRNG":
-        return [name, {}]
-    raise NotAvailableError(
-        f"[load] the traced module applies the operator {name} with {params}, which is not"
-        " available in this version of megengine"
-    )
+    return [name, {key: _plain(value) for key, value in params.items() if key not in _NOT_PARAMS}]
 
 
 def _node_row(record) -> dict:

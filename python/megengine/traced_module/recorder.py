@@ -10,6 +10,7 @@ import copy
 from collections.abc import Callable, Iterator
 
 from .. import module as _builtin
+from ..core.ops.builtin import Copy, GetVarShape
 from ..module import Module
 from ..module.qat import QATModule
 from ..tensor import Tensor
@@ -28,7 +29,6 @@ from .functions import call_autodiff_function, call_own_operator
 from .graph import InternalGraph
 from .hooks import current, paused
 from .node import ModuleNode, Node, TensorNode
-from .opdef import Copy, GetVarShape
 from .pytree import LeafDef, tree_flatten
 from .tm_config import checks
 from .utils import normalised, normalised_for, signature_of, signature_of_forward

@@ -5,6 +5,7 @@ The calls are done with Tensors that stand for the nodes, of their shapes; what 
 back as nodes.
 """
 
+from ..core.ops.builtin import GetVarShape
 from ..functional.creation import zeros
 from ..module import Module
 from ..tensor import Tensor
@@ -13,7 +14,6 @@ from .functions import recorded_functions
 from .graph import InternalGraph
 from .hooks import METHODS, current, hooked, paused
 from .node import ModuleNode, Node, TensorNode
-from .opdef import GetVarShape
 from .pytree import SUPPORTED_TYPE
 from .recorder import Recorder, Scope
 

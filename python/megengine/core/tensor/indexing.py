@@ -273,10 +273,10 @@ def _expand_ellipsis(entries: list, ndim: int) -> list:
 
 
 def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
-    if entry.start is None and entry.stop is None and entry.step in (None, 1):
+    step = 1 if entry.step is None else int(entry.step)
+    if entry.start is None and entry.stop is None and step == 1:
         return
     begin, end = (_bound(plan, b) for b in (entry.start, entry.stop))
-    step = 1 if entry.step is None else int(entry.step)
     if step == 0:
         raise ValueError("[index] the step of a slice must not be zero")
     plan.items += [axis, begin, end, step, 0]

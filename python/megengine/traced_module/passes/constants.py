@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known beforehand becomes a constant."""
 
+from ...core.ops.builtin import GetVarShape
 from ...functional import nn
 from ...tensor import Tensor
 from ..expr import IN_PLACE, Apply, CallFunction, CallMethod, Constant, GetAttr
@@ -8,7 +9,6 @@ from ..functions import home_of
 from ..graph import InternalGraph
 from ..hooks import paused
 from ..node import ModuleNode, TensorNode
-from ..opdef import GetVarShape
 from .rewriting import put_constant
 
 

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices and dtypes."""
+
+from ..._mge import Device as CompNode  # noqa: F401
+from ...device import what_is_xpu  # noqa: F401
+from ..tensor.dtype import (  # noqa: F401
+    bfloat16,
+    get_scale,
+    get_zero_point,
+    is_dtype_equal,
+    is_quantize,
+)

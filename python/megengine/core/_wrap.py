@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices, under the names that MegEngine has for them here."""
+
+from .._mge import Device
+
+
+def as_device(obj) -> Device:
+    """A device from its name, or the device itself.
+
+    Example:
+        >>> as_device("cpu0").logical_name
+        'cpu0:0'
+    """
+    return obj if isinstance(obj, Device) else Device(str(obj))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators as objects, under MegEngine's names: ``apply(Elemwise("add"), x, y)``.
+
+What MegEngine has besides runs on hardware of vendors, between processes, or computes gradients; it
+is an error that says so.
+"""
+
+from ...not_available import NotAvailableNameError
+from ..opdef import OpDef, apply  # noqa: F401
+from .creation import (  # noqa: F401
+    BetaRNG,
+    Dropout,
+    Eye,
+    Fill,
+    FillLike,
+    GammaRNG,
+    GaussianRNG,
+    Linspace,
+    PermutationRNG,
+    PoissonRNG,
+    ShuffleRNG,
+    UniformRNG,
+)
+from .elementwise import (  # noqa: F401
+    LSQ,
+    TQT,
+    AssertEqual,
+    Borrow,
+    CheckNonFinite,
+    Copy,
+    Elemwise,
+    ElemwiseMultiType,
+    FakeQuant,
+    FastpathCopy,
+    Identity,
+    InplaceAdd,
+    TypeCvt,
+)
+from .images import (  # noqa: F401
+    LRN,
+    AdaptivePooling,
+    Convolution,
+    Convolution3D,
+    Convolution3DBackwardData,
+    ConvolutionBackwardData,
+    Correlation,
+    CvtColor,
+    DeformableConv,
+    GroupLocal,
+    GroupNorm,
+    Images2Neibs,
+    LayerNorm,
+    Pooling,
+    RegionRestrictedConvolution,
+    Remap,
+    Resize,
+    ROIAlign,
+    ROIPooling,
+    SlidingWindowTranspose,
+    WarpAffine,
+    WarpPerspective,
+)
+from .indexing import (  # noqa: F401
+    BatchedIncrMeshIndexing,
+    BatchedMeshIndexing,
+    BatchedSetMeshIndexing,
+    IncrMeshIndexing,
+    IncrSubtensor,
+    IndexingIncrMultiAxisVec,
+    IndexingMultiAxisVec,
+    IndexingOneHot,
+    IndexingSetMultiAxisVec,
+    IndexingSetOneHot,
+    MeshIndexing,
+    SetMeshIndexing,
+    SetSubtensor,
+    Subtensor,
+)
+from .reductions import (  # noqa: F401
+    SVD,
+    Argmax,
+    Argmin,
+    Argsort,
+    BatchedMatrixMul,
+    CondTake,
+    Cumsum,
+    Dot,
+    MaskedFill,
+    MatrixInverse,
+    MatrixMul,
+    Reduce,
+    Softmax,
+    TopK,
+)
+from .shaping import (  # noqa: F401
+    AddAxis,
+    Broadcast,
+    Concat,
+    Diag,
+    Dimshuffle,
+    GetVarShape,
+    MeshGrid,
+    Padding,
+    PixelShuffle,
+    RemoveAxis,
+    Reshape,
+    Split,
+    Stack,
+)
+
+_WITHOUT = """
+    AtlasRuntime Barrier BatchConvBias BatchNorm BatchNormBackward CambriconRuntime CollectiveComm
+    ConvBias DeformablePSROIPooling ExternOpr GeneralNorm InstanceNorm LAMBUpdate LSTM LSTMCell
+    MagicMindRuntime MultiHeadAttn NMSKeep NvOf ParamPackConcat ParamPackSplit PixelShuffleBackward
+    RNN RNNCell RegionRestrictedConvolutionBackwardData RemoteRecv RemoteSend Resize3D
+    TensorRTRuntime WarpPerspectiveBackwardData WarpPerspectiveBackwardMat
+""".split()
+
+
+def __getattr__(name: str):
+    if name in _WITHOUT:
+        raise NotAvailableNameError(
+            f"[builtin] {name} is not available as an operator object; see megengine.functional"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

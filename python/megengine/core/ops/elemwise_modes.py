@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the modes of elementwise operators compute, by MegEngine's names for them."""
+
+from ... import _mge
+
+_ops = _mge.ops
+
+
+def _fast_tanh(x):
+    square = x * x
+    return x * (27.0 + square) / (27.0 + 9.0 * square)
+
+
+def _fast_tanh_grad(x, dy):
+    square = x * x
+    root = (9.0 - square) / (9.0 + 3.0 * square)
+    return root * root * dy
+
+
+def _hswish_grad(x, dy):
+    slope = _ops.where(x < -3.0, 0.0 * x, (2.0 * x + 3.0) / 6.0)
+    return _ops.where(x > 3.0, 0.0 * x + 1.0, slope) * dy
+
+
+def _silu_grad(x, dy):
+    y = _ops.sigmoid(x)
+    return dy * y * (1.0 + x * (1.0 - y))
+
+
+def _moved_where(mask, x):
+    return _ops.where(mask, x, 0.0 * x)
+
+
+def _between(x, lower, upper):
+    return _ops.logical_and(x > lower, x < upper)
+
+
+UNARY = {
+    "ABS": _ops.abs,
+    "ACOS": _ops.acos,
+    "ACOSH": _ops.acosh,
+    "ASIN": _ops.asin,
+    "ASINH": _ops.asinh,
+    "ATANH": _ops.atanh,
+    "CEIL": _ops.ceil,
+    "COS": _ops.cos,
+    "COSH": _ops.cosh,
+    "ERF": _ops.erf,
+    "ERFC": lambda x: 1.0 - _ops.erf(x),
+    "EXP": _ops.exp,
+    "EXPM1": _ops.expm1,
+    "FAST_TANH": _fast_tanh,
+    "FLOOR": _ops.floor,
+    "GELU": _ops.gelu,
+    "HSIGMOID": _ops.hsigmoid,
+    "H_SWISH": _ops.hswish,
+    "ISINF": _ops.isinf,
+    "ISNAN": _ops.isnan,
+    "LOG": _ops.log,
+    "LOG1P": _ops.log1p,
+    "LOGSIGMOID": _ops.logsigmoid,
+    "NEGATE": _ops.neg,
+    "NOT": _ops.logical_not,
+    "RELU": _ops.relu,
+    "RELU6": _ops.relu6,
+    "ROUND": _ops.round,
+    "SIGMOID": _ops.sigmoid,
+    "SIGN": _ops.sign,
+    "SILU": _ops.silu,
+    "SIN": _ops.sin,
+    "SINH": _ops.sinh,
+    "SOFTPLUS": _ops.softplus,
+    "SQRT": _ops.sqrt,
+    "SQUARE": _ops.square,
+    "TAN": _ops.tan,
+    "TANH": _ops.tanh,
+}
+
+BINARY = {
+    "ABS_GRAD": lambda x, dy: _ops.where(x > 0.0, dy, -dy),
+    "ACOSH_GRAD": lambda x, dy: dy / _ops.sqrt(x * x - 1.0),
+    "ADD": _ops.add,
+    "AND": _ops.logical_and,
+    "ASINH_GRAD": lambda x, dy: dy / _ops.sqrt(x * x + 1.0),
+    "ATAN2": _ops.atan2,
+    "ATANH_GRAD": lambda x, dy: dy / (1.0 - x * x),
+    "EQ": _ops.equal,
+    "FAST_TANH_GRAD": _fast_tanh_grad,
+    "FLOOR_DIV": _ops.floor_div,
+    "FUSE_ADD_H_SWISH": lambda x, y: _ops.hswish(x + y),
+    "FUSE_ADD_RELU": lambda x, y: _ops.relu(x + y),
+    "FUSE_ADD_SIGMOID": lambda x, y: _ops.sigmoid(x + y),
+    "FUSE_ADD_TANH": lambda x, y: _ops.tanh(x + y),
+    "GELU_GRAD": lambda x, dy: _ops.gelu_slope(x) * dy,
+    "HSIGMOID_GRAD": lambda x, dy: _moved_where(_between(x, -3.0, 3.0), dy / 6.0),
+    "H_SWISH_GRAD": _hswish_grad,
+    "LEQ": _ops.less_equal,
+    "LOG_SUM_EXP": _ops.logaddexp,
+    "LT": _ops.less,
+    "MAX": _ops.maximum,
+    "MIN": _ops.minimum,
+    "MOD": _ops.mod,
+    "MUL": _ops.mul,
+    "NEQ": _ops.not_equal,
+    "OR": _ops.logical_or,
+    "POW": _ops.pow,
+    "PRELU": lambda x, slope: _ops.where(x > 0.0, x, x * slope),
+    "RELU6_GRAD": lambda x, dy: _moved_where(_between(x, 0.0, 6.0), dy),
+    "SHL": _ops.left_shift,
+    "SHR": _ops.right_shift,
+    "SIGMOID_GRAD": lambda y, dy: y * (1.0 - y) * dy,
+    "SILU_GRAD": _silu_grad,
+    "SOFTPLUS_GRAD": lambda x, dy: _ops.sigmoid(x) * dy,
+    "SUB": _ops.sub,
+    "SWITCH_GT0": lambda x, dy: _moved_where(x > 0.0, dy),
+    "TANH_GRAD": lambda y, dy: (1.0 - y * y) * dy,
+    "TRUE_DIV": _ops.div,
+    "XOR": _ops.logical_xor,
+}
+
+TERNARY = {
+    "CLIP": lambda x, lower, upper: _ops.minimum(_ops.maximum(x, lower), upper),
+    "COND_LEQ_MOV": lambda x, y, z: _moved_where(x <= y, z),
+    "COND_LT_MOV": lambda x, y, z: _moved_where(x < y, z),
+    "FUSE_MUL_ADD3": lambda x, y, z: x * y + z,
+    "PRELU_GRAD": lambda x, dy, slope: _ops.where(x > 0.0, dy, dy * slope),
+}
+
+QUATERNARY = {"FUSE_MUL_ADD4": lambda x, y, z, w: x * y + z * w}
+
+ARITIES = {
+    mode: count
+    for count, table in enumerate((UNARY, BINARY, TERNARY, QUATERNARY), 1)
+    for mode in table
+}
+FUNCTIONS = UNARY | BINARY | TERNARY | QUATERNARY

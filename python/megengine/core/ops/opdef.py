@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``OpDef``: an operator with its parameters as an object, and ``apply``, which runs it.
+
+``functional`` is the way to compute. These objects are for code that speaks of operators: traced
+modules hold some, and programs that were written for MegEngine's ``core`` make them by themselves.
+Names, parameters, defaults and their order are those of MegEngine 1.13.
+"""
+
+import dataclasses
+from enum import StrEnum
+
+from ...tensor import Tensor
+
+
+class Choice(StrEnum):
+    """A value of a parameter that has names: equal to its name, made of it in any case."""
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.__members__.get(value.upper()) if isinstance(value, str) else None
+
+    __str__ = __repr__ = lambda self: f"{type(self).__qualname__}.{self.name}"
+
+
+def choice(name: str, members: str) -> type[Choice]:
+    """The class of such values.
+
+    Args:
+        name: of the class.
+        members: their names, with spaces between them.
+    """
+    return Choice(name, [(member, member) for member in members.split()])
+
+
+def _plain(value):
+    if isinstance(value, Choice):
+        return value.name
+    return value if isinstance(value, (bool, int, float, str, tuple)) else str(value)
+
+
+class OpDef:
+    """An operator with its parameters: the annotated attributes of its class, with defaults.
+
+    A class's objects are equal when their parameters are.
+    """
+
+    def __init_subclass__(cls):
+        dataclasses.dataclass(repr=False, unsafe_hash=True)(cls)
+        for name, value in vars(cls).items():
+            if isinstance(value, type) and issubclass(value, Choice):
+                value.__module__, value.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.default, Choice):
+                self._choose(field, value)
+            elif isinstance(value, list):
+                setattr(self, field.name, tuple(value))
+
+    def _choose(self, field, value) -> None:
+        kind = type(field.default)
+        try:
+            setattr(self, field.name, kind(value))
+        except ValueError:
+            raise RuntimeError(
+                f"[{type(self).__name__}] there is no {field.name} {value!r}; there are"
+                f" {', '.join(kind.__members__)}"
+            ) from None
+
+    def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """What the operator gives: a Tensor, or several.
+
+        Args:
+            inputs: Tensors, or a graph's VarNodes.
+        """
+        raise NotImplementedError
+
+    def _applied(self, inputs: tuple):
+        """The same for ``apply``: what records modules takes note of that here."""
+        return self(*inputs)
+
+    def params(self) -> dict:
+        """The parameters that are not their defaults, as numbers, texts and tuples."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            field.name: _plain(found[field.name])
+            for field in dataclasses.fields(self)
+            if found[field.name] != field.default
+        }
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+    def _only(self, **allowed) -> None:
+        """Refuse parameters that no kernel has.
+
+        Raises:
+            NotImplementedError: a parameter is not the one given here.
+        """
+        for name, value in allowed.items():
+            if getattr(self, name) != value:
+                raise NotImplementedError(
+                    f"[{type(self).__name__}] {name} must be {value!r}, got {getattr(self, name)!r}"
+                )
+
+
+def apply(op: OpDef, *inputs: Tensor) -> tuple[Tensor, ...]:
+    """What an operator gives.
+
+    Args:
+        op: the operator with its parameters.
+        inputs: Tensors, or a graph's VarNodes.
+    Returns:
+        All of its results, also when there is one.
+    Raises:
+        TypeError: ``op`` is no operator, or takes another number of inputs.
+        RuntimeError: the operator does not take such inputs.
+    Example:
+        >>> from megengine.core.ops.builtin import Elemwise
+        >>> apply(Elemwise("add"), Tensor([1.0]), Tensor([2.0]))
+        (Tensor([3.], device=xpux:0),)
+    """
+    if not isinstance(op, OpDef):
+        raise TypeError(f"[apply] expected an operator with its parameters, got {op!r}")
+    results = op._applied(inputs)
+    return (results,) if isinstance(results, Tensor) else tuple(results)
