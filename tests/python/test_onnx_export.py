@@ -56,6 +56,59 @@ def test_a_graph_for_one_batch_has_numbers(tmp_path):
     assert extents(model.graph.output[0]) == [4, 90]
 
 
+class Outputs(M.Module):
+    """What a module makes, as one tuple."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        y, states = self.net(x)
+        return (y, *states) if isinstance(states, tuple) else (y, states)
+
+
+class Function(M.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+OPEN_BATCHES = {
+    "lstm": (Outputs(M.LSTM(5, 4, 2, batch_first=True, bidirectional=True)), real(3, 6, 5)),
+    "rnn": (Outputs(M.RNN(5, 4, batch_first=True)), real(3, 6, 5)),
+    "rnn_cell": (M.RNNCell(5, 4), real(3, 5)),
+    "pixel_shuffle": (M.PixelShuffle(2), real(3, 8, 2, 5)),
+    "sliding_window": (M.SlidingWindow(3, 1, 1), real(3, 2, 5, 4)),
+    "local_conv": (M.LocalConv2d(4, 6, 5, 5, 3, padding=1), real(3, 4, 5, 5)),
+    "tile": (Function(lambda x: F.tile(x, (1, 1, 3, 2))), real(3, 2, 4)[:, None]),
+    "repeat": (Function(lambda x: F.repeat(x, 3, 1)), real(3, 2, 4)),
+    "einsum": (Function(lambda x: F.einsum("bij,bkj->bik", x, x)), real(3, 2, 4)),
+    "einsum_matrix": (
+        Function(lambda x: F.einsum("bij,jk->bki", x, F.ones((4, 5)))),
+        real(3, 2, 4),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN_BATCHES)
+def test_the_batch_stays_open(name, tmp_path):
+    net, x = OPEN_BATCHES[name]
+    path = tmp_path / "open.onnx"
+    net.eval()
+    mge.onnx.export(net, path, x, input_names=["x0"])
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    again = _mge.load(str(path))
+    for batch in (len(x), 1, 7):
+        other = np.resize(x, (batch, *x.shape[1:]))
+        expected = arrays(net(mge.Tensor(other)))
+        assert_near(run(path, [other]), expected)
+        assert_near(arrays(again.run([other])), expected)
+
+
 @pytest.mark.parametrize("shape", [(4,), (3, 5)])
 def test_the_batch_is_read_again_as_it_was(shape, tmp_path):
     path = str(tmp_path / "open.onnx")

@@ -7,6 +7,7 @@ Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NC
 from .. import _mge
 from ..core.operands import Pair, at_least, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
+from ..core.tensor.shape_arguments import open_first
 from ..tensor import Tensor
 
 
@@ -256,7 +257,7 @@ def sliding_window(
         for _, where in _window_slices(kernel, stride, dilation, sizes)
     ]
     out = _mge.ops.concat(*parts, axis=4) if len(parts) > 1 else parts[0]
-    return _mge.ops.reshape(out, shape=[*out._tuple_shape[:4], *kernel])
+    return _mge.ops.reshape(out, shape=open_first([*out._tuple_shape[:4], *kernel]))
 
 
 def _padded(inp: Tensor, padding) -> Tensor:

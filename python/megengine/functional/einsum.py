@@ -6,6 +6,7 @@ summed away in a matrix product, one that the rest needs becomes a batch axis.
 """
 
 from .. import _mge
+from ..core.tensor.shape_arguments import open_first
 from ..tensor import Tensor
 
 _DOTS = "..."
@@ -116,7 +117,7 @@ def _contract(a: Tensor, a_labels: list, b: Tensor, b_labels: list, needed: set)
     right = _as_matrices(b, b_labels, (batch, inner, b_free), sizes)
     out = _mge.ops.matmul(left, right)
     labels = [*batch, *a_free, *b_free]
-    return _mge.ops.reshape(out, shape=[sizes[label] for label in labels]), labels
+    return _mge.ops.reshape(out, shape=open_first([sizes[label] for label in labels])), labels
 
 
 def _sizes(a: Tensor, a_labels: list, b: Tensor, b_labels: list) -> dict:
@@ -134,11 +135,15 @@ def _as_matrices(x: Tensor, labels: list, groups, sizes: dict) -> Tensor:
     """Axes in three groups, each made into one; axes of size 1 broadcast."""
     order = [label for group in groups for label in group]
     x = _mge.ops.transpose(x, pattern=[labels.index(label) for label in order])
-    x = _mge.ops.broadcast_to(x, shape=[sizes[label] for label in order])
+    wanted = [sizes[label] for label in order]
+    if list(x._tuple_shape) != wanted:
+        x = _mge.ops.broadcast_to(x, shape=wanted)
     shape = []
     for group in groups:
         count = 1
         for label in group:
             count *= sizes[label]
         shape.append(count)
-    return _mge.ops.reshape(x, shape=shape)
+    # A product of several axes follows from the others; the first operand's batch is mostly in it.
+    first = 0 if groups[0] else 1
+    return _mge.ops.reshape(x, shape=[*shape[:first], *open_first(shape[first:])])

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.tensor.dtype import is_integer
-from ..core.tensor.shape_arguments import as_places
+from ..core.tensor.shape_arguments import as_places, open_first
 from ..tensor import Tensor
 from .activation import (  # noqa: F401
     gelu,
@@ -284,8 +284,9 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
     assert inp.ndim >= 3, f"[pixel_shuffle] the rank must be at least 3, got {inp.ndim}"
     *batch, channels, height, width = inp._tuple_shape
     assert channels % (r * r) == 0, f"[pixel_shuffle] {r * r} does not divide {channels} channels"
-    shape = [*batch, channels // (r * r), r, r, height, width]
+    shape = open_first([*batch, channels // (r * r), r, r, height, width])
     n = len(batch)
     pattern = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
     out = _mge.ops.transpose(_mge.ops.reshape(inp, shape=shape), pattern=pattern)
-    return _mge.ops.reshape(out, shape=[*batch, channels // (r * r), height * r, width * r])
+    out = _mge.ops.flatten(out, start=n + 3, end=n + 4)
+    return _mge.ops.flatten(out, start=n + 1, end=n + 2)

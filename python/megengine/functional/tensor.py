@@ -339,9 +339,10 @@ def repeat(inp: Tensor, repeats: int, axis: int | None = None) -> Tensor:
         inp, axis = flatten(inp), 0
     assert 0 <= axis < max(inp.ndim, 1), f"[repeat] axis must be in [0, {inp.ndim}), got {axis}"
     inp = inp if inp.ndim else flatten(inp)
-    shape = inp._tuple_shape
-    wide = broadcast_to(expand_dims(inp, axis + 1), [*shape[: axis + 1], count, *shape[axis + 1 :]])
-    return _mge.ops.flatten(wide, start=axis, end=axis + 1)
+    wide = [None] * (axis + 1) + [count] + [None] * (inp.ndim - axis - 1)
+    return _mge.ops.flatten(
+        broadcast_to(expand_dims(inp, axis + 1), wide), start=axis, end=axis + 1
+    )
 
 
 def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
@@ -365,11 +366,14 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     assert len(counts) >= inp.ndim and all(c >= 0 for c in counts), (
         f"[tile] reps needs at least {inp.ndim} entries, none negative, got {counts}"
     )
-    shape = (1,) * (len(counts) - inp.ndim) + inp._tuple_shape
-    singles = [v for size in shape for v in (1, size)]
-    wide = [v for size, count in zip(shape, counts, strict=True) for v in (count, size)]
-    out = broadcast_to(_mge.ops.reshape(inp, shape=singles), wide)
-    return _mge.ops.reshape(out, shape=[s * c for s, c in zip(shape, counts, strict=True)])
+    rank = len(counts)
+    out = _mge.ops.add_axis(inp, axes=list(range(rank - inp.ndim))) if rank > inp.ndim else inp
+    for axis, count in enumerate(counts):
+        if count != 1:
+            wide = [None] * axis + [count] + [None] * (rank - axis)
+            copies = broadcast_to(expand_dims(out, axis), wide)
+            out = _mge.ops.flatten(copies, start=axis, end=axis + 1)
+    return out
 
 
 def roll(

@@ -47,7 +47,8 @@ class RNNCellBase(Module):
             init.uniform_(parameter, -bound, bound)
 
     def _zero_state(self, inp: Tensor) -> Tensor:
-        return F.zeros((inp._tuple_shape[0], self.hidden_size), dtype=inp.dtype, device=inp.device)
+        # One row, which broadcasts: the batch may be another one in another run.
+        return F.zeros((1, self.hidden_size), dtype=inp.dtype, device=inp.device)
 
     @abstractmethod
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -259,7 +260,7 @@ class RNNBase(Module):
         if self.batch_first:
             input = F.transpose(input, (1, 0, 2))
         if hx is None:
-            hx = self.init_hidden(input._tuple_shape[1])
+            hx = self.init_hidden(1)  # broadcasts: the batch may be another one in another run
         output, states = self.apply_op(input, hx)
         return (F.transpose(output, (1, 0, 2)) if self.batch_first else output), states
 

@@ -113,3 +113,11 @@ def normal_axis(axis: int, ndim: int, who: str) -> int:
     if not -ndim <= axis < ndim:
         raise ValueError(f"[{who}] axis {axis} is out of range for rank {ndim}")
     return axis % ndim
+
+
+def open_first(shape: Sequence[int]) -> list[int]:
+    """A target of reshape whose first extent follows from the others where these tell it.
+
+    So a graph that was recorded with one batch is right for another.
+    """
+    return [-1, *shape[1:]] if len(shape) and all(shape[1:]) else list(shape)
