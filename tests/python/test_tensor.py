@@ -206,7 +206,7 @@ def test_names_that_are_not_there_yet():
     import megengine.functional as F
 
     for owner, name in (
-        (mge, "distributed"),
+        (mge, "lite"),
         (F.vision, "nvof"),
     ):
         with pytest.raises(mge.NotAvailableError, match=name):

@@ -487,7 +487,23 @@ def _are_numbers(*values: Operand) -> bool:
     return all(isinstance(v, (int, float)) for v in values)
 
 
+def _elwise(*args: Operand, mode: str) -> Tensor:
+    """An elementwise function by its mode, in any case: ``core.ops.elemwise_modes`` has them all.
+
+    Example:
+        >>> _elwise(Tensor([1.0]), Tensor([2.0]), mode="add")
+        Tensor([3.], device=xpux:0)
+    """
+    from ..core.ops.builtin import Elemwise
+
+    return Elemwise(mode)(*args)
+
+
 def __getattr__(name: str):
     if name in ("sigmoid", "hsigmoid", "relu", "relu6", "hswish"):
         return getattr(_activation, name)  # their old home was here
+    if name == "Elemwise":
+        from ..core.ops.builtin import Elemwise
+
+        return Elemwise
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,3 +24,8 @@ def _assert_equal(
     """
     _mge.ops.assert_equal(expect, actual, max_error=maxerr, verbose=verbose)
     return actual
+
+
+def _sync() -> None:
+    """Wait until the default device has done all that it was asked for."""
+    _mge.synchronize()

@@ -3,7 +3,6 @@
 
 from weakref import ref as TensorWeakRef  # noqa: F401, N812
 
-from ... import _mge
 from ...functional.math import matmul as matmul_cpp  # noqa: F401
 from ...functional.tensor import broadcast_to as broadcast_cpp  # noqa: F401
 from ...functional.tensor import expand_dims as expand_dims_cpp  # noqa: F401
@@ -11,8 +10,10 @@ from ...functional.tensor import reshape as reshape_cpp  # noqa: F401
 from ...functional.tensor import split as split_cpp  # noqa: F401
 from ...functional.tensor import squeeze as squeeze_cpp  # noqa: F401
 from ...functional.tensor import transpose as transpose_cpp  # noqa: F401
+from ...functional.utils import _sync as sync
 from ...tensor import Tensor
 from ...utils.naming import AutoNaming
+from .._trace_option import set_symbolic_shape as set_cpp_use_symbolic_shape  # noqa: F401
 from ..ops.opdef import apply  # noqa: F401
 from ..options import get_option, set_option  # noqa: F401
 from ..tensor.indexing import getitem as getitem_cpp  # noqa: F401
@@ -26,11 +27,6 @@ push_scope = AutoNaming.push_scope
 def pop_scope(scope: str | None = None) -> None:
     """Leave the innermost module, whose name is given."""
     AutoNaming.pop_scope()
-
-
-def sync() -> None:
-    """Wait until the default device has done all that it was asked for."""
-    _mge.synchronize()
 
 
 full_sync = sync

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of processes that train one net: here, groups of one process.
+
+Programs that ask how many they are run unchanged; what a group of one does is exact. More than one
+process is refused by ``init_process_group`` and by ``launcher``, before anything is begun.
+"""
+
+from . import functional, group, helper  # noqa: F401
+from .group import (
+    WORLD,
+    Group,
+    get_backend,
+    get_local_device_id,
+    get_rank,
+    get_world_size,
+    group_barrier,
+    init_process_group,
+    is_distributed,
+    new_group,
+    override_backend,
+)
+from .helper import bcast_list_, make_allreduce_cb, synchronized
+from .launcher import launcher
+
+__all__ = [
+    "WORLD",
+    "Group",
+    "bcast_list_",
+    "get_backend",
+    "get_local_device_id",
+    "get_rank",
+    "get_world_size",
+    "group_barrier",
+    "init_process_group",
+    "is_distributed",
+    "launcher",
+    "make_allreduce_cb",
+    "new_group",
+    "override_backend",
+    "synchronized",
+]

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters packed and exchanged, gradients summed over processes."""
+
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..device import get_device_count
+from ..functional.tensor import concat, split
+from ..tensor import Tensor
+from .functional import all_reduce_sum, broadcast
+from .group import WORLD, Group, group_barrier, is_distributed
+
+get_device_count_by_fork = get_device_count
+
+
+def get_offsets(shapes: Sequence[Sequence[int]]) -> list[int]:
+    """Where each of several Tensors begins and ends when they lie one behind the other.
+
+    Args:
+        shapes: of the Tensors.
+    Returns:
+        Begin and end of the first, of the second …, in elements.
+    Example:
+        >>> get_offsets([(2, 3), (4,)])
+        [0, 6, 6, 10]
+    """
+    offsets, end = [], 0
+    for shape in shapes:
+        begin, end = end, end + int(np.prod(shape))
+        offsets += (begin, end)
+    return offsets
+
+
+def param_pack_concat(inps: Sequence[Tensor], offsets: Tensor, offsets_val: list[int]) -> Tensor:
+    """Several Tensors as one vector.
+
+    Args:
+        inps: the Tensors.
+        offsets: as ``get_offsets`` gives them.
+        offsets_val: the same as numbers.
+    Example:
+        >>> param_pack_concat([Tensor([1, 2]), Tensor([[3]])], Tensor([0, 2, 2, 3]), [0, 2, 2, 3])
+        Tensor([1 2 3], dtype=int32, device=xpux:0)
+    """
+    return concat([x.reshape(-1) for x in inps])
+
+
+def param_pack_split(
+    inp: Tensor, offsets: list[int], shapes: Sequence[Sequence[int]]
+) -> list[Tensor]:
+    """The Tensors that were packed into a vector.
+
+    Args:
+        inp: the vector.
+        offsets: as ``get_offsets`` gives them.
+        shapes: of the Tensors.
+    Example:
+        >>> a, b = param_pack_split(Tensor([1, 2, 3]), [0, 2, 2, 3], [(1, 2), (1,)])
+        >>> a
+        Tensor([[1 2]], dtype=int32, device=xpux:0)
+    """
+    parts = split(inp, offsets[2::2])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def pack_allreduce_split(
+    pack_list: Sequence[Tensor], shapes: Sequence[Sequence[int]], group: Group, reduce_method: str
+) -> list[Tensor]:
+    """Sums (or means) over the processes, all Tensors in one exchange.
+
+    Args:
+        pack_list: the Tensors.
+        shapes: theirs.
+        group: the processes.
+        reduce_method: ``"sum"`` or ``"mean"``.
+    """
+    offsets = get_offsets(shapes)
+    packed = param_pack_concat(pack_list, Tensor(offsets), offsets)
+    packed = all_reduce_sum(packed, group)
+    if reduce_method == "mean":
+        packed = packed / group.size
+    return param_pack_split(packed, offsets, shapes)
+
+
+def bcast_list_(inps: Sequence[Tensor], group: Group = WORLD) -> None:
+    """Give the Tensors of all processes the values of the first one's.
+
+    Args:
+        inps: Tensors that change.
+        group: the processes.
+    """
+    for inp in inps:
+        inp._reset(broadcast(inp, group))
+
+
+def synchronized(func: Callable) -> Callable:
+    """Make a function wait for the other processes when it has returned."""
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        if not is_distributed():
+            return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        group_barrier()
+        return result
+
+    return wrapper
+
+
+class AllreduceCallback:
+    """What a ``GradManager`` calls with each gradient: it becomes the processes' sum or mean.
+
+    Args:
+        reduce_method: ``"sum"`` or ``"mean"``.
+        group: the processes.
+        backend: what carries the data; one process needs none.
+    Raises:
+        AssertionError: there is no such method, or ``init_process_group`` was not called.
+    Example:
+        >>> import megengine.distributed as dist
+        >>> from megengine.autodiff import GradManager
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> from megengine import Parameter
+        >>> w = Parameter([2.0])
+        >>> gm = GradManager().attach(w, callbacks=[dist.make_allreduce_cb("mean")])
+        >>> with gm:
+        ...     gm.backward((w * w).sum())
+        >>> w.grad
+        Tensor([4.], device=xpux:0)
+    """
+
+    def __init__(self, reduce_method: str, group: Group = WORLD, backend: str | None = None):
+        reduce_method = reduce_method.lower()
+        assert reduce_method in ("sum", "mean"), (
+            f"[AllreduceCallback] reduce_method must be 'sum' or 'mean', got {reduce_method!r}"
+        )
+        self._divisor = group.size if reduce_method == "mean" else 1
+        self._group = group
+
+    def __call__(self, param: Tensor, grad: Tensor) -> Tensor:
+        total = all_reduce_sum(grad, self._group)
+        return total / self._divisor if self._divisor != 1 else total
+
+
+make_allreduce_cb = AllreduceCallback

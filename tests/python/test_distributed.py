@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``distributed`` with one process: it knows what it is asked for, and refuses more processes."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.distributed as dist
+import megengine.functional.distributed as collective
+from megengine.autodiff import GradManager
+from megengine.distributed import group as group_module
+from megengine.distributed.helper import (
+    bcast_list_,
+    get_offsets,
+    pack_allreduce_split,
+    param_pack_concat,
+    param_pack_split,
+)
+
+
+@pytest.fixture
+def process(monkeypatch):
+    """A process group of one, and none again after the test."""
+    monkeypatch.setattr(group_module, "_process", None)
+    monkeypatch.setattr(dist.WORLD, "proc_ranks", [])
+    dist.init_process_group("localhost", 0, 1, 0, 0)
+
+
+@pytest.fixture
+def nothing(monkeypatch):
+    """No process group."""
+    monkeypatch.setattr(group_module, "_process", None)
+
+
+def test_without_a_group_there_is_one_process(nothing):
+    assert (dist.get_rank(), dist.get_world_size(), dist.is_distributed()) == (0, 1, False)
+    assert dist.synchronized(lambda x: x + 1)(2) == 3
+    dist.group_barrier()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        dist.get_backend,
+        dist.get_local_device_id,
+        lambda: collective.all_reduce_sum(mge.Tensor([1.0])),
+        lambda: dist.make_allreduce_cb("mean"),
+        lambda: dist.new_group([0]),
+        lambda: dist.WORLD.rank,
+    ],
+)
+def test_what_needs_a_group_says_so(nothing, call):
+    with pytest.raises(AssertionError, match="please call init_process_group first"):
+        call()
+
+
+def test_a_group_of_one(process):
+    assert dist.is_distributed() and dist.get_backend() == "auto"
+    assert dist.get_local_device_id() == 0
+    world, group = dist.WORLD, dist.new_group([0])
+    assert world.size == group.size == 1 and world.rank == group.rank == 0
+    assert world.key == group.key == "0" and group.is_single_machine
+    assert group.comp_node.logical_name.endswith("0:2")
+    with dist.override_backend("shm"):
+        assert dist.get_backend() == "shm"
+    assert dist.get_backend() == "auto"
+    with pytest.raises(AssertionError, match="there is one process"):
+        dist.new_group([0, 1])
+
+
+@pytest.mark.parametrize("name", collective.__all__)
+def test_collectives_of_one_process_keep_values_and_gradients(process, name):
+    x = mge.Parameter([1.0, 2.0])
+    manager = GradManager().attach([x])
+    with manager:
+        y = getattr(collective, name)(x)
+        manager.backward((y * y).sum())
+    assert y is not x
+    np.testing.assert_array_equal(y.numpy(), [1, 2])
+    np.testing.assert_array_equal(x.grad.numpy(), [2, 4])
+
+
+@pytest.mark.parametrize("method", ["sum", "mean"])
+def test_gradients_are_summed_over_the_processes(process, method):
+    w = mge.Parameter([2.0])
+    manager = GradManager().attach([w], callbacks=[dist.make_allreduce_cb(method)])
+    with manager:
+        manager.backward((w * w).sum())
+    assert w.grad.numpy() == 4
+    with pytest.raises(AssertionError, match="'sum' or 'mean'"):
+        dist.make_allreduce_cb("max")
+
+
+def test_parameters_are_packed(process):
+    shapes = [(2, 3), (4,)]
+    tensors = [mge.Tensor(np.arange(np.prod(s), dtype="float32").reshape(s)) for s in shapes]
+    offsets = get_offsets(shapes)
+    assert offsets == [0, 6, 6, 10]
+    packed = param_pack_concat(tensors, mge.Tensor(offsets), offsets)
+    for parts in (
+        param_pack_split(packed, offsets, shapes),
+        pack_allreduce_split(tensors, shapes, dist.WORLD, "mean"),
+    ):
+        for part, tensor in zip(parts, tensors, strict=True):
+            np.testing.assert_array_equal(part.numpy(), tensor.numpy())
+    bcast_list_(tensors)
+    assert tensors[1].numpy().tolist() == [0, 1, 2, 3]
+
+
+def test_the_launcher_runs_one_process(process):
+    @dist.launcher
+    def work(x):
+        """Adds."""
+        return x + dist.get_world_size(), dist.get_rank()
+
+    assert work(3) == [(4, 0)] and work.__doc__ == "Adds."
+
+    @dist.launcher(n_gpus=2)
+    def more():
+        raise AssertionError("it must not run")
+
+    with pytest.raises(mge.NotAvailableError, match="by 2 processes"):
+        more()
+
+
+@pytest.mark.parametrize(
+    "arguments, kind, text",
+    [
+        (("localhost", 0, 2, 0, 0), mge.NotAvailableError, "by 2 processes"),
+        (("localhost", 0, 1, 1, 0), ValueError, "rank is below 1"),
+        (("localhost", "0", 1, 0, 0), TypeError, "port is a whole number"),
+        ((1, 0, 1, 0, 0), TypeError, "master_ip is a text"),
+    ],
+)
+def test_wrong_groups_are_refused(nothing, arguments, kind, text):
+    with pytest.raises(kind, match=text):
+        dist.init_process_group(*arguments)
+    assert not dist.is_distributed()
+
+
+def test_the_package_is_imported_when_it_is_used():
+    code = """
+import sys
+import megengine as mge
+assert not [name for name in sys.modules if "distributed" in name]
+assert mge.distributed.get_world_size() == 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
