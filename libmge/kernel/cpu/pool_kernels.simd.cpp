@@ -74,9 +74,9 @@ HWY_INLINE void reduce_window(D d, const PoolPlane& p, const float* x, float* y,
 
 // Calls vector(i) for vectors that cover [0, n), the last one reaching back over the one before, where there
 // is one; returns the first element that none covers.
-template <class Fn>
-HWY_INLINE int64_t cover(int64_t n, Fn&& vector) {
-    const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<float>()));
+template <class D, class Fn>
+HWY_INLINE int64_t cover(D d, int64_t n, Fn&& vector) {
+    const int64_t lanes = int64_t(hn::Lanes(d));
     if (n < lanes) return 0;
     int64_t i = 0;
     for (; i + lanes <= n; i += lanes) vector(i);
@@ -84,19 +84,28 @@ HWY_INLINE int64_t cover(int64_t n, Fn&& vector) {
     return n;
 }
 
+// All of `inner`; false when it is shorter than a vector.
+template <class R, class D>
+HWY_INLINE bool reduce_across(D d, const PoolPlane& p, const float* x, float* y, Range rows, Range columns,
+                              float factor) {
+    return cover(d, p.inner, [&](int64_t i) HWY_ATTR {
+               reduce_window<R>(d, p, x + i, y + i, rows, columns, factor);
+           }) > 0;
+}
+
 // The functions with hot loops begin at multiples of 64: else code added elsewhere in the library decides how
 // fast they are.
 template <class R>
 [[gnu::aligned(64)]] void inner_row(const PoolPlane& p, const float* x, float* y, Range rows) {
     const hn::ScalableTag<float> full;
+    const hn::CappedTag<float, 8> eight;
+    const hn::CappedTag<float, 4> four;
     const hn::CappedTag<float, 1> single;
     for (int64_t ox = 0; ox < p.out_w; ++ox, y += p.inner) {
         Range columns = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
         float factor = factor_of<R>(p, rows, columns);
-        auto reduce = [&](auto d, int64_t i)
-                          HWY_ATTR { reduce_window<R>(d, p, x + i, y + i, rows, columns, factor); };
-        int64_t i = cover(p.inner, [&](int64_t at) HWY_ATTR { reduce(full, at); });
-        for (; i < p.inner; ++i) reduce(single, i);
+        auto reduce = [&](auto d) HWY_ATTR { return reduce_across<R>(d, p, x, y, rows, columns, factor); };
+        if (!reduce(full) && !reduce(eight) && !reduce(four)) reduce(single);
     }
 }
 
@@ -117,7 +126,7 @@ template <class R>
 HWY_INLINE void reduce_rows(const PoolPlane& p, const float* x, Range rows, Range columns, float* buffer) {
     const hn::ScalableTag<float> d;
     x += columns.begin;
-    int64_t i = cover(columns.size(), [&](int64_t at) HWY_ATTR {
+    int64_t i = cover(d, columns.size(), [&](int64_t at) HWY_ATTR {
         auto sum = hn::Set(d, R::start);
         for (int64_t row = rows.begin; row < rows.end; ++row)
             sum = R::add(sum, hn::LoadU(d, x + row * p.w + at));
@@ -137,13 +146,13 @@ HWY_INLINE void reduce_windows(const float* x, int64_t n, int64_t kernel, int64_
     const hn::ScalableTag<float> d;
     int64_t i = 0;
     if (stride == 1)
-        i = cover(n, [&](int64_t at) HWY_ATTR {
+        i = cover(d, n, [&](int64_t at) HWY_ATTR {
             auto sum = hn::Set(d, R::start);
             for (int64_t k = 0; k < kernel; ++k) sum = R::add(sum, hn::LoadU(d, x + at + k));
             hn::StoreU(sum, d, y + at);
         });
     if (stride == 2)
-        i = cover(n, [&](int64_t at) HWY_ATTR {
+        i = cover(d, n, [&](int64_t at) HWY_ATTR {
             auto sum = hn::Set(d, R::start);
             for (int64_t k = 0; k < kernel; k += 2) {
                 hn::Vec<decltype(d)> even, odd;
