@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul_row.h"
 
+#include "libmge/kernel/cpu/packed_row.h"
 #include "libmge/kernel/cpu/row_times_weight.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 
 namespace mge::ops {
 namespace {
+
+// Measured, where loops that pack nothing (`small`) are as fast or faster: up to a quarter of a panel, and
+// from this many elements on, which no second cache keeps, if the columns lie one behind the other as in a
+// linear layer.
+constexpr int64_t few_columns = cpu::panel_columns / 4;
+constexpr int64_t many_in_columns = 1 << 19;
 
 MatmulGeometry geometry(const Problem& p) {
     return matmul_geometry(p.as<Matmul::Params>(), p.inputs[0].shape, p.inputs[1].shape);
@@ -21,7 +28,9 @@ Support supports(const Problem& p) {
     auto g = geometry(p);
     if (g.m != 1 || g.batches() != 1 || g.a_stride_k != 1) return {"one dense row only"};
     if (g.n == 0 || g.k == 0) return {"an empty operand"};
-    if (g.n * g.k > cpu::row_weight_limit) return {"a matrix that no cache keeps"};
+    if (g.n <= few_columns) return {"few columns, most of a panel would be empty"};
+    const int64_t limit = g.b_stride_k == 1 ? many_in_columns : cpu::row_weight_limit;
+    if (g.n * g.k > limit) return {"a matrix that no cache keeps"};
     return supported;
 }
 

@@ -498,26 +498,46 @@ TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
     }
 }
 
-// One row, with the matrix packed ahead: columns that fill no panel, odd depths, both ways to lie.
+// Of one row (n, k).
+struct RowProduct {
+    int64_t n, k;
+    ops::Matmul::Params params;
+    Tensors inputs = {random_tensor({1, k}), random_tensor(params.transpose_b ? Shape{n, k} : Shape{k, n}),
+                      random_tensor({n}), random_tensor({1, n})};
+    TensorSpecs specs = {inputs[0].spec(), inputs[1].spec(), inputs[2].spec(), inputs[3].spec()};
+    TensorSpec out{DType::f32, {1, n}, {}};
+    Problem problem() const {
+        Problem p{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+        p.threads = 2;
+        return p;
+    }
+    std::vector<NamedCandidate> candidates() const {
+        return list_candidates(find_kernels(ops::Matmul::info, default_device()), problem());
+    }
+};
+
+// With the matrix packed ahead: columns that fill no panel, odd depths, both ways to lie.
 TEST(Matmul, ComputesARowWithAPackedMatrix) {
-    for (Shape size : {Shape{1, 1}, {10, 84}, {64, 16}, {150, 37}, {1024, 256}})
+    for (Shape size : {Shape{17, 1}, {24, 84}, {64, 16}, {150, 37}, {1024, 256}})
         for (bool transpose_b : {false, true})
             for (Activation activation : {Activation::none, Activation::gelu}) {
-                const int64_t n = size[0], k = size[1];
-                ops::Matmul::Params params{.transpose_b = transpose_b, .activation = activation};
-                Tensors inputs{random_tensor({1, k}), random_tensor(transpose_b ? Shape{n, k} : Shape{k, n}),
-                               random_tensor({n}), random_tensor({1, n})};
-                TensorSpecs specs;
-                for (auto& t : inputs) specs.push_back(t.spec());
-                TensorSpec out{DType::f32, {1, n}, {}};
-                Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
-                problem.threads = 2;
-                auto list = list_candidates(find_kernels(ops::Matmul::info, default_device()), problem);
+                RowProduct row{size[0], size[1], {.transpose_b = transpose_b, .activation = activation}};
+                auto list = row.candidates();
                 ASSERT_EQ(list.at(0).candidate.name, "row");
-                const void* constants[] = {nullptr, inputs[1].data(), nullptr, nullptr};
-                Tensor expected = run(list.back(), problem, inputs, constants)[0];
-                expect_close(run(list[0], problem, inputs, constants)[0], expected, k, 1, text(size));
+                const void* constants[] = {nullptr, row.inputs[1].data(), nullptr, nullptr};
+                Tensor expected = run(list.back(), row.problem(), row.inputs, constants)[0];
+                expect_close(run(list[0], row.problem(), row.inputs, constants)[0], expected, row.k, 1,
+                             text(size));
             }
+}
+
+TEST(Matmul, PacksNoMatrixThatIsReadAsFastWhereItLies) {
+    auto first = [](int64_t n, int64_t k, bool transpose_b) {
+        return RowProduct{n, k, {.transpose_b = transpose_b}}.candidates().at(0).candidate.name;
+    };
+    EXPECT_EQ(first(16, 84, true), "small");
+    EXPECT_EQ(first(784, 784, true), "small");
+    EXPECT_EQ(first(784, 784, false), "row");
 }
 
 class PackedMatmul : public testing::TestWithParam<DType> {};
