@@ -119,29 +119,43 @@ void log_replaced(const Pass& pass, const Graph& before, const Graph& after) {
 }
 
 Graph run_pass(const Pass& pass, Graph graph, const PassOptions& options) {
-    bool is_logged = options.log_level > 0 && log_enabled(LogChannel::passes);
+    graph = pass.run(std::move(graph), options);
+    if (options.verify) verify(graph);
+    return graph;
+}
+
+Graph run_logged(const Pass& pass, Graph graph, const PassOptions& options) {
+    const Graph source = graph;
     auto start = std::chrono::steady_clock::now();
-    Graph source = graph;  // constants are shared, so this is small
-    try {
-        graph = pass.run(std::move(graph), options);
-        if (options.verify) verify(graph);
-    } catch (const MemoryError&) {
-        throw;
-    } catch (const std::bad_alloc&) {
-        throw;  // neither says anything about the pass or its graph
-    } catch (const std::exception& e) {
-        // A refusal says all that there is to say; who mends a fault of the pass needs the graph.
-        auto* error = dynamic_cast<const Error*>(&e);
-        if (!error || error->code() == ErrorCode::internal)
-            log_warning(
-                text("pass ", pass.name, " failed: ", e.what(), "\nIts graph was:\n", to_text(source)));
-        throw;
-    }
+    graph = run_pass(pass, std::move(graph), options);
     std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    if (!is_logged || signature(graph) == signature(source)) return graph;
+    if (signature(graph) == signature(source)) return graph;
     log_line(LogChannel::passes, text(pass.name, ": ", source.nodes().size(), " -> ", graph.nodes().size(),
                                       " nodes in ", time.count(), " ms"));
     if (options.log_level > 1) log_replaced(pass, source, graph);
+    return graph;
+}
+
+std::vector<const Pass*> passes_on(const PassOptions& options) {
+    std::vector<const Pass*> on;
+    for (auto& pass : passes)
+        if (is_on(pass, options)) on.push_back(&pass);
+    on.insert(on.end(), options.own_passes.begin(), options.own_passes.end());
+    return on;
+}
+
+// A refusal says all that there is to say; who mends a fault of a pass needs the graph. Want of memory is
+// neither.
+bool is_fault(const std::exception& e) {
+    if (dynamic_cast<const std::bad_alloc*>(&e)) return false;
+    auto* error = dynamic_cast<const Error*>(&e);
+    return !error || error->code() == ErrorCode::internal;
+}
+
+// What the last of the passes was given, made again: to keep each graph until the next is there would cost
+// every compilation a fifth.
+Graph graph_before_last(Graph graph, std::span<const Pass* const> done, const PassOptions& options) {
+    for (auto* pass : done.first(done.size() - 1)) graph = run_pass(*pass, std::move(graph), options);
     return graph;
 }
 
@@ -153,13 +167,22 @@ Graph run_passes(Graph graph, const PassOptions& options, std::vector<PassStage>
     check_names(options);
     for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).sources = {NodeId(i)};
     note_origins(graph);
-    auto run = [&](const Pass& pass) {
-        graph = run_pass(pass, std::move(graph), options);
-        if (stages) stages->push_back({std::string(pass.name), graph});
-    };
-    for (auto& pass : passes)
-        if (is_on(pass, options)) run(pass);
-    for (auto* pass : options.own_passes) run(*pass);
+    const Graph source = graph;  // constants are shared, so this is small
+    auto* run = options.log_level > 0 && log_enabled(LogChannel::passes) ? run_logged : run_pass;
+    const auto on = passes_on(options);
+    size_t done = 0;
+    try {
+        for (auto* pass : on) {
+            ++done;
+            graph = run(*pass, std::move(graph), options);
+            if (stages) stages->push_back({std::string(pass->name), graph});
+        }
+    } catch (const std::exception& e) {
+        if (is_fault(e))
+            log_warning(text("pass ", on[done - 1]->name, " failed: ", e.what(), "\nIts graph was:\n",
+                             to_text(graph_before_last(source, std::span(on).first(done), options))));
+        throw;
+    }
     return graph;
 }
 

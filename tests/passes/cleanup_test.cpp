@@ -163,5 +163,25 @@ TEST(Pipeline, RunsPassesByLevelAndName) {
     EXPECT_EQ(nodes_left({.passes = {{"simplify_algebra", false}}}), 1u);
 }
 
+Graph fail(Graph, const PassOptions&) { throw InternalError("no way on"); }
+Graph refuse(Graph, const PassOptions&) { throw UserError("not here"); }
+
+TEST(Pipeline, ShowsTheGraphOfAPassThatFails) {
+    constexpr Pass failing{"failing", 0, fail}, refusing{"refusing", 0, refuse};
+    Body body = [](const Tensors& x) { return Tensors{ops::sqrt(ops::add(x[0], constant({1}, {0})))}; };
+    auto said = [&](const Pass& pass) {
+        testing::internal::CaptureStderr();
+        EXPECT_ANY_THROW(run_passes(record({f32({2})}, body), {.own_passes = {&pass}}));
+        return testing::internal::GetCapturedStderr();
+    };
+    // As the passes before it left it: without the zero.
+    std::string graph = said(failing);
+    EXPECT_THAT(graph, testing::HasSubstr("pass failing failed: "));
+    EXPECT_THAT(graph, testing::HasSubstr("sqrt("));
+    EXPECT_THAT(graph, testing::Not(testing::HasSubstr("add(")));
+    // What is refused has its reason.
+    EXPECT_EQ(said(refusing), "");
+}
+
 }  // namespace
 }  // namespace mge::test
