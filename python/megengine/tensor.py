@@ -249,6 +249,9 @@ class Tensor(_mge.Tensor):
         """
         return _mge.is_shared(self)
 
+    def _drop(self) -> None:
+        """The value may go until it is needed: here it stays, as results do."""
+
     def set_value(self, value) -> None:
         """Give the object another value (deprecated: assign to ``x[...]``)."""
         warnings.warn("set_value is deprecated; use x[...] = value", DeprecationWarning, 2)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from megengine import Tensor
+from megengine.autodiff import GradManager
 from megengine.core.autodiff.grad import Function, Grad
 
 
@@ -76,3 +77,23 @@ def test_it_ends_with_its_call_and_with_its_block():
         grad.wrt(x)
     with pytest.raises(RuntimeError, match="nothing is recorded"):
         grad(x, Tensor([1.0]))
+
+
+@pytest.mark.parametrize("dy", [1.0, [1.0], [[1.0, 1.0, 1.0]]])
+def test_gradients_of_results_are_broadcast(dy):
+    x = Tensor([1.0, 2.0, 3.0])
+    manager, got = GradManager().attach(x), []
+    with manager:
+        manager.backward(x * x, Tensor(dy))
+    np.testing.assert_array_equal(x.grad.numpy(), [2, 4, 6])
+    with Grad() as grad:
+        grad.wrt(x, callback=got.append)
+        grad(x * x, Tensor(dy))
+    np.testing.assert_array_equal(got[0].numpy(), [2, 4, 6])
+
+
+def test_gradients_of_results_that_do_not_broadcast_are_refused():
+    x = Tensor([1.0, 2.0, 3.0])
+    with GradManager().attach(x) as manager:
+        with pytest.raises(RuntimeError, match=r"shape \(3,\) has shape \(2,\)"):
+            manager.backward(x * x, Tensor([1.0, 2.0]))

@@ -11,7 +11,11 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.core._imperative_rt import core2
-from megengine.core._imperative_rt.ops import delete_rng_handle, new_rng_handle
+from megengine.core._imperative_rt.ops import (
+    delete_rng_handle,
+    get_global_rng_seed,
+    new_rng_handle,
+)
 from megengine.core.autodiff.grad import Grad
 from megengine.core.ops import builtin as ops
 from megengine.core.ops.builtin import Elemwise
@@ -434,3 +438,17 @@ def test_options_are_kept():
     core2.set_option("enable_drop", 1)
     assert core2.get_option("enable_drop") == 1
     core2.set_option("enable_drop", 0)
+
+
+def test_helpers_by_their_old_names():
+    from megengine.core.tensor.array_method import _elwise
+    from megengine.functional import elemwise
+
+    assert elemwise.Elemwise is Elemwise
+    assert _elwise(mge.Tensor([1.0]), mge.Tensor([2.0]), mode="add").numpy() == 3
+    mge.random.seed(7)
+    assert get_global_rng_seed() == 7
+    x = mge.Tensor([1.0]) + 1
+    x._drop()
+    assert x.numpy() == 2
+    core2.sync()

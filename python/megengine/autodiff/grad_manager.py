@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from .. import _mge
 from ..core.tensor.dtype import is_differentible_dtype
 from ..tensor import Tensor
+from .result_gradients import like_results
 
 
 class _Backwarding(threading.local):
@@ -119,7 +120,7 @@ class GradManager:
 
         Args:
             y: results to differentiate; None for nothing.
-            dy: their gradients; None for ones.
+            dy: their gradients, of shapes that broadcast to the results'; None for ones.
         Raises:
             RuntimeError: nothing was recorded.
             AssertionError: the numbers of results and gradients differ.
@@ -137,7 +138,7 @@ class GradManager:
         before, _backwarding.manager = _backwarding.manager, self
         try:
             self._tape.stop()
-            grads = self._tape.backward(ys, dys)
+            grads = self._tape.backward(ys, like_results(ys, dys))
             self._deliver(dict(zip(self._on_tape, grads, strict=True)))
         finally:
             _backwarding.manager = before

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators as objects, and streams of random numbers."""
 
+from ...random import get_rng_state
 from ...random import seed as set_global_rng_seed  # noqa: F401
 from ..ops import builtin as _builtin
 from ..ops.builtin import *  # noqa: F403
 from ..ops.builtin.creation import delete_rng_handle, new_rng_handle  # noqa: F401
 
 __getattr__ = _builtin.__getattr__
+
+
+def get_global_rng_seed() -> int:
+    """What the random numbers that all share began with."""
+    return get_rng_state()["seed"]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from ... import _mge
 from ...autodiff.function import Function  # noqa: F401
+from ...autodiff.result_gradients import like_results
 from ...tensor import Tensor
 
 
@@ -53,7 +54,7 @@ class Grad:
 
         Args:
             ys: results.
-            dys: their gradients.
+            dys: their gradients, of shapes that broadcast to theirs.
         Raises:
             RuntimeError: nothing is recorded.
         """
@@ -64,7 +65,7 @@ class Grad:
         callbacks, self._callbacks = self._callbacks, []
         tape.stop()
         try:
-            grads = tape.backward(ys, dys)
+            grads = tape.backward(ys, like_results(ys, dys))
         finally:
             tape.release()
         for callback, grad in zip(callbacks, grads, strict=True):
