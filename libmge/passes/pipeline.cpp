@@ -21,6 +21,8 @@ constexpr std::array passes{
     Pass{"simplify_algebra", 1, simplify_algebra},
     // After the algebra, which makes equal what was written differently.
     Pass{"merge_duplicates", 1, merge_duplicates},
+    // After equal parts of a formula are one, before the fusions that take in what it says.
+    Pass{"recognise_formulas", 2, recognise_formulas},
     // Before the fusions: scale and shift of a batch norm go into weights and bias.
     Pass{"fold_batch_norm", 2, fold_batch_norm},
     Pass{"fuse_grain", 2, fuse_grain},

@@ -103,6 +103,14 @@ ValueId divide_by_itself(const Site& s) {
         return s.spec(0) == s.result ? s.make<ops::FullLike>({.value = 1}, {s.inputs[0]}) : no_value;
     return s.make<ops::Full>({.shape = dims_of(s.result.shape), .value = 1, .dtype = s.result.dtype}, {});
 }
+// x ^ 2 => x²; x ^ 3 => x² · x
+ValueId power_as_product(const Site& s) {
+    if (!(s.spec(0) == s.result) || !s.is_one_element(1)) return no_value;
+    bool is_cube = is_all(s.graph, s.inputs[1], 3);
+    if (!is_cube && !is_all(s.graph, s.inputs[1], 2)) return no_value;
+    ValueId square = s.make<ops::Square>({}, {s.inputs[0]});
+    return is_cube ? s.make<ops::Mul>({}, {square, s.inputs[0]}) : square;
+}
 // log(exp(x)) => x; log(exp(a) + exp(b)) => logaddexp(a, b)
 ValueId log_of_exp(const Site& s) {
     if (auto* exp = s.made_by<ops::Exp>(0)) return s.same(exp->inputs[0]);
@@ -226,6 +234,7 @@ const Rule rules[] = {
     {&ops::Mul::info, drop_neutral<1>},
     {&ops::Neg::info, double_negation},
     {&ops::Pow::info, drop_right_neutral<1>},
+    {&ops::Pow::info, power_as_product},
     {&ops::ReduceToShape::info, reduce_to_known_shape},
     {&ops::RemoveAxis::info, merge_views},
     {&ops::Reshape::info, merge_views},
