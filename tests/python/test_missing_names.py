@@ -114,3 +114,9 @@ except ModuleNotFoundError:
 assert lite is None and Server is None
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_short_names_of_functions_that_are_elsewhere():
+    assert F.topk_accuracy is F.metric.topk_accuracy
+    assert not (mge.is_atlas_available() or mge.is_cambricon_available() or mge.is_rocm_available())
+    assert F.distributed.all_gather is mge.distributed.functional.all_gather

@@ -20,5 +20,6 @@ from .control import cond, scan, while_loop  # noqa: F401
 from .einsum import einsum  # noqa: F401
 from .elemwise import *  # noqa: F403
 from .math import *  # noqa: F403
+from .metric import topk_accuracy  # noqa: F401
 from .nn import *  # noqa: F403
 from .tensor import *  # noqa: F403
