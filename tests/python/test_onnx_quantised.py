@@ -71,7 +71,7 @@ def test_static_forms_are_computed_in_steps(tmp_path, form, per_channel):
         weight_type=quantization.QuantType.QInt8,
     )
     kinds = kinds_of(path)
-    assert kinds["ConvBiasForward"] == 3 and kinds["QuantizedAdd"] == 1
+    assert kinds["ConvBias"] == 3 and kinds["QuantizedAdd"] == 1
     assert not kinds["Convolution"]
     x = images(9)
     expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
@@ -86,7 +86,7 @@ def test_dynamic_forms_give_the_same_numbers(tmp_path):
     write_net(tmp_path / "net.onnx")
     path = tmp_path / "dynamic.onnx"
     quantization.quantize_dynamic(tmp_path / "net.onnx", path)
-    assert kinds_of(path)["ConvBiasForward"] == 3
+    assert kinds_of(path)["ConvBias"] == 3
     x = images(9)
     expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
     np.testing.assert_allclose(load(path)(x).numpy(), expected, rtol=1e-5, atol=1e-4)
@@ -169,7 +169,7 @@ def test_products_with_constant_matrices_are_computed_in_steps(tmp_path, per_cha
         weight_type=quantization.QuantType.QInt8,
     )
     kinds = kinds_of(path)
-    assert kinds["ConvBiasForward"] == 2 and kinds["MatrixMul"] == 1
+    assert kinds["ConvBias"] == 2 and kinds["MatrixMul"] == 1
     x = rows(9)
     expected = runtime.InferenceSession(str(path)).run(None, {"x": x})[0]
     step = np.abs(np.diff(np.unique(expected))).min()

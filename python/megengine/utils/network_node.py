@@ -120,6 +120,20 @@ class OpenGraph(_mge.Graph):
         return Compiled([outputs] if isinstance(outputs, VarNode) else outputs)
 
 
+# What MegEngine's graphs call the types that its files call otherwise.
+_TYPES = {
+    "BatchedMatrixMul": "BatchedMatmul",
+    "ConvBiasForward": "ConvBias",
+    "ConvolutionBackwardData": "ConvTranspose",
+    "Dropout": "DropoutForward",
+    "GroupNorm": "GroupNormForward",
+    "LayerNorm": "LayerNormForward",
+    "NMSKeepMGB": "NMSKeep",
+    "Padding": "PaddingForward",
+    "Softmax": "SoftmaxForward",
+}
+
+
 class NetworkNode:
     """A variable or an operator of a graph."""
 
@@ -315,8 +329,9 @@ class OpNode(NetworkNode):
 
     @property
     def type(self) -> str:
-        """The type as MegEngine's files say it, such as ``"Convolution"``."""
-        return self.graph.operator_type(self._number)[0]
+        """The type as MegEngine's graphs say it, such as ``"Convolution"``."""
+        kind = self.graph.operator_type(self._number)[0]
+        return _TYPES.get(kind, kind)
 
     @property
     def params(self) -> MutableMapping:
