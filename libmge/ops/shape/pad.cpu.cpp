@@ -33,9 +33,11 @@ int64_t source_of(int64_t i, int64_t extent, PadMode mode) {
 Maps make_maps(const Problem& problem, const TensorSpec& inner, const Shape& padded) {
     auto& p = problem.as<Pad::Params>();
     Maps maps{inner.shape, padded, {}, inner.dtype, element_bytes(inner.dtype, p.value)};
+    // Where nothing is moved, an axis may still be longer than any memory.
+    bool is_empty = padded.numel() == 0;
     for (int axis = 0; axis < padded.rank(); ++axis) {
         maps.sources.emplace_back();
-        for (int64_t i = 0; i < padded[axis]; ++i)
+        for (int64_t i = 0; i < padded[axis] && !is_empty; ++i)
             maps.sources.back().push_back(source_of(i - p.before[size_t(axis)], inner.shape[axis], p.mode));
     }
     return maps;
