@@ -156,15 +156,16 @@ def rows(seed):
     return np.random.default_rng(seed).normal(size=(9, 24)).astype(np.float32)
 
 
+@pytest.mark.parametrize("form", ["QDQ", "QOperator"])
 @pytest.mark.parametrize("per_channel", [False, True])
-def test_products_with_constant_matrices_are_computed_in_steps(tmp_path, per_channel):
+def test_products_with_constant_matrices_are_computed_in_steps(tmp_path, form, per_channel):
     write_products(tmp_path / "net.onnx")
     path = tmp_path / "steps.onnx"
     quantization.quantize_static(
         tmp_path / "net.onnx",
         path,
         Rows(),
-        quant_format=quantization.QuantFormat.QDQ,
+        quant_format=quantization.QuantFormat[form],
         per_channel=per_channel,
         weight_type=quantization.QuantType.QInt8,
     )
@@ -175,3 +176,35 @@ def test_products_with_constant_matrices_are_computed_in_steps(tmp_path, per_cha
     step = np.abs(np.diff(np.unique(expected))).min()
     # A halfway sum goes to another step; the last product gathers such differences.
     assert np.abs(load(path)(x).numpy() - expected).max() <= 3 * step + 1e-4
+
+
+@pytest.mark.parametrize("form", ["QDQ", "QOperator", "dynamic"])
+def test_products_in_steps_take_any_batch(tmp_path, form):
+    node, port = helper.make_node, helper.make_tensor_value_info
+    random = np.random.default_rng(7)
+    values = [
+        onnx.numpy_helper.from_array(random.normal(size=s).astype(np.float32), n)
+        for n, s in {"a": (24, 10), "b": (10, 6)}.items()
+    ]
+    nodes = [node("MatMul", ["x", "a"], ["p"]), node("MatMul", ["p", "b"], ["y"])]
+    ports = [port(n, onnx.TensorProto.FLOAT, ["n", "t", c]) for n, c in [("x", 24), ("y", 6)]]
+    graph = helper.make_graph(nodes, "open", ports[:1], ports[1:], values)
+    sets = [helper.make_opsetid("", 17)]
+    net, path = tmp_path / "net.onnx", tmp_path / "steps.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=8), net)
+
+    class Sequences(Samples):
+        def __init__(self):
+            self.rest = iter([{"x": rows(seed)[None]} for seed in range(3)])
+
+    if form == "dynamic":
+        quantization.quantize_dynamic(net, path)
+    else:
+        format = quantization.QuantFormat[form]
+        quantization.quantize_static(net, path, Sequences(), quant_format=format)
+    assert kinds_of(path)["ConvBiasForward"] == 2
+    session, model = runtime.InferenceSession(str(path)), load(path)
+    for shape in [(1, 9), (3, 3), (9, 1)]:
+        x = rows(8).reshape(*shape, 24)
+        expected = session.run(None, {"x": x})[0]
+        np.testing.assert_allclose(model(x).numpy(), expected, atol=0.02 * np.abs(expected).max())

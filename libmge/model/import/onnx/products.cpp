@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/model/import/onnx/late_values.h"
+#include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/where.h"
@@ -14,6 +15,9 @@
 
 namespace mge::onnx {
 namespace {
+
+// Of a sum that f32 holds in parts alone; more than any layer has.
+constexpr int64_t most_parts = 4096;
 
 void require_floats(const Tensor& x) {
     if (!is_float(x.dtype())) unsupported("a product of ", x.dtype());
@@ -66,9 +70,13 @@ Tensors import_gemm(const Site& site) {
 
 // In parts that f32 holds exactly, summed as integers.
 Tensors import_matmul_integer(const Site& site) {
+    if (Tensor sums =
+            multiplied_steps({{site.in(0), {}, site.optional(2)}, {site.in(1), {}, site.optional(3)}}, {}))
+        return {sums};
     Tensor a = centred(site, 0, 2, true), b = centred(site, 1, 3, false), sum;
     auto terms = site.extents.find_extent(a, rank_of(a) - 1);
     if (!terms) unsupported("a number of products that differs between runs");
+    if (*terms > most_parts * most_exact_terms) unsupported("sums of ", *terms, " products of steps");
     int rows = std::max(0, rank_of(b) - 2);
     for (int64_t begin = 0; begin < std::max<int64_t>(*terms, 1); begin += most_exact_terms) {
         int64_t end = std::min(begin + most_exact_terms, *terms);
@@ -83,8 +91,13 @@ Tensors import_matmul_integer(const Site& site) {
 
 // The product of what two pairs of steps stand for, in steps of a third scale.
 Tensors import_qlinear_matmul(const Site& site) {
-    Tensor a = centred(site, 0, 2, true), b = centred(site, 3, 5, false);
     auto scale = [&](size_t i) { return as_dtype(site.in(i), DType::f32); };
+    StepProduct steps{{site.in(0), scale(1), site.in(2)}, {site.in(3), scale(4), site.in(5)}};
+    bool is_ours =
+        is_byte(site.in(7).dtype()) && site.in(6).shape() == Shape{} && site.in(7).shape() == Shape{};
+    if (Tensor y = is_ours ? multiplied_steps(steps, {site.in(7), scale(6), site.in(7)}) : Tensor())
+        return {y};
+    Tensor a = centred(site, 0, 2, true), b = centred(site, 3, 5, false);
     Tensor left = scale(1);
     if (rank_of(left) == 1 && left.shape()[0] != 1) left = ops::add_axis(left, {.axes = {1}});
     Tensor y = ops::mul(ops::matmul(a, b), ops::div(ops::mul(left, scale(4)), scale(6)));

@@ -45,6 +45,23 @@ Tensor zero_or_none(const Site& site, size_t i) {
     return site.has(i) ? one_number(site.in(i), DType::i32) : Tensor();
 }
 
+// Null: it is no product of steps with a matrix that never changes.
+Tensor gemm_in_steps(const Site& site, bool transposes_b) {
+    auto of_columns = [&](const Tensor& t) {
+        return transposes_b && rank_of(t) == 1 && t.shape()[0] != 1 ? with_trailing_axes(t, 1) : t;
+    };
+    bool has_sums = !site.has(6) || (rank_of(site.in(6)) == 1 && site.in(6).dtype() == DType::i32);
+    bool has_steps = site.has(7) && site.in(7).shape().is_known() && site.in(7).shape().numel() == 1;
+    if (!has_steps || !has_sums) return {};
+    StepProduct product{{site.in(0), site.in(1), site.optional(2)},
+                        {site.in(3), of_columns(site.in(4)), site.optional(5)},
+                        site.optional(6),
+                        transposes_b};
+    Tensor kind = site.has(8) ? site.in(8) : site.in(0);
+    if (!is_byte(kind.dtype())) return {};
+    return multiplied_steps(product, {kind, site.in(7), site.optional(8)});
+}
+
 }  // namespace
 
 // A fourth input is added to the sums.
@@ -83,8 +100,12 @@ Tensors import_skip_layer_norm(const Site& site) {
 
 // alpha a b + c, c being i32 in products of both scales.
 Tensors import_quantised_gemm(const Site& site) {
+    bool transposes_a = site.attributes.integer("transA", 0),
+         transposes_b = site.attributes.integer("transB", 0);
+    double alpha = site.attributes.number("alpha", 1);
+    if (Tensor steps = transposes_a || alpha != 1 ? Tensor() : gemm_in_steps(site, transposes_b))
+        return {steps};
     Tensor a = real_numbers(site, 0, 1, 2);
-    bool transposes_b = site.attributes.integer("transB", 0);
     Tensor b = as_dtype(site.in(3), DType::f32), scale = as_dtype(site.in(4), DType::f32);
     // One number for each column of the product.
     auto of_columns = [&](const Tensor& t) {
@@ -92,9 +113,8 @@ Tensors import_quantised_gemm(const Site& site) {
     };
     if (site.has(5)) b = ops::sub(b, of_columns(as_dtype(site.in(5), DType::f32)));
     b = ops::mul(b, of_columns(scale));
-    Tensor y = ops::matmul(
-        a, b, {.transpose_a = bool(site.attributes.integer("transA", 0)), .transpose_b = transposes_b});
-    if (double alpha = site.attributes.number("alpha", 1); alpha != 1) y = ops::mul(y, number(y, alpha));
+    Tensor y = ops::matmul(a, b, {.transpose_a = transposes_a, .transpose_b = transposes_b});
+    if (alpha != 1) y = ops::mul(y, number(y, alpha));
     if (site.has(6)) {
         Tensor step = ops::mul(as_dtype(site.in(1), DType::f32), scale);
         y = ops::add(y, ops::mul(as_dtype(site.in(6), DType::f32), step));

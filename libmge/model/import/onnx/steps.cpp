@@ -136,31 +136,45 @@ bool is_along_columns(const Tensor& scale, bool transposed) {
     return transposed ? shape.rank() == 2 && shape[1] == 1 : shape.rank() == 1 || shape[0] == 1;
 }
 
-// Rows times a matrix that never changes: a convolution of as many images of a pixel as there are rows.
 Tensor multiplied(const Origin& product, const Tensor& bias, Activation activation, const Steps& y) {
     auto a = steps_of(product.of(0)), b = steps_of(product.of(1));
     auto& p = product.params<ops::Matmul>();
-    bool fits = a && b && is_one(a->scale) && a->values.shape().is_known() && a->values.shape().rank() >= 2 &&
-                a->values.shape().numel() > 0 && !b->values.is_symbolic() && b->values.shape().rank() == 2 &&
-                !p.transpose_a && p.activation == Activation::none &&
-                is_along_columns(b->scale, p.transpose_b);
-    if (!fits) return {};
-    Tensor weight = p.transpose_b ? b->values : ops::transpose(b->values, {.pattern = {1, 0}});
-    int64_t columns = weight.shape()[0], rows = weight.shape()[1];
-    if (bias && !is_along(bias, 1, columns)) return {};
-    StepConvolution steps{*a, *b, {}, {}};
-    steps.x.values = ops::reshape(a->values, {.shape = {-1, rows, 1, 1}});
-    steps.weight.values = ops::reshape(weight, {.shape = {columns, rows, 1, 1}});
-    steps.window.activation = activation;
+    if (!a || !b || p.transpose_a || p.activation != Activation::none) return {};
+    StepProduct steps{*a, *b, {}, p.transpose_b, activation};
+    if (bias && !is_product_of_steps(steps)) return {};
+    if (bias && !is_along(bias, 1, b->values.shape()[p.transpose_b ? 0 : 1])) return {};
     if (bias) steps.bias = steps_of_bias(bias, *a, *b);
-    Tensor result = convolved_steps(steps, y);
-    if (!result) return {};
-    IntList shape(a->values.shape().begin(), a->values.shape().end());
-    shape.back() = columns;
-    return ops::reshape(result, {.shape = shape});
+    return multiplied_steps(steps, y);
 }
 
 }  // namespace
+
+bool is_product_of_steps(const StepProduct& p) {
+    auto &a = p.a.values.shape(), &b = p.b.values.shape();
+    bool has_rows = a.is_known() && a.rank() >= 2 && a.numel() > 0;
+    bool has_matrix = !p.b.values.is_symbolic() && b.rank() == 2;
+    return has_rows && has_matrix && is_byte(p.a.values.dtype()) && is_byte(p.b.values.dtype()) &&
+           (!p.a.scale || (is_one(p.a.scale) && is_along_columns(p.b.scale, p.transposes_b)));
+}
+
+Tensor multiplied_steps(const StepProduct& p, const Steps& y) {
+    if (!is_product_of_steps(p)) return {};
+    Tensor weight = p.transposes_b ? p.b.values : Tensor(ops::transpose(p.b.values, {.pattern = {1, 0}}));
+    int64_t columns = weight.shape()[0], rows = weight.shape()[1];
+    StepConvolution steps{p.a, p.b, p.bias, {}};
+    steps.x.values = ops::reshape(p.a.values, {.shape = {-1, rows, 1, 1}});
+    steps.weight.values = ops::reshape(weight, {.shape = {columns, rows, 1, 1}});
+    steps.window.activation = p.activation;
+    Tensor result = convolved_steps(steps, y);
+    if (!result) return {};
+    std::vector<Extent> extents;
+    for (int axis = 0; axis + 1 < rank_of(p.a.values); ++axis) {
+        auto fixed = fixed_extent(p.a.values, axis);
+        extents.push_back(fixed ? Extent(*fixed) : extent_of(p.a.values, axis));
+    }
+    extents.push_back(columns);
+    return reshaped(result, extents);
+}
 
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 

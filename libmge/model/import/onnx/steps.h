@@ -31,4 +31,15 @@ struct StepConvolution {
 // between channels.
 Tensor convolved_steps(const StepConvolution& convolution, const Steps& y);
 
+// Rows times a matrix that never changes: a convolution of as many images of a pixel as there are rows.
+struct StepProduct {
+    Steps a, b;   // scales of b along its columns
+    Tensor bias;  // as that of a convolution
+    bool transposes_b = false;
+    Activation activation = Activation::none;
+};
+bool is_product_of_steps(const StepProduct& product);
+// As convolved_steps(); null: it is no such product.
+Tensor multiplied_steps(const StepProduct& product, const Steps& y);
+
 }  // namespace mge::onnx
