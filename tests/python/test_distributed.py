@@ -39,6 +39,8 @@ def test_without_a_group_there_is_one_process(nothing):
     assert (dist.get_rank(), dist.get_world_size(), dist.is_distributed()) == (0, 1, False)
     assert dist.synchronized(lambda x: x + 1)(2) == 3
     dist.group_barrier()
+    dist.group_start()
+    dist.group_end()
 
 
 @pytest.mark.parametrize(

@@ -208,3 +208,11 @@ def new_group(proc_ranks: Sequence[int]) -> Group:
 
 def group_barrier(group: Group = WORLD) -> None:
     """Wait for the other processes of a group, of which there are none."""
+
+
+def group_start() -> None:
+    """Begin operations that go to the other processes together; with one process, nothing goes."""
+
+
+def group_end() -> None:
+    """End what ``group_start`` began."""
