@@ -202,7 +202,7 @@ def test_products_in_steps_take_any_batch(tmp_path, form):
     else:
         format = quantization.QuantFormat[form]
         quantization.quantize_static(net, path, Sequences(), quant_format=format)
-    assert kinds_of(path)["ConvBiasForward"] == 2
+    assert kinds_of(path)["ConvBias"] == 2
     session, model = runtime.InferenceSession(str(path)), load(path)
     for shape in [(1, 9), (3, 3), (9, 1)]:
         x = rows(8).reshape(*shape, 24)
