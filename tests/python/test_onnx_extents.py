@@ -129,3 +129,25 @@ def test_numbers_made_of_extents(first, tmp_path):
             for y, wanted in zip(model(x, z), expected, strict=True):
                 np.testing.assert_array_equal(np.asarray(y), wanted, f"model {seed}: {n} {m} {k}")
     assert refused <= 2
+
+
+def test_a_length_that_an_exporter_has_written_into_reshapes(tmp_path):
+    """The file calls it open, and works with no other: the batch is open all the same."""
+    nodes = [
+        node("Shape", ["x"], ["n"], start=0, end=1),
+        node("Concat", ["n", "six", "one"], ["target"], axis=0),
+        node("Reshape", ["x", "target"], ["r"]),
+        node("ReduceSum", ["r", "last"], ["y"], keepdims=0),
+    ]
+    weights = [
+        onnx.numpy_helper.from_array(np.array([value], np.int64), name)
+        for name, value in [("six", 6), ("one", 1), ("last", -1)]
+    ]
+    ports = [port("x", ["n", "t"]), port("y", ["n", 6])]
+    path = model_of(nodes, ports[:1], ports[1:], tmp_path, initializers=weights)
+    model, session = load(path), runtime.InferenceSession(str(path))
+    for n in (1, 2, 5):
+        x = np.random.rand(n, 6).astype(np.float32)
+        np.testing.assert_allclose(model(x).numpy(), session.run(None, {"x": x})[0], rtol=1e-6)
+    with pytest.raises(RuntimeError, match="reshape"):
+        model(np.zeros((2, 8), np.float32))

@@ -137,7 +137,7 @@ OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const
     for (int axis = 0; axis < shape.rank(); ++axis) {
         auto& dim = recorded.dim(axis);
         int64_t extent = shape[axis];
-        if (!is_open(dim)) {
+        if (!is_open(dim) || (axis && open_.fixes_others)) {
             for (auto& other : others) other.push_back(extent);
             continue;
         }

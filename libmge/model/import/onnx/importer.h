@@ -25,6 +25,7 @@ struct Names {
 // Extents that a model leaves open, and what they are recorded as.
 struct OpenExtents {
     int64_t first = 1, others = 8;  // of first axes, which are mostly batches, and of all others
+    bool fixes_others = false;      // the model works with no other ones
     bool operator==(const OpenExtents&) const = default;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/onnx.h"
 
+#include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "libmge/base/utf8.h"
 #include "libmge/model/export/onnx/onnx.h"
+#include "libmge/model/import/onnx/extents.h"
 #include "libmge/model/import/onnx/importer.h"
 
 namespace mge::onnx {
@@ -34,9 +37,43 @@ std::vector<OpenExtents> extents_to_try(const file::ModelProto& model) {
     return extents;
 }
 
-Graph build(const ModelRecord& record, const std::string& label) {
-    std::string reason;
-    for (auto& extents : extents_to_try(record.model)) {
+// Some exporters write into reshapes the length that they saw, and still call it open: then it is one of the
+// small numbers of the file, the more frequent ones first.
+constexpr size_t most_baked_tries = 16, longest_target = 8;
+constexpr int64_t largest_baked = 4096;
+
+std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
+    ExternalFiles files(record.folder);
+    std::map<int64_t, int> counts;
+    auto count = [&](const file::TensorProto& weight, Bytes raw) {
+        int64_t elements = 1;
+        for (int64_t extent : weight.dims()) elements *= extent;
+        bool is_target = weight.data_type() == file::TensorProto::INT64 && weight.dims_size() <= 1 &&
+                         elements > 0 && elements <= int64_t(longest_target);
+        if (!is_target) return;
+        try {
+            Tensor target = raw.empty() ? tensor_of(weight, files) : tensor_of(weight, raw, files);
+            for (int64_t n : numbers_in(target))
+                if (n > 1 && n <= largest_baked) ++counts[n];
+        } catch (const UserError&) {  // a node that nothing has come to yet
+        } catch (const Unsupported&) {
+        }
+    };
+    for (auto& weight : record.initializers) count(weight.tensor, weight.raw);
+    for (auto& node : record.model.graph().node())
+        for (auto& attribute : node.attribute())
+            if (node.op_type() == "Constant" && attribute.has_t()) count(attribute.t(), {});
+    std::vector<OpenExtents> extents;
+    for (auto& [n, times] : counts) extents.push_back({1, n, true});
+    std::ranges::stable_sort(extents, std::greater(), [&](auto& e) { return counts[e.others]; });
+    if (extents.size() > most_baked_tries) extents.resize(most_baked_tries);
+    return extents;
+}
+
+// Null when the model works with none of them; `reason`: why not with the first.
+std::optional<Graph> built(const ModelRecord& record, const std::string& label,
+                           std::span<const OpenExtents> tries, std::string& reason) {
+    for (auto& extents : tries) {
         try {
             return Importer(record, label, extents).build();
         } catch (const ModelError&) {
@@ -46,6 +83,14 @@ Graph build(const ModelRecord& record, const std::string& label) {
             if (!has_open_extents(record.model.graph())) break;
         }
     }
+    return std::nullopt;
+}
+
+Graph build(const ModelRecord& record, const std::string& label) {
+    std::string reason;
+    if (auto graph = built(record, label, extents_to_try(record.model), reason)) return std::move(*graph);
+    if (has_open_extents(record.model.graph()))
+        if (auto graph = built(record, label, baked_extents(record), reason)) return std::move(*graph);
     throw ModelError(text("'", label, "' is not a valid ONNX model: ", reason));
 }
 
