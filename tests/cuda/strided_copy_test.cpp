@@ -65,6 +65,29 @@ Case permutation(size_t size, const Shape& shape, const std::vector<int>& axes, 
     return c;
 }
 
+// One tile, whose first place is near and whose last is 2.3 GB away.
+TEST(CudaStridedCopy, RowsOfATileMayLieFarApart) {
+    constexpr int64_t rows = 40, columns = 64, gap = 60'000'000;
+    Case c{1, {columns, rows}, {}, {}, 0, size_t(rows * columns)};
+    c.source.strides = {1, gap};
+    c.target.strides = {rows, 1};
+    Queue& queue = gpu_queue();
+    StorageRef source = queue.allocate(size_t((rows - 1) * gap + columns));
+    StorageRef target = queue.allocate(c.target_count);
+    auto from = counted(c.target_count);
+    for (int64_t row = 0; row < rows; ++row)
+        queue.copy_from_host(static_cast<char*>(source->data) + row * gap, from.data() + row * columns,
+                             size_t(columns));
+    cuda::CopyPlan plan(StridedCopy(c.size, c.shape, c.source, c.target));
+    plan.run({.inputs = {}, .outputs = {}, .queue = &queue}, source->data, target->data);
+    std::vector<uint8_t> got(c.target_count), expected(c.target_count);
+    queue.copy_to_host(got.data(), target->data, got.size());
+    for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < columns; ++column)
+            expected[size_t(column * rows + row)] = from[size_t(row * columns + column)];
+    EXPECT_EQ(got, expected);
+}
+
 TEST(CudaStridedCopy, EveryPermutationOfTheAxes) {
     for (Shape shape : {Shape{}, Shape{70, 67}, Shape{3, 700}, Shape{3, 32, 40}, Shape{0, 4, 2},
                         Shape{2, 1, 70, 4}, Shape{2, 3, 2, 1, 2, 5, 3}}) {

@@ -62,6 +62,16 @@ const Axis* find_run(const Units& units) {
     return nullptr;
 }
 
+// Whether every place, counted from the first, fits into 31 bits.
+bool is_near(const Units& units) {
+    int64_t source = 0, target = 0;
+    for (auto& axis : units.axes) {
+        source += (axis.extent - 1) * std::abs(axis.source);
+        target += (axis.extent - 1) * std::abs(axis.target);
+    }
+    return std::max(source, target) < int64_t(1) << 31;
+}
+
 int bits_for(int64_t extent) { return int(std::bit_width(uint64_t(extent - 1))); }
 
 CopyTiles plan_tiles(const Units& units, const Axis& run) {
@@ -85,6 +95,8 @@ CopyTiles plan_tiles(const Units& units, const Axis& run) {
         if (&axis != &run) copy.tiles.add(axis.extent, {axis.source, axis.target, 0, 0});
     }
     copy.tiles.close();
+    // The space knows where tiles begin, not how far they reach.
+    copy.tiles.is_small = copy.tiles.is_small && is_near(units);
     return copy;
 }
 
