@@ -21,6 +21,16 @@ def keep(error: BaseException) -> None:
     _thread.error = error
 
 
+def check(function: Any, what: str) -> None:
+    """Refuse what cannot be called, before the library keeps it.
+
+    Raises:
+        TypeError: it cannot be called.
+    """
+    if not callable(function):
+        raise TypeError(f"[callback] {what} is a function, got {function!r}")
+
+
 def call(function: Any, *arguments: Any) -> None:
     """Call a function of the library that calls back.
 

@@ -76,6 +76,7 @@ def decryption_func(function: Callable[[Any, Any, Any], int]) -> Any:
         ...     out_arr[:] = in_arr ^ key_arr[0]
         ...     return out_arr.size
     """
+    _callback.check(function, "the decryption function")
     # What a thread was told by the first call: the size of the output.
     thread = threading.local()
 
@@ -115,6 +116,7 @@ class LiteGlobal:
             key: bytes, or numbers from 0 to 255.
         Raises:
             RuntimeError: there is a cipher of that name.
+            TypeError: ``decryption_func`` cannot be called.
         """
         function = decryption_func
         if not isinstance(function, LiteDecryptionFunc):

@@ -363,7 +363,9 @@ class LiteNetwork:
                 raised by the next wait().
         Raises:
             RuntimeError: the network computes in forward(), or outputs lie in the user's memory.
+            TypeError: it cannot be called.
         """
+        _callback.check(async_callback, "the asynchronous callback")
         network = weakref.ref(self)
 
         def call_back() -> int:
@@ -381,7 +383,10 @@ class LiteNetwork:
 
         Args:
             start_callback: gets the inputs. What it raises ends the run and comes out of forward().
+        Raises:
+            TypeError: it cannot be called.
         """
+        _callback.check(start_callback, "the start callback")
 
         def call_back(inputs: Any, tensors: Any, size: int) -> int:
             try:
@@ -403,7 +408,10 @@ class LiteNetwork:
 
         Args:
             finish_callback: gets the outputs. What it raises comes out of wait().
+        Raises:
+            TypeError: it cannot be called.
         """
+        _callback.check(finish_callback, "the finish callback")
         network = weakref.ref(self)
 
         def call_back(outputs: Any, tensors: Any, size: int) -> int:

@@ -34,6 +34,8 @@ def _sizes(numbers: Iterable[int]) -> Any:
 def _address_of(data: Any) -> int:
     """Of the memory that an int, a pointer or an array of ctypes stands for."""
     try:
+        if isinstance(data, str):  # ctypes would take the memory of its letters
+            raise TypeError
         address = data if isinstance(data, int) else cast(data, c_void_p).value or 0
     except (TypeError, ArgumentError):
         raise TypeError(
@@ -317,7 +319,7 @@ class LiteTensor:
             layout = self._checked(layout or self.layout, length)
         _require(self.is_continue, "the tensor is a slice with gaps, which has its memory")
         library.LITE_reset_tensor(self._tensor, layout, address)
-        is_writable = array is None or array.flags.writeable
+        is_writable = not isinstance(data, bytes) if array is None else array.flags.writeable
         self._take(data, range(0) if is_writable else range(address, address + layout._nbytes))
 
     def set_data_by_copy(

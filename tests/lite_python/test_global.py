@@ -185,3 +185,8 @@ def test_a_missing_library_says_what_to_do(tmp_path):
 def test_policy_bits_combine():
     both = LiteAlgoSelectStrategy.LITE_ALGO_PROFILE | LiteAlgoSelectStrategy.LITE_ALGO_REPRODUCIBLE
     assert int(both) == 6
+
+
+def test_a_cipher_is_a_function():
+    with pytest.raises(TypeError, match="the decryption function is a function, got 3"):
+        LiteGlobal.register_decryption_and_key("no function", 3, b"k")

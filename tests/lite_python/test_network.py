@@ -430,6 +430,14 @@ def test_what_callbacks_raise_comes_out(network, image, expected):
     np.testing.assert_array_equal(run(network, image), expected)
 
 
+@pytest.mark.parametrize(
+    "name", ["set_start_callback", "set_finish_callback", "async_with_callback"]
+)
+def test_what_cannot_be_called_is_no_callback(network, name):
+    with pytest.raises(TypeError, match="callback is a function, got 3"):
+        getattr(network, name)(3)
+
+
 def test_asynchronous_callback(network, image, expected):
     done = threading.Event()
     network.async_with_callback(done.set)

@@ -382,6 +382,19 @@ def test_read_only_arrays_are_read():
     tensor.fill_zero()
 
 
+def test_bytes_are_read_and_texts_are_no_memory():
+    data = bytes(range(8))
+    tensor = LiteTensor(LiteLayout([8], "uint8"))
+    tensor.set_data_by_share(data, 8)
+    assert tensor.to_numpy().tolist() == list(data)
+    with pytest.raises(RuntimeError, match="read-only"):
+        tensor.fill_zero()
+    assert data == bytes(range(8))
+    for take in (tensor.set_data_by_share, tensor.set_data_by_copy):
+        with pytest.raises(TypeError, match="or an address; got str"):
+            take("a text", 8)
+
+
 def test_data_by_share_follows_the_tensor():
     array, tensor = counted(4, 32, dtype="int16")
     view = tensor.get_data_by_share()
