@@ -50,23 +50,21 @@ def test_optimize(run_tool, outputs_of, image_model, tmp_path):
     )
 
 
-def test_optimize_packs(run_tool, outputs_of, image_model, tmp_path):
+def test_optimize_packs(run_tool, outputs_of, conv_model, conv_net, tmp_path):
     plain, packed, cache = (
         tmp_path / "plain.mge",
         tmp_path / "packed.mge",
         tmp_path / "cache.sqlite",
     )
-    ran = run_tool("load_and_run", image_model, "--fast-run", "--fast-run-algo-policy", cache)
+    ran = run_tool("load_and_run", conv_model, "--fast-run", "--fast-run-algo-policy", cache)
     assert ran.code == 0, ran.err
-    assert run_tool(TOOL, "optimize", image_model, plain).result["packed_weights"] == 0
-    ran = run_tool(
-        TOOL, "optimize", image_model, packed, "--pack", "--threads", 1, "--cache", cache
-    )
+    assert run_tool(TOOL, "optimize", conv_model, plain).result["packed_weights"] == 0
+    ran = run_tool(TOOL, "optimize", conv_model, packed, "--pack", "--threads", 1, "--cache", cache)
     assert ran.code == 0, ran.err
     assert ran.result["packed_weights"] > 0
     assert packed.stat().st_size > plain.stat().st_size
     np.testing.assert_allclose(
-        outputs_of(packed, IMAGE)[0], outputs_of(plain, IMAGE)[0], rtol=1e-5, atol=1e-7
+        outputs_of(packed, conv_net[1])[0], outputs_of(plain, conv_net[1])[0], rtol=1e-5, atol=1e-7
     )
     # Optimised again, the copies are those that are asked for now.
     assert run_tool(TOOL, "optimize", packed, tmp_path / "again.mge").result["packed_weights"] == 0
