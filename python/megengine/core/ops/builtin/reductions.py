@@ -124,9 +124,7 @@ class MaskedFill(OpDef):
         return _ops.where(mask, _ops.full_like(x, value=self.value), x)
 
 
-class MatrixMul(OpDef):
-    """Product of matrices; further axes in front count as rows, or as batches."""
-
+class _Product(OpDef):
     ComputeMode = choice("ComputeMode", "DEFAULT FLOAT32")
     Format = choice("Format", "DEFAULT MK4 MK8 MK4_DOT N32K4_DOT")
     transposeA: bool = False
@@ -142,20 +140,12 @@ class MatrixMul(OpDef):
         return math.matmul(a, b, self.transposeA, self.transposeB, self.compute_mode.name)
 
 
-class BatchedMatrixMul(OpDef):
+class MatrixMul(_Product):
+    """Product of matrices; further axes in front count as rows, or as batches."""
+
+
+class BatchedMatrixMul(_Product):
     """Products of matrices, one for each index of the axes in front."""
-
-    ComputeMode = choice("ComputeMode", "DEFAULT FLOAT32")
-    Format = choice("Format", "DEFAULT MK4 MK8 MK4_DOT N32K4_DOT")
-    transposeA: bool = False
-    transposeB: bool = False
-    compute_mode: str = ComputeMode.DEFAULT
-    format: str = Format.DEFAULT
-    strategy: int = 1
-    dimA: int = 0
-    dimB: int = 0
-
-    __call__ = MatrixMul.__call__
 
 
 class Dot(OpDef):
