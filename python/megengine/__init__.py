@@ -48,6 +48,7 @@ from .device import (
     set_default_device,
     set_prealloc_config,
 )
+from .functional.utils import _sync as _full_sync  # noqa: F401
 from .logger import (
     enable_debug_log,
     get_logger,
@@ -109,15 +110,6 @@ def __getattr__(name: str):
     if name == "cgtools":
         return importlib.import_module(f"{__name__}.utils.comp_graph_tools")
     return missing(__name__, name)
-
-
-def _full_sync() -> None:
-    """Wait until the default device has done its work; a CPU has when the calls have returned.
-
-    Raises:
-        RuntimeError: something went wrong in that work; the text names the operator.
-    """
-    _mge.synchronize()
 
 
 watch(__name__)

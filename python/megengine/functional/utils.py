@@ -27,5 +27,9 @@ def _assert_equal(
 
 
 def _sync() -> None:
-    """Wait until the default device has done all that it was asked for."""
+    """Wait until the default device has done its work; a CPU has when the calls have returned.
+
+    Raises:
+        RuntimeError: something went wrong in that work; the text names the operator.
+    """
     _mge.synchronize()
