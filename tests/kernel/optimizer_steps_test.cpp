@@ -49,7 +49,8 @@ void expect_same_bits(const Formula& formula) {
     EXPECT_EQ(results_of(formula, vector_step<Formula>(), true), expected);
 }
 
-constexpr functor::LambDirection direction{0.9F, 0.999F, 1e-6F, 0.01F, 2, 30};
+constexpr functor::MeanWeights mean{0.9F, 0.1F, 2}, square{0.999F, 0.001F, 30};
+constexpr functor::LambDirection direction{mean, square, 1e-6F, 0.01F};
 
 TEST(OptimizerSteps, VectorsGiveTheBitsOfScalars) {
     expect_same_bits(functor::SgdStep{0.1F, 0.01F});
@@ -57,8 +58,8 @@ TEST(OptimizerSteps, VectorsGiveTheBitsOfScalars) {
     expect_same_bits(functor::MomentumStep<false, false>{0.1F, 0.9F, 0.01F});
     expect_same_bits(functor::MomentumStep<true, true>{0.1F, 0.9F, 0.01F});
     expect_same_bits(functor::MomentumStep<false, true>{0.1F, 0.9F, 0.01F});
-    expect_same_bits(functor::AdamStep<false>{0.9F, 0.999F, 1e-8F, 0.01F, 0.1F, 2, 30});
-    expect_same_bits(functor::AdamStep<true>{0.9F, 0.999F, 1e-8F, 0.01F, 0.1F, 2, 30});
+    expect_same_bits(functor::AdamStep<false>{mean, square, 1e-8F, 0.01F, 0.1F});
+    expect_same_bits(functor::AdamStep<true>{mean, square, 1e-8F, 0.01F, 0.1F});
     expect_same_bits(functor::AdagradStep{0.1F, 1e-10F, 0.01F});
     expect_same_bits(functor::AdadeltaStep{0.1F, 0.9F, 0.1F, 1e-6F, 0.01F});
     expect_same_bits(functor::LambMove{direction, 0.1F});

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/optimize/adam_step.h"
 
-#include <cmath>
-
+#include "libmge/ops/optimize/mean_weights.cpu.h"
 #include "libmge/ops/optimize/one_pass.cpu.h"
 
 namespace mge::ops {
@@ -14,13 +13,11 @@ struct Method {
 
     template <bool decoupled>
     static cpu::functor::AdamStep<decoupled> formula(const Op::Params& p, const Launch& launch, float count) {
-        return {.beta1 = float(p.beta1),
-                .beta2 = float(p.beta2),
+        return {.mean = mean_weights(p.beta1, count),
+                .square = mean_weights(p.beta2, count),
                 .epsilon = float(p.epsilon),
                 .weight_decay = float(p.weight_decay),
-                .lr = launch.in<float>(5)[0],
-                .correction1 = float(1 / (1 - std::pow(p.beta1, double(count)))),
-                .correction2 = float(1 / (1 - std::pow(p.beta2, double(count))))};
+                .lr = launch.in<float>(5)[0]};
     }
     template <class Visit>
     static void with_formula(const Op::Params& p, const Launch& launch, float count, Visit&& visit) {

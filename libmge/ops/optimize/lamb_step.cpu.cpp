@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/ops/optimize/mean_weights.cpu.h"
 #include "libmge/ops/optimize/one_pass.cpu.h"
 
 namespace mge::ops {
@@ -16,15 +17,15 @@ constexpr int64_t block_elements = 4096;
 int64_t block_count(int64_t elements) { return (elements + block_elements - 1) / block_elements; }
 
 cpu::functor::LambDirection direction_of(const LambStep::Params& p, float count) {
-    auto correction = [&](double beta) {
-        return p.bias_correction ? float(1 / (1 - std::pow(beta, double(count)))) : 1.0F;
+    auto weights = [&](double beta) {
+        auto all = mean_weights(beta, count);
+        if (!p.bias_correction) all.correction = 1;
+        return all;
     };
-    return {.beta1 = float(p.beta1),
-            .beta2 = float(p.beta2),
+    return {.mean = weights(p.beta1),
+            .square = weights(p.beta2),
             .epsilon = float(p.epsilon),
-            .weight_decay = float(p.weight_decay),
-            .correction1 = correction(p.beta1),
-            .correction2 = correction(p.beta2)};
+            .weight_decay = float(p.weight_decay)};
 }
 
 // The operator's operands, and its results with nothing in the place of the direction.

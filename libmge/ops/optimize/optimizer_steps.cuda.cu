@@ -30,9 +30,8 @@ struct Momentum {
     }
 };
 
-// 1 / (1 - beta^step)
-MGE_DEVICE float correction_of(double beta, const StepArrays& arrays) {
-    return float(1 / (1 - ::pow(beta, double(*arrays.step + 1))));
+MGE_DEVICE formula::MeanWeights mean_weights(double beta, const StepArrays& arrays) {
+    return {float(beta), float(1 - beta), float(1 / (1 - ::pow(beta, double(*arrays.step + 1))))};
 }
 
 template <bool decoupled>
@@ -40,13 +39,8 @@ struct Adam {
     using Formula = formula::AdamStep<decoupled>;
     AdamFactors f;
     MGE_DEVICE Formula operator()(const StepArrays& arrays) const {
-        return {float(f.beta1),
-                float(f.beta2),
-                f.epsilon,
-                f.weight_decay,
-                *arrays.lr,
-                correction_of(f.beta1, arrays),
-                correction_of(f.beta2, arrays)};
+        return {mean_weights(f.beta1, arrays), mean_weights(f.beta2, arrays), f.epsilon, f.weight_decay,
+                *arrays.lr};
     }
 };
 
@@ -70,12 +64,10 @@ struct Lamb {
     using Formula = formula::LambDirection;
     LambFactors f;
     MGE_DEVICE Formula operator()(const StepArrays& arrays) const {
-        return {float(f.beta1),
-                float(f.beta2),
-                f.epsilon,
-                f.weight_decay,
-                f.bias_correction ? correction_of(f.beta1, arrays) : 1,
-                f.bias_correction ? correction_of(f.beta2, arrays) : 1};
+        Formula direction{mean_weights(f.beta1, arrays), mean_weights(f.beta2, arrays), f.epsilon,
+                          f.weight_decay};
+        if (!f.bias_correction) direction.mean.correction = direction.square.correction = 1;
+        return direction;
     }
 };
 

@@ -128,7 +128,6 @@ TEST(AdamStep, FollowsItsFormula) {
                  {ops::AdamStep::Params{}, ops::AdamStep::Params{.weight_decay = 0.1},
                   ops::AdamStep::Params{.beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3},
                   ops::AdamStep::Params{.weight_decay = 0.01, .decoupled = true}})
-                // 1 - beta2 loses ten bits in f32, as in any f32 implementation.
                 check_op<ops::AdamStep>(p,
                                         {{.shape = shape},
                                          {.shape = shape},
@@ -136,7 +135,7 @@ TEST(AdamStep, FollowsItsFormula) {
                                          {.shape = shape, .low = 0.1, .high = 1},
                                          {.shape = {}, .values = {step}},
                                          lr},
-                                        {.looser = 20, .reference = adam_reference(p)});
+                                        {.looser = 2, .reference = adam_reference(p)});
 }
 
 TEST(LambStep, FollowsItsFormula) {
@@ -147,7 +146,6 @@ TEST(LambStep, FollowsItsFormula) {
                  {ops::LambStep::Params{}, ops::LambStep::Params{.weight_decay = 0.1},
                   ops::LambStep::Params{.bias_correction = false, .always_adapt = true},
                   ops::LambStep::Params{.beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3, .always_adapt = true}})
-                // As for Adam.
                 check_op<ops::LambStep>(p,
                                         {{.shape = shape},
                                          {.shape = shape},
@@ -155,7 +153,7 @@ TEST(LambStep, FollowsItsFormula) {
                                          {.shape = shape, .low = 0.1, .high = 1},
                                          {.shape = {}, .values = {step}},
                                          lr},
-                                        {.looser = 20, .reference = lamb_reference(p)});
+                                        {.looser = 2, .reference = lamb_reference(p)});
 }
 
 TEST(LambStep, TakesAPlainStepWhereALengthIsZero) {
@@ -190,6 +188,17 @@ TEST(AdadeltaStep, FollowsItsFormula) {
             // As above.
             check_op<ops::AdadeltaStep>(p, {any, any, positive, positive, step, lr},
                                         {.looser = 4, .reference = adadelta_reference(p)});
+    }
+}
+
+// 1 - beta2 has to be that of the double: of a float it is off by 5e-5, which the correction of the first
+// step does not know and a hundred steps of training show.
+TEST(Optimize, MeansStartWithTheWeightsOfDoubles) {
+    Tensor zero = number(0), inputs[] = {number(1), number(1), zero, zero, zero, number(0.1)};
+    Tensors list(std::begin(inputs), std::end(inputs));
+    for (auto& next : {ops::adam_step(list), ops::lamb_step(list)}) {
+        EXPECT_FLOAT_EQ(float(values_of(next[1])[0]), 0.1F);
+        EXPECT_FLOAT_EQ(float(values_of(next[2])[0]), 0.001F);
     }
 }
 
