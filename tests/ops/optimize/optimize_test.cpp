@@ -194,9 +194,8 @@ TEST(AdadeltaStep, FollowsItsFormula) {
 // 1 - beta2 has to be that of the double: of a float it is off by 5e-5, which the correction of the first
 // step does not know and a hundred steps of training show.
 TEST(Optimize, MeansStartWithTheWeightsOfDoubles) {
-    Tensor zero = number(0), inputs[] = {number(1), number(1), zero, zero, zero, number(0.1)};
-    Tensors list(std::begin(inputs), std::end(inputs));
-    for (auto& next : {ops::adam_step(list), ops::lamb_step(list)}) {
+    Tensors inputs{number(1), number(1), number(0), number(0), number(0), number(0.1)};
+    for (auto& next : {ops::adam_step(inputs), ops::lamb_step(inputs)}) {
         EXPECT_FLOAT_EQ(float(values_of(next[1])[0]), 0.1F);
         EXPECT_FLOAT_EQ(float(values_of(next[2])[0]), 0.001F);
     }
