@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include "libmge/kernel/cuda/blocks.h"
 #include "libmge/kernel/cuda/grid.cuh"
 
 namespace mge::cuda {
@@ -17,9 +18,7 @@ inline constexpr int block_threads = 256;
 // Blocks of block_threads for so many independent pieces of work, which a loop with a stride of the whole
 // grid goes over.
 inline unsigned grid_for(int64_t pieces) {
-    constexpr int64_t most = 1 << 20;
-    int64_t blocks = (pieces + block_threads - 1) / block_threads;
-    return unsigned(blocks < most ? (blocks < 1 ? 1 : blocks) : most);
+    return bounded_blocks((pieces + block_threads - 1) / block_threads);
 }
 
 // Whether packs can be loaded from there and stored.

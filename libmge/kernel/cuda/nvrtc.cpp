@@ -73,6 +73,7 @@ constexpr std::array system_texts{
                "using int32_t = int; using uint32_t = unsigned;\n"
                "using int64_t = long; using uint64_t = unsigned long; using uintptr_t = unsigned long;\n"},
     DeviceText{"cuda_runtime.h", "#pragma once\n"},
+    DeviceText{"cuda_runtime_api.h", "#pragma once\n"},
 };
 
 struct Headers {

@@ -245,10 +245,9 @@ __global__ void add_parts(Work work) {
 
 template <class Tile, class Work>
 void launch_tiles(Stream stream, const Work& work, TileSize size) {
-    constexpr int64_t most_blocks = 1 << 30;
     int64_t tiles = tiles_of(work.extents, size);
-    launch(multiply_tiles<Tile, Work>, unsigned(tiles < most_blocks ? tiles : most_blocks),
-           unsigned(Tile::threads), 0, stream, work, tiles);
+    launch(multiply_tiles<Tile, Work>, bounded_blocks(tiles), unsigned(Tile::threads), 0, stream, work,
+           tiles);
 }
 
 // Of at least one element.

@@ -3,7 +3,7 @@
 // Reductions over any axes, as they are planned on the host (plan_reduction.h) and done by reduce.cuh, or by
 // text that is compiled while the program runs.
 
-#include "libmge/kernel/cuda/types.h"
+#include "libmge/kernel/cuda/blocks.h"
 
 namespace mge::cuda {
 
@@ -33,10 +33,6 @@ struct ReduceGeometry {
     int64_t pieces, piece;
 };
 
-inline unsigned bounded_blocks(int64_t blocks) {
-    constexpr int64_t most = 1 << 20;
-    return unsigned(blocks < 1 ? 1 : blocks < most ? blocks : most);
-}
 // That go over all elements, `pack` at once.
 inline unsigned reduce_blocks(const ReduceGeometry& g, int pack) {
     if (g.method == ReduceMethod::lanes)

@@ -109,10 +109,10 @@ struct Number {
 template <int pack, class Fn>
 void with_packs(int64_t rows, int64_t n, Fn fn) {
     constexpr int held = held_packs<pack>;
-    constexpr int64_t many_rows = 512, most_blocks = 1 << 20, of_warp = 32 * held * pack;
+    constexpr int64_t many_rows = 512, of_warp = 32 * held * pack;
     if (n <= of_warp && (rows >= many_rows || n <= of_warp / 4))
         return fn(Team<false>(), Number<pack>(), Number<held>(), grid_for(rows * 32));
-    auto blocks = unsigned(rows < most_blocks ? rows : most_blocks);
+    unsigned blocks = bounded_blocks(rows);
     if (pack > 1 && n <= int64_t(block_threads) * held * pack)
         return fn(Team<true>(), Number<pack>(), Number < pack == 1 ? 0 : held > (), blocks);
     fn(Team<true>(), Number<pack>(), Number<0>(), blocks);

@@ -23,24 +23,25 @@ MGE_DEVICE unsigned digit_of(Key key, int shift) {
 template <class Key>
 __global__ void count_digits(KeysToSort<Key> x, int shift, int64_t tiles) {
     __shared__ uint32_t counts[digits];
-    int64_t row = blockIdx.x, number = split_index(row, tiles);
-    counts[threadIdx.x] = 0;
-    __syncthreads();
-    for (int k = 0; k < keys_of_thread; ++k) {
-        int64_t i = number * tile + k * tile_threads + threadIdx.x;
-        if (i < x.length) atomicAdd(&counts[digit_of(x.keys[row * x.length + i], shift)], 1u);
+    for (int64_t at = blockIdx.x; at < x.rows * tiles; at += gridDim.x) {
+        int64_t row = at, number = split_index(row, tiles);
+        counts[threadIdx.x] = 0;
+        __syncthreads();
+        for (int k = 0; k < keys_of_thread; ++k) {
+            int64_t i = number * tile + k * tile_threads + threadIdx.x;
+            if (i < x.length) atomicAdd(&counts[digit_of(x.keys[row * x.length + i], shift)], 1u);
+        }
+        __syncthreads();
+        x.counts[at * digits + threadIdx.x] = counts[threadIdx.x];
     }
-    __syncthreads();
-    x.counts[int64_t(blockIdx.x) * digits + threadIdx.x] = counts[threadIdx.x];
 }
 
-// From counts to the place in the row of each tile's first key with a digit. A block per row; groups of
-// threads, one per digit, share the tiles.
-template <class Key>
-__global__ void find_first_places(KeysToSort<Key> x, int64_t tiles) {
+// From the counts of a row to the place in it of each tile's first key with a digit. Groups of the block's
+// threads, one thread per digit, share the tiles.
+MGE_DEVICE void find_first_places(uint32_t* of_row, int64_t tiles) {
     __shared__ uint32_t totals[1024];
     int digit = threadIdx.x % digits, group = threadIdx.x / digits, groups = blockDim.x / digits;
-    uint32_t* counts = x.counts + int64_t(blockIdx.x) * tiles * digits + digit;
+    uint32_t* counts = of_row + digit;
     int64_t begin = tiles * group / groups, end = tiles * (group + 1) / groups;
     uint32_t total = 0, before_group = 0;
     for (int64_t i = begin; i < end; ++i) total += counts[i * digits];
@@ -61,12 +62,19 @@ __global__ void find_first_places(KeysToSort<Key> x, int64_t tiles) {
         at += count;
     }
 }
-
-// Each warp takes a run of the tile, so that equal keys stay in their order.
 template <class Key>
-__global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
+__global__ void find_first_places_of_rows(KeysToSort<Key> x, int64_t tiles) {
+    for (int64_t row = blockIdx.x; row < x.rows; row += gridDim.x) {
+        find_first_places(x.counts + row * tiles * digits, tiles);
+        __syncthreads();  // nobody overwrites what others still read
+    }
+}
+
+// Of one tile. Each warp takes a run of it, so that equal keys stay in their order.
+template <class Key>
+MGE_DEVICE void move_tile(const KeysToSort<Key>& x, int shift, int64_t tiles, int64_t tile_of_all) {
     __shared__ uint32_t places[warps * digits];
-    int64_t row = blockIdx.x, number = split_index(row, tiles);
+    int64_t row = tile_of_all, number = split_index(row, tiles);
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (int i = threadIdx.x; i < warps * digits; i += tile_threads) places[i] = 0;
     __syncthreads();
@@ -87,7 +95,7 @@ __global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
         before[k] = found + __popc(lower);
     }
     __syncthreads();
-    uint32_t at = x.counts[int64_t(blockIdx.x) * digits + threadIdx.x];
+    uint32_t at = x.counts[tile_of_all * digits + threadIdx.x];
     for (int i = 0; i < warps; ++i) {
         uint32_t count = places[i * digits + threadIdx.x];
         places[i * digits + threadIdx.x] = at;
@@ -103,14 +111,20 @@ __global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
         x.other_numbers[to] = x.numbers[row * x.length + i];
     }
 }
-
-// A block ranks 256 keys of a row against all of it, a tile at a time.
 template <class Key>
-__global__ void place_by_rank(KeysToSort<Key> x, int64_t blocks_of_row) {
+__global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
+    for (int64_t at = blockIdx.x; at < x.rows * tiles; at += gridDim.x) {
+        move_tile(x, shift, tiles, at);
+        __syncthreads();  // nobody overwrites what others still read
+    }
+}
+
+// Ranks 256 keys of a row against all of it, as many at a time.
+template <class Key>
+MGE_DEVICE void place_by_rank(const KeysToSort<Key>& x, int64_t row, int64_t first) {
     __shared__ Key others[block_threads];
-    int64_t row = blockIdx.x, block = split_index(row, blocks_of_row);
     const Key* keys = x.keys + row * x.length;
-    int64_t own = block * block_threads + threadIdx.x;
+    int64_t own = first + threadIdx.x;
     Key key = own < x.length ? keys[own] : 0;
     int64_t rank = 0;
     for (int64_t begin = 0; begin < x.length; begin += block_threads) {
@@ -123,6 +137,13 @@ __global__ void place_by_rank(KeysToSort<Key> x, int64_t blocks_of_row) {
     if (own >= x.length) return;
     x.other_keys[row * x.length + rank] = key;
     x.other_numbers[row * x.length + rank] = x.numbers[row * x.length + own];
+}
+template <class Key>
+__global__ void place_rows_by_rank(KeysToSort<Key> x, int64_t parts) {
+    for (int64_t at = blockIdx.x; at < x.rows * parts; at += gridDim.x) {
+        int64_t row = at, part = split_index(row, parts);
+        place_by_rank(x, row, part * block_threads);
+    }
 }
 
 template <class T>
@@ -144,12 +165,12 @@ int64_t radix_counts(int64_t rows, int64_t length) { return rows * tiles_of(leng
 template <class Key>
 KeysToSort<Key> sort_by_radix(Stream stream, KeysToSort<Key> x) {
     int64_t tiles = tiles_of(x.length);
-    auto blocks = unsigned(x.rows * tiles);
+    unsigned blocks = bounded_blocks(x.rows * tiles);
     constexpr int64_t many_tiles = 64;  // then four threads per digit pay
     unsigned counters = tiles < many_tiles ? digits : 4 * digits;
     for (int shift = 0; shift < x.bits; shift += digit_bits) {
         launch(count_digits<Key>, blocks, tile_threads, 0, stream, x, shift, tiles);
-        launch(find_first_places<Key>, unsigned(x.rows), counters, 0, stream, x, tiles);
+        launch(find_first_places_of_rows<Key>, bounded_blocks(x.rows), counters, 0, stream, x, tiles);
         launch(move_by_digit<Key>, blocks, tile_threads, 0, stream, x, shift, tiles);
         exchange_sides(x);
     }
@@ -158,8 +179,8 @@ KeysToSort<Key> sort_by_radix(Stream stream, KeysToSort<Key> x) {
 
 template <class Key>
 KeysToSort<Key> sort_by_rank(Stream stream, KeysToSort<Key> x) {
-    int64_t blocks = (x.length + block_threads - 1) / block_threads;
-    launch(place_by_rank<Key>, unsigned(x.rows * blocks), block_threads, 0, stream, x, blocks);
+    int64_t parts = (x.length + block_threads - 1) / block_threads;
+    launch(place_rows_by_rank<Key>, bounded_blocks(x.rows * parts), block_threads, 0, stream, x, parts);
     exchange_sides(x);
     return x;
 }

@@ -2,6 +2,7 @@
 #include "libmge/ops/index/cond_take.h"
 
 #include "libmge/op/define.h"
+#include "libmge/op/int32_places.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/reshape.h"
@@ -16,6 +17,7 @@ TensorSpecs CondTake::infer(const Params&, std::span<const TensorSpec> in) {
     if (!(in[0].shape == in[1].shape))
         throw_user(name,
                    text("x has shape ", in[0].shape, ", the mask ", in[1].shape, ": they must be equal"));
+    require_int32_places(name, in[0].numel());
     return {{in[0].dtype, Shape::unknown(), {}}, {DType::i32, Shape::unknown(), {}}};
 }
 

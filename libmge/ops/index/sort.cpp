@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/op/define.h"
+#include "libmge/op/int32_places.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/gather.h"
 #include "libmge/ops/shape/reshape.h"
@@ -14,7 +15,7 @@ constinit const OpInfo Sort::info = define<Sort>();
 constinit const OpInfo Topk::info = define<Topk>();
 
 TensorSpecs Sort::infer(const Params& p, std::span<const TensorSpec> in) {
-    normalize_axis(name, p.axis, in[0].shape.rank());
+    require_int32_places(name, in[0].shape[normalize_axis(name, p.axis, in[0].shape.rank())]);
     return {in[0], {DType::i32, in[0].shape, {}}};
 }
 
@@ -24,6 +25,7 @@ TensorSpecs Topk::infer(const Params& p, std::span<const TensorSpec> in) {
     int64_t& length = shape[shape.rank() - 1];
     if (p.k < 1) throw_user(name, text("k is ", p.k, ", it has to be above 0"));
     if (length == 0) throw_user(name, text("x of shape ", shape, " has empty rows"));
+    require_int32_places(name, length);
     length = std::min(p.k, length);
     if (p.kth_only) shape.erase(shape.rank() - 1);
     return {{in[0].dtype, shape, {}}, {DType::i32, shape, {}}};

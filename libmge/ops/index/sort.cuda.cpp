@@ -58,9 +58,7 @@ Support supports_radix(const Problem& problem) {
     constexpr int64_t too_short = 256;  // to pay for several launches
     auto rows = rows_of(problem, O{});
     if (rows.length <= too_short) return {"more than 256 elements in a row"};
-    // A block per tile of a row.
-    if (rows.length > cuda::most_keys || cuda::radix_counts(rows.rows, rows.length) >> 39)
-        return {"fewer rows, and up to 2^31 elements in one"};
+    if (rows.length > cuda::most_keys) return {"up to 2^31 elements in a row"};
     return plain_layouts(problem);
 }
 

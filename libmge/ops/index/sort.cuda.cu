@@ -93,13 +93,12 @@ MGE_DEVICE void sort_runs(Items<Key>& x, int width, int all) {
     __syncthreads();
 }
 
-// Each block takes some rows; `width` is their length up to a power of two.
+// Rows from `first` on; `width` is their length up to a power of two.
 template <class T>
-__global__ void sort_in_block(SortedRows rows, int width, int rows_of_block, const T* x, T* values,
-                              int32_t* indices) {
+MGE_DEVICE void sort_in_block(const SortedRows& rows, int64_t first, int width, int rows_of_block, const T* x,
+                              T* values, int32_t* indices) {
     using Key = typename SortKey<T>::Type;
     __shared__ Items<Key> sorted;
-    int64_t first = int64_t(blockIdx.x) * rows_of_block;
     int all = width * rows_of_block;
     uint32_t flip = rows.descending ? ~0u : 0;  // of places, so that the higher one comes first
     for (int n = threadIdx.x; n < all; n += blockDim.x) {
@@ -125,6 +124,17 @@ __global__ void sort_in_block(SortedRows rows, int width, int rows_of_block, con
                     i + 1 < rows.length && sorted.key(at + 1) == key,
                     sorted.key(row * width + int(rows.taken) - 1) == key};
         give(rows, first + row, i, found, x, values, indices);
+    }
+}
+
+// Each block takes some rows at once.
+template <class T>
+__global__ void sort_by_block(SortedRows rows, int width, int rows_of_block, const T* x, T* values,
+                              int32_t* indices) {
+    for (int64_t first = int64_t(blockIdx.x) * rows_of_block; first < rows.rows;
+         first += int64_t(gridDim.x) * rows_of_block) {
+        sort_in_block(rows, first, width, rows_of_block, x, values, indices);
+        __syncthreads();  // nobody overwrites what others still read
     }
 }
 
@@ -165,8 +175,8 @@ void sort_short_rows(Stream stream, const SortedRows& rows, const void* x, void*
     of_block = of_block < 1 ? 1 : of_block < most ? of_block : most;
     int64_t pairs = width * of_block / 2;
     auto threads = unsigned(pairs < block_threads ? (pairs + 31) / 32 * 32 : block_threads);
-    launch(sort_in_block<T>, unsigned((rows.rows + of_block - 1) / of_block), threads, 0, stream, rows, width,
-           int(of_block), static_cast<const T*>(x), static_cast<T*>(values), indices);
+    launch(sort_by_block<T>, bounded_blocks((rows.rows + of_block - 1) / of_block), threads, 0, stream, rows,
+           width, int(of_block), static_cast<const T*>(x), static_cast<T*>(values), indices);
 }
 
 template <class T>

@@ -156,20 +156,16 @@ __global__ void ctc_gradients(Ctc ctc, CtcInputs in, const float* dloss, float* 
     }
 }
 
-unsigned blocks_for(const Ctc& ctc) {
-    constexpr int64_t most = 1 << 20;
-    return unsigned(ctc.samples < most ? ctc.samples : most);
-}
 constexpr int ctc_threads = 128;  // labels are short: more would have nothing to do
 
 }  // namespace
 
 void ctc_loss(Stream stream, const Ctc& ctc, const CtcInputs& in, float* loss, double* workspace) {
-    launch(ctc_losses, blocks_for(ctc), ctc_threads, 0, stream, ctc, in, loss, workspace);
+    launch(ctc_losses, bounded_blocks(ctc.samples), ctc_threads, 0, stream, ctc, in, loss, workspace);
 }
 void ctc_loss_backward(Stream stream, const Ctc& ctc, const CtcInputs& in, const float* dloss, float* dx,
                        double* workspace) {
-    launch(ctc_gradients, blocks_for(ctc), ctc_threads, 0, stream, ctc, in, dloss, dx, workspace);
+    launch(ctc_gradients, bounded_blocks(ctc.samples), ctc_threads, 0, stream, ctc, in, dloss, dx, workspace);
 }
 
 }  // namespace mge::cuda

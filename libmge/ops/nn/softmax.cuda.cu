@@ -71,12 +71,11 @@ __global__ void softmax_columns(const T* x, T* y, SoftmaxArguments s, int across
 
 template <class T>
 void launch_columns(Stream stream, const SoftmaxArguments& s, const T* x, T* y) {
-    constexpr int64_t many_columns = 65536, short_column = 32, most_blocks = 1 << 20;
+    constexpr int64_t many_columns = 65536, short_column = 32;
     int64_t columns = s.outer * s.inner;
     int across = columns >= many_columns || s.n <= short_column ? block_threads : 32;
     int64_t tiles = (columns + across - 1) / across;
-    launch(softmax_columns<T>, unsigned(tiles < most_blocks ? tiles : most_blocks), block_threads, 0, stream,
-           x, y, s, across);
+    launch(softmax_columns<T>, bounded_blocks(tiles), block_threads, 0, stream, x, y, s, across);
 }
 
 }  // namespace

@@ -117,12 +117,12 @@ struct Sum {
     MGE_DEVICE Squares operator()(Squares a, Squares b) const { return a + b; }
 };
 
-constexpr int64_t block_elements = 4096;
-unsigned lamb_blocks(int64_t count) { return unsigned((count + block_elements - 1) / block_elements); }
+constexpr int64_t part = 4096;
+int64_t lamb_parts(int64_t count) { return (count + part - 1) / part; }
 
 // In the workspace.
 struct LambSpace {
-    Squares* squares;  // of each block of elements
+    Squares* squares;  // of each part of the elements
     float* rate;
 };
 
@@ -130,24 +130,25 @@ __global__ void lamb_lengths(StepArrays arrays, Lamb make, LambSpace space) {
     __shared__ formula::LambDirection apply;
     if (threadIdx.x == 0) apply = make(arrays);
     __syncthreads();
-    Squares sums{0, 0};
-    int64_t begin = int64_t(blockIdx.x) * block_elements;
-    int64_t end = begin + block_elements < arrays.count ? begin + block_elements : arrays.count;
-    for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-        ScalarFloat y[3];
-        double param = arrays.operands[0][i];
-        results_at(apply, arrays, i, y);
-        arrays.results[1][i] = y[1].v;
-        arrays.results[2][i] = y[2].v;
-        sums = sums + Squares{param * param, double(y[0].v) * double(y[0].v)};
+    for (int64_t begin = int64_t(blockIdx.x) * part; begin < arrays.count;
+         begin += int64_t(gridDim.x) * part) {
+        Squares sums{0, 0};
+        for (int64_t i = begin + threadIdx.x; i < begin + part && i < arrays.count; i += blockDim.x) {
+            ScalarFloat y[3];
+            double param = arrays.operands[0][i];
+            results_at(apply, arrays, i, y);
+            arrays.results[1][i] = y[1].v;
+            arrays.results[2][i] = y[2].v;
+            sums = sums + Squares{param * param, double(y[0].v) * double(y[0].v)};
+        }
+        sums = across_block(sums, Sum());
+        if (threadIdx.x == 0) space.squares[begin / part] = sums;
     }
-    sums = across_block(sums, Sum());
-    if (threadIdx.x == 0) space.squares[blockIdx.x] = sums;
 }
 
-__global__ void lamb_rate(StepArrays arrays, bool is_fitted, unsigned blocks, LambSpace space) {
+__global__ void lamb_rate(StepArrays arrays, bool is_fitted, int64_t parts, LambSpace space) {
     Squares sums{0, 0};
-    for (unsigned b = threadIdx.x; b < blocks; b += blockDim.x) sums = sums + space.squares[b];
+    for (int64_t i = threadIdx.x; i < parts; i += blockDim.x) sums = sums + space.squares[i];
     sums = across_block(sums, Sum());
     if (threadIdx.x != 0) return;
     bool has_lengths = is_fitted && sums.a > 0 && sums.b > 0;
@@ -196,15 +197,15 @@ void adadelta_step(Stream stream, const StepArrays& arrays, const AdadeltaFactor
     launch_step(stream, arrays, Adadelta{f});
 }
 
-size_t lamb_workspace(int64_t count) { return lamb_blocks(count) * sizeof(Squares) + sizeof(float); }
+size_t lamb_workspace(int64_t count) { return size_t(lamb_parts(count)) * sizeof(Squares) + sizeof(float); }
 
 void lamb_step(Stream stream, const StepArrays& arrays, const LambFactors& f, void* workspace) {
-    unsigned blocks = lamb_blocks(arrays.count);
+    int64_t parts = lamb_parts(arrays.count);
     auto* squares = static_cast<Squares*>(workspace);
-    LambSpace space{squares, reinterpret_cast<float*>(squares + blocks)};
-    if (blocks) {
-        launch(lamb_lengths, blocks, block_threads, 0, stream, arrays, Lamb{f}, space);
-        launch(lamb_rate, 1, block_threads, 0, stream, arrays, f.is_fitted, blocks, space);
+    LambSpace space{squares, reinterpret_cast<float*>(squares + parts)};
+    if (parts) {
+        launch(lamb_lengths, bounded_blocks(parts), block_threads, 0, stream, arrays, Lamb{f}, space);
+        launch(lamb_rate, 1, block_threads, 0, stream, arrays, f.is_fitted, parts, space);
         launch(lamb_move, some_blocks(arrays.count), block_threads, 0, stream, arrays, Lamb{f}, space);
     }
     count(stream, arrays);

@@ -2,6 +2,7 @@
 #include "libmge/ops/random/multinomial.h"
 
 #include "libmge/op/define.h"
+#include "libmge/op/int32_places.h"
 #include "libmge/ops/random/random_state.h"
 
 namespace mge::ops {
@@ -24,6 +25,7 @@ TensorSpecs Multinomial::infer(const Params& p, std::span<const TensorSpec> in) 
         throw_user(name,
                    text("num_samples is ", p.num_samples, "; without replacement there are ", categories),
                    ErrorClass::assertion);
+    require_int32_places(name, categories);
     Shape shape = weights.shape;
     shape[rank - 1] = p.num_samples;
     return {{DType::i32, shape, {}}};

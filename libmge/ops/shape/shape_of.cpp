@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/shape_of.h"
 
+#include <cstdint>
+
 #include "libmge/op/define.h"
 
 namespace mge::ops {
@@ -12,6 +14,10 @@ TensorSpecs ShapeOf::infer(const Params& p, std::span<const TensorSpec> in) {
     if (p.axis < -1 || p.axis >= rank)
         throw_user(name, text("axis ", p.axis, " is out of range for rank ", rank, "; -1 means all"),
                    ErrorClass::value);
+    for (int i = 0; i < rank; ++i)
+        if (in[0].shape[i] > INT32_MAX)
+            throw_user(name, text("extent ", in[0].shape[i], " of axis ", i, " is above ", INT32_MAX),
+                       ErrorClass::value);
     return {{DType::i32, {p.axis == -1 ? rank : 1}, {}}};
 }
 

@@ -52,22 +52,17 @@ __global__ void write_rows(ClassSuppression s, int64_t* selected) {
     }
 }
 
-unsigned blocks_for(const ClassSuppression& s) {
-    constexpr int64_t most_blocks = 1 << 20;
-    return unsigned(s.pairs < most_blocks ? s.pairs : most_blocks);
-}
-
 }  // namespace
 
 void suppress_classes(Stream stream, const ClassSuppression& s) {
     launch(put_in_order<float>, grid_for(s.pairs * s.n * 32), block_threads, 0, stream, s.pairs, s.n,
            s.scores, s.order);
-    launch(go_through_classes, blocks_for(s), suppression_threads(s.n), 0, stream, s);
+    launch(go_through_classes, bounded_blocks(s.pairs), suppression_threads(s.n), 0, stream, s);
     add_up(stream, s.pairs, s.before);
 }
 
 void write_selected(Stream stream, const ClassSuppression& s, int64_t* selected) {
-    launch(write_rows, blocks_for(s), block_threads, 0, stream, s, selected);
+    launch(write_rows, bounded_blocks(s.pairs), block_threads, 0, stream, s, selected);
 }
 
 }  // namespace mge::cuda

@@ -57,11 +57,11 @@ struct Sum {
     MGE_DEVICE Both<float> operator()(Both<float> x, Both<float> y) const { return x + y; }
 };
 
-// A block finds both offsets of one part of a region; its threads share out the channels.
-__global__ void sum_slopes(DeformableArguments a, const float* dy, float* doffsets) {
+// Both slopes of one part of a region; the block's threads share out the channels.
+MGE_DEVICE Both<float> slopes_of(const DeformableArguments& a, const float* dy, int64_t region,
+                                 int64_t part) {
     auto& p = a.p;
-    int64_t parts = p.parts * p.parts, cells = p.rows * p.columns, region = blockIdx.x / parts,
-            part = blockIdx.x % parts;
+    int64_t cells = p.rows * p.columns;
     Both<float> sums{0, 0};
     for (int64_t i = threadIdx.x; i < p.channels * cells; i += blockDim.x) {
         int64_t cell = i % cells;
@@ -75,10 +75,17 @@ __global__ void sum_slopes(DeformableArguments a, const float* dy, float* doffse
             sums.b += share * at.region.height * s.slope_y(a.x + at.plane, p.width);
         });
     }
-    sums = across_block(sums, Sum());
-    if (threadIdx.x != 0) return;
-    doffsets[region * 2 * parts + part] = sums.a;
-    doffsets[(region * 2 + 1) * parts + part] = sums.b;
+    return across_block(sums, Sum());
+}
+__global__ void sum_slopes(DeformableArguments a, const float* dy, float* doffsets) {
+    int64_t parts = a.p.parts * a.p.parts;
+    for (int64_t at = blockIdx.x; at < a.p.regions * parts; at += gridDim.x) {
+        int64_t region = at, part = split_index(region, parts);
+        auto slopes = slopes_of(a, dy, region, part);
+        if (threadIdx.x != 0) continue;
+        doffsets[region * 2 * parts + part] = slopes.a;
+        doffsets[(region * 2 + 1) * parts + part] = slopes.b;
+    }
 }
 
 int64_t count_results(const DeformablePooling& p) { return p.regions * p.channels * p.rows * p.columns; }
@@ -100,8 +107,8 @@ void deformable_pool_dx(Stream stream, const DeformableArguments& a, const float
 }
 
 void deformable_pool_doffsets(Stream stream, const DeformableArguments& a, const float* dy, float* doffsets) {
-    int64_t blocks = a.p.regions * a.p.parts * a.p.parts;
-    if (blocks) launch(sum_slopes, unsigned(blocks), block_threads, 0, stream, a, dy, doffsets);
+    if (int64_t parts = a.p.regions * a.p.parts * a.p.parts)
+        launch(sum_slopes, bounded_blocks(parts), block_threads, 0, stream, a, dy, doffsets);
 }
 
 }  // namespace mge::cuda

@@ -2,6 +2,7 @@
 #include "libmge/ops/vision/nms.h"
 
 #include "libmge/op/define.h"
+#include "libmge/op/int32_places.h"
 
 namespace mge::ops {
 
@@ -19,6 +20,7 @@ TensorSpecs Nms::infer(const Params& p, std::span<const TensorSpec> in) {
     if (p.max_output < -1)
         throw_user(name, text("max_output must be at least 0, or -1 for all, got ", p.max_output),
                    ErrorClass::value);
+    require_int32_places(name, in[0].shape[0]);
     return {{DType::i32, Shape::unknown(), {}}};
 }
 

@@ -11,7 +11,6 @@
 
 #include "cuda_runtime_api.h"
 
-#define MGE_EMULATES_CUDA 1
 #define __global__
 #define __host__
 #define __device__

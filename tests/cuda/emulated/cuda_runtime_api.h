@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #define CUDART_VERSION 13000
+#define MGE_EMULATES_CUDA 1
 
 enum cudaError_t {
     cudaSuccess = 0,

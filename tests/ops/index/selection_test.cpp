@@ -44,6 +44,35 @@ TEST(CondTake, TakesWhereTheMaskHolds) {
                       });
 }
 
+// Of extents whose places int32 cannot number, known from the shapes alone.
+TEST(Places, OfTooManyElementsAreRefused) {
+    constexpr int64_t most = int64_t(1) << 31;
+    auto refuses = [](const OpInfo& op, const void* params, std::vector<TensorSpec> inputs) {
+        std::string message = error_of<UserError>([&] { op.infer(params, inputs); });
+        EXPECT_THAT(message, testing::HasSubstr("no number for all places of 2147483649 elements"))
+            << op.name;
+        EXPECT_THAT(message, testing::StartsWith(text("[", op.name, "]")));
+    };
+    TensorSpec row{DType::u8, {most + 1}, {}}, rows{DType::u8, {2, most}, {}};
+    ops::Sort::Params sort;
+    ops::Topk::Params topk{.k = 1};
+    ops::ArgParams arg{.axis = 0};
+    ops::CondTake::Params take;
+    refuses(ops::Sort::info, &sort, {row});
+    refuses(ops::Topk::info, &topk, {row});
+    refuses(ops::Argmax::info, &arg, {row});
+    refuses(ops::CondTake::info, &take, {row, {DType::boolean, {most + 1}, {}}});
+    ops::Multinomial::Params draw{.num_samples = 1};
+    refuses(ops::Multinomial::info, &draw, {{DType::i32, {2}, {}}, {DType::f16, {most + 1}, {}}});
+    ops::Nms::Params nms;
+    refuses(ops::Nms::info, &nms, {{DType::f32, {most + 1, 4}, {}}, {DType::f32, {most + 1}, {}}});
+    // Rows are counted apart.
+    EXPECT_EQ(ops::Sort::info.infer(&sort, std::vector{rows})[1].shape, rows.shape);
+    ops::ShapeOf::Params shape;
+    EXPECT_THAT(error_of<UserError>([&] { ops::ShapeOf::info.infer(&shape, std::vector{rows}); }),
+                testing::HasSubstr("extent 2147483648 of axis 1 is above 2147483647"));
+}
+
 TEST(OneHot, MarksTheClass) {
     EXPECT_THAT(values_of(ops::one_hot(ints({3}, {2, 0, 1}), {.num_classes = 3})),
                 ElementsAre(0, 0, 1, 1, 0, 0, 0, 1, 0));

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/op/int32_places.h"
+
+#include "libmge/base/error.h"
+
+namespace mge {
+
+void require_int32_places(std::string_view op, int64_t elements) {
+    constexpr int64_t most = int64_t(1) << 31;
+    if (elements > most)
+        throw_user(op,
+                   text("the result is int32, which has no number for all places of ", elements,
+                        " elements: the most are ", most),
+                   ErrorClass::value);
+}
+
+}  // namespace mge
