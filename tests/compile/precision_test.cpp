@@ -182,7 +182,8 @@ TEST(Precision, FastStoresValuesBetweenStepsAsBf16) {
     expect_close(fast, strict, 1e-2);
     CompileOptions none = with(Precision::fast);
     none.level = 0;
-    for (auto& value : Program::compile(graph, none)->values()) EXPECT_EQ(value.spec.dtype, DType::f32);
+    auto plain = Program::compile(graph, none);
+    for (auto& value : plain->values()) EXPECT_EQ(value.spec.dtype, DType::f32);
 }
 
 TEST(Precision, IsListedWhereItDoesNothing) {
