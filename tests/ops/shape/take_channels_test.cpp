@@ -75,7 +75,7 @@ TEST(TakeChannels, IsTheJoinedChannelsInAnyOrder) {
 }
 
 TEST(TakeChannels, WorksWithChannelsLast) {
-    for (DType dtype : {DType::u8, DType::f16, DType::f32, DType::i64})
+    for (DType dtype : {DType::u8, DType::f16, DType::f32, DType::i64, DType::u2, DType::i4})
         for (auto [a, b] : {std::pair{3, 4}, {29, 58}, {16, 80}, {1, 1}})
             for (int64_t height : {1, 7, 40}) {
                 Tensors xs{random_bytes(dtype, {2, a, height, 5}), random_bytes(dtype, {2, b, height, 5})};
