@@ -96,13 +96,6 @@ ValueId drop_right_neutral(const Site& s) {
     bool is_neutral = is_all(s.graph, s.inputs[1], Neutral) && (s.fixed_shapes || s.is_one_element(1));
     return is_neutral ? s.same(s.inputs[0]) : no_value;
 }
-// x / x => 1
-ValueId divide_by_itself(const Site& s) {
-    if (s.inputs[0] != s.inputs[1]) return no_value;
-    if (!s.fixed_shapes)
-        return s.spec(0) == s.result ? s.make<ops::FullLike>({.value = 1}, {s.inputs[0]}) : no_value;
-    return s.make<ops::Full>({.shape = dims_of(s.result.shape), .value = 1, .dtype = s.result.dtype}, {});
-}
 // x ^ 2 => x²; x ^ 3 => x² · x
 ValueId power_as_product(const Site& s) {
     if (!(s.spec(0) == s.result) || !s.is_one_element(1)) return no_value;
@@ -227,7 +220,6 @@ const Rule rules[] = {
     {&ops::Convert::info, drop_conversion},
     {&ops::Copy::info, drop_copy},
     {&ops::Div::info, drop_right_neutral<1>},
-    {&ops::Div::info, divide_by_itself},
     {&ops::Flatten::info, merge_views},
     {&ops::FullLike::info, fill_known_shape},
     {&ops::Log::info, log_of_exp},

@@ -30,8 +30,8 @@ def sum_of_products(dump):
 
 
 @pytest.fixture(scope="module")
-def quotient(dump):
-    return dump("quotient.mge", lambda x: x / x, np.ones(4, "float32"))
+def log_of_exp(dump):
+    return dump("log_of_exp.mge", lambda x: F.log(F.exp(x)), np.ones(4, "float32"))
 
 
 @pytest.mark.parametrize(
@@ -82,21 +82,21 @@ def test_contradictions(run_tool, sum_of_products, flags):
 
 
 @pytest.mark.parametrize("level", [-1, -2, -3])
-def test_a_level_below_zero_compares_replaced_values(run_tool, quotient, level):
+def test_a_level_below_zero_compares_replaced_values(run_tool, log_of_exp, level):
     flag = f"--graph-opt-level={level}"
-    done = run_tool("load_and_run", quotient, "--input=x:[1,2,3,4]", flag)
+    done = run_tool("load_and_run", log_of_exp, "--input=x:[1,2,3,4]", flag)
     assert done.code == 0, done.err
     assert done.result["options"]["graph_opt_level"] == level
     (replaced,) = done.result["replaced_values"]
     assert "simplify_algebra" in replaced["passes"]
-    done = run_tool("load_and_run", quotient, "--input=x:[1.0,2,0,4]", flag)
+    done = run_tool("load_and_run", log_of_exp, "--input=x:[1.0,2,200,4]", flag)
     assert done.code == 7, done.err
     assert "pass simplify_algebra changes the value" in done.err
     assert replaced["name"] in done.err
-    assert "element 2 is 1, and nan" in done.err
+    assert "element 2 is 200, and inf" in done.err
 
 
-def test_other_levels_compare_nothing(run_tool, quotient):
-    done = run_tool("load_and_run", quotient, "--input=x:[1.0,2,0,4]", "--graph-opt-level=2")
+def test_other_levels_compare_nothing(run_tool, log_of_exp):
+    done = run_tool("load_and_run", log_of_exp, "--input=x:[1.0,2,200,4]", "--graph-opt-level=2")
     assert done.code == 0, done.err
     assert "replaced_values" not in done.result
