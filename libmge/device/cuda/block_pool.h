@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Memory of a GPU, taken from the driver in large segments and cut into blocks. Each queue has blocks of its
-// own, since what is still under way on a queue comes before whatever uses a block of it next. Neighbours
-// that are free become one block again; segments of which all is free go back to the driver when memory is
-// short.
+// own, since what is still under way on a queue comes before whatever uses a block of it next. Other queues
+// read and write it in copies alone, for which its own queue waits (copy_between). Neighbours that are free
+// become one block again; segments of which all is free go back to the driver when memory is short.
 
 #include <array>
 #include <atomic>

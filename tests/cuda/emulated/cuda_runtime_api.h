@@ -2,7 +2,7 @@
 #pragma once
 // The part of NVIDIA's runtime that the library uses, for a GPU that the host emulates: same names, same
 // meaning (CUDA Runtime API 13.0). Its memory cannot be read by the host outside of copies and kernels. Work
-// is done when it is asked for; what comes late, the shadow device tests.
+// is done late and streams are mixed (streams.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +18,7 @@ enum cudaError_t {
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorContained = 226,
+    cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchTimeout = 702,
     cudaErrorAssert = 710,

@@ -10,6 +10,7 @@
 
 #include "tests/cuda/emulated/cuda_runtime.h"
 #include "tests/cuda/emulated/memory.h"
+#include "tests/cuda/emulated/streams.h"
 
 namespace mge::cuda::emulated {
 

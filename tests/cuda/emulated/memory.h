@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
-#include <functional>
 
 #include "cuda_runtime_api.h"
 
@@ -17,12 +16,10 @@ public:
 
 // What a call that needs the device finds first: an error that lasts, or one that a test has planted.
 cudaError_t begin_call();
+// Alone an error that lasts.
+cudaError_t lasting_error();
 // From now on each call gives this error.
 cudaError_t lose_device(cudaError_t error);
-
-// Does what is asked of a stream, or keeps it for the graph that the stream captures. `work` may be done
-// again.
-cudaError_t ask(cudaStream_t stream, std::function<cudaError_t()> work);
 
 // --- for tests ---
 
@@ -36,5 +33,7 @@ void revive();
 void break_next_capture();
 // So many graphs were launched until now.
 size_t launched_graphs();
+// From now on streams mix by this seed.
+void mix_streams(unsigned seed);
 
 }  // namespace mge::cuda::emulated

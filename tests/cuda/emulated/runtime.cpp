@@ -8,10 +8,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/cuda/emulated/memory.h"
+#include "tests/cuda/emulated/streams.h"
 
 namespace mge::cuda::emulated {
 namespace {
@@ -51,6 +53,7 @@ std::atomic<size_t> graphs{0};
 std::atomic<bool> breaks_capture{false};
 // Of the calling thread, which may not take memory or wait meanwhile.
 thread_local int captures = 0;
+thread_local int current_device = 0;
 
 cudaError_t note(cudaError_t error) {
     if (error != cudaSuccess) last = error;
@@ -77,6 +80,17 @@ void protect(Memory& m, int protection) {
     if (m.highest) ::mprotect(m.base, m.highest, protection);
 }
 
+cudaMemoryType memory_type(const void* address) {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    auto* at = static_cast<const char*>(address);
+    if (at >= m.base && at < m.base + region_bytes) return cudaMemoryTypeDevice;
+    auto after = m.page_locked.upper_bound(address);
+    bool is_locked = after != m.page_locked.begin() &&
+                     at < static_cast<const char*>(std::prev(after)->first) + std::prev(after)->second;
+    return is_locked ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+}
+
 }  // namespace
 
 OpenMemory::OpenMemory() {
@@ -96,6 +110,8 @@ cudaError_t begin_call() {
     return is_lasting(error) ? lose_device(error) : note(error);
 }
 
+cudaError_t lasting_error() { return lost; }
+
 cudaError_t lose_device(cudaError_t error) {
     lost = error;
     return note(error);
@@ -103,7 +119,10 @@ cudaError_t lose_device(cudaError_t error) {
 
 void set_memory(size_t bytes) { memory().limit = bytes; }
 void fail_next(cudaError_t error) { planned = error; }
-void revive() { lost = planned = last = cudaSuccess; }
+void revive() {
+    lost = planned = last = cudaSuccess;
+    forget_failures();
+}
 void break_next_capture() { breaks_capture = true; }
 size_t launched_graphs() { return graphs; }
 
@@ -111,23 +130,17 @@ size_t launched_graphs() { return graphs; }
 
 using namespace mge::cuda::emulated;
 
-struct CUgraph_st {
-    std::vector<std::function<cudaError_t()>> work;
-};
-struct CUgraphExec_st : CUgraph_st {};
-struct CUstream_st {
-    std::unique_ptr<CUgraph_st> captured;  // null: it captures nothing
-    bool is_broken = false;
-};
-struct CUevent_st {
+namespace {
+
+struct TimedPoint : Point {
     Clock::time_point at;
 };
 
-cudaError_t mge::cuda::emulated::ask(cudaStream_t stream, std::function<cudaError_t()> work) {
-    if (!stream->captured) return work();
-    stream->captured->work.push_back(std::move(work));
-    return begin_call();
-}
+}  // namespace
+
+struct CUevent_st {
+    std::shared_ptr<TimedPoint> last;  // that it was recorded at; null: none yet
+};
 
 const char* cudaGetErrorName(cudaError_t error) {
     switch (error) {
@@ -156,14 +169,16 @@ cudaError_t cudaGetDeviceCount(int* count) {
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-    return device < device_count ? begin_call() : note(cudaErrorInvalidDevice);
+    if (device >= device_count) return note(cudaErrorInvalidDevice);
+    current_device = device;
+    return begin_call();
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (device >= device_count) return note(cudaErrorInvalidDevice);
     *properties = {"an emulated GPU", 9, 0, 4, 1 << 20, memory().limit};
     return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() { return begin_call(); }
+cudaError_t cudaDeviceSynchronize() { return finish_device(current_device); }
 
 cudaError_t cudaMalloc(void** address, size_t bytes) {
     if (captures) return note(cudaErrorStreamCaptureUnsupported);
@@ -175,6 +190,7 @@ cudaError_t cudaMalloc(void** address, size_t bytes) {
     return *address ? cudaSuccess : note(cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void* address) {
+    finish_device(-1);  // whoever uses it
     auto& m = memory();
     std::lock_guard lock(m.mutex);
     auto found = m.taken.find(size_t(static_cast<char*>(address) - m.base));
@@ -207,25 +223,19 @@ cudaError_t cudaFreeHost(void* address) {
     return cudaSuccess;
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
-    auto& m = memory();
-    std::lock_guard lock(m.mutex);
-    auto* at = static_cast<const char*>(address);
-    bool is_device = at >= m.base && at < m.base + region_bytes;
-    auto after = m.page_locked.upper_bound(address);
-    bool is_locked = after != m.page_locked.begin() &&
-                     at < static_cast<const char*>(std::prev(after)->first) + std::prev(after)->second;
-    *attributes = {is_device   ? cudaMemoryTypeDevice
-                   : is_locked ? cudaMemoryTypeHost
-                               : cudaMemoryTypeUnregistered,
-                   0};
+    *attributes = {memory_type(address), 0};
     return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind,
+cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+    // Memory that is not page-locked is copied aside before the call returns.
+    std::shared_ptr<const std::string> aside;
+    if (kind == cudaMemcpyHostToDevice && memory_type(source) == cudaMemoryTypeUnregistered)
+        aside = std::make_shared<const std::string>(static_cast<const char*>(source), bytes);
     return ask(stream, [=] {
         if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
         OpenMemory open;
-        std::memmove(target, source, bytes);
+        std::memmove(target, aside ? aside->data() : source, bytes);
         return cudaSuccess;
     });
 }
@@ -239,29 +249,45 @@ cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t s
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     *stream = std::make_unique<CUstream_st>().release();
+    (*stream)->device = current_device;
+    add_stream(*stream);
     return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    remove_stream(stream);
     std::unique_ptr<CUstream_st>{stream};
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    if (!stream->captured) return begin_call();
+    if (!stream->captured) return finish(stream);
     stream->is_broken = true;
     return note(cudaErrorStreamCaptureUnsupported);
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return begin_call(); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess || !event->last) return error;
+    return ask_to_wait(stream, event->last);
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = std::make_unique<CUevent_st>().release();
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-    event->at = Clock::now();
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    event->last = std::make_shared<TimedPoint>();
+    return ask(stream, [point = event->last] {
+        point->at = Clock::now();
+        point->is_reached = true;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    if (event->last) finish(*event->last);
     return begin_call();
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return begin_call(); }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-    *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
+    if (!from->last || !to->last) return note(cudaErrorInvalidValue);
+    if (!from->last->is_reached || !to->last->is_reached) return cudaErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(to->last->at - from->last->at).count();
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
