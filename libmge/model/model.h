@@ -47,6 +47,8 @@ MGE_API bool is_model(std::span<const std::byte> bytes);
 // checksums of the weights, which are then used in place. ModelError names the file, the place and the
 // reason; UserError when the file cannot be read at all.
 MGE_API Model read_model(const std::string& path);
+// ModelError unless they begin with a header that says so many; they may lie anywhere.
+MGE_API void check_model_header(std::span<const std::byte> bytes, const std::string& label);
 // The same for bytes in memory; `owner` keeps them alive, `label` names them in errors. The bytes have to be
 // 64-byte aligned.
 MGE_API Model read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -27,7 +27,9 @@ ModelBytes aligned(const ModelBytes& file) {
     return {bytes, storage, file.label};
 }
 
+// Nothing is copied from behind the end of what the caller has, even if he takes it for more.
 Model open_mge(const ModelBytes& file, const OpenOptions&) {
+    check_model_header(file.bytes, file.label);
     ModelBytes here = aligned(file);
     return read_model(here.bytes, here.owner, here.label);
 }

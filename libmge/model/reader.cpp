@@ -52,7 +52,6 @@ public:
         return model;
     }
 
-private:
     void read_header() {
         if (bytes_.size() < sizeof header_)
             fail("it has ", bytes_.size(), " bytes, fewer than the header's ", sizeof header_);
@@ -71,6 +70,7 @@ private:
             fail("the header's offsets lie outside of the file");
     }
 
+private:
     void read_graph_table() {
         auto* graph = reinterpret_cast<const uint8_t*>(bytes_.data()) + header_.graph_offset;
         if (checksum(graph, header_.graph_bytes) != header_.graph_checksum)
@@ -284,6 +284,10 @@ private:
 bool is_model(std::span<const std::byte> bytes) {
     return bytes.size() >= model_magic.size() &&
            std::memcmp(bytes.data(), model_magic.data(), model_magic.size()) == 0;
+}
+
+void check_model_header(std::span<const std::byte> bytes, const std::string& label) {
+    Reader(bytes, nullptr, label).read_header();
 }
 
 Model read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
