@@ -56,6 +56,8 @@ public:
     bool is_loaded() const { return loaded_ != nullptr; }
     void require_loaded(const char* what) const;
     void require_not_loaded(const char* what) const;
+    // Not in what the network calls back on this thread.
+    void require_outside(const char* what) const;
     // Of the model that is loaded; else as they were told.
     const Settings& settings() const { return loaded_ ? loaded_->settings : settings_; }
     // What the next model is loaded with.
@@ -155,7 +157,7 @@ private:
     std::unique_ptr<Loaded> loaded_;
 
     // Between forward() and wait().
-    bool is_pending_ = false, is_async_ = false, is_starting_ = false;
+    bool is_pending_ = false, is_async_ = false;
     Runner* running_ = nullptr;
     std::exception_ptr failure_;
     // What the thread does next instead of a run; empty: a run.

@@ -15,8 +15,32 @@
 namespace lite {
 namespace {
 
-// The network whose run the calling thread is in.
-constinit thread_local const void* network_of_thread = nullptr;
+// A run of a network on the calling thread, or what it calls back: the innermost of a list.
+class Inside {
+public:
+    explicit Inside(const void* network, bool may_run = false) : network_(network), may_run_(may_run) {
+        innermost_ = this;
+    }
+    ~Inside() { innermost_ = outer_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+    // Null: the thread is in none of this network's.
+    static const Inside* find(const void* network) {
+        const Inside* scope = innermost_;
+        while (scope && scope->network_ != network) scope = scope->outer_;
+        return scope;
+    }
+    // The run before is over, and the next one may start.
+    bool may_run() const { return may_run_; }
+
+private:
+    static constinit thread_local const Inside* innermost_;
+    const void* network_;
+    bool may_run_;
+    const Inside* outer_ = innermost_;
+};
+constinit thread_local const Inside* Inside::innermost_ = nullptr;
 
 void tell(const std::exception_ptr& failure) noexcept {
     auto write = [](const char* what) {
@@ -38,7 +62,7 @@ void tell(const std::exception_ptr& failure) noexcept {
 }  // namespace
 
 void Network::NetworkImplBase::forward() {
-    if (network_of_thread == this || is_starting_)
+    if (auto* scope = Inside::find(this); scope && (!scope->may_run() || is_pending_)) [[unlikely]]
         throw Error("forward: it was called inside of a run of the network");
     require_loaded("forward");
     if (is_pending_) wait();
@@ -69,11 +93,7 @@ Runner& Network::NetworkImplBase::bound_runner() {
 }
 
 void Network::NetworkImplBase::call_start() {
-    struct Scope {
-        bool& is_inside;
-        explicit Scope(bool& flag) : is_inside(flag) { flag = true; }
-        ~Scope() { is_inside = false; }
-    } scope(is_starting_);
+    Inside scope(this);
     callbacks_.start(loaded_->start_tensors);
 }
 
@@ -113,14 +133,15 @@ void Network::NetworkImplBase::run_model() {
 
 void Network::NetworkImplBase::work() {
     turn_.adopt();
-    network_of_thread = this;
-    if (errand_) {
-        errand_();
-    } else {
-        run_model();
-        if (is_async_) call_async();
+    {
+        Inside scope(this);
+        if (errand_) {
+            errand_();
+        } else {
+            run_model();
+            if (is_async_) call_async();
+        }
     }
-    network_of_thread = nullptr;
     turn_.give_back();
 }
 
@@ -139,7 +160,7 @@ void Network::NetworkImplBase::call_async() {
 
 void Network::NetworkImplBase::wait() {
     require_loaded("wait");
-    if (network_of_thread == this || !is_pending_) return;
+    if (Inside::find(this) || !is_pending_) return;
     turn_.wait();
     is_pending_ = false;
     if (failure_) [[unlikely]]
@@ -150,8 +171,12 @@ void Network::NetworkImplBase::wait() {
 }
 
 void Network::NetworkImplBase::finish() {
-    if (callbacks_.finish) callbacks_.finish(loaded_->finish_tensors);
-    if (!profile_path_.empty() || dump_) [[unlikely]]
+    if (callbacks_.finish) {
+        Inside scope(this, !is_async_);
+        callbacks_.finish(loaded_->finish_tensors);
+    }
+    bool is_next_under_way = !is_async_ && is_pending_;
+    if ((!profile_path_.empty() || dump_) && !is_next_under_way) [[unlikely]]
         as_lite_error([this] { write_records(); });
 }
 
@@ -165,7 +190,14 @@ void Network::NetworkImplBase::write_records() {
     if (dump_) dump_->flush();
 }
 
+void Network::NetworkImplBase::require_outside(const char* what) const {
+    if (Inside::find(this))
+        throw Error(
+            mge::text(what, ": it was called inside of a callback of the network, which has to be over"));
+}
+
 void Network::NetworkImplBase::set_callbacks(const std::function<void(Callbacks&)>& change) {
+    require_outside("set_callback");
     turn_.wait();
     Callbacks changed = callbacks_;
     change(changed);
@@ -174,12 +206,15 @@ void Network::NetworkImplBase::set_callbacks(const std::function<void(Callbacks&
 }
 
 void Network::NetworkImplBase::call_in_threads(const ThreadAffinityCallback& callback) {
+    require_outside("set_runtime_thread_affinity");
     int threads = int(settings().threads());
     mge::FirstFailure of_callback;
     // The caller of a run comes last.
     auto call = [&] {
-        mge::in_each_thread(
-            threads, [&](int i) { of_callback.guard([&] { callback((i + threads - 1) % threads); }); });
+        mge::in_each_thread(threads, [&](int i) {
+            Inside scope(this);
+            of_callback.guard([&] { callback((i + threads - 1) % threads); });
+        });
     };
     as_lite_error([&] {
         if (settings().configuration.is_in_place) return call();
@@ -205,6 +240,7 @@ void Network::NetworkImplBase::run_errand(const std::function<void()>& errand) {
 }
 
 void Network::NetworkImplBase::enable_profile(const std::string& path) {
+    require_outside("enable_profile_performance");
     turn_.wait();
     profile_path_ = path;
     if (!loaded_) return;
@@ -221,6 +257,7 @@ void Network::NetworkImplBase::dump_binary(const std::string& folder) {
 }
 
 void Network::NetworkImplBase::start_dump(const std::function<void(RunDump&)>& open) {
+    require_outside("enable_io_dump");
     if (is_pending_) wait();
     auto dump = std::make_unique<RunDump>();
     open(*dump);
@@ -230,7 +267,8 @@ void Network::NetworkImplBase::start_dump(const std::function<void(RunDump&)>& o
 }
 
 Runner& Network::NetworkImplBase::next_runner() {
-    require_loaded("context");
+    require_loaded("what it runs");
+    require_outside("what it runs");
     turn_.wait();
     for (auto& input : loaded_->inputs) input.shape_images();
     return runner_for(*loaded_, input_specs(*loaded_));

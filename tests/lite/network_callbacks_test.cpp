@@ -171,6 +171,50 @@ TEST(NetworkCallbacks, WhatAnAsynchronousOneThrowsIsKeptForWait) {
     EXPECT_EQ(finishes, 1);
 }
 
+TEST(NetworkCallbacks, DoNotChangeTheirNetwork) {
+    auto network = filled();
+    int calls = 0;
+    auto interfere = [&] {
+        ++calls;
+        const std::function<void()> changes[] = {
+            [&] { network->load_model(sum_and_difference()); },
+            [&] { network->set_finish_callback({}); },
+            [&] { network->enable_profile_performance("profile.json"); },
+            [&] { network->get_static_memory_alloc_info("plan"); },
+            [&] { Runtime::set_network_algo_policy(network, LITE_ALGO_HEURISTIC); },
+            [&] { Runtime::set_runtime_thread_affinity(network, [](int) {}); },
+            [&] { Runtime::enable_io_bin_dump(network, "values"); }};
+        for (auto& change : changes) EXPECT_THAT(error_of(change), HasSubstr("inside of a callback"));
+        network->wait();
+    };
+    network->set_start_callback([&](const IOTensors&) { interfere(); });
+    network->set_finish_callback([&](const IOTensors&) { interfere(); });
+    run(*network);
+    network->set_async_callback(interfere);
+    run(*network);
+    Runtime::set_runtime_thread_affinity(network, [&](int) { interfere(); });
+    EXPECT_EQ(calls, 6);
+    EXPECT_THAT(output(*network, "sum"), ElementsAre(2, 3, 4, 5));
+}
+
+// As programs do that have the next input by then.
+TEST(NetworkCallbacks, FinishMayStartTheNextRun) {
+    auto network = filled();
+    int finishes = 0;
+    network->set_finish_callback([&](const IOTensors& tensors) {
+        if (++finishes > 1) return;
+        EXPECT_THAT(values_of<float>(*tensors.at("sum").second), ElementsAre(2, 3, 4, 5));
+        write<float>(*network->get_io_tensor("a"), {0, 0, 0, 0});
+        network->forward();
+        EXPECT_THAT(error_of([&] { network->forward(); }), HasSubstr("inside of a run"));
+    });
+    run(*network);
+    EXPECT_EQ(finishes, 1);
+    network->wait();
+    EXPECT_EQ(finishes, 2);
+    EXPECT_THAT(output(*network, "sum"), ElementsAre(1, 1, 1, 1));
+}
+
 TEST(NetworkCallbacks, AFailedRunCallsNobody) {
     auto network = load(reshaper());
     int calls = 0;

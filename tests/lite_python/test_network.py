@@ -430,6 +430,24 @@ def test_what_callbacks_raise_comes_out(network, image, expected):
     np.testing.assert_array_equal(run(network, image), expected)
 
 
+def test_callbacks_do_not_change_their_network(network, models, image, expected):
+    def load(*_):
+        network.load(models / "net.mge")
+
+    network.set_start_callback(load)
+    network.get_io_tensor("data").set_data_by_copy(image)
+    with pytest.raises(RuntimeError, match="inside of a callback"):
+        network.forward()
+    network.set_start_callback(lambda ios: None)
+    for set_callback in network.set_finish_callback, network.async_with_callback:
+        set_callback(load)
+        network.forward()
+        with pytest.raises(RuntimeError, match="inside of a callback"):
+            network.wait()
+        set_callback(lambda *_: None)
+    np.testing.assert_array_equal(run(network, image), expected)
+
+
 @pytest.mark.parametrize(
     "name", ["set_start_callback", "set_finish_callback", "async_with_callback"]
 )

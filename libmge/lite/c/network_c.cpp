@@ -7,6 +7,7 @@
 #include "libmge/base/text.h"
 #include "libmge/lite/c/call.h"
 #include "libmge/lite/c/structs.h"
+#include "libmge/lite/network_impl.h"
 
 using namespace lite;
 using namespace lite::c;
@@ -53,6 +54,8 @@ int LITE_make_network_config(LiteNetwork* network, const LiteConfig config) {
 int LITE_destroy_network(LiteNetwork network) {
     return run(__func__, [&](const Call& call) {
         call.pointer(network, "network");
+        if (auto* object = networks().find(network))
+            NetworkHelper::impl(*object->network).require_outside("LITE_destroy_network");
         networks().remove(network);
     });
 }

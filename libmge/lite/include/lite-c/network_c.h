@@ -75,7 +75,8 @@ typedef void* (*LiteAllocate)(LiteDeviceType device_type, int device_id, size_t 
 typedef void (*LiteFree)(LiteDeviceType device_type, int device_id, void* ptr);
 
 /* Called in each thread that computes, with its number from 0. What callbacks return is not looked at, but
- * for that of a start callback: another number than 0 ends the run. */
+ * for that of a start callback: another number than 0 ends the run. In a callback, what would load, change or
+ * destroy its network is an error. */
 typedef int (*LiteThreadAffinityCallback)(int thread_id);
 typedef int (*LiteAsyncCallback)(void);
 typedef int (*LiteAsyncCallbackWithData)(void* user_data);
@@ -94,7 +95,8 @@ LITE_CAPI int LITE_make_default_network(LiteNetwork* network);
 LITE_CAPI int LITE_make_network(LiteNetwork* network, const LiteConfig config,
                                 const LiteNetworkIO network_io);
 LITE_CAPI int LITE_make_network_config(LiteNetwork* network, const LiteConfig config);
-/* A handle that is not (or no more) one of a network: nothing is done. NULL is an error. */
+/* A handle that is not (or no more) one of a network: nothing is done. NULL is an error, and so is a call
+ * inside of a callback of the network. */
 LITE_CAPI int LITE_destroy_network(LiteNetwork network);
 
 LITE_CAPI int LITE_load_model_from_mem(LiteNetwork network, void* model_mem, size_t size);
