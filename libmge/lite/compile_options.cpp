@@ -2,9 +2,11 @@
 #include "libmge/lite/compile_options.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "libmge/base/text.h"
 #include "libmge/compile/option_list.h"
+#include "libmge/lite/device.h"
 
 namespace lite {
 namespace {
@@ -68,6 +70,15 @@ void check(uint32_t strategy) {
     if (!has(strategy, LITE_ALGO_HEURISTIC) && !has(strategy, LITE_ALGO_PROFILE))
         throw Error(mge::text("algorithm strategy ", strategy,
                               " says neither LITE_ALGO_HEURISTIC nor LITE_ALGO_PROFILE: how to choose"));
+}
+
+void check(const Config& config) {
+    require_backend(config.backend);
+    name_of(config.device_type);
+}
+
+int threads_option(size_t threads) {
+    return static_cast<int>(std::min<size_t>(threads, std::numeric_limits<int>::max()));
 }
 
 mge::CompileOptions compile_options(const Config& config, const AlgorithmPolicy& policy) {

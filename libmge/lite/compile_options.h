@@ -21,6 +21,11 @@ struct AlgorithmPolicy {
 
 // Error for strategies that choose neither by rules nor by measured times, and for bits that are none.
 void check(uint32_t strategy);
+// Error for a backend or a type of device that is none.
+void check(const Config& config);
+
+// As an option, whose range says whether there may be so many.
+int threads_option(size_t threads);
 
 // Everything but where and with how many threads. Error for options that contradict each other, as two
 // layouts do.

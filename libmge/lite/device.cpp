@@ -51,6 +51,12 @@ std::string name_of(LiteDeviceType type) {
                           "; they are CPU 0, CUDA 1, ATLAS 3, NPU 4, CAMBRICON 5 and DEVICE_DEFAULT 7"));
 }
 
+void require_backend(LiteBackend backend) {
+    if (backend != LITE_DEFAULT)
+        throw Error(mge::text("there is no backend ", static_cast<int>(backend),
+                              "; LITE_DEFAULT (0) is the only one"));
+}
+
 mge::DeviceId device_of(LiteDeviceType type, int id, int stream) {
     if (id == -1) id = 0;
     check_number("number", id, type);

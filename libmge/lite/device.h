@@ -13,6 +13,8 @@ namespace lite {
 
 // "CPU"; an Error for a number that is no LiteDeviceType.
 std::string name_of(LiteDeviceType type);
+// Error for a number that is no LiteBackend.
+void require_backend(LiteBackend backend);
 // LITE_DEVICE_DEFAULT is the CPU, id -1 is 0. Error: the device is not there, or this build knows nothing of
 // its kind; it says why and what there is.
 mge::DeviceId device_of(LiteDeviceType type, int id, int stream = 0);

@@ -18,11 +18,6 @@ namespace {
 
 constexpr const char* no_tensorrt = "this build has no TensorRT, so it has no cache of its engines";
 
-void require_backend(LiteBackend backend) {
-    if (backend != LITE_DEFAULT)
-        throw Error(mge::text("there is no backend ", int(backend), "; there is LITE_DEFAULT (0)"));
-}
-
 MemoryPairs& memory_pairs() {
     static MemoryPairs instance;
     return instance;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/lite/as_lite_error.h"
+#include "libmge/lite/compile_options.h"
 #include "libmge/lite/layout.h"
 #include "libmge/lite/model_file.h"
 #include "libmge/lite/network_ports.h"
@@ -25,6 +26,7 @@ mge::TensorSpecs output_specs(const SharedModel& model, const std::vector<Input>
 }
 
 NetworkIO io_of(ModelFile file) {
+    check(file.configuration.config);
     SharedModel model(std::move(file.model), "a model");
     auto& wanted = file.configuration.io;
     auto inputs = make_inputs(model.graph(), wanted, {});

@@ -2,6 +2,7 @@
 #include "libmge/lite/memory_pairs.h"
 
 #include "libmge/base/text.h"
+#include "libmge/lite/device.h"
 #include "lite/error.h"
 
 namespace lite {
@@ -19,6 +20,7 @@ MemoryPairs::Pieces::const_iterator MemoryPairs::before(uintptr_t address, LiteD
 
 void MemoryPairs::add(const void* virtual_address, void* physical_address, size_t bytes,
                       LiteDeviceType device) {
+    name_of(device);
     if (!virtual_address || !physical_address || bytes == 0)
         throw Error("a memory pair needs two addresses and a number of bytes");
     uintptr_t first = number_of(virtual_address), last = first + (bytes - 1);
@@ -35,6 +37,7 @@ void MemoryPairs::add(const void* virtual_address, void* physical_address, size_
 }
 
 void MemoryPairs::remove(const void* virtual_address, const void* physical_address, LiteDeviceType device) {
+    name_of(device);
     std::lock_guard lock(mutex_);
     auto found = pieces_.find({device, number_of(virtual_address)});
     if (found == pieces_.end() || found->second.physical != physical_address)
@@ -44,6 +47,7 @@ void MemoryPairs::remove(const void* virtual_address, const void* physical_addre
 }
 
 void* MemoryPairs::physical(const void* virtual_address, LiteDeviceType device) const {
+    name_of(device);
     uintptr_t address = number_of(virtual_address);
     std::lock_guard lock(mutex_);
     auto found = before(address, device);

@@ -10,7 +10,8 @@
 
 namespace lite {
 
-// Which physical address a piece of virtual memory has on a device. Pieces of one device do not overlap.
+// Which physical address a piece of virtual memory has on a device. Pieces of one device do not overlap. A
+// device is one of Lite's types, or an Error.
 class MemoryPairs {
 public:
     // Error for a null address, no bytes, or bytes that are registered already.

@@ -89,6 +89,8 @@ ModelFile read_model_file(const void* data, size_t bytes, const Configuration& g
     return as_lite_error([&] {
         use_default_log_level();
         if (!data || !bytes) throw Error("a model in memory needs an address and a number of bytes");
+        if (bytes > PTRDIFF_MAX)
+            throw Error(text("a model in memory has ", bytes, " bytes, more than there are"));
         std::span content(static_cast<const std::byte*>(data), bytes);
         ModelBytes file{content, nullptr, "model in memory"};
         return read_plain(mge::decrypt_model(file, envelope_options(content, given)), given, uses_info);

@@ -39,6 +39,12 @@ const std::shared_ptr<Tensor>& tensor_of(const Input& input) {
     return input.tensor;
 }
 
+void check(LiteTensorPhase phase) {
+    if (phase != LITE_IO && phase != LITE_INPUT && phase != LITE_OUTPUT)
+        throw Error(mge::text("there is no tensor phase ", static_cast<int>(phase),
+                              "; they are LITE_IO 0, LITE_INPUT 1 and LITE_OUTPUT 2"));
+}
+
 template <class Port>
 std::vector<std::string> list_names(const std::vector<Port>& ports) {
     std::vector<std::string> names;
@@ -70,6 +76,7 @@ void Network::compute_only_configured_output() {
 
 std::shared_ptr<Tensor> Network::get_io_tensor(std::string io_name, LiteTensorPhase phase) {
     impl_->require_loaded("get_io_tensor");
+    check(phase);
     if (phase != LITE_OUTPUT)
         if (auto* input = find(impl_->inputs(), io_name)) return tensor_of(*input);
     if (phase != LITE_INPUT)
@@ -82,6 +89,7 @@ std::shared_ptr<Tensor> Network::get_io_tensor(std::string io_name, LiteTensorPh
 std::vector<std::shared_ptr<Tensor>> Network::get_discrete_tensors(std::string io_name,
                                                                    LiteTensorPhase phase) {
     impl_->require_loaded("get_discrete_tensors");
+    check(phase);
     auto* input = phase == LITE_OUTPUT ? nullptr : find(impl_->inputs(), io_name);
     if (!input || !input->is_discrete())
         throw Error(mge::text("there is no discrete input '", io_name,
@@ -172,6 +180,7 @@ LiteDeviceType Network::get_device_type() const {
 }
 
 void Network::get_static_memory_alloc_info(const std::string& log_dir) const {
+    impl_->require_loaded("get_static_memory_alloc_info");
     as_lite_error([&] { mge::write_static_memory_info(log_dir, impl_->program()); });
 }
 

@@ -63,9 +63,7 @@ void require_asynchronous(const Settings& settings) {
 }
 
 Network::NetworkImplBase::NetworkImplBase(const Config& config, const NetworkIO& io) {
-    if (config.backend != LiteBackend::LITE_DEFAULT)
-        throw Error(mge::text("there is no backend ", static_cast<int>(config.backend),
-                              "; LITE_DEFAULT (0) is the only one"));
+    check(config);
     settings_.configuration.config = config;
     settings_.configuration.io = io;
 }
@@ -130,6 +128,7 @@ void Network::NetworkImplBase::share_weights(NetworkImplBase& source) {
 void Network::NetworkImplBase::finish_loading(std::unique_ptr<Loaded> loaded) {
     require_outside("load_model");
     auto& config = loaded->settings.configuration.config;
+    check(config);
     loaded->keeps_places = config.device_type == LITE_DEVICE_DEFAULT;
     loaded->device = loaded->keeps_places
                          ? place_in(loaded->model->graph())
@@ -160,7 +159,7 @@ mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const
     // A run of the network is left out, not one of each of its programs.
     options.fake_next_exec = false;
     options.device = loaded.device;
-    options.threads = int(settings.threads());
+    options.threads = threads_option(settings.threads());
     options.measure_layouts = settings.measures_layouts;
     options.keeps_weights = dump_ != nullptr;
     options.const_shape = options.const_shape || loaded.model->has_const_shape();
@@ -292,6 +291,7 @@ Runner& Network::NetworkImplBase::runner_for(Loaded& loaded, const mge::TensorSp
 
 void Network::NetworkImplBase::share_memory(NetworkImplBase& source) {
     require_not_loaded("share_runtime_memory_with");
+    if (&source == this) throw Error("share_runtime_memory_with: a network has its own memory already");
     if (allocator_)
         throw Error(
             "share_runtime_memory_with: this network has an allocator of its own; give it to the other one");

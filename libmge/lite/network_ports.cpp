@@ -12,11 +12,17 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-void require_distinct_names(const std::vector<IO>& list, const char* kind) {
-    for (size_t i = 0; i < list.size(); ++i)
+void check(const std::vector<IO>& list, const char* kind) {
+    for (size_t i = 0; i < list.size(); ++i) {
+        auto& io = list[i];
         for (size_t k = 0; k < i; ++k)
-            if (list[i].name == list[k].name)
-                throw Error(mge::text("the NetworkIO names ", kind, " '", list[i].name, "' twice"));
+            if (io.name == list[k].name)
+                throw Error(mge::text("the NetworkIO names ", kind, " '", io.name, "' twice"));
+        if (io.io_type != LITE_IO_VALUE && io.io_type != LITE_IO_SHAPE)
+            throw Error(mge::text("the NetworkIO gives ", kind, " '", io.name, "' the type ",
+                                  static_cast<int>(io.io_type),
+                                  "; there are LITE_IO_VALUE 0 and LITE_IO_SHAPE 1"));
+    }
 }
 
 Names names_of(const mge::Graph& graph, const std::vector<mge::ValueId>& ids, const char* kind) {
@@ -35,7 +41,7 @@ std::string list_text(const Names& names) {
 }
 
 void tell_unknown_names(const std::vector<IO>& list, const Names& names, const char* kind) {
-    require_distinct_names(list, kind);
+    check(list, kind);
     for (auto& io : list)
         if (std::ranges::find(names, io.name) == names.end())
             mge::log_message(mge::LogLevel::info,

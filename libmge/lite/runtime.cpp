@@ -28,7 +28,11 @@ void Runtime::set_cpu_threads_number(std::shared_ptr<Network> dst_network, size_
     constexpr auto what = "set_cpu_threads_number";
     auto& impl = on_cpu(dst_network, what);
     impl.require_not_loaded(what);
-    if (nr_threads > 1) impl.own_settings().configuration.threads = nr_threads;
+    if (nr_threads <= 1) return;
+    mge::CompileOptions options;
+    options.threads = threads_option(nr_threads);
+    as_lite_error([&] { mge::check(options); });
+    impl.own_settings().configuration.threads = nr_threads;
 }
 
 size_t Runtime::get_cpu_threads_number(std::shared_ptr<Network> dst_network) {

@@ -44,9 +44,7 @@ Tensor::Tensor(LiteDeviceType device_type, const Layout& layout, bool is_pinned_
 Tensor::Tensor(LiteBackend backend, LiteDeviceType device_type, int device_id, const Layout& layout,
                bool is_pinned_host)
     : Tensor(device_id, device_type, layout, is_pinned_host) {
-    if (backend != LITE_DEFAULT)
-        throw Error(
-            mge::text("there is no backend ", static_cast<int>(backend), "; there is LITE_DEFAULT, 0"));
+    require_backend(backend);
 }
 Tensor::Tensor(int device_id, LiteDeviceType device_type, const Layout& layout, bool is_pinned_host)
     : Tensor(device_id, 0, device_type, is_pinned_host) {

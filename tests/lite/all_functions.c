@@ -8,75 +8,9 @@
 
 #include "lite-c/global_c.h"
 #include "tests/lite/c_models.h"
-
-static char folder[256];
-
-/* Ends the program where something is not as it has to be. */
-static void check(int holds, const char* what) {
-    if (holds) return;
-    fprintf(stderr, "not so: %s (last error: %s)\n", what, LITE_get_last_error());
-    exit(1);
-}
-
-static void works(int code, const char* what) { check(code == 0, what); }
-
-/* The call failed with a message that has this in it. */
-static void fails(int code, const char* reason) {
-    check(code == -1, reason);
-    check(LITE_get_last_error_code() == LITE_INTERNAL_ERROR, "the code of a failure");
-    if (!strstr(LITE_get_last_error(), reason)) check(0, reason);
-}
-
-static const char* in_folder(const char* name) {
-    static char paths[16][400];
-    static int next = 0;
-    char* path = paths[next++ % 16];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static long size_of_file(const char* path) {
-    FILE* file = fopen(path, "rb");
-    if (!file) return -1;
-    fseek(file, 0, SEEK_END);
-    long size = ftell(file);
-    fclose(file);
-    return size;
-}
-
-static uint8_t* read_file(const char* path, size_t* size) {
-    *size = (size_t)size_of_file(path);
-    uint8_t* bytes = malloc(*size);
-    FILE* file = fopen(path, "rb");
-    check(file && bytes && fread(bytes, 1, *size, file) == *size, path);
-    fclose(file);
-    return bytes;
-}
-
-static void write_file(const char* path, const uint8_t* bytes, size_t size) {
-    FILE* file = fopen(path, "wb");
-    check(file && fwrite(bytes, 1, size, file) == size, path);
-    fclose(file);
-}
-
-static float* floats_of(LiteTensor tensor) {
-    void* data = NULL;
-    works(LITE_get_tensor_memory(tensor, &data), "LITE_get_tensor_memory");
-    return data;
-}
+#include "tests/lite/c_program.h"
 
 /* --- tensors --- */
-
-static LiteTensor counting(size_t rows, size_t columns) {
-    LiteTensorDesc description = default_desc;
-    description.layout.ndim = 2;
-    description.layout.shapes[0] = rows;
-    description.layout.shapes[1] = columns;
-    LiteTensor tensor = NULL;
-    works(LITE_make_tensor(description, &tensor), "LITE_make_tensor");
-    for (size_t i = 0; i < rows * columns; ++i) floats_of(tensor)[i] = (float)i;
-    return tensor;
-}
 
 static void describe_tensors(void) {
     LiteTensor tensor = counting(4, 6);
@@ -186,19 +120,6 @@ static void load_operators(const char* library) {
 }
 
 /* --- networks --- */
-
-static LiteNetwork load(const char* path) {
-    LiteNetwork network = NULL;
-    works(LITE_make_default_network(&network), "LITE_make_default_network");
-    works(LITE_load_model_from_path(network, path), "LITE_load_model_from_path");
-    return network;
-}
-
-static LiteTensor tensor_of(LiteNetwork network, const char* name) {
-    LiteTensor tensor = NULL;
-    works(LITE_get_io_tensor(network, name, LITE_IO, &tensor), "LITE_get_io_tensor");
-    return tensor;
-}
 
 static void fill(LiteTensor tensor) {
     size_t bytes = 0;
@@ -612,7 +533,7 @@ static void give_images_apart(void) {
 
 int main(int count, char** arguments) {
     check(count == 2, "one argument, a library of operators");
-    works(make_folder(folder, sizeof folder), "a folder");
+    open_folder();
     const char *classifier = in_folder("classifier.mge"), *two_inputs = in_folder("two_inputs.mge");
     char paths[2][400];
     classifier = strcpy(paths[0], classifier);
@@ -640,6 +561,6 @@ int main(int count, char** arguments) {
     decrypt(classifier);
     read_packed_models(classifier);
     give_images_apart();
-    remove_folder(folder);
+    close_folder();
     return 0;
 }

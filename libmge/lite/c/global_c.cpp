@@ -11,13 +11,22 @@ using namespace lite::c;
 
 namespace {
 
-std::vector<uint8_t> bytes_of(const uint8_t* data, size_t size) { return {data, data + size}; }
+void require_size(const char* what, size_t size) {
+    if (size > PTRDIFF_MAX) throw Error(mge::text(what, ' ', size, " bytes, more than there are"));
+}
+
+std::vector<uint8_t> key_of(const uint8_t* data, size_t size) {
+    require_size("the key has", size);
+    return {data, data + size};
+}
 
 // The function is asked for the size first.
 DecryptionFunc decryption_of(const LiteDecryptionFunc function) {
     if (!function) return {};
     return [function](const void* in, size_t size, const std::vector<uint8_t>& key) {
-        std::vector<uint8_t> out(function(in, size, key.data(), key.size(), nullptr));
+        size_t room = function(in, size, key.data(), key.size(), nullptr);
+        require_size("the decryption function asks for room for", room);
+        std::vector<uint8_t> out(room);
         if (out.empty()) return out;
         size_t written = function(in, size, key.data(), key.size(), out.data());
         if (written != out.size())
@@ -91,7 +100,7 @@ int LITE_register_decryption_and_key(const char* decrypt_name, const LiteDecrypt
         call.pointer(decrypt_name, "decrypt_name");
         call.pointer(func, "func");
         call.pointer(key_data, "key_data");
-        register_decryption_and_key(decrypt_name, decryption_of(func), bytes_of(key_data, key_size));
+        register_decryption_and_key(decrypt_name, decryption_of(func), key_of(key_data, key_size));
     });
 }
 
@@ -99,7 +108,7 @@ int LITE_update_decryption_or_key(const char* decrypt_name, const LiteDecryption
                                   const uint8_t* key_data, size_t key_size) {
     return run(__func__, [&](const Call& call) {
         call.pointer(decrypt_name, "decrypt_name");
-        auto key = key_data ? bytes_of(key_data, key_size) : std::vector<uint8_t>();
+        auto key = key_data ? key_of(key_data, key_size) : std::vector<uint8_t>();
         update_decryption_or_key(decrypt_name, decryption_of(func), key);
     });
 }
