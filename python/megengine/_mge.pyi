@@ -1641,7 +1641,7 @@ class ops:
         """
 
     @staticmethod
-    def quantized_add(a: Operand, b: Operand, a_scale: Operand, b_scale: Operand, y_scale: Operand, a_zero: Operand | None = None, b_zero: Operand | None = None, y_zero: Operand | None = None, *, relu: bool = False, dtype: Any = 'int8', lower: int = 0, upper: int = 0) -> Tensor:
+    def quantized_add(a: Operand, b: Operand, a_scale: Operand, b_scale: Operand, y_scale: Operand, a_zero: Operand | None = None, b_zero: Operand | None = None, y_zero: Operand | None = None, *, relu: bool = False, dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> Tensor:
         """The steps of a sum of real numbers that are given as steps of a byte, of scales of their own, and not below zero with relu: what dequantize, add, relu and quantize make of them.
 
         Args:
@@ -1649,12 +1649,13 @@ class ops:
             dtype: Of the steps of y: uint8 or int8.
             lower: Lowest step of y; when both bounds are 0, that of the dtype.
             upper: Highest step of y; when both bounds are 0, that of the dtype.
+            rounding: half_away or half_even, as of quantize.
         Returns:
             y
         """
 
     @staticmethod
-    def quantized_conv2d(x: Operand, weight: Operand, scale: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, x_zero: Operand | None = None, weight_zero: Operand | None = None, y_scale: Operand | None = None, y_zero: Operand | None = None, residual_scale: Operand | None = None, residual_zero: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none', dtype: Any = 'int8', lower: int = 0, upper: int = 0) -> Tensor:
+    def quantized_conv2d(x: Operand, weight: Operand, scale: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, x_zero: Operand | None = None, weight_zero: Operand | None = None, y_scale: Operand | None = None, y_zero: Operand | None = None, residual_scale: Operand | None = None, residual_zero: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none', dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> Tensor:
         """conv2d of steps. The sums of products (x - x_zero) * (weight - weight_zero) are exact in int32, bias (int32) is added to them. With y_scale they become real numbers by `scale`, which is that of x times that of weight (one number, or one per channel of y); then residual is added, the activation applied, and the result rounded to steps of y. Without it they are the result.
 
         Args:
@@ -1666,6 +1667,7 @@ class ops:
             dtype: Of the steps of y: uint8, int8 or int32; without y_scale int32.
             lower: Lowest step of y; when both bounds are 0, that of the dtype.
             upper: Highest step of y; when both bounds are 0, that of the dtype.
+            rounding: half_away or half_even, as of quantize.
         Returns:
             y
         """

@@ -11,6 +11,7 @@
 #endif
 
 #include <algorithm>
+#include <type_traits>
 
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/cpu/rows.h"
@@ -39,22 +40,23 @@ HWY_INLINE Simd activated(Activation activation, Simd x) {
 // The steps wanted, and what is done before.
 struct WantedSteps {
     Activation activation;
-    float inverse_scale, zero, lower, upper;
+    bool is_even;  // halves go to the even step, and of a quotient; else away from zero
+    float scale, zero, lower, upper;
 
     // Bounds may come before rounding, less the zero point, once no activation but relu is left to be done,
     // which is a bound, too. A large zero point would be rounded.
     bool may_bound_first() const {
-        bool is_relu = activation == Activation::relu && inverse_scale > 0;
+        bool is_relu = activation == Activation::relu && 1 / scale > 0;
         return (activation == Activation::none || is_relu) && zero < 1 << 20 && zero > -(1 << 20);
     }
 };
 
-// Both give vectors of i32 with the steps in their lowest 8 bits.
+// Each gives vectors of i32 with the steps in their lowest 8 bits.
 struct BoundedFirst {
     Simd inverse, lower, upper, to_bits;
 
     explicit BoundedFirst(const WantedSteps& s)
-        : inverse(Simd::fill(s.inverse_scale)),
+        : inverse(Simd::fill(1 / s.scale)),
           lower(Simd::fill(lowest(s))),
           upper(Simd::fill(s.upper - s.zero)),
           to_bits(Simd::fill(0x1.8p23f + s.zero)) {}  // what is added to it is in its lowest bits then
@@ -76,7 +78,7 @@ struct RoundedFirst {
 
     explicit RoundedFirst(const WantedSteps& s)
         : activation(s.activation),
-          inverse(Simd::fill(s.inverse_scale)),
+          inverse(Simd::fill(1 / s.scale)),
           zero(Simd::fill(s.zero)),
           lower(Simd::fill(s.lower)),
           upper(Simd::fill(s.upper)) {}
@@ -87,6 +89,30 @@ struct RoundedFirst {
         return hn::ConvertTo(I32(), step.v);
     }
 };
+struct EvenSteps {
+    Activation activation;
+    Simd scale, zero, lower, upper;
+
+    explicit EvenSteps(const WantedSteps& s)
+        : activation(s.activation),
+          scale(Simd::fill(s.scale)),
+          zero(Simd::fill(s.zero)),
+          lower(Simd::fill(s.lower)),
+          upper(Simd::fill(s.upper)) {}
+    HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
+        Simd step = round_to_even(activated(activation, real) / scale) + zero;
+        // NaN becomes the lowest: of two, the processor takes the second then.
+        return hn::ConvertTo(I32(), hn::Min(hn::Max(step.v, lower.v), upper.v));
+    }
+};
+
+// f of the one that makes them.
+template <class F>
+HWY_INLINE auto with_steps_of(const WantedSteps& wanted, const F& f) {
+    if (wanted.is_even) return f(std::type_identity<EvenSteps>());
+    return wanted.may_bound_first() ? f(std::type_identity<BoundedFirst>())
+                                    : f(std::type_identity<RoundedFirst>());
+}
 
 // Signed and unsigned steps of a byte are stored alike.
 HWY_INLINE auto low_bytes(hn::Vec<I32> steps) {

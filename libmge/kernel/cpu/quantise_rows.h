@@ -17,8 +17,9 @@ enum class FakeSteps : uint8_t { rounded_then_shifted, shifted_then_rounded };
 
 // A sum of steps of a byte.
 struct StepSum {
-    float a_scale, b_scale, inverse_y_scale, a_zero, b_zero, y_zero, lower, upper;
-    bool is_a_signed, is_b_signed, is_y_signed, relu;
+    float a_scale, b_scale, y_scale, a_zero, b_zero, y_zero, lower, upper;
+    bool is_a_signed, is_b_signed, relu;
+    bool is_even;  // halves go to the even step
 };
 
 struct QuantiseRows {

@@ -39,34 +39,12 @@ void to_bytes(const float* x, uint8_t* y, int64_t n, const StepsOf& steps_of) {
     std::memcpy(y + i, steps, size_t(n - i));
 }
 
-template <class T>
+template <class T, bool is_even>
 void to_steps(const float* x, T* y, int64_t n, const Steps& s) {
-    WantedSteps wanted{Activation::none, 1 / s.scale, s.zero, s.lower, s.upper};
-    auto* bytes = reinterpret_cast<uint8_t*>(y);
-    if (wanted.may_bound_first())
-        to_bytes(x, bytes, n, BoundedFirst(wanted));
-    else
-        to_bytes(x, bytes, n, RoundedFirst(wanted));
-}
-
-struct EvenSteps {
-    Simd scale, zero, lower, upper;
-
-    explicit EvenSteps(const Steps& s)
-        : scale(Simd::fill(s.scale)),
-          zero(Simd::fill(s.zero)),
-          lower(Simd::fill(s.lower)),
-          upper(Simd::fill(s.upper)) {}
-    HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
-        Simd step = round_to_even(real / scale) + zero;
-        // NaN becomes the lowest: of two, the processor takes the second then.
-        return hn::ConvertTo(I32(), hn::Min(hn::Max(step.v, lower.v), upper.v));
-    }
-};
-
-template <class T>
-void to_even_steps(const float* x, T* y, int64_t n, const Steps& s) {
-    to_bytes(x, reinterpret_cast<uint8_t*>(y), n, EvenSteps(s));
+    WantedSteps wanted{Activation::none, is_even, s.scale, s.zero, s.lower, s.upper};
+    with_steps_of(wanted, [&]<class StepsOf>(std::type_identity<StepsOf>) {
+        to_bytes(x, reinterpret_cast<uint8_t*>(y), n, StepsOf(wanted));
+    });
 }
 
 template <class T>
@@ -134,10 +112,10 @@ void add_by(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const Ste
 }
 
 void add(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s) {
-    WantedSteps wanted{s.relu ? Activation::relu : Activation::none, s.inverse_y_scale, s.y_zero, s.lower,
-                       s.upper};
-    auto* make = wanted.may_bound_first() ? add_by<BoundedFirst> : add_by<RoundedFirst>;
-    make(a, b, y, n, s, wanted);
+    WantedSteps wanted{
+        s.relu ? Activation::relu : Activation::none, s.is_even, s.y_scale, s.y_zero, s.lower, s.upper};
+    with_steps_of(
+        wanted, [&]<class StepsOf>(std::type_identity<StepsOf>) { add_by<StepsOf>(a, b, y, n, s, wanted); });
 }
 
 void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
@@ -161,10 +139,10 @@ void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
 }  // namespace
 
 QuantiseRows make_quantise_rows() {
-    return {to_steps<uint8_t>,
-            to_steps<int8_t>,
-            to_even_steps<uint8_t>,
-            to_even_steps<int8_t>,
+    return {to_steps<uint8_t, false>,
+            to_steps<int8_t, false>,
+            to_steps<uint8_t, true>,
+            to_steps<int8_t, true>,
             to_reals<uint8_t>,
             to_reals<int8_t>,
             to_reals<int32_t>,

@@ -12,7 +12,8 @@ namespace mge::cpu {
 // What all channels have in common.
 struct StepMaking {
     Activation activation;
-    float inverse_y_scale, y_zero, lower, upper;
+    bool is_even;  // halves go to the even step
+    float y_scale, y_zero, lower, upper;
     bool is_signed, is_residual_signed;
     float residual_scale, residual_zero;
 };

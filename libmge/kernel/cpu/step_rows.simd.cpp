@@ -51,7 +51,7 @@ HWY_INLINE void transpose(const uint8_t* from, int64_t from_stride, uint8_t* to,
 }
 
 WantedSteps wanted(const StepMaking& m) {
-    return {m.activation, m.inverse_y_scale, m.y_zero, m.lower, m.upper};
+    return {m.activation, m.is_even, m.y_scale, m.y_zero, m.lower, m.upper};
 }
 
 using Square = uint8_t[side][longest_block];  // steps of 16 pixels, those of a pixel side by side
@@ -99,8 +99,8 @@ void store_planes(const Square& square, uint8_t* planes, int64_t plane, int64_t 
 }
 
 void make_block(const StepMaking& making, const StepBlock& b) {
-    auto* make =
-        wanted(making).may_bound_first() ? steps_of_pixels<BoundedFirst> : steps_of_pixels<RoundedFirst>;
+    auto* make = with_steps_of(
+        wanted(making), []<class StepsOf>(std::type_identity<StepsOf>) { return steps_of_pixels<StepsOf>; });
     alignas(64) Square residual = {}, y = {};
     for (int64_t first = 0; first < b.pixels; first += side) {
         int64_t pixels = b.pixels - first < side ? b.pixels - first : side;
@@ -146,7 +146,8 @@ void make_rows_by(const StepMaking& making, const StepRows& b) {
 }
 
 void make_rows(const StepMaking& making, const StepRows& rows) {
-    auto* make = wanted(making).may_bound_first() ? make_rows_by<BoundedFirst> : make_rows_by<RoundedFirst>;
+    auto* make = with_steps_of(
+        wanted(making), []<class StepsOf>(std::type_identity<StepsOf>) { return make_rows_by<StepsOf>; });
     make(making, rows);
 }
 

@@ -12,6 +12,7 @@ ConvEpilogue::ConvEpilogue(const Problem& problem)
       is_per_channel(problem.has_input(Conv::scale) && problem.inputs[Conv::scale].shape.numel() > 1),
       activation(problem.as<Conv::Params>().activation),
       range{},
+      rounding(problem.as<Conv::Params>().rounding),
       dtype(problem.outputs[0].dtype),
       residual_dtype(problem.has_input(Conv::residual) ? problem.inputs[Conv::residual].dtype : DType::none) {
     auto& p = problem.as<Conv::Params>();
@@ -26,7 +27,7 @@ ConvScales::ConvScales(const Launch& launch) {
     if (launch.inputs.size() > Conv::bias) bias = launch.in<int32_t>(Conv::bias);
     x_zero = at(Conv::x_zero, int32_t(0));
     weight_zero = at(Conv::weight_zero, int32_t(0));
-    inverse_y_scale = 1 / at(Conv::y_scale, 1.f);
+    y_scale = at(Conv::y_scale, 1.f);
     y_zero = float(at(Conv::y_zero, int32_t(0)));
     residual_scale = at(Conv::residual_scale, 0.f);
     residual_zero = float(at(Conv::residual_zero, int32_t(0)));
@@ -41,7 +42,8 @@ int32_t finished_step(const ConvEpilogue& e, const ConvScales& s, const Launch& 
             auto step = launch.in<typename decltype(type)::type>(Conv::residual)[place];
             real += to_real(step, s.residual_zero, s.residual_scale);
         });
-    return to_step(apply_activation(e.activation, real), s.inverse_y_scale, s.y_zero, e.range);
+    real = apply_activation(e.activation, real);
+    return to_step(e.rounding, real, s.y_scale, s.y_zero, e.range);
 }
 
 }  // namespace mge::ops

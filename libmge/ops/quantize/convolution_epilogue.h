@@ -14,6 +14,7 @@ struct ConvEpilogue {
     bool is_per_channel;
     Activation activation;
     StepRange range;
+    StepRounding rounding;
     DType dtype, residual_dtype;
 
     explicit ConvEpilogue(const Problem& problem);
@@ -24,7 +25,7 @@ struct ConvScales {
     const float* scale = nullptr;
     const int32_t* bias = nullptr;
     int32_t x_zero = 0, weight_zero = 0;
-    float inverse_y_scale = 1, y_zero = 0, residual_scale = 0, residual_zero = 0;
+    float y_scale = 1, y_zero = 0, residual_scale = 0, residual_zero = 0;
 
     explicit ConvScales(const Launch& launch);
 };

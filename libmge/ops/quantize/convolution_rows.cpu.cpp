@@ -25,7 +25,8 @@ void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& laun
     for (int64_t c = 0; c < b.channels; ++c)
         scale[size_t(c)] = s.scale[e.is_per_channel ? b.first_channel + c : 0];
     cpu::StepMaking making{e.activation,
-                           s.inverse_y_scale,
+                           e.rounding == StepRounding::half_even,
+                           s.y_scale,
                            s.y_zero,
                            float(e.range.lower),
                            float(e.range.upper),

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libmge/ops/quantize/step_rounding.h"
 #include "libmge/tensor/spec.h"
 
 namespace mge::steps {
@@ -23,7 +24,12 @@ using std::round;
 
 namespace mge::ops {
 
-using steps::StepRange, steps::as_of_step, steps::to_even_step, steps::to_real, steps::to_step;
+using steps::StepRange, steps::as_of_step, steps::to_real;
+
+inline int to_step(StepRounding rounding, float x, float scale, float zero, StepRange range) {
+    return rounding == StepRounding::half_even ? steps::to_even_step(x, scale, zero, range)
+                                               : steps::to_step(x, 1 / scale, zero, range);
+}
 
 inline bool holds_steps(DType dtype) {
     return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i32;

@@ -41,11 +41,8 @@ void run_quantize(const Prepared& prepared, const Launch& launch) {
         using T = typename decltype(type)::type;
         for_parts(c, launch, [&](int64_t begin, int64_t end, const cpu::Steps& s) {
             auto* x = launch.in<float>(0);
-            bool is_even = c.rounding == StepRounding::half_even;
-            float inverse = 1 / s.scale;
             for (int64_t i = begin; i < end; ++i)
-                launch.out<T>(0)[i] = T(is_even ? to_even_step(x[i], s.scale, s.zero, c.range)
-                                                : to_step(x[i], inverse, s.zero, c.range));
+                launch.out<T>(0)[i] = T(to_step(c.rounding, x[i], s.scale, s.zero, c.range));
         });
     });
 }

@@ -86,6 +86,7 @@ Prepared prepare_add(const PrepareContext& context) {
     x.is_a_signed = problem.inputs[0].dtype == DType::i8;
     x.is_b_signed = problem.inputs[1].dtype == DType::i8;
     x.relu = p.relu;
+    x.is_even = p.rounding == StepRounding::half_even;
     return Prepared::make(x);
 }
 

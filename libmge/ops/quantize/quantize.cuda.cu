@@ -48,13 +48,15 @@ MGE_DEVICE float zero_in(const int32_t* zero) { return zero ? float(*zero) : 0; 
 
 // Rounded sums: contracted with a product they would be other steps than the host's.
 __global__ void add_real_numbers(StepSumArguments x) {
-    float a_scale = *x.a_scale, b_scale = *x.b_scale, inverse = 1 / *x.y_scale;
+    float a_scale = *x.a_scale, b_scale = *x.b_scale, y_scale = *x.y_scale;
+    steps::StepRange range{x.lower, x.upper};
     float a_zero = zero_in(x.a_zero), b_zero = zero_in(x.b_zero), y_zero = zero_in(x.y_zero);
     for (int64_t i = first_piece(); i < x.numel; i += piece_step()) {
         int a = x.is_a_signed ? int8_t(x.a[i]) : x.a[i], b = x.is_b_signed ? int8_t(x.b[i]) : x.b[i];
         float sum = __fadd_rn(steps::to_real(a, a_zero, a_scale), steps::to_real(b, b_zero, b_scale));
         if (x.relu) sum = sum > 0 ? sum : 0;
-        x.y[i] = uint8_t(steps::to_step(sum, inverse, y_zero, {x.lower, x.upper}));
+        x.y[i] = uint8_t(x.is_even ? steps::to_even_step(sum, y_scale, y_zero, range)
+                                   : steps::to_step(sum, 1 / y_scale, y_zero, range));
     }
 }
 

@@ -28,7 +28,7 @@ struct StepSumArguments {
     const int32_t *a_zero, *b_zero, *y_zero;  // null: 0
     uint8_t* y;
     int64_t numel, lower, upper;
-    bool is_a_signed, is_b_signed, relu;
+    bool is_a_signed, is_b_signed, relu, is_even;
 };
 void add_steps(Stream stream, const StepSumArguments& arguments);
 

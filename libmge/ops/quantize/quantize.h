@@ -5,14 +5,9 @@
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 #include "libmge/op/elementwise_form.h"
+#include "libmge/ops/quantize/step_rounding.h"
 
 namespace mge::ops {
-
-// Where halves of a step go.
-enum class StepRounding {
-    half_away,  // from zero, as in MegEngine: x times the scale's reciprocal is rounded
-    half_even,  // as in ONNX: the quotient itself is rounded
-};
 
 struct Quantize {
     static constexpr auto name = "quantize";
@@ -73,10 +68,3 @@ KernelList kernels(Cpu, Dequantize);
 inline constexpr OpFunction<Dequantize> dequantize{};
 
 }  // namespace mge::ops
-
-namespace mge {
-template <>
-struct EnumNames<ops::StepRounding> {
-    static constexpr std::string_view names[] = {"half_away", "half_even"};
-};
-}  // namespace mge

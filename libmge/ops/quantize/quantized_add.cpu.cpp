@@ -11,17 +11,18 @@ namespace {
 
 struct State {
     int64_t count;
-    DType a, b, y;
+    DType a, b;
     StepRange range;
     bool relu;
+    StepRounding rounding;
 };
 
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& p = problem.as<QuantizedAdd::Params>();
-    return Prepared::make(State{problem.inputs[0].shape.numel(), problem.inputs[0].dtype,
-                                problem.inputs[1].dtype, p.dtype,
-                                step_range(QuantizedAdd::name, p.dtype, p.lower, p.upper), p.relu});
+    return Prepared::make(
+        State{problem.inputs[0].shape.numel(), problem.inputs[0].dtype, problem.inputs[1].dtype,
+              step_range(QuantizedAdd::name, p.dtype, p.lower, p.upper), p.relu, p.rounding});
 }
 
 cpu::StepSum sum_of(const State& s, const Launch& launch) {
@@ -30,7 +31,7 @@ cpu::StepSum sum_of(const State& s, const Launch& launch) {
     };
     return {.a_scale = *launch.in<float>(2),
             .b_scale = *launch.in<float>(3),
-            .inverse_y_scale = 1 / *launch.in<float>(4),
+            .y_scale = *launch.in<float>(4),
             .a_zero = zero(5),
             .b_zero = zero(6),
             .y_zero = zero(7),
@@ -38,8 +39,8 @@ cpu::StepSum sum_of(const State& s, const Launch& launch) {
             .upper = float(s.range.upper),
             .is_a_signed = s.a == DType::i8,
             .is_b_signed = s.b == DType::i8,
-            .is_y_signed = s.y == DType::i8,
-            .relu = s.relu};
+            .relu = s.relu,
+            .is_even = s.rounding == StepRounding::half_even};
 }
 
 void run_reference(const Prepared& prepared, const Launch& launch) {
@@ -52,7 +53,7 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
         float x = to_real(at(0, sum.is_a_signed, i), sum.a_zero, sum.a_scale) +
                   to_real(at(1, sum.is_b_signed, i), sum.b_zero, sum.b_scale);
         if (sum.relu) x = x > 0 ? x : 0;
-        launch.out<uint8_t>(0)[i] = uint8_t(to_step(x, sum.inverse_y_scale, sum.y_zero, s.range));
+        launch.out<uint8_t>(0)[i] = uint8_t(to_step(s.rounding, x, sum.y_scale, sum.y_zero, s.range));
     }
 }
 

@@ -3,6 +3,7 @@
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 #include "libmge/op/elementwise_form.h"
+#include "libmge/ops/quantize/step_rounding.h"
 
 namespace mge::ops {
 
@@ -21,13 +22,15 @@ struct QuantizedAdd {
         DType dtype = DType::i8;
         int64_t lower = 0;
         int64_t upper = 0;
+        StepRounding rounding = StepRounding::half_away;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::relu>("relu", "Negative sums become 0."),
         field<&Params::dtype>("dtype", "Of the steps of y: uint8 or int8."),
         field<&Params::lower>("lower", "Lowest step of y; when both bounds are 0, that of the dtype."),
-        field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."));
+        field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."),
+        field<&Params::rounding>("rounding", "half_away or half_even, as of quantize."));
     // Two differences and products, their sum, a product, rounding, a sum and three comparisons.
     static constexpr PerInputElement operations{6};
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -47,6 +47,7 @@ Prepared prepare(const PrepareContext& context) {
     if (problem.has_input(Conv::residual))
         a.residual_type = cuda::type_index(problem.inputs[Conv::residual].dtype);
     a.is_scale_per_channel = problem.has_input(Conv::scale) && problem.inputs[Conv::scale].numel() > 1;
+    a.is_even = p.rounding == StepRounding::half_even;
     a.activation = cuda::device_activation(p.activation);
     return Prepared::make(state);
 }

@@ -72,8 +72,10 @@ struct StepConvWork {
             int32_t step = step_at(a.residual, a.residual_type, place.offset);
             real = __fadd_rn(real, steps::to_real(step, float(zero_in(a.residual_zero)), *a.residual_scale));
         }
-        return steps::to_step(activated(a.activation, real), 1 / *a.y_scale, float(zero_in(a.y_zero)),
-                              {a.lower, a.upper});
+        float x = activated(a.activation, real), scale = *a.y_scale, zero = float(zero_in(a.y_zero));
+        steps::StepRange range{a.lower, a.upper};
+        return a.is_even ? steps::to_even_step(x, scale, zero, range)
+                         : steps::to_step(x, 1 / scale, zero, range);
     }
 };
 

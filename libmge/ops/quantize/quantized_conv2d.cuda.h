@@ -19,6 +19,7 @@ struct StepConvArguments {
     int y_type, residual_type;
     bool is_exact;  // the sums are the result
     bool is_scale_per_channel;
+    bool is_even;  // halves go to the even step
     Activation activation;
 };
 

@@ -4,6 +4,7 @@
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/quantize/step_rounding.h"
 
 namespace mge::ops {
 
@@ -45,6 +46,7 @@ struct QuantizedConv2d {
         DType dtype = DType::i8;
         int64_t lower = 0;
         int64_t upper = 0;
+        StepRounding rounding = StepRounding::half_away;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
@@ -55,7 +57,8 @@ struct QuantizedConv2d {
         field<&Params::activation>("activation", "Applied to the real numbers; as that of conv2d."),
         field<&Params::dtype>("dtype", "Of the steps of y: uint8, int8 or int32; without y_scale int32."),
         field<&Params::lower>("lower", "Lowest step of y; when both bounds are 0, that of the dtype."),
-        field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."));
+        field<&Params::upper>("upper", "Highest step of y; when both bounds are 0, that of the dtype."),
+        field<&Params::rounding>("rounding", "half_away or half_even, as of quantize."));
     static constexpr ImageLayouts layouts{
         .inputs = 1u << x | 1u << residual, .outputs = 0b1, .is_preferred = true};
     // All but x and residual.

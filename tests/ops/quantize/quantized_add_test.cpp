@@ -25,6 +25,8 @@ TEST(QuantizedAdd, AgreesWithItsReference) {
                                         {a, b, scale, scale, scale, {.absent = true}, zero, zero});
             check_op<ops::QuantizedAdd>({.relu = relu, .dtype = DType::i8, .lower = -8, .upper = 7},
                                         {b, a, scale, scale, scale, zero});
+            check_op<ops::QuantizedAdd>({.relu = relu, .rounding = ops::StepRounding::half_even},
+                                        {a, a, scale, scale, scale});
         }
 }
 
@@ -39,9 +41,20 @@ TEST(QuantizedAdd, HasTheBitsOfItsParts) {
     Tensor x = tensor_of<int8_t>({65536}, a), y = tensor_of<uint8_t>({65536}, b);
     Tensor s = number(0.1f), t = number(0.03f), u = number(0.07f);
     Tensor sum = ops::add(ops::dequantize(x, s), ops::dequantize(y, t, zero_point(100)));
-    EXPECT_EQ(values_of(ops::quantized_add({x, y, s, t, u, Tensor(), zero_point(100), zero_point(9)},
-                                           {.relu = true, .dtype = DType::u8})),
-              values_of(ops::quantize(ops::relu(sum), u, zero_point(9), {.dtype = DType::u8})));
+    for (auto rounding : {ops::StepRounding::half_away, ops::StepRounding::half_even})
+        EXPECT_EQ(values_of(ops::quantized_add({x, y, s, t, u, Tensor(), zero_point(100), zero_point(9)},
+                                               {.relu = true, .dtype = DType::u8, .rounding = rounding})),
+                  values_of(ops::quantize(ops::relu(sum), u, zero_point(9),
+                                          {.dtype = DType::u8, .rounding = rounding})));
+}
+
+TEST(QuantizedAdd, SendsHalvesWhereItIsTold) {
+    Tensor a = tensor_of<int8_t>({4}, {1, 3, 5, -3}), b = tensor_of<int8_t>({4}, {0, 0, 0, 0});
+    Tensor half = number(0.5f), one = number(1);
+    EXPECT_THAT(values_of(ops::quantized_add(a, b, half, half, one)), testing::ElementsAre(1, 2, 3, -2));
+    EXPECT_THAT(
+        values_of(ops::quantized_add({a, b, half, half, one}, {.rounding = ops::StepRounding::half_even})),
+        testing::ElementsAre(0, 2, 2, -2));
 }
 
 TEST(QuantizedAdd, TellsWhatDoesNotFit) {

@@ -38,6 +38,7 @@ TEST(QuantizedConv2d, IsDefinedInRealNumbers) {
                                                p));
     };
     EXPECT_THAT(run({}), ElementsAre(93));  // 92.5, away from zero
+    EXPECT_THAT(run({.rounding = ops::StepRounding::half_even}), ElementsAre(92));
     EXPECT_THAT(run({.activation = Activation::relu6}), ElementsAre(60));
     EXPECT_THAT(run({.dtype = DType::i8, .lower = -8, .upper = 7}), ElementsAre(7));
     EXPECT_THAT(values_of(ops::quantized_conv2d(x, w, {}, bias)), ElementsAre(16));
@@ -86,6 +87,10 @@ TEST(QuantizedConv2d, AllKernelsGiveTheSameBits) {
             p.activation = activation;
             check_op<ops::QuantizedConv2d>(p, {steps(c.x, DType::i8), steps(c.weight, DType::i8), scale(1e-3),
                                                bias, none, none, none, scale(0.3)});
+            // Powers of two: many sums lie halfway.
+            p.rounding = ops::StepRounding::half_even;
+            check_op<ops::QuantizedConv2d>(p, {steps(c.x, DType::i8), steps(c.weight, DType::i8),
+                                               scale(0x1p-10), bias, none, none, none, scale(0x1p-2)});
             p.dtype = DType::u8;
             check_op<ops::QuantizedConv2d>(
                 p, {steps(c.x, DType::u8), steps(c.weight, DType::i8), scales, bias, steps(y, DType::i8),

@@ -132,7 +132,7 @@ Tensors import_quantised_add(const Site& site) {
         return {ops::quantized_add({a, b, one_number(site.in(1), DType::f32),
                                     one_number(site.in(4), DType::f32), one_number(site.in(6), DType::f32),
                                     zero_or_none(site, 2), zero_or_none(site, 5), zero_or_none(site, 7)},
-                                   {.dtype = a.dtype()})};
+                                   {.dtype = a.dtype(), .rounding = ops::StepRounding::half_even})};
     Tensor sum = ops::add(real_numbers(site, 0, 1, 2), real_numbers(site, 3, 4, 5));
     return {steps_of(sum, as_dtype(site.in(6), DType::f32), site.optional(7), a.dtype())};
 }

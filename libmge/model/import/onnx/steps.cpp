@@ -95,9 +95,10 @@ Tensor added(const Origin& sum, bool relu, const Steps& y) {
     bool fits = a && b && is_one(a->scale) && is_one(b->scale) && a->values.shape().is_known() &&
                 a->values.shape() == b->values.shape();
     if (!fits) return {};
-    return ops::quantized_add({a->values, b->values, as_one(a->scale), as_one(b->scale), as_one(y.scale),
-                               as_zero(a->zero), as_zero(b->zero), as_zero(y.zero)},
-                              {.relu = relu, .dtype = y.values.dtype()});
+    return ops::quantized_add(
+        {a->values, b->values, as_one(a->scale), as_one(b->scale), as_one(y.scale), as_zero(a->zero),
+         as_zero(b->zero), as_zero(y.zero)},
+        {.relu = relu, .dtype = y.values.dtype(), .rounding = ops::StepRounding::half_even});
 }
 
 // One value for each of so many along an axis, which counts from the end.
@@ -110,7 +111,8 @@ bool is_along(const Tensor& bias, int axis, int64_t count) {
 // In products of both scales.
 Tensor steps_of_bias(const Tensor& bias, const Steps& x, const Steps& weight) {
     Tensor scale = ops::mul(as_one(x.scale), ops::reshape(weight.scale, {.shape = {-1}}));
-    return ops::quantize(ops::reshape(bias, {.shape = {-1}}), scale, Tensor(), {.dtype = DType::i32});
+    return ops::quantize(ops::reshape(bias, {.shape = {-1}}), scale, Tensor(),
+                         {.dtype = DType::i32, .rounding = ops::StepRounding::half_even});
 }
 
 Tensor convolved(const Origin& convolution, const Tensor& bias, Activation activation, const Steps& y) {
@@ -192,7 +194,8 @@ Tensor convolved_steps(const StepConvolution& c, const Steps& y) {
                                    .dilation = c.window.dilation,
                                    .groups = c.window.groups,
                                    .activation = c.window.activation,
-                                   .dtype = y.scale ? y.values.dtype() : DType::i32};
+                                   .dtype = y.scale ? y.values.dtype() : DType::i32,
+                                   .rounding = ops::StepRounding::half_even};
     Tensor scale =
         y.scale ? ops::mul(as_one(c.x.scale), ops::reshape(c.weight.scale, {.shape = {-1}})) : Tensor();
     Tensor none;
