@@ -84,6 +84,14 @@ OPEN_BATCHES = {
     "pixel_shuffle": (M.PixelShuffle(2), real(3, 8, 2, 5)),
     "sliding_window": (M.SlidingWindow(3, 1, 1), real(3, 2, 5, 4)),
     "local_conv": (M.LocalConv2d(4, 6, 5, 5, 3, padding=1), real(3, 4, 5, 5)),
+    "conv_transpose3d": (
+        M.ConvTranspose3d(2, 3, 3, stride=2, padding=1, output_padding=1),
+        real(3, 2, 4, 3, 2),
+    ),
+    "sliding_window_transpose": (
+        M.SlidingWindowTranspose((5, 6), 3, padding=1, stride=2),
+        real(3, 2, 3, 3, 3, 3),
+    ),
     "tile": (Function(lambda x: F.tile(x, (1, 1, 3, 2))), real(3, 2, 4)[:, None]),
     "repeat": (Function(lambda x: F.repeat(x, 3, 1)), real(3, 2, 4)),
     "einsum": (Function(lambda x: F.einsum("bij,bkj->bik", x, x)), real(3, 2, 4)),

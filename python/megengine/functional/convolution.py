@@ -295,11 +295,12 @@ def sliding_window_transpose(
     padding, stride = pair(padding, who, "padding"), pair(stride, who, "stride")
     dilation = pair(dilation, who, "dilation")
     at_least(who, 1, kernel_size=kernel, stride=stride, dilation=dilation)
-    n, c, *sizes = inp._tuple_shape[:4]
+    sizes = list(inp._tuple_shape[2:4])
     if _window_sizes(size, kernel, padding, stride, dilation) != sizes:
         raise RuntimeError(f"[{who}] {sizes} windows do not fit an image of {size}")
-    wide = [s + 2 * p for s, p in zip(size, padding, strict=True)]
-    out = _mge.ops.full(shape=[n, c, *wide], value=0.0, dtype=inp.dtype)
+    more = [s + 2 * p - n for s, p, n in zip(size, padding, sizes, strict=True)]
+    out = _mge.ops.full_like(inp[:, :, :, :, 0, 0], value=0.0)
+    out = _mge.ops.pad(out, before=[0] * 4, after=[0, 0, *more])
     for (y, x), (rows, columns) in _window_slices(kernel, stride, dilation, sizes):
         items = [2, rows.start, rows.stop, rows.step, 0]
         items += [3, columns.start, columns.stop, columns.step, 0]

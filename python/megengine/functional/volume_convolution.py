@@ -131,8 +131,9 @@ def conv_transpose3d(
     parts = _mge.ops.transpose(parts, pattern=[0, 2, 3, 1, 4, 5])  # (N, OC, KD, D, OH, OW)
     reach = stride[0] * (steps - 1) + 1
     size = reach + dilation[0] * (depth - 1) - 2 * padding[0] + extra[0]
-    whole = [*parts._tuple_shape[:2], size + 2 * padding[0], height, width]
-    out = _mge.ops.full(shape=whole, value=0.0, dtype=parts.dtype)
+    more = size + 2 * padding[0] - steps
+    out = _mge.ops.full_like(parts[:, :, 0], value=0.0)
+    out = _mge.ops.pad(out, before=[0] * 5, after=[0, 0, more, 0, 0])
     for k in range(depth):
         start = k * dilation[0]
         out = _mge.ops.add_slice(out, parts[:, :, k], items=[2, start, start + reach, stride[0], 0])
