@@ -135,6 +135,36 @@ def test_loops_in_loops_that_would_be_written_out_for_ever_are_refused(tmp_path)
         load(path)
 
 
+def test_a_loop_that_would_become_far_larger_than_its_file_is_refused(tmp_path):
+    """1000 steps of 64 vectors of 1024 numbers each, all known ahead of a run: 500 MB of 5 KB."""
+    chain = [node("Add", ["a" if not k else f"v{k - 1}", "one"], [f"v{k}"]) for k in range(64)]
+    body = graph(
+        [*chain, node("Concat", ["p", "one"], ["q"], axis=0), node("Identity", ["go"], ["on"])],
+        "body",
+        [
+            port("i", [], KINDS.INT64),
+            port("go", [], KINDS.BOOL),
+            port("a", [1024], KINDS.INT64),
+            port("p", ["k"], KINDS.INT64),
+        ],
+        [
+            port("on", [], KINDS.BOOL),
+            port("v63", [1024], KINDS.INT64),
+            port("q", ["l"], KINDS.INT64),
+        ],
+    )
+    nodes = [
+        node("ConstantOfShape", ["length"], ["start"], value=number("zero", [0])),
+        node("Loop", ["n", "", "start", "one"], ["y", "z"], body=body),
+        node("Cast", ["z"], ["f"], to=KINDS.FLOAT),
+        node("Add", ["x", "f"], ["w"]),
+    ]
+    weights = [number("n", 1000), number("length", [1024]), number("one", [1])]
+    path = model_of(nodes, [port("x", [1])], [port("w", ["m"])], tmp_path, initializers=weights)
+    with pytest.raises(RuntimeError, match="takes more than the .* bytes that are allowed"):
+        load(path)
+
+
 @pytest.mark.parametrize("backwards", [0, 1])
 def test_a_scan_along_any_axis_in_either_direction(tmp_path, backwards):
     body = graph(

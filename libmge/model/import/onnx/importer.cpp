@@ -13,8 +13,8 @@ namespace mge::onnx {
 namespace {
 
 constexpr size_t most_problems = 64;  // in one message
-// Of the graph, and of inner graphs and functions of the file, which count each time they are translated.
-constexpr size_t most_nodes = 1'000'000, most_translated = 100'000, longest_name = 512;
+// Of inner graphs and functions of the file, which count each time they are translated.
+constexpr size_t most_translated = 100'000, longest_name = 512;
 constexpr int deepest_call = 32;
 
 // 2^4 * 3^2 * 5 * 7 * 11
@@ -36,7 +36,12 @@ const Tensor* Names::find(std::string_view name) const {
 }
 
 Importer::Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open)
-    : record_(record), label_(label), open_(open), extents_(builder_), files_(record.folder) {}
+    : record_(record),
+      label_(label),
+      open_(open),
+      extents_(builder_),
+      files_(record.folder),
+      growth_(record) {}
 
 template <class... Args>
 void Importer::fail(const Args&... what) const {
@@ -93,6 +98,7 @@ void Importer::add_initializers(Names& names) {
         try {
             value = tensor_of(weight.tensor, weight.raw, files_);
             constant_names_.emplace(value.address(), name);
+            growth_.add_weight(value);
             // It is copied: what the file has of it need not stay in memory.
             if (is_mapped(weight.raw.data())) release_pages(weight.raw);
         } catch (const Unsupported& problem) {
@@ -303,8 +309,9 @@ GraphBuilder& Importer::builder_at_work() {
 }
 
 void Importer::import_node(const file::NodeProto& node, Names& names) {
-    auto& made_graph = builder_at_work().graph();
-    size_t first_node = made_graph.nodes().size();
+    auto& builder = builder_at_work();
+    auto& made_graph = builder.graph();
+    auto before = growth_.mark(builder);
     if (depth_ && ++translated_ > most_translated)
         fail(place(node), ": more than ", most_translated, " nodes of inner graphs, each time counted");
     auto lacks = [&](std::string_view what) {
@@ -323,10 +330,11 @@ void Importer::import_node(const file::NodeProto& node, Names& names) {
     } catch (const UserError& e) {
         throw UserError(text(place(node), ": ", e.what()));
     }
-    if (made_graph.nodes().size() > most_nodes)
-        fail(place(node), ": more than ", most_nodes, " operators have to be made of the file's");
+    if (!growth_.add(builder, before))
+        fail(place(node), ": what has to be made of the file takes more than the ", growth_.limit(),
+             " bytes that are allowed");
     std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
-    for (size_t n = first_node; n < made_graph.nodes().size(); ++n)
+    for (size_t n = before.nodes; n < made_graph.nodes().size(); ++n)
         if (auto& made = made_graph.node(NodeId(n)); made.name.empty())
             made.name = name.substr(0, longest_name);
 }

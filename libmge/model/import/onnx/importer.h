@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "libmge/graph/builder.h"
+#include "libmge/model/import/onnx/growth.h"
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/model/import/onnx/sequences.h"
 #include "libmge/model/import/onnx/weights.h"
@@ -83,6 +84,7 @@ private:
     Names* names_ = nullptr;  // of the node that is being translated
     int depth_ = 0;           // of functions and inner graphs
     size_t translated_ = 0;   // nodes of the file, each as often as it was
+    Growth growth_;
     std::string problems_;
     std::set<std::string> known_problems_;
     size_t problem_count_ = 0;
