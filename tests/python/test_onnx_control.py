@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from test_onnx_import import model_of, onnx, port
 
+from megengine.utils.network import Network
+
 load = importlib.import_module("megengine.onnx.reading").load
 node, graph = onnx.helper.make_node, onnx.helper.make_graph
 KINDS = onnx.TensorProto
@@ -133,6 +135,76 @@ def test_loops_in_loops_that_would_be_written_out_for_ever_are_refused(tmp_path)
     path = model_of(nodes, [], [port("y", ["m"])], tmp_path, initializers=weights)
     with pytest.raises(RuntimeError, match="is not a valid ONNX model|without a counterpart"):
         load(path)
+
+
+def test_loops_that_count_their_steps(tmp_path):
+    """As recurrent layers of TensorFlow, which count their steps themselves."""
+
+    def body(outer, width):
+        nodes = [
+            node("Gather", [outer, "i"], ["x"], axis=0),
+            node("MatMul", ["x", f"w{width}"], ["m"]),
+            node("Add", ["m", "a"], ["s"]),
+            node("Tanh", ["s"], ["b"]),
+            node("Identity", ["b"], ["all"]),
+            node("Add", ["k", "one"], ["more"]),
+            node("Less", ["more", "steps"], ["on"]),
+        ]
+        inputs = [port("i", [], KINDS.INT64), port("go", [], KINDS.BOOL)]
+        inputs += [port("a", [2, width]), port("k", [], KINDS.INT64)]
+        outputs = [port("on", [], KINDS.BOOL), port("b", [2, width])]
+        outputs += [port("more", [], KINDS.INT64), port("all", [2, width])]
+        return graph(nodes, f"body{width}", inputs, outputs)
+
+    nodes = [
+        node("Shape", ["x0"], ["shape"], start=0, end=1),
+        node("Squeeze", ["shape"], ["steps"]),
+        node("Loop", ["steps", "", "z5", "zero"], ["y5", "k5", "all5"], body=body("x0", 5)),
+        node("Loop", ["steps", "", "z3", "zero"], ["y", "k3", "all3"], body=body("all5", 3)),
+    ]
+    draw = np.random.default_rng(0).normal
+    weights = [number("one", 1), number("zero", 0)]
+    weights += [number("w5", draw(size=(3, 5)), np.float32)]
+    weights += [number("w3", draw(size=(5, 3)), np.float32)]
+    weights += [number(f"z{n}", np.zeros((2, n)), np.float32) for n in (5, 3)]
+    outputs = [port("y", [2, 3]), port("all3", ["t", 2, 3])]
+    path = model_of(nodes, [port("x0", ["t", 2, 3])], outputs, tmp_path, initializers=weights)
+    kinds = [operator.type for operator in Network.load(str(path)).all_oprs]
+    assert "while_loop" not in kinds
+    for steps in (1, 4):
+        same_as_runtime(path, draw(size=(steps, 2, 3)).astype(np.float32))
+
+
+@pytest.mark.parametrize("condition", ["more < n", "n > more", "i < n", "n <= more", "k + k < n"])
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_conditions_of_counters(tmp_path, condition, n):
+    """Those that tell the number of steps, and those that each step has to compute."""
+    a, relation, b = condition.replace("k + k", "twice").split()
+    kind = {"<": "Less", ">": "Greater", "<=": "LessOrEqual"}[relation]
+    body = graph(
+        [
+            node("Add", ["k", "one"], ["more"]),
+            node("Add", ["k", "k"], ["twice"]),
+            node(kind, [a, b], ["short"]),
+            node("And", ["short", "go"], ["on"]),
+            node("Add", ["x", "x"], ["y"]),
+            node("Identity", ["y"], ["s"]),
+        ],
+        "body",
+        [port("i", [], KINDS.INT64), port("go", [], KINDS.BOOL), port("x", [2])]
+        + [port("k", [], KINDS.INT64)],
+        [port("on", [], KINDS.BOOL), port("y", [2]), port("more", [], KINDS.INT64)]
+        + [port("s", [2])],
+    )
+    nodes = [
+        node("Identity", ["x0"], ["start"]),
+        node("Loop", ["most", "", "start", "zero"], ["y0", "k0", "all"], body=body),
+    ]
+    weights = [number("one", 1), number("zero", 0), number("most", 5)]
+    outputs = [port("y0", [2]), port("k0", [], KINDS.INT64), port("all", ["t", 2])]
+    inputs = [port("x0", [2]), port("n", [], KINDS.INT64)]
+    path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights)
+    same_as_runtime(path, np.float32([1, -2]), np.array(n))
 
 
 def test_a_loop_that_would_become_far_larger_than_its_file_is_refused(tmp_path):

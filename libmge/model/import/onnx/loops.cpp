@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops. One whose number of steps is known before it begins walks along a first axis (`scan`); of another
-// the steps are counted first (`while_loop`), and if it has slices to collect, it walks that far then. A loop
-// of few known steps whose carried values change their shapes is written out.
+// Loops. One whose number of steps is known before it begins, or that counts them itself, walks along a first
+// axis (`scan`); of another the steps are counted first (`while_loop`), and if it has slices to collect, it
+// walks that far then. A loop of few known steps whose carried values change their shapes is written out.
 
 #include <algorithm>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/inner_graph.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
+#include "libmge/model/import/onnx/loop_bounds.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
 #include "libmge/ops/control/while_loop.h"
@@ -99,19 +101,37 @@ Tensor next(const Tensor& count) { return ops::add(count, literal(1)); }
 // What the body makes, and whether it knows that the loop goes on; nullopt: each step finds out.
 struct Trial {
     InnerResults results;
+    Tensors captured;
     std::optional<bool> goes_on;
 };
 
 Trial tried(const Site& site, const Loop& loop) {
     Trial trial;
-    Tensors captured;
-    trial.results = record_inner(site, arguments_of(site, loop), captured, [&](std::span<const Tensor> in) {
+    auto body = [&](std::span<const Tensor> in) {
         Tensors results = step(site, loop, in[0], in.subspan(1));
         if (results[0])
             if (Tensor known = site.extents.find_value(results[0])) trial.goes_on = is_true(known);
         return results;
-    });
+    };
+    trial.results = record_inner(site, arguments_of(site, loop), trial.captured, body);
     return trial;
+}
+
+// The same loop with the limit that its own condition says; nullopt: it says none.
+std::optional<Loop> with_own_limit(const Site& site, const Loop& loop, const Trial& trial) {
+    Tensor steps = find_steps(site, {graph_of(trial.results.graph), loop.start, trial.captured});
+    if (!steps) return std::nullopt;
+    Loop limited = loop;
+    if (Tensor known = site.extents.find_value(steps)) {
+        int64_t most = numbers_in(known)[0];
+        limited.trips = std::min(loop.trips.value_or(most), most);
+        return limited;
+    }
+    if (loop.limit) steps = ops::minimum(steps, loop.limit);
+    if (loop.trips) steps = ops::minimum(steps, literal(*loop.trips));
+    limited.limit = steps;
+    limited.trips.reset();
+    return limited;
 }
 
 bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) {
@@ -314,6 +334,7 @@ Tensors import_loop(const Site& site) {
     Trial trial = tried(site, loop);
     if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
     if (trial.goes_on) return counted(site, loop, *trial.goes_on);
+    if (auto limited = with_own_limit(site, loop, trial)) return counted(site, *limited, true);
     return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
 }
 
