@@ -118,6 +118,83 @@ def test_support_vectors(tmp_path, kernel):
     same_as_runtime(path, X)
 
 
+def machine_of(classes, probabilities, then="NONE", kernel="RBF"):
+    """Two vectors of each class, which are compared with X."""
+    rng, pairs, count = np.random.default_rng(classes), classes * (classes - 1) // 2, 2 * classes
+    attributes = {
+        "classlabels_ints": [3 * i + 1 for i in range(classes)],
+        "kernel_type": kernel,
+        "kernel_params": [0.5, 0.25, 2.0],
+        "vectors_per_class": [2] * classes,
+        "support_vectors": rng.normal(size=3 * count).tolist(),
+        "coefficients": rng.normal(size=(classes - 1) * count).tolist(),
+        "rho": rng.normal(size=pairs).tolist(),
+        "post_transform": then,
+    }
+    if probabilities:
+        attributes["prob_a"] = (-1 - rng.random(pairs)).tolist()
+        attributes["prob_b"] = rng.normal(size=pairs).tolist()
+    return attributes
+
+
+@pytest.mark.parametrize("kernel", ["LINEAR", "RBF", "POLY", "SIGMOID"])
+@pytest.mark.parametrize("probabilities", [True, False])
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_classes_by_support_vectors(tmp_path, classes, probabilities, kernel):
+    path = learned(
+        tmp_path,
+        "SVMClassifier",
+        [port("label", ["n"], KINDS.INT64), port("scores", None)],
+        version=1,
+        **machine_of(classes, probabilities, kernel=kernel),
+    )
+    same_as_runtime(path, X)
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"vectors_per_class": [2, 2]}, "for 3 classes with 4 vectors"),
+        ({"vectors_per_class": [2, -1, 5]}, "-1 vectors of a class"),
+        ({"support_vectors": [1.0] * 17}, "17 numbers of 6 support vectors"),
+        ({"rho": [1.0]}, "12 coefficients and 1 constants for 3 classes"),
+        ({"prob_b": [1.0]}, "3 and 1 numbers for the probabilities of 3 pairs"),
+        ({"kernel_type": "LINE"}, "the kernel 'LINE'"),
+    ],
+)
+def test_damaged_machines_are_refused(tmp_path, changes, reason):
+    outputs = [port("label", ["n"], KINDS.INT64), port("scores", None)]
+    attributes = {**machine_of(3, True), **changes}
+    path = learned(tmp_path, "SVMClassifier", outputs, version=1, **attributes)
+    with pytest.raises(RuntimeError, match=reason):
+        load(path)
+
+
+def test_a_machine_without_vectors_is_refused(tmp_path):
+    outputs = [port("label", ["n"], KINDS.INT64), port("scores", None)]
+    attributes = machine_of(3, False)
+    del attributes["vectors_per_class"]
+    path = learned(tmp_path, "SVMClassifier", outputs, version=1, **attributes)
+    with pytest.raises(RuntimeError, match="a classifier without support vectors"):
+        load(path)
+
+
+def test_trees_of_doubles(tmp_path):
+    """Thresholds that are equal to features as f32, not as f64."""
+    x = np.float64(X)
+    x[:, 0] = 0.25 + np.linspace(-1, 1, len(x)) * 1e-9
+    path = learned(
+        tmp_path,
+        "TreeEnsembleRegressor",
+        [port("y", ["n", 2])],
+        dtype=KINDS.DOUBLE,
+        n_targets=2,
+        **NODES,
+        **leaves_of("target", [0, 1, 0, 0, 1], [1.0, -2.0, 3.0, 0.5, 4.0]),
+    )
+    same_as_runtime(path, x)
+
+
 def test_labels_that_are_numbers(tmp_path):
     path = learned(
         tmp_path,

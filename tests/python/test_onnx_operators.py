@@ -2,6 +2,7 @@
 """Operators of ONNX files beyond the cases of its suite: other shapes, attributes and dtypes."""
 
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -267,3 +268,29 @@ def test_bounds_that_a_run_gives_are_numbers(tmp_path):
     y, z = results_of(path, x, pads, begin, end)
     np.testing.assert_array_equal(y, np.pad(x, [(1, 2), (0, 1)])[1:-1, :-1])
     np.testing.assert_array_equal(z, x[1:2, :0])
+
+
+@pytest.mark.parametrize("name", ["MaxPool", "AveragePool", "LpPool"])
+def test_pools_along_four_axes(name, tmp_path):
+    """ONNX Runtime has none: a fourth axis that the window leaves alone is one of more images."""
+    x = np.random.default_rng(3).normal(size=(2, 3, 4, 5, 4, 3)).astype(np.float32)
+    sizes = {"kernel_shape": [2, 3, 2, 1], "strides": [1, 2, 2, 1]}
+    node = onnx.helper.make_node(name, ["x"], ["y"], **sizes)
+    path = model_of([node], [port("x", x.shape)], [port("y", None)], tmp_path)
+    y = results_of(path, x)[0]
+    flat = np.moveaxis(x, -1, 1).reshape(2, 9, 4, 5, 4)
+    sizes = {key: value[:3] for key, value in sizes.items()}
+    node = onnx.helper.make_node(name, ["x"], ["y"], **sizes)
+    path = model_of([node], [port("x", flat.shape)], [port("y", None)], tmp_path)
+    expected = runtime_of(path)(None, {"x": flat})[0]
+    expected = np.moveaxis(expected.reshape(2, 3, 3, *expected.shape[2:]), 1, -1)
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_what_tensorflow_has_and_onnx_has_not(tmp_path):
+    """tf2onnx writes Erfc, which no runtime of ONNX knows."""
+    x = np.linspace(-3, 3, 50, dtype=np.float32)
+    node = onnx.helper.make_node("Erfc", ["x"], ["y"])
+    path = model_of([node], [port("x", [50])], [port("y", [50])], tmp_path)
+    expected = np.array([math.erfc(v) for v in x])
+    np.testing.assert_allclose(results_of(path, x)[0], expected, atol=1e-6)

@@ -262,6 +262,12 @@ Tensors import_swish(const Site& site) {
     return {alpha == 1 ? ops::silu(x) : ops::mul(x, ops::sigmoid(ops::mul(x, number(x, alpha))))};
 }
 Tensors import_swiglu(const Site& site) { return {ops::mul(import_swish(site)[0], site.in(1))}; }
+// No operator of the standard: tf2onnx leaves TensorFlow's where a net says gelu.
+Tensors import_erfc(const Site& site) {
+    const Tensor& x = site.in(0);
+    return {ops::sub(number(x, 1), ops::erf(x))};
+}
+
 Tensors import_gelu(const Site& site) {
     std::string how = site.attributes.word("approximate", "none");
     if (how != "none" && how != "tanh") unsupported("the approximation '", how, "'");

@@ -52,6 +52,7 @@ Tensors import_mish(const Site& site);
 Tensors import_swish(const Site& site);
 Tensors import_swiglu(const Site& site);
 Tensors import_gelu(const Site& site);
+Tensors import_erfc(const Site& site);
 Tensors import_identity(const Site& site);
 // That of the attribute `to`.
 DType target_dtype(const Site& site);
@@ -264,9 +265,12 @@ Tensors import_linear_classifier(const Site& site);
 Tensors import_linear_regressor(const Site& site);
 Tensors import_normalizer(const Site& site);
 Tensors import_one_hot_encoder(const Site& site);
-Tensors import_svm_regressor(const Site& site);
 Tensors import_scaler(const Site& site);
 Tensors import_zip_map(const Site& site);
+
+// support_vectors.cpp
+Tensors import_svm_classifier(const Site& site);
+Tensors import_svm_regressor(const Site& site);
 
 // trees.cpp
 Tensors import_tree_ensemble(const Site& site);

@@ -36,12 +36,6 @@ Tensor weighted(const Site& site, const Tensor& x, int64_t rows) {
     return with_base(y, site.attributes.numbers("intercepts").value_or(FloatList()));
 }
 
-FloatList needed_numbers(const Site& site, std::string_view name) {
-    auto numbers = site.attributes.numbers(name);
-    if (!numbers || numbers->empty()) invalid("it has no ", name);
-    return *numbers;
-}
-
 // What each of several numbers is in a list of others: a table of (…, keys) truth values.
 Tensor is_key(const Tensor& x, const Tensor& keys) {
     Tensor column = ops::add_axis(x, {.axes = {rank_of(x)}});
@@ -75,6 +69,12 @@ Tensor table_of(const Tensor& x) {
     return rank_of(table) == 1 ? ops::reshape(table, {.shape = {1, -1}}) : table;
 }
 
+FloatList needed_numbers(const Site& site, std::string_view name) {
+    auto numbers = site.attributes.numbers(name);
+    if (!numbers || numbers->empty()) invalid("it has no ", name);
+    return *numbers;
+}
+
 FloatList tensor_numbers(const Site& site, const std::string& name) {
     auto* tensor = site.attributes.tensor(name);
     if (!tensor) return {};
@@ -93,11 +93,12 @@ FloatList numbers_or_tensor(const Site& site, const std::string& name) {
     return site.attributes.numbers(name).value_or(FloatList());
 }
 
-Tensor float_table(const FloatList& numbers, int64_t rows) {
-    std::vector<float> data(numbers.begin(), numbers.end());
-    auto count = int64_t(data.size());
+Tensor float_table(const FloatList& numbers, int64_t rows, DType dtype) {
+    auto count = int64_t(numbers.size());
     Shape shape = rows ? Shape{rows, count / rows} : Shape{count};
-    return as_literal(tensor_from_host({DType::f32, shape, {}}, data.data(), host_device));
+    std::vector<float> narrow(numbers.begin(), numbers.end());
+    const void* data = dtype == DType::f64 ? static_cast<const void*>(numbers.data()) : narrow.data();
+    return as_literal(tensor_from_host({dtype, shape, {}}, data, host_device));
 }
 
 Tensor with_base(const Tensor& scores, const FloatList& base) {
@@ -217,44 +218,6 @@ Tensors import_label_encoder(const Site& site) {
         ops::greater(ops::sum(as_dtype(is_found, DType::i32), {.axes = {last}}), number(place, 0));
     Tensor found = ops::take({ops::reshape(values, {.shape = {-1}}), place}, {.axes = {0}});
     return {ops::where(is_any, found, otherwise)};
-}
-
-Tensors import_svm_regressor(const Site& site) {
-    Tensor x = table_of(site.in(0));
-    int64_t count = site.attributes.integer("n_supports", 0);
-    std::string kernel = site.attributes.word("kernel_type", "LINEAR");
-    auto params = site.attributes.numbers("kernel_params").value_or(FloatList{0, 0, 3});
-    params.resize(3, 0);
-    FloatList coefficients = needed_numbers(site, "coefficients"), rho = needed_numbers(site, "rho");
-    bool is_of_one_class = site.attributes.integer("one_class", 0);
-    Tensor sum;
-    if (!count) {
-        sum = ops::matmul(x, float_table(coefficients, 1), {.transpose_b = true});
-    } else {
-        FloatList vectors = needed_numbers(site, "support_vectors");
-        if (count < 1 || int64_t(vectors.size()) % count || int64_t(coefficients.size()) != count)
-            invalid(vectors.size(), " numbers of ", count, " support vectors");
-        Tensor table = float_table(vectors, count), one = number(x, params[0]);
-        Tensor product = ops::matmul(x, table, {.transpose_b = true});
-        if (kernel == "RBF") {
-            Tensor xx = ops::sum(ops::mul(x, x), {.axes = {1}, .keepdims = true});
-            Tensor vv = ops::sum(ops::mul(table, table), {.axes = {1}});
-            Tensor distance = ops::sub(ops::add(xx, vv), ops::mul(product, number(x, 2)));
-            product = ops::exp(ops::neg(ops::mul(ops::maximum(distance, number(x, 0)), one)));
-        } else if (kernel != "LINEAR") {
-            product = ops::add(ops::mul(product, one), number(x, params[1]));
-            if (kernel == "POLY")
-                product = ops::pow(product, number(x, params[2]));
-            else if (kernel == "SIGMOID")
-                product = ops::tanh(product);
-            else
-                unsupported("the kernel '", kernel, "'");
-        }
-        sum = ops::matmul(product, float_table(coefficients, 1), {.transpose_b = true});
-    }
-    Tensor y = ops::add(sum, number(x, rho[0]));
-    if (is_of_one_class) y = ops::where(ops::greater(y, number(y, 0)), number(y, 1), number(y, -1));
-    return {transformed(y, site.attributes.word("post_transform", "NONE"))};
 }
 
 Tensors import_zip_map(const Site&) {

@@ -29,7 +29,6 @@ Window pool_window(const Site& site) {
     if (!kernel || kernel->empty()) invalid("it has no window");
     if (int(kernel->size()) != site.rank(0) - 2)
         invalid("images of rank ", site.rank(0), " under a window of ", kernel->size(), " axes");
-    if (kernel->size() > 3) unsupported("a pool along ", kernel->size(), " axes");
     return window_of(site, *kernel);
 }
 

@@ -13,6 +13,8 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/take.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/trees/tree_ensemble.h"
 
@@ -182,10 +184,57 @@ ops::TreeAggregate aggregate_of(const Site& site) {
     return ops::TreeAggregate(found - std::begin(names));
 }
 
-Tensor grown(const Site& site, const FileTrees& trees, ops::TreeAggregate aggregate) {
+Tensor answers(TreeQuestion question, const Tensor& x, const Tensor& thresholds) {
+    switch (question) {
+        case TreeQuestion::at_most:
+            return ops::less_equal(x, thresholds);
+        case TreeQuestion::below:
+            return ops::less(x, thresholds);
+        case TreeQuestion::at_least:
+            return ops::greater_equal(x, thresholds);
+        case TreeQuestion::above:
+            return ops::greater(x, thresholds);
+        case TreeQuestion::equal:
+            return ops::equal(x, thresholds);
+        default:
+            return ops::not_equal(x, thresholds);
+    }
+}
+
+// Numbers of f64 may be equal as f32. So their questions are asked before, each once for all rows, and the
+// trees ask for the answer, 0 or 1, in a column of its own.
+Tensor answered(const Tensor& x, FileTrees& trees) {
+    std::map<TreeQuestion, std::vector<FileNode*>> asked;
+    for (auto& node : trees.nodes) {
+        if (!node.members.empty()) unsupported("sets of numbers in trees of float64");
+        if (node.question != TreeQuestion::leaf) asked[node.question].push_back(&node);
+    }
+    Tensors columns;
+    int64_t column = 0;
+    for (auto& [question, nodes] : asked) {
+        IntList features;
+        FloatList thresholds;
+        for (auto* node : nodes) {
+            features.push_back(node->feature);
+            thresholds.push_back(node->threshold);
+            node->feature = column++;
+            node->question = TreeQuestion::above;
+            node->threshold = 0.5;
+        }
+        Tensor own = ops::take({x, as_index(vector_of(features))}, {.axes = {1}});
+        Tensor answer = as_dtype(answers(question, own, float_table(thresholds, 0, DType::f64)), DType::f32);
+        columns.push_back(ops::where(ops::isnan(own), real(std::nan("")), answer));
+    }
+    return columns.empty() ? table_of(x) : joined_columns(columns);
+}
+
+Tensor grown(const Site& site, FileTrees trees, ops::TreeAggregate aggregate) {
+    Tensor x = site.in(0);
+    bool is_double = x.dtype() == DType::f64 && rank_of(x) == 2;
+    x = is_double ? answered(x, trees) : table_of(x);
     Tables tables;
     for (int64_t root : trees.roots) tables.add_tree(trees, root);
-    return tables.apply(table_of(site.in(0)), {.targets = trees.targets, .aggregate = aggregate});
+    return tables.apply(x, {.targets = trees.targets, .aggregate = aggregate});
 }
 
 // Version 5: leaves are lists of their own, and stand behind the nodes here.
@@ -275,7 +324,6 @@ Tensors import_tree_ensemble_regressor(const Site& site) {
 }
 
 Tensors import_tree_ensemble(const Site& site) {
-    if (site.in(0).dtype() == DType::f64) unsupported("trees of float64");
     FileTrees trees = numbered_trees(site);
     part_leaves(trees);
     trees.targets = site.attributes.integer("n_targets", 1);
@@ -287,7 +335,8 @@ Tensors import_tree_ensemble(const Site& site) {
          then = site.attributes.integer("post_transform", 0);
     if (how < 0 || how > 3 || then < 0 || then > 4)
         unsupported("leaves together as ", how, ", and then ", then);
-    return {transformed(grown(site, trees, aggregates[how]), transforms[then])};
+    Tensor y = transformed(grown(site, trees, aggregates[how]), transforms[then]);
+    return {as_dtype(y, site.in(0).dtype())};
 }
 
 Tensors import_tree_ensemble_classifier(const Site& site) {
