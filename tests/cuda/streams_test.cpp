@@ -2,7 +2,6 @@
 // Memory of one queue that another one reads: the block belongs to its queue, which may hand it out again as
 // soon as nobody holds it, so whoever reads it elsewhere has to let that queue wait. Streams that are
 // emulated are mixed by many seeds; on a GPU they run as they come.
-#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,30 +9,15 @@
 
 #include "libmge/device/gpu.h"
 #include "libmge/mge.h"
+#include "tests/cuda/emulation.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/other_device.h"
 #include "tests/shadow/values.h"
-#ifdef MGE_EMULATES_CUDA
-#include "tests/cuda/emulated/memory.h"
-#endif
 
 namespace mge::test {
 namespace {
 
 using testing::Each, testing::FloatNear, testing::Pointwise;
-
-// Once for each of some mixes of streams; on a GPU some times.
-template <class Fn>
-void for_each_mix(Fn test) {
-#ifdef MGE_EMULATES_CUDA
-    for (unsigned seed = 0; seed < 30; ++seed) {
-        cuda::emulated::mix_streams(seed);
-        test(seed);
-    }
-#else
-    for (unsigned time = 0; time < 10; ++time) test(time);
-#endif
-}
 
 DeviceId queue_number(int stream, int index = 0) {
     DeviceId id = other_device().id;
