@@ -11,6 +11,7 @@ import random
 
 import numpy as np
 import pytest
+from test_onnx_control import number, same_as_runtime
 from test_onnx_import import model_of, onnx, port
 
 load = importlib.import_module("megengine.onnx.reading").load
@@ -151,3 +152,31 @@ def test_a_length_that_an_exporter_has_written_into_reshapes(tmp_path):
         np.testing.assert_allclose(model(x).numpy(), session.run(None, {"x": x})[0], rtol=1e-6)
     with pytest.raises(RuntimeError, match="reshape"):
         model(np.zeros((2, 8), np.float32))
+
+
+def test_attention_over_images_of_any_size(tmp_path):
+    """Sides have to be multiples of 64, and the products hold the fourth power of them."""
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    halved = [node("AveragePool", [f"x{k}"], [f"x{k + 1}"], **pool) for k in range(6)]
+    nodes = [
+        *halved,
+        node("Resize", ["x6", "", "scales"], ["up"], mode="nearest"),
+        node("Concat", ["up", "x5"], ["z"], axis=1),
+        node("Shape", ["z"], ["shape"]),
+        *(node("Gather", ["shape", str(k)], [f"e{k}"], axis=0) for k in range(4)),
+        node("Mul", ["e2", "e3"], ["places"]),
+        node("Concat", ["e0", "e1", "places"], ["flat"], axis=0),
+        node("Reshape", ["z", "flat"], ["v"]),
+        node("Transpose", ["v"], ["k"], perm=[0, 2, 1]),
+        node("MatMul", ["k", "v"], ["s"]),
+        node("Softmax", ["s"], ["p"], axis=-1),
+        node("MatMul", ["v", "p"], ["w"]),
+        node("Concat", ["e0", "e1", "e2", "e3"], ["whole"], axis=0),
+        node("Reshape", ["w", "whole"], ["y"]),
+    ]
+    weights = [number("scales", [1, 1, 2, 2], np.float32)]
+    weights += [number(str(k), [k]) for k in range(4)]
+    inputs = [port("x0", ["b", 2, "h", "w"])]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=weights)
+    for shape in ((1, 2, 64, 64), (3, 2, 128, 192)):
+        same_as_runtime(path, np.random.default_rng(5).normal(size=shape).astype(np.float32))

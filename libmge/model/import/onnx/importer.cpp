@@ -17,8 +17,9 @@ constexpr size_t most_problems = 64;  // in one message
 constexpr size_t most_translated = 100'000, longest_name = 512;
 constexpr int deepest_call = 32;
 
-// 2^4 * 3^2 * 5 * 7 * 11
-constexpr int64_t multiple_of_small = 55'440;
+// 2^4 * 3^2 * 5 * 7, and for what is more than a batch 8 times that: no more, since attention over the pixels
+// of images takes the fourth power.
+constexpr int64_t multiple_of_small = 5'040;
 
 bool is_open(const file::TensorShapeProto::Dimension& dim) {
     return !dim.has_dim_value() || dim.dim_value() < 0;
@@ -152,7 +153,7 @@ OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const
         open_extent_count_ += number == open_extent_count_;
         others[0].push_back(3 * extent + 1024 * (extent > 1) + 4);
         others[1].push_back(extent + 3 + 2 * number);
-        others[2].push_back((extent > 1 ? 2 : 1) * multiple_of_small);
+        others[2].push_back((extent > 1 ? 8 : 1) * multiple_of_small);
     }
     return others;
 }
