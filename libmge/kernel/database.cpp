@@ -95,6 +95,12 @@ void Database::open(const std::string& name, int flags) {
     sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, longest_value);
 }
 
+void Database::put_away_log() {
+    sqlite3_busy_timeout(db_.get(), 0);
+    sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    sqlite3_busy_timeout(db_.get(), busy_timeout_ms);
+}
+
 bool Database::can_be_read() const {
     int code =
         sqlite3_exec(db_.get(), "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr) & 0xff;

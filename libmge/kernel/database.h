@@ -65,6 +65,9 @@ public:
     Statement prepare(const char* sql) const;
     // The same, prepared at the first call and kept; whoever used it resets it.
     Statement& reused(const std::string& sql);
+    // What the log beside the file holds becomes a part of the file, unless others are using it: nobody is
+    // waited for.
+    void put_away_log();
     int changes() const { return sqlite3_changes(db_.get()); }
     sqlite3* handle() const { return db_.get(); }
     [[noreturn]] void fail() const;  // with SQLite's last message

@@ -200,6 +200,14 @@ void require_ordinary_file(const std::string& path) {
                          ", no file; give the name of a file"));
 }
 
+// A process that was ended has left its log, which whoever opens the file next reads whole, each time.
+void put_away_long_log(Database& db, const std::string& path) {
+    constexpr uintmax_t long_log = 256 << 10;
+    std::error_code unknown;
+    uintmax_t bytes = std::filesystem::file_size(path + "-wal", unknown);
+    if (!unknown && bytes >= long_log) db.put_away_log();
+}
+
 std::unique_ptr<Database> connect_to_write(const std::string& path, Durability durability) {
     require_ordinary_file(path);
     auto db = std::make_unique<Database>(path, Database::Mode::write);
@@ -207,6 +215,7 @@ std::unique_ptr<Database> connect_to_write(const std::string& path, Durability d
     enter_wal_mode(*db);
     db->execute(text("PRAGMA synchronous=", durability == Durability::process ? "NORMAL" : "FULL"));
     make_schema(*db);
+    put_away_long_log(*db, path);
     return db;
 }
 

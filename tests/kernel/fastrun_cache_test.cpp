@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -129,6 +130,38 @@ TEST(CacheStorage, ThatFailsIsGivenUp) {
     shelf.is_broken = false;
     tolerant->store(Sample(6).problem, {{"fast", 1, 0, {}}});
     EXPECT_EQ(shelf.writes, 1) << "who has given up does not begin again";
+}
+
+// As a killed process leaves it: the file is nearly empty, and the log beside it holds all.
+TEST_F(CacheFile, ALongLogIsPutAwayWhenItIsOpened) {
+    Sample sample(3);
+    std::string left = (folder_ / "left.sqlite").string();
+    {
+        auto cache = FastrunCache::open(path_);
+        for (int i = 0; i < 200; ++i)
+            cache->store(sample.problem, {{"way " + std::to_string(i), 1. + i, 0, {}}});
+        for (const char* part : {"", "-wal"}) std::filesystem::copy_file(path_ + part, left + part);
+    }
+    ASSERT_GT(std::filesystem::file_size(left + "-wal"), 256u << 10);
+    auto cache = FastrunCache::open(left);
+    EXPECT_EQ(std::filesystem::file_size(left + "-wal"), 0u);
+    EXPECT_THAT(*cache->find(sample.problem), SizeIs(200));
+}
+
+TEST_F(CacheFile, ALongLogThatIsInUseStays) {
+    Sample sample(3);
+    auto writer = FastrunCache::open(path_);
+    for (int i = 0; i < 200; ++i)
+        writer->store(sample.problem, {{"way " + std::to_string(i), 1. + i, 0, {}}});
+    sqlite3* reader = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &reader), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM measurement", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    auto begin = std::chrono::steady_clock::now();
+    EXPECT_THAT(*FastrunCache::open(path_)->find(sample.problem), SizeIs(200));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+    EXPECT_GT(std::filesystem::file_size(path_ + "-wal"), 256u << 10);
+    sqlite3_close(reader);
 }
 
 TEST_F(CacheFile, DamagedFileIsNamed) {
