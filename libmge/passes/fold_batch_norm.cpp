@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "libmge/device/device.h"
+#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -67,21 +68,25 @@ struct Folded {
 };
 
 // Element i times the factor of its channel, (i / inner) % channels.
-Tensor times_factor(const Tensor& weights, const std::vector<double>& factor, int64_t inner) {
+Tensor times_factor(const Tensor& weights, const std::vector<double>& factor, int64_t inner, int threads) {
     Tensor result = empty_tensor(weights.spec(), host_device);
-    const float* x = weights.data<float>();
-    float* y = result.data<float>();
-    const float* end = x + weights.spec().numel();
-    while (x != end)
-        for (double a : factor) {
+    if (inner == 0) return result;
+    const int64_t rows = weights.spec().numel() / inner, grain = parallel_grain / inner + 1;
+    par_for(threads, rows, grain, [&](int64_t begin, int64_t end) {
+        const float* x = weights.data<float>() + begin * inner;
+        float* y = result.data<float>() + begin * inner;
+        size_t channel = size_t(begin) % factor.size();
+        for (int64_t row = begin; row < end; ++row, x += inner, y += inner) {
+            double a = factor[channel];
             for (int64_t i = 0; i < inner; ++i) y[i] = float(x[i] * a);
-            x += inner;
-            y += inner;
+            if (++channel == factor.size()) channel = 0;
         }
+    });
     return result;
 }
 
-Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, const Tensor& bias) {
+Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, const Tensor& bias,
+            int threads) {
     int64_t channels = s.scale.spec().numel();
     std::vector<double> factor(static_cast<size_t>(channels));
     std::vector<float> new_bias(static_cast<size_t>(channels));
@@ -91,13 +96,13 @@ Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, co
         factor[size_t(c)] = a;
         new_bias[size_t(c)] = float((b - s.mean.data<float>()[c]) * a + s.shift.data<float>()[c]);
     }
-    return {which.input, times_factor(weights, factor, which.inner),
+    return {which.input, times_factor(weights, factor, which.inner, threads),
             tensor_from_host({DType::f32, {channels}, {}}, new_bias.data(), host_device)};
 }
 
 }  // namespace
 
-Graph fold_batch_norm(Graph graph, const PassOptions&) {
+Graph fold_batch_norm(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
     auto fold_into = [&](const Node& node, const Node& producer) -> std::optional<Folded> {
         auto statistics = find_statistics(graph, uses, node);
@@ -113,8 +118,8 @@ Graph fold_batch_norm(Graph graph, const PassOptions&) {
         Tensor bias = constant_of(graph, present);
         if (!weights || (present != no_value && (!bias || bias.spec().numel() != channels)))
             return std::nullopt;
-        Folded folded =
-            fold(*statistics, *weights, constant_of(graph, named_input(producer, weights->input)), bias);
+        Folded folded = fold(*statistics, *weights, constant_of(graph, named_input(producer, weights->input)),
+                             bias, options.threads);
         Shape along_channels = output.shape;
         for (int i = 0; i < along_channels.rank(); ++i) along_channels[i] = i == 1 ? channels : 1;
         folded.bias = as_bias(graph, producer, folded.bias.with_shape(along_channels));

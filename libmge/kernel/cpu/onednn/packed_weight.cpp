@@ -25,6 +25,12 @@ namespace {
 // layer that is most of the network takes its packed copy and no second one.
 constexpr size_t piece_bytes = size_t(16) << 20;
 
+// Smaller ones are packed by the caller alone. A team that was called stays awake for a while, and each
+// kernel that is generated meanwhile (the next packing has one, and so has what reads the weight) changes the
+// rights of pages, for which the kernel interrupts every processor that runs a thread of the process: some 15
+// us a time.
+constexpr size_t worth_a_team = size_t(1) << 18;
+
 std::span<const std::byte> bytes_at(const void* data, size_t first, size_t count) {
     return {static_cast<const std::byte*>(data) + first, count};
 }
@@ -180,7 +186,7 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
     }
     // Without the lock: others pack their own meanwhile.
     auto packed = std::make_shared<const PackedWeight>(queue_of(host_device).allocate(bytes(used)));
-    ThreadScope scope(threads);
+    ThreadScope scope(bytes(used) < worth_a_team ? 1 : threads);
     pack(given, data, used, packed->data());
     std::lock_guard lock(known.mutex);
     if (auto weight = known.find(key, given, used)) return weight;
