@@ -9,6 +9,7 @@ import weakref
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, cast
 
 from . import _callback
+from ._check import expect
 from ._config import (
     LiteConfig,
     LiteExtraConfig,
@@ -120,7 +121,8 @@ class LiteNetwork:
         config: what was given, or the defaults.
         network_io: likewise.
     Raises:
-        RuntimeError: there is no such backend.
+        RuntimeError: there is no such backend or type of device.
+        TypeError: it is no LiteConfig, or no LiteNetworkIO.
     Example:
         >>> network = LiteNetwork()
         >>> network.load(model_path)
@@ -133,8 +135,8 @@ class LiteNetwork:
     """
 
     def __init__(self, config: LiteConfig | None = None, io: LiteNetworkIO | None = None) -> None:
-        self.config = config or LiteConfig()
-        self.network_io = io or LiteNetworkIO()
+        self.config = expect(LiteConfig, config or LiteConfig(), "LiteNetwork")
+        self.network_io = expect(LiteNetworkIO, io or LiteNetworkIO(), "LiteNetwork")
         made = c_void_p()
         library.LITE_make_network(byref(made), self.config, self.network_io._create_network_io())
         self._network = made.value
@@ -336,7 +338,9 @@ class LiteNetwork:
             src_network: has a model, and may go afterwards.
         Raises:
             RuntimeError: one of the two has no model, the other one does.
+            TypeError: it is no LiteNetwork.
         """
+        expect(LiteNetwork, src_network, "share_weights_with")
         _callback.call(library.LITE_shared_weight_with_network, self._network, src_network._network)
         self._model = src_network._model
 
@@ -348,8 +352,10 @@ class LiteNetwork:
         Args:
             src_network: the other one; this one is not loaded yet.
         Raises:
-            RuntimeError: this network is loaded.
+            RuntimeError: this network is loaded, or it is the other one.
+            TypeError: it is no LiteNetwork.
         """
+        expect(LiteNetwork, src_network, "share_runtime_memory")
         library.LITE_share_runtime_memory(self._network, src_network._network)
         self._shares.append(src_network)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ctypes import ArgumentError, byref, c_int, c_size_t, c_void_p, cast
 from math import prod
 
+from ._check import expect
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy
 from ._library import _LiteTensorDesc, library
 from .struct import LiteDeviceType
@@ -219,7 +220,9 @@ class LiteTensor:
             src_tensor: on the host if this one is, on a device if this one is.
         Raises:
             RuntimeError: it has no layout, or one of the two lies on the host and one does not.
+            TypeError: it is no LiteTensor.
         """
+        expect(LiteTensor, src_tensor, "share_memory_with")
         library.LITE_tensor_share_memory_with(self._tensor, src_tensor._tensor)
         lent = src_tensor._lent()
         self._take(lent.memory, lent.read_only)
@@ -232,7 +235,9 @@ class LiteTensor:
         Raises:
             RuntimeError: it has no layout, or not that of this slice; or this tensor lies in a
                 read-only array.
+            TypeError: it is no LiteTensor.
         """
+        expect(LiteTensor, src_tensor, "copy_from")
         self._require_writable()
         library.LITE_tensor_copy(self._tensor, src_tensor._tensor)
 
@@ -480,6 +485,7 @@ def LiteTensorConcat(
         device_id: number of the device; -1: the first tensor's.
     Raises:
         RuntimeError: the tensors do not fit, or there is no such dimension.
+        TypeError: one is no LiteTensor.
     Example:
         >>> ones = LiteTensor(shapes=[1, 2], dtype="int8")
         >>> ones.set_data_by_copy([1, 1])
@@ -487,7 +493,7 @@ def LiteTensorConcat(
         array([[1, 1],
                [1, 1]], dtype=int8)
     """
-    handles = [tensor._tensor for tensor in tensors]
+    handles = [expect(LiteTensor, tensor, "LiteTensorConcat")._tensor for tensor in tensors]
     result = c_void_p()
     library.LITE_tensor_concat(
         (c_void_p * len(handles))(*handles),

@@ -94,6 +94,7 @@ class TensorBatchCollector:
             Number of the item; -1, with a warning, when none is free.
         Raises:
             AssertionError: it has another shape or type.
+            TypeError: it is neither.
         """
         self._check(array)
         item = self._take_next()
@@ -109,6 +110,7 @@ class TensorBatchCollector:
             batch_id: number of the item.
         Raises:
             AssertionError: it has another shape or type, or there is no such item.
+            TypeError: it is neither.
         """
         self._check(array)
         self._check_item(batch_id)
@@ -185,8 +187,13 @@ class TensorBatchCollector:
     def _check(self, array: np.ndarray | LiteTensor) -> None:
         if isinstance(array, LiteTensor):
             layout = array.layout
-        else:
+        elif hasattr(array, "shape") and hasattr(array, "dtype"):
             layout = LiteLayout(array.shape or [1], array.dtype)
+        else:
+            kind = type(array).__name__
+            raise TypeError(
+                f"[TensorBatchCollector] an item is an array or a LiteTensor, got {kind}"
+            )
         _require(layout == self._item, f"an item is {self._item}, got {layout}")
 
     def _take_next(self) -> int:

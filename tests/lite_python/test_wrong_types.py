@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of types that no function takes are told by a TypeError, which says what it takes."""
+
+import pytest
+
+from megenginelite import (
+    LiteConfig,
+    LiteDataType,
+    LiteDeviceType,
+    LiteNetwork,
+    LiteTensor,
+    LiteTensorConcat,
+    TensorBatchCollector,
+)
+
+USES = {
+    "LiteTensor": [
+        lambda value: LiteTensor(shapes=[2]).share_memory_with(value),
+        lambda value: LiteTensor(shapes=[2]).copy_from(value),
+        lambda value: LiteTensorConcat([LiteTensor(shapes=[2]), value], 0),
+        lambda value: _collector().collect(value),
+        lambda value: _collector().collect_id(value, 0),
+    ],
+    "LiteNetwork": [
+        lambda value: LiteNetwork().share_weights_with(value),
+        lambda value: LiteNetwork().share_runtime_memory(value),
+    ],
+    "LiteConfig": [lambda value: LiteNetwork(value)],
+    "LiteNetworkIO": [lambda value: LiteNetwork(None, value)],
+}
+
+
+def _collector():
+    return TensorBatchCollector([2, 3], LiteDataType.LITE_FLOAT, LiteDeviceType.LITE_CPU)
+
+
+@pytest.mark.parametrize(
+    "value", ["data", 7, [1, 2], object()], ids=["text", "number", "list", "object"]
+)
+@pytest.mark.parametrize(
+    ("needed", "use"), [(needed, use) for needed, uses in USES.items() for use in uses]
+)
+def test_is_told(needed, use, value):
+    with pytest.raises(TypeError, match=needed):
+        use(value)
+
+
+def test_a_configuration_is_no_network_io():
+    with pytest.raises(TypeError, match="needs a LiteNetworkIO, got LiteConfig"):
+        LiteNetwork(None, LiteConfig())
