@@ -154,14 +154,20 @@ def test_a_length_that_an_exporter_has_written_into_reshapes(tmp_path):
         model(np.zeros((2, 8), np.float32))
 
 
+# Their sides have to be multiples of 64.
+HALVED = [
+    node("AveragePool", [f"x{k}"], [f"x{k + 1}"], kernel_shape=[2, 2], strides=[2, 2])
+    for k in range(6)
+] + [
+    node("Resize", ["x6", "", "scales"], ["up"], mode="nearest"),
+    node("Concat", ["up", "x5"], ["z"], axis=1),
+]
+
+
 def test_attention_over_images_of_any_size(tmp_path):
-    """Sides have to be multiples of 64, and the products hold the fourth power of them."""
-    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
-    halved = [node("AveragePool", [f"x{k}"], [f"x{k + 1}"], **pool) for k in range(6)]
+    """The products hold the fourth power of the sides."""
     nodes = [
-        *halved,
-        node("Resize", ["x6", "", "scales"], ["up"], mode="nearest"),
-        node("Concat", ["up", "x5"], ["z"], axis=1),
+        *HALVED,
         node("Shape", ["z"], ["shape"]),
         *(node("Gather", ["shape", str(k)], [f"e{k}"], axis=0) for k in range(4)),
         node("Mul", ["e2", "e3"], ["places"]),
@@ -180,3 +186,68 @@ def test_attention_over_images_of_any_size(tmp_path):
     path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=weights)
     for shape in ((1, 2, 64, 64), (3, 2, 128, 192)):
         same_as_runtime(path, np.random.default_rng(5).normal(size=shape).astype(np.float32))
+
+
+@pytest.mark.parametrize("side", ["w", 64])
+def test_how_many_there_are_is_no_constant(side, tmp_path):
+    """Where the sides have to be multiples of 64, few other extents remain to compare with."""
+    nodes = [
+        *HALVED,
+        node("NonZero", ["z"], ["places"]),
+        node("Transpose", ["places"], ["rows"], perm=[1, 0]),
+        node("Shape", ["rows"], ["shape"]),
+        node("Cast", ["shape"], ["y"], to=KINDS.FLOAT),
+    ]
+    weights = [number("scales", [1, 1, 2, 2], np.float32)]
+    path = model_of(
+        nodes, [port("x0", [1, 2, side, side])], [port("y", [2])], tmp_path, initializers=weights
+    )
+    x = np.zeros((1, 2, 64, 64), np.float32)
+    same_as_runtime(path, x)
+    x[0, 0, :32, :32] = 1
+    same_as_runtime(path, x)
+
+
+@pytest.mark.parametrize("hits", [0, 1, 7])
+def test_what_only_a_run_can_tell_is_filled_up_to_a_fixed_size(hits, tmp_path):
+    """As detectors of Ultralytics end: boxes, of which there may be none, and zeros behind them."""
+    nodes = [
+        node("Greater", ["s", "zero"], ["is"]),
+        node("NonZero", ["is"], ["found"]),
+        node("Squeeze", ["found", "none1"], ["places"]),
+        node("Gather", ["x", "places"], ["boxes"], axis=0),
+        node("Shape", ["boxes"], ["shape"], start=0, end=1),
+        node("Sub", ["nine", "shape"], ["rest"]),
+        node("Concat", ["none", "rest", "none1"], ["pads"], axis=0),
+        node("Pad", ["boxes", "pads"], ["all"]),
+        node("Reshape", ["all", "target"], ["rows"]),
+        node("ScatterND", ["start", "at", "rows"], ["y"]),
+    ]
+    weights = [
+        number("zero", 0, np.float32),
+        number("nine", [9]),
+        number("none", [0, 0]),
+        number("none1", [0]),
+        number("target", [-1, 9, 6]),
+        number("start", np.ones((2, 9, 6)), np.float32),
+        number("at", [[1]]),
+    ]
+    inputs = [port("x", [8, 6]), port("s", [8])]
+    path = model_of(nodes, inputs, [port("y", [2, 9, 6])], tmp_path, initializers=weights)
+    x = np.random.default_rng(2).normal(size=(8, 6)).astype(np.float32)
+    same_as_runtime(path, x, np.float32(np.arange(8) < hits))
+
+
+@pytest.mark.parametrize("extent", ["n", 3])
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_the_first_of_what_only_a_run_can_tell_may_be_fewer(extent, most, tmp_path):
+    nodes = [
+        node("NonZero", ["x"], ["places"]),
+        node("Slice", ["places", "none", "most", "axis"], ["first"]),
+        node("Shape", ["first"], ["shape"]),
+        node("Cast", ["shape"], ["y"], to=KINDS.FLOAT),
+    ]
+    weights = [number("none", [0]), number("most", [most]), number("axis", [1])]
+    path = model_of(nodes, [port("x", [extent])], [port("y", [2])], tmp_path, initializers=weights)
+    for x in ([1, 1, 1], [1, 0, 0], [0, 0, 0]):
+        same_as_runtime(path, np.float32(x))

@@ -138,9 +138,10 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
 }
 
 // In the first run further than a window reaches, with another parity; in the second close by, since tables
-// of positions end somewhere, and each extent its own way.
+// of positions end somewhere, and each extent its own way. The last two differ in what only a run can tell.
 OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const Shape& shape) {
-    OtherShapes others{Shape{}, Shape{}, Shape{}};
+    OtherShapes others;
+    others.fill(Shape{});
     for (int axis = 0; axis < shape.rank(); ++axis) {
         auto& dim = recorded.dim(axis);
         int64_t extent = shape[axis];
@@ -154,6 +155,7 @@ OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const
         others[0].push_back(3 * extent + 1024 * (extent > 1) + 4);
         others[1].push_back(extent + 3 + 2 * number);
         others[2].push_back((extent > 1 ? 8 : 1) * multiple_of_small);
+        others[3].push_back(others[2][axis]);
     }
     return others;
 }

@@ -14,6 +14,7 @@
 #include "libmge/ops/reduce/cumsum.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::onnx {
@@ -79,11 +80,17 @@ Tensor stretch_of(const Tensor& x, const Stretch& stretch, Outside outside, cons
         at = ops::mod(place, period);
         at = ops::where(ops::less(at, extent), at, ops::sub(period, at));
     }
-    at = ops::minimum(ops::maximum(at, whole(0)), last);
-    Tensor taken = ops::take({x, as_index(at)}, {.axes = {stretch.axis}});
-    if (outside != Outside::value) return taken;
+    auto taken = [&](const Tensor& from, const Tensor& places) -> Tensor {
+        return ops::take({from, as_index(places)}, {.axes = {stretch.axis}});
+    };
+    if (outside != Outside::value) return taken(x, ops::minimum(ops::maximum(at, whole(0)), last));
+    // An element more, for all that lie outside: there may be no other.
+    IntList none(size_t(stretch.axis) + 1 + size_t(stretch.trailing), 0), one = none;
+    one[size_t(stretch.axis)] = 1;
+    Tensor longer = ops::pad(x, {.before = none, .after = one});
     Tensor is_inside = ops::logical_and(ops::greater_equal(place, whole(0)), ops::less_equal(place, last));
-    return ops::where(as_column(is_inside, stretch.trailing), taken, value);
+    Tensor found = taken(longer, ops::where(is_inside, place, extent));
+    return ops::where(as_column(is_inside, stretch.trailing), found, value);
 }
 
 // Each axis becomes two, (extent, 1) or (1, extent): always the second ones are reduced.

@@ -29,6 +29,9 @@ const OpInfo* const polynomials[] = {
     &ops::Copy::info,
 };
 
+// Runs that have to agree, the recorded one among them, where it knows: one alone proves nothing.
+constexpr size_t least_witnesses = 2;
+
 bool is_equal(const Tensor& a, const Tensor& b) {
     return a && b && a.spec() == b.spec() && std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
 }
@@ -81,9 +84,10 @@ void OtherExtents::assume(const Tensor& value, const OtherShapes& shapes) {
     graph->assumed[id] = shapes;
     differs_ = true;
     if (size_t(id) >= graph->values.size() || !graph->values[size_t(id)]) return;
-    auto& runs = graph->values[size_t(id)]->runs;
+    auto& all = *graph->values[size_t(id)];
+    all.is_assumed = true;
     for (size_t run = 0; run < other_runs; ++run)
-        if (!runs[run].spec.shape.is_known()) runs[run].spec.shape = shapes[run];
+        if (auto& shape = all.runs[run].spec.shape; !shape.is_known()) shape = shapes[run];
 }
 
 Tensor OtherExtents::assumed_vector(const Tensor& value) {
@@ -147,8 +151,8 @@ void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::ve
         known = known_outputs(*node.op, inferred.params.get(), std::span(inputs).first(count),
                               std::span(values).first(count), specs);
     } catch (const UserError&) {
-        // Extents that do not go together: this run can never be.
-        is_left_out_[run] = true;
+        // Extents that do not go together: this run can never be. Assumed ones prove nothing.
+        if (!is_assumed(graph, node)) is_left_out_[run] = true;
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         TensorSpec unknown{recorded[i].dtype, Shape::unknown(), {}};
@@ -158,6 +162,11 @@ void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::ve
         if (auto& spec = outputs[i].runs[run].spec; !spec.shape.is_known() && assumed != graph.assumed.end())
             spec.shape = assumed->second[run];
     }
+}
+
+bool OtherExtents::is_assumed(Followed& graph, const Node& node) {
+    return std::ranges::any_of(node.inputs,
+                               [&](ValueId id) { return id != no_value && others(graph, id).is_assumed; });
 }
 
 // Runs differ in what a node reads of it.
@@ -202,9 +211,10 @@ void OtherExtents::follow(Followed& graph, NodeId id) {
     auto& node = graph.builder->graph().node(id);
     std::vector<Others> outputs(node.outputs.size());
     for (size_t run = 0; run < other_runs; ++run) follow(graph, node, run, outputs);
-    bool is_doubtful = this->is_doubtful(graph, node, outputs);
+    bool is_doubtful = this->is_doubtful(graph, node, outputs), is_assumed = this->is_assumed(graph, node);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         outputs[i].is_doubtful = is_doubtful;
+        outputs[i].is_assumed = is_assumed || graph.assumed.contains(node.outputs[i]);
         graph.values[size_t(node.outputs[i])] = outputs[i];
     }
 }
@@ -232,7 +242,9 @@ std::optional<int> OtherExtents::find_rank(const Tensor& t) {
     std::optional<int> rank;
     OtherSpecs specs = specs_of(t);
     for (size_t run = 0; run < other_runs; ++run) {
-        if (is_left_out_[run]) continue;
+        // Of nothing some operators make nothing.
+        bool is_of_nothing = assumed_lengths[run] == 0 && !specs[run].shape.is_known();
+        if (is_left_out_[run] || is_of_nothing) continue;
         if (!specs[run].shape.is_known() || rank.value_or(specs[run].shape.rank()) != specs[run].shape.rank())
             return std::nullopt;
         rank = specs[run].shape.rank();
@@ -259,16 +271,16 @@ std::optional<int64_t> OtherExtents::find_extent(const Tensor& t, int axis) {
     if (t.shape().is_known()) extent = t.shape()[axis];
     if (!t.is_symbolic() || !differs_) return extent;
     OtherSpecs specs = specs_of(t);
-    bool is_followed = false;
+    size_t witnesses = t.shape().is_known();
     for (size_t run = 0; run < other_runs; ++run) {
         if (is_left_out_[run]) continue;
         auto& shape = specs[run].shape;
         if (!shape.is_known() || shape.rank() != *rank || extent.value_or(shape[axis]) != shape[axis])
             return std::nullopt;
         extent = shape[axis];
-        is_followed = true;
+        ++witnesses;
     }
-    return is_followed ? extent : std::nullopt;
+    return witnesses >= least_witnesses ? extent : std::nullopt;
 }
 
 Tensor OtherExtents::find_value(const Tensor& t) {
@@ -279,14 +291,14 @@ Tensor OtherExtents::find_value(const Tensor& t) {
     if (!differs_ && (value || graph == &followed_.front())) return value;
     auto& all = others(*graph, t.impl()->symbol);
     if (all.is_doubtful) return {};
-    bool is_followed = false;
+    size_t witnesses = bool(value);
     for (size_t run = 0; run < other_runs; ++run) {
         if (is_left_out_[run]) continue;
         if (!value) value = all.runs[run].value;
         if (!is_equal(value, all.runs[run].value)) return {};
-        is_followed = true;
+        ++witnesses;
     }
-    return is_followed ? value : Tensor();
+    return witnesses >= least_witnesses ? value : Tensor();
 }
 
 namespace {

@@ -16,11 +16,13 @@
 
 namespace mge::onnx {
 
-// The first varies all open extents together, the second each in its own way; in the third they are multiples
-// of all small numbers. One whose extents do not go together with a model is left out from there on.
-inline constexpr size_t other_runs = 3;
-// How long in each run what only a run can tell is taken to be.
-inline constexpr std::array<int64_t, other_runs> assumed_lengths{5, 11, 26};
+// The first varies all open extents together, the second each in its own way; in the third and the fourth
+// they are multiples of all small numbers. One whose extents do not go together with a model is left out from
+// there on.
+inline constexpr size_t other_runs = 4;
+// How long in each run what only a run can tell is taken to be. There may be nothing: then the first five of
+// it are none.
+inline constexpr std::array<int64_t, other_runs> assumed_lengths{5, 11, 26, 0};
 using OtherSpecs = std::array<TensorSpec, other_runs>;
 using OtherShapes = std::array<Shape, other_runs>;
 
@@ -56,6 +58,7 @@ private:
     struct Others {
         std::array<Other, other_runs> runs;
         bool is_doubtful = false;  // values that are equal prove nothing
+        bool is_assumed = false;   // its shapes follow from some that are assumed
     };
     struct Followed {
         const GraphBuilder* builder;
@@ -68,6 +71,7 @@ private:
     void follow(Followed& graph);
     void follow(Followed& graph, NodeId id);
     void follow(Followed& graph, const Node& node, size_t run, std::vector<Others>& outputs);
+    bool is_assumed(Followed& graph, const Node& node);
     const Others& others(Followed& graph, ValueId id);
     Others captured(Followed& graph, ValueId id);
     Others others(const Tensor& t);

@@ -163,6 +163,17 @@ double pad_value(const Site& site) {
     return *as_dtype(wide, DType::f64).data<double>();
 }
 
+// A reshaped value has the axes of its target, whatever only a run can tell.
+Tensor with_axes_of(const Tensor& made, const IntList& target) {
+    auto* followed = FollowScope::current();
+    if (!followed || made.shape().is_known() || target.size() > size_t(max_rank)) return made;
+    OtherShapes shapes;
+    for (size_t run = 0; run < other_runs; ++run)
+        for (int64_t extent : target) shapes[run].push_back(extent > 0 ? extent : assumed_lengths[run]);
+    followed->assume(made, shapes);
+    return made;
+}
+
 }  // namespace
 
 Tensors import_shape(const Site& site) {
@@ -189,7 +200,7 @@ Tensors import_reshape(const Site& site) {
     site.attributes.integers("consumed_inputs");
     auto known = site.attributes.integers("shape");
     if (!known) known = site.find_values(1);
-    if (known) return {reshaped(x, extents_in(site, x, *known, allows_zero))};
+    if (known) return {with_axes_of(reshaped(x, extents_in(site, x, *known, allows_zero)), *known)};
     Tensor target = allows_zero ? site.in(1) : without_zeros(site.in(1), x);
     return {with_rank_of(ops::reshape(x, target), target)};
 }
