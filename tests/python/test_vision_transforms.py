@@ -93,3 +93,17 @@ def test_without_opencv_the_error_says_what_to_install(monkeypatch):
             T.Resize(3).apply(IMAGE)
     finally:
         F.opencv.cache_clear()
+
+
+@pytest.mark.parametrize("shape", [(5, 4, 1), (3, 5, 4), (5, 3)])
+@pytest.mark.parametrize("of_one", [np.ravel, lambda v: np.reshape(v, (3, 1, 1))])
+def test_normalize_broadcasts_as_numpy_does(shape, of_one):
+    image = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
+    mean, std = (of_one(np.float32(v)) for v in ([1, 2, 3], [4, 5, 6]))
+    try:
+        expected = (image - mean) / std
+    except ValueError:
+        with pytest.raises(ValueError, match="broadcast"):
+            T.Normalize(mean, std).apply(image)
+        return
+    np.testing.assert_allclose(T.Normalize(mean, std).apply(image), expected, rtol=1e-6)

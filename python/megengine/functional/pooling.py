@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pooling of NCHW images."""
 
+import numpy as np
+
 from .. import _mge
 from ..core.operands import Pair, pair
+from ..core.tensor.dtype import is_quantize
 from ..tensor import Tensor
 
 _AVERAGE_MODES = {"average": True, "average_count_exclude_padding": False}
+
+
+def _pooled(op, inp: Tensor, rounds: bool = False, **windows) -> Tensor:
+    """Bytes are pooled as floats; of a mean stays the whole part, or the nearest number."""
+    if is_quantize(inp.dtype) or inp.dtype not in (np.int8, np.uint8):
+        return op(inp, **windows)
+    pooled = op(inp.astype("float32"), **windows)
+    return (_mge.ops.round(pooled) if rounds else pooled).astype(inp.dtype)
 
 
 def max_pool2d(
@@ -14,12 +25,12 @@ def max_pool2d(
     """Largest value of each window.
 
     Args:
-        inp: (N, C, H, W).
+        inp: (N, C, H, W), of floats or bytes.
         kernel_size: size of the window, in pixels.
         stride: step of the window; None for its size.
         padding: border added on each side, never chosen.
     Returns:
-        (N, C, OH, OW).
+        (N, C, OH, OW), of the dtype of ``inp``.
     Raises:
         RuntimeError: the window is larger than the padded image.
     Example:
@@ -27,7 +38,8 @@ def max_pool2d(
         Tensor([[[[3.]]]], device=xpux:0)
     """
     kernel = pair(kernel_size, "max_pool2d", "kernel_size")
-    return _mge.ops.max_pool2d(
+    return _pooled(
+        _mge.ops.max_pool2d,
         inp,
         kernel=kernel,
         stride=kernel if stride is None else pair(stride, "max_pool2d", "stride"),
@@ -45,14 +57,15 @@ def avg_pool2d(
     """Mean of each window.
 
     Args:
-        inp: (N, C, H, W).
+        inp: (N, C, H, W), of floats or bytes.
         kernel_size: size of the window, in pixels.
         stride: step of the window; None for its size.
         padding: zeros added on each side.
         mode: ``"average_count_exclude_padding"`` divides by the pixels inside of the image,
-            ``"average"`` by the size of the window.
+            ``"average"`` by the size of the window. Means of bytes are rounded to the nearest
+            with the first (halves go away from zero), towards zero with the second.
     Returns:
-        (N, C, OH, OW).
+        (N, C, OH, OW), of the dtype of ``inp``.
     Raises:
         RuntimeError: ``mode`` is another one, or the window is larger than the padded image.
     Example:
@@ -62,12 +75,15 @@ def avg_pool2d(
     if str(mode).lower() not in _AVERAGE_MODES:
         raise RuntimeError(f"[avg_pool2d] mode must be in {list(_AVERAGE_MODES)}, got {mode!r}")
     kernel = pair(kernel_size, "avg_pool2d", "kernel_size")
-    return _mge.ops.avg_pool2d(
+    include_pad = _AVERAGE_MODES[str(mode).lower()]
+    return _pooled(
+        _mge.ops.avg_pool2d,
         inp,
+        rounds=not include_pad,
         kernel=kernel,
         stride=kernel if stride is None else pair(stride, "avg_pool2d", "stride"),
         padding=pair(padding, "avg_pool2d", "padding"),
-        count_include_pad=_AVERAGE_MODES[str(mode).lower()],
+        count_include_pad=include_pad,
     )
 
 
@@ -81,29 +97,29 @@ def adaptive_max_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
     """Largest value of each cell of a grid laid over the image.
 
     Args:
-        inp: (N, C, H, W).
+        inp: (N, C, H, W), of floats or bytes.
         oshp: rows and columns of the grid.
     Returns:
-        (N, C, *oshp).
+        (N, C, *oshp), of the dtype of ``inp``.
     Example:
         >>> F.adaptive_max_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 1)
         Tensor([[[[3.]]]], device=xpux:0)
     """
     height, width = _output_size(oshp, "adaptive_max_pool2d")
-    return _mge.ops.adaptive_max_pool2d(inp, height=height, width=width)
+    return _pooled(_mge.ops.adaptive_max_pool2d, inp, height=height, width=width)
 
 
 def adaptive_avg_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
     """Mean of each cell of a grid laid over the image.
 
     Args:
-        inp: (N, C, H, W).
+        inp: (N, C, H, W), of floats or bytes, whose means are rounded towards zero.
         oshp: rows and columns of the grid.
     Returns:
-        (N, C, *oshp).
+        (N, C, *oshp), of the dtype of ``inp``.
     Example:
         >>> F.adaptive_avg_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 1)
         Tensor([[[[1.5]]]], device=xpux:0)
     """
     height, width = _output_size(oshp, "adaptive_avg_pool2d")
-    return _mge.ops.adaptive_avg_pool2d(inp, height=height, width=width)
+    return _pooled(_mge.ops.adaptive_avg_pool2d, inp, height=height, width=width)

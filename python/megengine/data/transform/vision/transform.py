@@ -131,7 +131,7 @@ class Normalize(PixelTransform):
         self._rows = None  # as of _rows_for, for the last shape
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
-        if image.ndim != 3 or self.mean.ndim + self.std.ndim == 0 or image.shape[2] > _FEW_CHANNELS:
+        if not self._is_by_few_channels(image):
             return (image - self.mean) / self.std
         mean, std = self._rows_for(image.shape)
         out = image.astype(np.result_type(image, mean), order="C")
@@ -139,6 +139,12 @@ class Normalize(PixelTransform):
         rows -= mean
         rows /= std
         return out
+
+    def _is_by_few_channels(self, image: np.ndarray) -> bool:
+        both = (self.mean, self.std)
+        if image.ndim != 3 or image.shape[2] > _FEW_CHANNELS or max(v.ndim for v in both) != 1:
+            return False
+        return all(v.size in (1, image.shape[2]) for v in both)
 
     def _rows_for(self, shape) -> tuple[np.ndarray, np.ndarray]:
         """Mean and deviation of each number of a row: NumPy is slow along three channels."""
