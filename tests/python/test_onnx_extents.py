@@ -208,14 +208,23 @@ def test_how_many_there_are_is_no_constant(side, tmp_path):
     same_as_runtime(path, x)
 
 
-@pytest.mark.parametrize("hits", [0, 1, 7])
-def test_what_only_a_run_can_tell_is_filled_up_to_a_fixed_size(hits, tmp_path):
-    """As detectors of Ultralytics end: boxes, of which there may be none, and zeros behind them."""
-    nodes = [
-        node("Greater", ["s", "zero"], ["is"]),
+SELECTIONS = {
+    "Gather": [
         node("NonZero", ["is"], ["found"]),
         node("Squeeze", ["found", "none1"], ["places"]),
         node("Gather", ["x", "places"], ["boxes"], axis=0),
+    ],
+    "Compress": [node("Compress", ["x", "is"], ["boxes"], axis=0)],
+}
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize("hits", [0, 1, 7])
+def test_what_only_a_run_can_tell_is_filled_up_to_a_fixed_size(hits, selection, tmp_path):
+    """As detectors of Ultralytics end: boxes, of which there may be none, and zeros behind them."""
+    nodes = [
+        node("Greater", ["s", "zero"], ["is"]),
+        *SELECTIONS[selection],
         node("Shape", ["boxes"], ["shape"], start=0, end=1),
         node("Sub", ["nine", "shape"], ["rest"]),
         node("Concat", ["none", "rest", "none1"], ["pads"], axis=0),

@@ -273,7 +273,7 @@ Tensors import_compress(const Site& site) {
     auto known = site.find_values(1);
     if (!known) {
         Tensor at = ops::cond_take(count_up(extent_of(site.in(1), 0), DType::i32), site.in(1))[0];
-        return {ops::take({x, at}, {.axes = {axis}})};
+        return {ops::take({x, site.extents.assumed_vector(at)}, {.axes = {axis}})};
     }
     auto& kept = *known;
     std::vector<int32_t> places;
