@@ -44,6 +44,9 @@ cuda::MatmulArguments arguments_of(const Problem& p) {
     set_batch_strides(g, g.a_batch, g.m * g.k, x.a_batch_stride);
     set_batch_strides(g, g.b_batch, g.k * g.n, x.b_batch_stride);
     x.activation = cuda::device_activation(p.as<Matmul::Params>().activation);
+    auto is_wide = [&](Input i) { return p.has_input(i) && p.inputs[i].dtype != p.inputs[a].dtype; };
+    x.is_bias_wide = is_wide(bias);
+    x.is_residual_wide = is_wide(residual);
     return x;
 }
 

@@ -40,10 +40,14 @@ struct MatmulWork {
     MGE_DEVICE Strided<T> right(int64_t batch) const {
         return {static_cast<const T*>(x.b) + offset(batch, x.b_batch_stride), x.b_stride_n, x.b_stride_k};
     }
+    MGE_DEVICE SumOf<T> summand(const void* from, bool is_wide, int64_t i) const {
+        if (is_wide) return SumOf<T>(widen(static_cast<const Out*>(from)[i]));
+        return SumOf<T>(widen(static_cast<const T*>(from)[i]));
+    }
     MGE_DEVICE void put(int64_t batch, int64_t row, int64_t column, SumOf<T> sum) const {
         int64_t at = (batch * extents.rows + row) * extents.columns + column;
-        if (x.bias) sum += SumOf<T>(widen(static_cast<const T*>(x.bias)[column]));
-        if (x.residual) sum += SumOf<T>(widen(static_cast<const T*>(x.residual)[at]));
+        if (x.bias) sum += summand(x.bias, x.is_bias_wide, column);
+        if (x.residual) sum += summand(x.residual, x.is_residual_wide, at);
         auto* y = static_cast<Out*>(x.y);
         if constexpr (is_integer<T>)
             y[at] = Out(sum);

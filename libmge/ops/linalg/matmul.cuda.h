@@ -16,6 +16,7 @@ struct MatmulArguments {
     int axes;  // of batches; an operand that is broadcast along one has stride 0
     int64_t batch[max_axes], a_batch_stride[max_axes], b_batch_stride[max_axes];
     Activation activation;
+    bool is_bias_wide, is_residual_wide;  // of the dtype of y where that is not the operands'
 };
 
 // For each of NumberTypes: the dtype of a and b.
