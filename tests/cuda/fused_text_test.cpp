@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "libmge/base/error.h"
 #include "libmge/kernel/cuda/text_compiler.h"
+#include "libmge/ops/all.h"
+#include "libmge/ops/elementwise/elementwise.cuda.h"
 #include "libmge/ops/elementwise/fused_text.cuda.h"
 #include "tests/harness/expect_error.h"
 #include "tests/new_folder.h"
@@ -59,6 +62,53 @@ TEST_F(FusedText, Compiles) {
     EXPECT_THAT(cubin("inputs 2; tanh 0; where 1 2 0", {brain, mask}), StartsWith(elf));
     EXPECT_THAT(cubin("inputs 2; floor_div 0 1; less 2 0", {number, number}), StartsWith(elf));
     EXPECT_THAT(cubin("inputs 1; convert[dtype=float32] 0; exp 1", {half}), StartsWith(elf));
+}
+
+template <class O>
+constexpr bool has_own_kernels() {
+    if constexpr (requires { O::traits; })
+        return !O::traits.of_every_device;
+    else
+        return true;
+}
+
+// Of a program that is one operator; nothing when it is no elementwise one.
+template <class O>
+std::string one_step() {
+    if constexpr (has_own_kernels<O>()) {
+        auto is_elementwise = [](auto& kernel) { return kernel.run == ops::run_cuda_elementwise; };
+        if (std::ranges::none_of(kernels(Cuda{}, O{}), is_elementwise)) return {};
+        std::string operands;
+        for (size_t i = 0; i < O::info.inputs.size(); ++i) operands += text(' ', i);
+        return text("inputs ", O::info.inputs.size(), "; ", O::name, operands);
+    }
+    return {};
+}
+
+template <class... O>
+std::vector<std::string> all_steps(TypeList<O...>) {
+    return {one_step<O>()...};
+}
+
+TEST_F(FusedText, FindsTheFunctorOfEachOperator) {
+    size_t compiled = 0;
+    for (auto& program : all_steps(AllOps{})) {
+        if (program.empty()) continue;
+        SCOPED_TRACE(program);
+        auto parsed = ops::FusedProgram::parse(program);
+        for (DType dtype : {DType::f32, DType::i32, DType::boolean}) {
+            TensorSpecs inputs(size_t(parsed.inputs()), {dtype, {8}, {}});
+            try {
+                parsed.infer(inputs);
+            } catch (const UserError&) {
+                continue;  // not of this dtype
+            }
+            EXPECT_THAT(cubin(program.c_str(), inputs), StartsWith(elf));
+            ++compiled;
+            break;
+        }
+    }
+    EXPECT_GT(compiled, 60U);
 }
 
 TEST_F(FusedText, TranspositionsAndReductionsCompile) {

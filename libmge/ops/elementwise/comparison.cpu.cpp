@@ -11,9 +11,9 @@ struct ElementwiseOf<Greater> : Elementwise<functor::Greater> {};
 template <>
 struct ElementwiseOf<GreaterEqual> : Elementwise<functor::GreaterEqual> {};
 template <>
-struct ElementwiseOf<IsInf> : Elementwise<functor::IsInf> {};
+struct ElementwiseOf<IsInf> : Elementwise<functor::Isinf> {};
 template <>
-struct ElementwiseOf<IsNan> : Elementwise<functor::IsNan> {};
+struct ElementwiseOf<IsNan> : Elementwise<functor::Isnan> {};
 template <>
 struct ElementwiseOf<Less> : Elementwise<functor::Less> {};
 template <>

@@ -28,11 +28,11 @@ ElementwiseKernels elementwise_kernels<ops::GreaterEqual>() {
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::IsInf>() {
-    return questions<functor::IsInf>();
+    return questions<functor::Isinf>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::IsNan>() {
-    return questions<functor::IsNan>();
+    return questions<functor::Isnan>();
 }
 template <>
 ElementwiseKernels elementwise_kernels<ops::Less>() {

@@ -16,8 +16,8 @@ constexpr RowTable comparison_table{
     RowsOf<cpu::functor::Equal>{binary_rows<functor::Equal>},
     RowsOf<cpu::functor::Greater>{binary_rows<functor::Greater>},
     RowsOf<cpu::functor::GreaterEqual>{binary_rows<functor::GreaterEqual>},
-    RowsOf<cpu::functor::IsInf>{unary_rows<functor::IsInf>},
-    RowsOf<cpu::functor::IsNan>{unary_rows<functor::IsNan>},
+    RowsOf<cpu::functor::Isinf>{unary_rows<functor::Isinf>},
+    RowsOf<cpu::functor::Isnan>{unary_rows<functor::Isnan>},
     RowsOf<cpu::functor::Less>{binary_rows<functor::Less>},
     RowsOf<cpu::functor::LessEqual>{binary_rows<functor::LessEqual>},
     RowsOf<cpu::functor::NotEqual>{binary_rows<functor::NotEqual>},
@@ -47,8 +47,8 @@ RowsFn find() {
 template <> RowsFn simd_rows<functor::Equal>() { return find<functor::Equal>(); }
 template <> RowsFn simd_rows<functor::Greater>() { return find<functor::Greater>(); }
 template <> RowsFn simd_rows<functor::GreaterEqual>() { return find<functor::GreaterEqual>(); }
-template <> RowsFn simd_rows<functor::IsInf>() { return find<functor::IsInf>(); }
-template <> RowsFn simd_rows<functor::IsNan>() { return find<functor::IsNan>(); }
+template <> RowsFn simd_rows<functor::Isinf>() { return find<functor::Isinf>(); }
+template <> RowsFn simd_rows<functor::Isnan>() { return find<functor::Isnan>(); }
 template <> RowsFn simd_rows<functor::Less>() { return find<functor::Less>(); }
 template <> RowsFn simd_rows<functor::LessEqual>() { return find<functor::LessEqual>(); }
 template <> RowsFn simd_rows<functor::NotEqual>() { return find<functor::NotEqual>(); }
