@@ -71,7 +71,8 @@ Tensor GraphBuilder::input(const TensorSpec& spec, std::string name, DeviceId de
 Tensor GraphBuilder::symbol(ValueId id) {
     if (id == no_value) return {};
     auto& value = graph_.value(id);
-    Tensor symbol = Tensor::symbolic(value.spec, this, id, value.device);
+    bool is_elsewhere = captures_ && value.device == DeviceId{};
+    Tensor symbol = Tensor::symbolic(value.spec, this, id, is_elsewhere ? capture_place_ : value.device);
     if (captures_) handles_.push_back(symbol);
     return symbol;
 }
@@ -86,12 +87,16 @@ ValueId GraphBuilder::value_of(const Tensor& tensor) {
                         " cannot be used in graph ", graph_.id()),
                    ErrorClass::value);
     auto [it, is_new] = constants_.try_emplace(tensor.impl(), tensor, no_value);
-    if (is_new) it->second.second = graph_.add_constant(tensor);
+    if (is_new) {
+        it->second.second = graph_.add_constant(tensor);
+        if (captures_) graph_.value(it->second.second).device = {};
+    }
     return it->second.second;
 }
 
-void GraphBuilder::capture(std::span<const Tensor> already) {
+void GraphBuilder::capture(std::span<const Tensor> already, DeviceId place) {
     captures_ = true;
+    capture_place_ = place;
     for (auto& tensor : already) capture_one(tensor);
 }
 

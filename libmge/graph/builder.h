@@ -40,7 +40,9 @@ public:
 
     // From now on a tensor from outside becomes a further input instead of a constant, and values of other
     // graphs may be used; numbers of the program stay constants. `already` are inputs from the start.
-    void capture(std::span<const Tensor> already);
+    // Symbols say that they lie at `place`, so that they go together with what lies there; in the graph it is
+    // the default place.
+    void capture(std::span<const Tensor> already, DeviceId place = {});
     // Ends it: whoever still holds a symbol cannot use it any more.
     Graph take_captured();
     // The tensors that these inputs stand for, in their order.
@@ -62,6 +64,7 @@ private:
     // Keeps the tensors alive, so that their addresses stay theirs.
     std::unordered_map<const TensorImpl*, std::pair<Tensor, ValueId>> constants_;
     bool captures_ = false;
+    DeviceId capture_place_;
     Tensors captured_, handles_;  // of what was captured, and of all symbols since
 };
 

@@ -99,8 +99,11 @@ Tensors InnerGraph::apply(std::span<const Tensor> inputs) const {
     MGE_CHECK(inputs.size() == input_count());
     Tensors values(graph_.values().size());
     for (size_t i = 0; i < inputs.size(); ++i) values[size_t(graph_.inputs()[i])] = inputs[i];
+    auto given = std::ranges::find_if(inputs, [](auto& input) { return bool(input); });
+    DeviceId place = given == inputs.end() ? host_device : given->device();
     for (size_t i = 0; i < values.size(); ++i)
-        if (auto& value = graph_.value(ValueId(i)); value.is_constant()) values[i] = value.constant;
+        if (auto& value = graph_.value(ValueId(i)); value.is_constant())
+            values[i] = to_device(value.constant, place);
     for (auto& node : graph_.nodes()) {
         Tensors operands;
         for (ValueId id : node.inputs) operands.push_back(id == no_value ? Tensor{} : values[size_t(id)]);
@@ -217,11 +220,12 @@ SubgraphRef make_subgraph(std::span<const TensorSpec> inputs,
 }
 
 SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captured,
-                             const std::function<Tensors(std::span<const Tensor>)>& function) {
+                             const std::function<Tensors(std::span<const Tensor>)>& function,
+                             DeviceId place) {
     GraphBuilder builder;
-    builder.capture({});
+    builder.capture({}, place);
     Tensors arguments = add_inputs(builder, inputs);
-    builder.capture(captured);
+    builder.capture(captured, place);
     InterpreterScope scope(builder);
     try {
         builder.set_outputs(function(arguments));

@@ -67,7 +67,9 @@ MGE_API bool has_effect(const OpInfo& op, const void* params);
 MGE_API bool has_effect(const Node& node);
 
 // A graph of what `function` does, where other tensors than its own become further inputs: `captured` holds
-// them, those that are there already as well. Numbers of the program become constants.
+// them, those that are there already as well. Numbers of the program become constants. `place`: where what
+// is given for the inputs lies.
 MGE_API SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captured,
-                                     const std::function<Tensors(std::span<const Tensor>)>& function);
+                                     const std::function<Tensors(std::span<const Tensor>)>& function,
+                                     DeviceId place = {});
 }  // namespace mge

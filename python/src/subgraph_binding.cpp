@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libmge/device/default_device.h"
 #include "libmge/eager/tape.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/op/apply.h"
@@ -184,8 +185,11 @@ nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, s
                   nb::object grad_owners) {
     Tensors outside = tensor_list(captured, "capture_subgraph"), before;
     Capture recording(!grad_owners.is_none());
-    SubgraphRef graph =
-        capture_subgraph(specs_of_list(inputs, sliced), outside, [&](std::span<const Tensor> arguments) {
+    Tensors given = tensor_list(inputs, "capture_subgraph");
+    DeviceId place = given.empty() ? default_device() : given[0].device();
+    SubgraphRef graph = capture_subgraph(
+        specs_of_list(inputs, sliced), outside,
+        [&](std::span<const Tensor> arguments) {
             TapesOverGraph tapes;
             nb::list list = wrap_list(Tensors(arguments.begin(), arguments.end()));
             Tensors results = tensor_list(function(list), "capture_subgraph");
@@ -198,7 +202,8 @@ nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, s
             for (auto& value : recording.take_back()) results.push_back(value);
             results.insert(results.end(), before.begin(), before.end());
             return results;
-        });
+        },
+        place);
     return nb::make_tuple(PythonSubgraph{graph}, recording.objects_of(outside), recording.changed(),
                           positions_of(before, outside));
 }
