@@ -8,6 +8,7 @@
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plain.h"
+#include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/ops/shape/reorder.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -49,7 +50,9 @@ std::optional<Difference> first_difference(const T* got, const U* expected, int6
 }
 
 // Of plain tensors of one shape.
-std::optional<Difference> first_difference(const Tensor& got, const Tensor& expected, double tolerance) {
+std::optional<Difference> first_difference(const Tensor& got_there, const Tensor& expected_there,
+                                           double tolerance) {
+    Tensor got = to_host(got_there), expected = to_host(expected_there);
     if (is_other_float(got.dtype()) || is_other_float(expected.dtype()))
         tolerance = std::max(tolerance, half_tolerance);
     if (!is_float(expected.dtype())) tolerance = 0;

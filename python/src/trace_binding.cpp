@@ -262,6 +262,8 @@ void add_test_case(LoadedModel& model, const std::string& name, nb::handle input
         test.outputs = model.run(values);
     }
     test.max_error = max_error;
+    for (auto* tensors : {&test.inputs, &test.outputs})
+        for (auto& tensor : *tensors) tensor = to_host(tensor);
     model.model().test_cases.push_back(std::move(test));
 }
 

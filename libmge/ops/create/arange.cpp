@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/device/device.h"
 #include "libmge/op/define.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
@@ -25,7 +26,7 @@ void check_number(const char* op, const char* which, const TensorSpec& spec) {
 double number(const char* op, const char* which, std::span<const Tensor> values, size_t at,
               double otherwise) {
     if (at >= values.size() || !values[at]) return otherwise;
-    auto& value = values[at];
+    Tensor value = to_host(values[at]);
     check_number(op, which, value.spec());
     double result = 0;
     dispatch_dtype(value.dtype(), NumberTypes{}, [&](auto type) {
