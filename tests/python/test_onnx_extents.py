@@ -260,3 +260,23 @@ def test_the_first_of_what_only_a_run_can_tell_may_be_fewer(extent, most, tmp_pa
     path = model_of(nodes, [port("x", [extent])], [port("y", [2])], tmp_path, initializers=weights)
     for x in ([1, 1, 1], [1, 0, 0], [0, 0, 0]):
         same_as_runtime(path, np.float32(x))
+
+
+def test_sides_that_an_exporter_has_written_into_a_table(tmp_path):
+    """As RT-DETR's positions: the file says that any size goes, and only one does."""
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        *(node("Gather", ["shape", str(k)], [f"e{k}"], axis=0) for k in range(3)),
+        node("Mul", ["e1", "e2"], ["places"]),
+        node("Concat", ["e0", "places"], ["flat"], axis=0),
+        node("Add", ["x", "table"], ["moved"]),
+        node("Reshape", ["moved", "flat"], ["z"]),
+        node("Relu", ["z"], ["y"]),
+    ]
+    table = np.random.default_rng(1).normal(size=(64, 64))
+    weights = [number("table", table, np.float32), *(number(str(k), [k]) for k in range(3))]
+    inputs = [port("x", ["b", "h", "w"])]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=weights)
+    for batch in (1, 3):
+        x = np.random.default_rng(batch).normal(size=(batch, 64, 64))
+        same_as_runtime(path, x.astype(np.float32))

@@ -35,6 +35,8 @@ public:
     Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open);
     // ModelError that lists everything without a counterpart, or says what is wrong.
     Graph build();
+    // The model goes together with no other open extents than those that it was built with.
+    bool is_alone() const { return extents_.is_alone(); }
 
     // The outputs of an inner graph; it sees the names around the node that holds it. Null: a node in it has
     // no counterpart.

@@ -70,12 +70,23 @@ std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
     return extents;
 }
 
+// Extents with which no others go together are those that an exporter has seen, and written into the model.
+Graph built_with(const ModelRecord& record, const std::string& label, const OpenExtents& extents) {
+    Importer importer(record, label, extents);
+    try {
+        return importer.build();
+    } catch (const ModelError&) {
+        if (extents.fixes_others || !importer.is_alone()) throw;
+    }
+    return Importer(record, label, {extents.first, extents.others, true}).build();
+}
+
 // Null when the model works with none of them; `reason`: why not with the first.
 std::optional<Graph> built(const ModelRecord& record, const std::string& label,
                            std::span<const OpenExtents> tries, std::string& reason) {
     for (auto& extents : tries) {
         try {
-            return Importer(record, label, extents).build();
+            return built_with(record, label, extents);
         } catch (const ModelError&) {
             throw;
         } catch (const UserError& e) {

@@ -97,6 +97,10 @@ Tensor OtherExtents::assumed_vector(const Tensor& value) {
     return value;
 }
 
+bool OtherExtents::is_alone() const {
+    return std::ranges::all_of(is_left_out_, [](bool is_left_out) { return is_left_out; });
+}
+
 OtherExtents::Followed* OtherExtents::find_followed(const Tensor& t) {
     if (!t.is_symbolic()) return nullptr;
     auto found =

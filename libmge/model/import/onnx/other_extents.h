@@ -40,6 +40,9 @@ public:
     // The same, of a vector of any length.
     Tensor assumed_vector(const Tensor& value);
 
+    // All other runs are left out.
+    bool is_alone() const;
+
     // Of a shape that is known, or known but for extents.
     std::optional<int> find_rank(const Tensor& t);
     // Nullopt: it differs between runs, or only a run can tell.
