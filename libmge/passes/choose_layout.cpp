@@ -29,17 +29,19 @@ namespace {
 constexpr int image_rank = 4;
 
 // What an estimate needs to know of a layout: the part of the peak that convolutions reach in it (measured
-// with oneDNN on AVX-512: blocked 1, channels last 0.8, plain 0.4), and how many times that of vectors where
-// there are tiles (AMX) for the dtype, which oneDNN uses for channels last only.
+// with oneDNN: blocked 1, channels last 0.8, plain 0.4; blocks of 8 are half a vector of AVX-512), and how
+// many times that of vectors where there are tiles (AMX) for the dtype, which oneDNN uses for channels last
+// only.
 struct Candidate {
     std::string_view layout;
     double efficiency;
+    double with_avx512;
     double with_tiles;
 };
 constexpr std::array candidates{
-    Candidate{"nChw16c", 1.0, 1.0},
-    Candidate{"nChw8c", 0.9, 0.9},
-    Candidate{"nhwc", 0.8, 3.0},
+    Candidate{"nChw16c", 1.0, 1.0, 1.0},
+    Candidate{"nChw8c", 0.9, 0.5, 0.5},
+    Candidate{"nhwc", 0.8, 0.8, 3.0},
 };
 constexpr double plain_efficiency = 0.4;
 constexpr double peak_flops_per_ms = 1e8, bytes_per_ms = 1e7, launch_ms = 0.002;
@@ -239,7 +241,9 @@ double efficiency_of(const TensorSpec& result, Precision precision) {
     bool has_tiles = in_bf16 && cpu_isa() >= Isa::amx;
     for (auto& candidate : candidates)
         if (result.layout == Layout::named(candidate.layout))
-            return has_tiles ? candidate.with_tiles : candidate.efficiency;
+            return has_tiles                  ? candidate.with_tiles
+                   : cpu_isa() >= Isa::avx512 ? candidate.with_avx512
+                                              : candidate.efficiency;
     return plain_efficiency;
 }
 

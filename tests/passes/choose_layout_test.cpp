@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "libmge/device/cpu/cpu_device.h"
@@ -163,6 +164,20 @@ TEST(ChooseLayout, TakesTheLayoutOfTilesForHalves) {
             EXPECT_EQ(spec.layout, expected) << to_text(graph);
         }
     }
+}
+
+// Blocks of 16 hold 72 channels in 80, where a product with one value per channel has to leave the layout.
+TEST(ChooseLayout, LeavesNoHalfOfVectorsEmpty) {
+    if (cpu_isa() < Isa::avx512) GTEST_SKIP() << "blocks of 8 are whole vectors here";
+    Graph graph = record({f32({1, 24, 28, 28})}, [](const Tensors& x) {
+        Tensor y = ops::relu(ops::conv2d(x[0], ramp({72, 24, 1, 1})));
+        Tensor gate = ops::sigmoid(ops::mean(y, {.axes = {2, 3}, .keepdims = true}));
+        return Tensors{ops::conv2d(ops::mul(y, gate), ramp({40, 72, 1, 1}))};
+    });
+    Graph chosen = choose_layout(std::move(graph), {});
+    EXPECT_TRUE(std::ranges::none_of(chosen.values(), [](auto& value) {
+        return value.spec.layout == Layout::named("nChw8c");
+    })) << to_text(chosen);
 }
 
 TEST(ChooseLayout, LeavesGraphsWithoutConvolutions) {
