@@ -112,12 +112,29 @@ void make_block(const StepMaking& making, const StepBlock& b) {
 
 // --- channels side by side ---
 
+// Bytes behind the first `count` belong to others: to other threads, or to nobody. Where processors have no
+// masks for bytes, Highway's own touch them.
+HWY_INLINE hn::Vec<U8> load_first(const uint8_t* from, int64_t count) {
+    const U8 d;
+    if constexpr (HWY_TARGET <= HWY_AVX3) return hn::MaskedLoad(hn::FirstN(d, size_t(count)), d, from);
+    if (count == int64_t(simd_lanes())) return hn::LoadU(d, from);
+    HWY_ALIGN uint8_t some[hn::MaxLanes(d)] = {};
+    for (int64_t i = 0; i < count; ++i) some[i] = from[i];
+    return hn::Load(d, some);
+}
+HWY_INLINE void store_first(hn::Vec<U8> bytes, uint8_t* to, int64_t count) {
+    const U8 d;
+    if constexpr (HWY_TARGET <= HWY_AVX3) return hn::BlendedStore(bytes, hn::FirstN(d, size_t(count)), d, to);
+    if (count == int64_t(simd_lanes())) return hn::StoreU(bytes, d, to);
+    HWY_ALIGN uint8_t some[hn::MaxLanes(d)];
+    hn::Store(bytes, d, some);
+    for (int64_t i = 0; i < count; ++i) to[i] = some[i];
+}
+
 // As many channels as a vector has, or `count`.
 template <class StepsOf, bool has_residual>
 void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t count) {
-    const U8 bytes;
     const StepsOf steps_of(wanted(m));
-    const auto present = hn::FirstN(bytes, size_t(count));
     Simd scale = Simd::load(b.scale + c), residual_scale = Simd::fill(m.residual_scale);
     Simd residual_zero = Simd::fill(m.residual_zero);
     auto sign = hn::Set(I32(), m.is_residual_signed ? 128 : 0);
@@ -129,12 +146,12 @@ void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t
     for (int64_t i = b.pixels; i > 0; --i, sums += stride, y += y_stride) {
         Simd real = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums), start))) * scale;
         if constexpr (has_residual) {
-            auto wide = hn::PromoteTo(I32(), hn::MaskedLoad(present, bytes, residual));
+            auto wide = hn::PromoteTo(I32(), load_first(residual, count));
             wide = hn::Sub(hn::Xor(wide, sign), sign);
             real = real + (Simd(hn::ConvertTo(F32(), wide)) - residual_zero) * residual_scale;
             residual += y_stride;
         }
-        hn::BlendedStore(low_bytes(steps_of(real)), present, bytes, y);
+        store_first(low_bytes(steps_of(real)), y, count);
     }
 }
 
