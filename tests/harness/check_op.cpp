@@ -17,6 +17,7 @@
 #include "libmge/tensor/element_bytes.h"
 #include "tests/harness/execution_modes.h"
 #include "tests/harness/other_device.h"
+#include "tests/harness/run_candidate.h"
 #include "tests/harness/tolerance.h"
 
 namespace mge::test {
@@ -24,8 +25,6 @@ namespace {
 
 using Random = std::mt19937_64;
 
-constexpr size_t guard_bytes = 64;  // behind every output, to catch kernels that write too far
-constexpr unsigned char guard_value = 0xa5;
 constexpr size_t sampled_elements = 24;  // per input, for finite differences
 
 uint64_t test_seed() {
@@ -90,29 +89,6 @@ Resolved resolve(const OpInfo& op, const void* params, const Tensors& inputs) {
     return {op.params.copy(params), inputs};
 }
 
-class HeapOutputs final : public OutputAllocator {
-public:
-    explicit HeapOutputs(Tensors& outputs) : outputs_(outputs) {}
-    void* allocate(size_t output, const TensorSpec& spec) override {
-        outputs_.at(output) = empty_tensor(spec);
-        return outputs_[output].data();
-    }
-
-private:
-    Tensors& outputs_;
-};
-
-Tensor guarded_tensor(const TensorSpec& spec) {
-    StorageRef storage = queue_of(default_device()).allocate(spec.bytes() + guard_bytes);
-    std::memset(storage->data, guard_value, spec.bytes() + guard_bytes);
-    return Tensor(spec, std::move(storage), 0, default_device());
-}
-void expect_guard(const Tensor& tensor, const std::string& what) {
-    auto* bytes = static_cast<const unsigned char*>(tensor.data()) + tensor.spec().bytes();
-    EXPECT_TRUE(std::all_of(bytes, bytes + guard_bytes, [](unsigned char b) { return b == guard_value; }))
-        << what << " wrote behind its output";
-}
-
 // One operator, one set of inputs: runs any candidate on it.
 struct Bench {
     const OpInfo& op;
@@ -129,29 +105,7 @@ struct Bench {
 
     // `in_place`: the output shares the memory of a copy of that input.
     Tensors run(const NamedCandidate& named, int threads, const InPlace* in_place = nullptr) const {
-        std::string what = text(op.name, " ", named.candidate.name);
-        Problem p = problem(threads);
-        Prepared prepared = named.algorithm->prepare({p, named.candidate, {}});
-        Tensors in = resolved.inputs, out(outputs.size());
-        for (size_t i = 0; i < out.size(); ++i)
-            if (outputs[i].shape.is_known()) out[i] = guarded_tensor(outputs[i]);
-        if (in_place) {
-            auto& shared = in[size_t(in_place->input)];
-            auto& target = out[size_t(in_place->output)];
-            std::memcpy(target.data(), shared.data(), shared.spec().bytes());
-            shared = target;
-        }
-        std::vector<const void*> in_data;
-        std::vector<void*> out_data;
-        for (auto& t : in) in_data.push_back(t ? t.data() : nullptr);
-        for (auto& t : out) out_data.push_back(t ? t.data() : nullptr);
-        HeapOutputs allocator(out);
-        StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
-        named.algorithm->run(prepared, {in_data, out_data, workspace->data, threads,
-                                        op.traits.runtime_shape ? &allocator : nullptr});
-        for (size_t i = 0; i < out.size(); ++i)
-            if (outputs[i].shape.is_known()) expect_guard(out[i], what);
-        return out;
+        return run_candidate(named, problem(threads), resolved.inputs, in_place);
     }
 };
 

@@ -7,6 +7,7 @@
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/run_candidate.h"
 
 namespace mge::test {
 namespace {
@@ -24,22 +25,12 @@ const CheckOptions backward_options{.dtypes = float_types, .reduction = 4096};
 template <class Op, class Fn>
 void for_candidates(const typename Op::Params& params, const Tensors& inputs, Fn&& check) {
     TensorSpecs specs;
-    std::vector<const void*> in;
-    for (auto& t : inputs) {
-        specs.push_back(t.spec());
-        in.push_back(t.data());
-    }
+    for (auto& t : inputs) specs.push_back(t.spec());
     TensorSpecs results = Op::infer(params, specs);
     Problem problem{Op::name, &params, Op::info.fields, specs, results, 0, default_device(), 2};
     for (auto& named : list_candidates(find_kernels(Op::info, default_device()), problem)) {
         if (named.candidate.attributes.naive) continue;
-        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
-        StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
-        Tensors outputs;
-        std::vector<void*> out;
-        for (auto& spec : results) out.push_back(outputs.emplace_back(empty_tensor(spec)).data());
-        named.algorithm->run(prepared, {in, out, workspace->data, 2});
-        check(outputs, named.candidate.name);
+        check(run_candidate(named, problem, inputs), named.candidate.name);
     }
 }
 

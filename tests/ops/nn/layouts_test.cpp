@@ -15,6 +15,7 @@
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/run_candidate.h"
 
 namespace mge::test {
 namespace {
@@ -27,27 +28,12 @@ Tensor random_tensor(const Shape& shape, DType dtype = DType::f32) {
     return make_tensor(dtype, shape, values);
 }
 
-// Runs one candidate on given operands; outputs have the layouts of `outputs`.
-Tensors run(const NamedCandidate& named, const Problem& problem, const Tensors& inputs,
-            std::span<const void* const> constants) {
-    Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
-    Tensors outputs;
-    std::vector<const void*> in;
-    std::vector<void*> out;
-    for (auto& t : inputs) in.push_back(t ? t.data() : nullptr);
-    for (auto& spec : problem.outputs) out.push_back(outputs.emplace_back(empty_tensor(spec)).data());
-    StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
-    for (int repeat = 0; repeat < 2; ++repeat)
-        named.algorithm->run(prepared, {in, out, workspace->data, problem.threads});
-    return outputs;
-}
-
 Tensor reordered(const Tensor& x, const Layout& layout, bool by_reference = false) {
     ops::Reorder::Params params{layout.name()};
     TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
     Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
     auto candidates = list_candidates(find_kernels(ops::Reorder::info, default_device()), problem);
-    return run(by_reference ? candidates.back() : candidates.front(), problem, {x}, {})[0];
+    return run_candidate(by_reference ? candidates.back() : candidates.front(), problem, {x})[0];
 }
 
 const std::vector<std::string> layout_names{"nchw", "nhwc", "nChw8c", "nChw16c"};
@@ -101,10 +87,8 @@ int check_conv(const ConvCase& c, const Layout& from, const Layout& to, DType dt
     for (uint32_t constant : {0u, 2u | 4u}) {
         Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, constant};
         problem.threads = 2;
-        const void* constants[] = {nullptr, constant ? weight.data() : nullptr,
-                                   constant ? bias.data() : nullptr, nullptr};
         for (auto& named : list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem)) {
-            Tensor y = reordered(run(named, problem, inputs, constants)[0], {});
+            Tensor y = reordered(run_candidate(named, problem, inputs)[0], {});
             expect_close(y, expected, c.weight.numel() / c.weight[0], 4,
                          text(c.x, c.weight, ' ', from, " to ", to, ": ", named.candidate.name));
             checked += !named.candidate.attributes.naive;
@@ -164,11 +148,10 @@ TEST(Conv2dBackwardData, ComputesInEveryLayout) {
                                 {&out, 1},
                                 1u};
                 problem.threads = 2;
-                const void* constants[] = {weight.data(), nullptr};
                 bool is_own = false;
                 for (auto& named : list_candidates(
                          find_kernels(ops::Conv2dBackwardData::info, default_device()), problem)) {
-                    Tensor y = reordered(run(named, problem, inputs, constants)[0], {});
+                    Tensor y = reordered(run_candidate(named, problem, inputs)[0], {});
                     expect_close(y, expected, c.weight.numel() / c.weight[1], 4,
                                  text(c.x, c.weight, ' ', from, " to ", to, ": ", named.candidate.name));
                     is_own = is_own || named.candidate.name == "apart_windows";
@@ -196,10 +179,9 @@ TEST(Conv2d, ComputesOnePixelInEveryLayout) {
                 for (auto& t : inputs) specs.push_back(t.spec());
                 TensorSpec out{DType::f32, expected.shape(), layout};
                 Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
-                const void* constants[] = {nullptr, weight.data(), nullptr, nullptr};
                 auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
                 ASSERT_EQ(list.at(0).candidate.name, "one_pixel");
-                Tensor y = run(list[0], problem, inputs, constants)[0];
+                Tensor y = run_candidate(list[0], problem, inputs)[0];
                 expect_close(reordered(y, {}), expected, weight_shape[1], 1, text(weight_shape, ' ', name));
                 Tensor again = reordered(reordered(y, {}), layout);
                 EXPECT_EQ(std::memcmp(again.data(), y.data(), y.spec().bytes()), 0) << name;
@@ -243,7 +225,7 @@ TEST(Conv2d, ComputesHalvesInTiles) {
                 if (!named.candidate.name.starts_with("f32_tiles:")) continue;
                 std::string what = text(c.x, c.weight, ' ', name, ": ", named.candidate.name);
                 ++tiled;
-                Tensor y = run(named, problem, inputs, constants)[0];
+                Tensor y = run_candidate(named, problem, inputs)[0];
                 expect_close(reordered(y, {}), expected, c.weight.numel() / c.weight[0], 4, what);
                 Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
                 EXPECT_LT(prepared.workspace(), inputs[0].spec().bytes() + out.bytes()) << what;
@@ -288,9 +270,9 @@ void check_images(const typename Op::Params& params, const Tensors& inputs, cons
     problem.threads = 2;
     auto& kernels = Op::info;
     auto all = list_candidates(find_kernels(kernels, default_device()), reference);
-    Tensors expected = run(all.back(), reference, inputs, {});
+    Tensors expected = run_candidate(all.back(), reference, inputs);
     for (auto& named : list_candidates(find_kernels(kernels, default_device()), problem)) {
-        Tensors got = run(named, problem, laid_out, {});
+        Tensors got = run_candidate(named, problem, laid_out);
         got[0] = reordered(got[0], {});
         for (size_t i = 0; i < got.size(); ++i)
             expect_close(got[i], expected[i], reduction, 1,
@@ -426,12 +408,11 @@ TEST(Conv2d, ComputesByWinogradInBlocksAndChannelsLast) {
                 TensorSpec out{DType::f32, shape, layout};
                 Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
                 problem.threads = threads;
-                const void* constants[] = {nullptr, weight.data(), nullptr, nullptr};
                 auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
                 auto ours = std::ranges::find(list, "winograd", [](auto& n) { return n.candidate.name; });
                 ASSERT_NE(ours, list.end()) << c.x << name;
                 Tensor expected = ops::conv2d(x, weight, bias, residual, c.params);
-                expect_close(reordered(run(*ours, problem, inputs, constants)[0], {}), expected,
+                expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
                              c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
             }
 }
@@ -448,12 +429,11 @@ TEST(Conv2d, WinogradKeepsStrictPrecision) {
         Tensors inputs{reordered(x, layout), weight};
         TensorSpec specs[] = {inputs[0].spec(), weight.spec()}, out{DType::f32, {1, 32, 14, 14}, layout};
         Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
-        const void* constants[] = {nullptr, weight.data()};
         auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
-        if (expected.empty()) expected = values_of(run(list.back(), problem, inputs, constants)[0]);
+        if (expected.empty()) expected = values_of(run_candidate(list.back(), problem, inputs)[0]);
         for (auto& named : list) {
             if (named.candidate.name.find("wino") == std::string::npos) continue;
-            auto got = values_of(reordered(run(named, problem, inputs, constants)[0], {}));
+            auto got = values_of(reordered(run_candidate(named, problem, inputs)[0], {}));
             double error = 0, size = 0;
             for (size_t i = 0; i < got.size(); ++i) {
                 error += (got[i] - expected[i]) * (got[i] - expected[i]);
@@ -524,9 +504,8 @@ TEST(Matmul, ComputesARowWithAPackedMatrix) {
                 RowProduct row{size[0], size[1], {.transpose_b = transpose_b, .activation = activation}};
                 auto list = row.candidates();
                 ASSERT_EQ(list.at(0).candidate.name, "row");
-                const void* constants[] = {nullptr, row.inputs[1].data(), nullptr, nullptr};
-                Tensor expected = run(list.back(), row.problem(), row.inputs, constants)[0];
-                expect_close(run(list[0], row.problem(), row.inputs, constants)[0], expected, row.k, 1,
+                Tensor expected = run_candidate(list.back(), row.problem(), row.inputs)[0];
+                expect_close(run_candidate(list[0], row.problem(), row.inputs)[0], expected, row.k, 1,
                              text(size));
             }
 }
@@ -553,7 +532,7 @@ TEST_P(PackedMatmul, AgreesWithTheReference) {
     const void* constants[] = {nullptr, b.data(), nullptr};
     size_t packed = 0;
     for (auto& named : list_candidates(find_kernels(ops::Matmul::info, default_device()), problem)) {
-        expect_close(run(named, problem, {a, b, bias}, constants)[0], expected, 64, 1, named.candidate.name);
+        expect_close(run_candidate(named, problem, {a, b, bias})[0], expected, 64, 1, named.candidate.name);
         packed += named.algorithm->prepare({problem, named.candidate, constants}).packed().pieces.size();
     }
     if (cpu_isa() >= Isa::avx512) {

@@ -12,6 +12,7 @@
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/run_candidate.h"
 
 namespace mge::test {
 namespace {
@@ -28,27 +29,12 @@ Tensor random_steps(const Shape& shape, DType dtype) {
     return make_tensor(dtype, shape, values);
 }
 
-Tensor run(const NamedCandidate& named, const Problem& problem, const Tensors& inputs) {
-    std::vector<const void*> in, constants;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-        in.push_back(inputs[i] ? inputs[i].data() : nullptr);
-        constants.push_back(problem.is_constant(i) ? in.back() : nullptr);
-    }
-    Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
-    Tensor y = empty_tensor(problem.outputs[0]);
-    void* out = y.data();
-    StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
-    for (int repeat = 0; repeat < 2; ++repeat)
-        named.algorithm->run(prepared, {in, {&out, 1}, workspace->data, problem.threads});
-    return y;
-}
-
 Tensor reordered(const Tensor& x, const Layout& layout) {
     ops::Reorder::Params params{layout.name()};
     TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
     Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
     auto candidates = list_candidates(find_kernels(ops::Reorder::info, default_device()), problem);
-    return run(candidates.back(), problem, {x});
+    return run_candidate(candidates.back(), problem, {x})[0];
 }
 
 struct Case {
@@ -142,7 +128,8 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
     for (auto& t : inputs) plain.push_back(t ? t.spec() : TensorSpec{});
     TensorSpec y{form.y, shape, {}}, y_laid_out{form.y, shape, Layout::named(layout)};
     auto kernels = find_kernels(Conv::info, default_device());
-    Tensor expected = run(list_candidates(kernels, problem(plain, y)).back(), problem(plain, y), inputs);
+    auto reference = list_candidates(kernels, problem(plain, y)).back();
+    Tensor expected = run_candidate(reference, problem(plain, y), inputs)[0];
     expected = reordered(expected, y_laid_out.layout);
     for (size_t i : {size_t(Conv::x), size_t(Conv::residual)})
         if (inputs[i]) inputs[i] = reordered(inputs[i], y_laid_out.layout);
@@ -150,7 +137,7 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
     int count = 0;
     for (auto& named : list_candidates(kernels, problem(laid_out, y_laid_out))) {
         count += named.candidate.name.starts_with("channels_last");
-        Tensor got = run(named, problem(laid_out, y_laid_out), inputs);
+        Tensor got = run_candidate(named, problem(laid_out, y_laid_out), inputs)[0];
         EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.spec().bytes()), 0)
             << named.candidate.name << ' ' << c.x << ' ' << c.weight << ' ' << form.x << " to " << form.y
             << ", residual " << form.residual << ", threads " << threads;

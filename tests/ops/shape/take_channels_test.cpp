@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 #include <string>
 
@@ -8,22 +9,22 @@
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
+#include "tests/harness/run_candidate.h"
 
 namespace mge::test {
 namespace {
 
-// What the images would be in memory with channels last.
-std::vector<char> pixels_of(const Tensor& image) {
+// The same images with channels last in memory.
+Tensor pixels_of(const Tensor& image) {
     auto& s = image.shape();
     size_t size = size_of(image.dtype());
-    std::vector<char> result;
-    const char* data = static_cast<const char*>(image.data());
+    Tensor result = empty_tensor({image.dtype(), s, Layout::named("nhwc")});
+    auto* from = static_cast<const char*>(image.data());
+    auto* to = static_cast<char*>(result.data());
     for (int64_t n = 0; n < s[0]; ++n)
         for (int64_t p = 0; p < s[2] * s[3]; ++p)
-            for (int64_t c = 0; c < s[1]; ++c) {
-                const char* at = data + size_t((n * s[1] + c) * s[2] * s[3] + p) * size;
-                result.insert(result.end(), at, at + size);
-            }
+            for (int64_t c = 0; c < s[1]; ++c, to += size)
+                std::memcpy(to, from + size_t((n * s[1] + c) * s[2] * s[3] + p) * size, size);
     return result;
 }
 
@@ -37,27 +38,19 @@ Tensor random_bytes(DType dtype, const Shape& shape) {
 // Every algorithm on images with channels last, with so many threads, against the plain images.
 void check_channels_last(const Tensors& xs, const IntList& channels, int threads) {
     ops::TakeChannels::Params params{channels};
-    Tensor expected = ops::take_channels(xs, params);
+    Tensor expected = pixels_of(ops::take_channels(xs, params));
     auto& info = ops::TakeChannels::info;
-    Layout layout = Layout::named("nhwc");
+    Tensors pixels;
     TensorSpecs in;
-    std::vector<std::vector<char>> data;
-    std::vector<const void*> addresses;
-    for (auto& x : xs) {
-        in.push_back({x.dtype(), x.shape(), layout});
-        data.push_back(pixels_of(x));
-    }
-    for (auto& bytes : data) addresses.push_back(bytes.data());
-    TensorSpec out{expected.dtype(), expected.shape(), layout};
+    for (auto& x : xs) in.push_back(pixels.emplace_back(pixels_of(x)).spec());
+    TensorSpec out = expected.spec();
     Problem problem{info.name, &params, info.fields, in, {&out, 1}, 0, default_device(), threads};
     auto candidates = list_candidates(find_kernels(info, default_device()), problem);
     EXPECT_EQ(candidates.size(), 3U);
     for (auto& named : candidates) {
-        std::vector<char> y(out.bytes(), 'x');
-        void* outputs[] = {y.data()};
-        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
-        named.algorithm->run(prepared, {addresses, outputs, nullptr, threads});
-        EXPECT_EQ(y, pixels_of(expected)) << named.candidate.name << ' ' << out.shape << ' ' << out.dtype;
+        Tensor y = run_candidate(named, problem, pixels)[0];
+        EXPECT_EQ(std::memcmp(y.data(), expected.data(), out.bytes()), 0)
+            << named.candidate.name << ' ' << out.shape << ' ' << out.dtype;
     }
 }
 
