@@ -132,10 +132,6 @@ PROMOTION_CELLS = {
     ("F.leaky_relu", "bfloat16"): "bfloat16",
     # Recorded leaves bfloat16 on the way.
     ("F.norm", "bfloat16"): "bfloat16",
-    # Pooling is for floats in this version.
-    ("F.max_pool2d", "int8"): "!TypeError",
-    ("F.avg_pool2d", "int8"): "!TypeError",
-    ("F.adaptive_avg_pool2d", "int8"): "!TypeError",
     # Without a scalar type for bfloat16 there are the bits of its elements.
     ("x.item(0)", "bfloat16"): "py int",
     ("x.tolist()", "bfloat16"): "py int",
