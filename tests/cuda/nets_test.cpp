@@ -151,7 +151,7 @@ TEST_P(Nets, HalvesAreNearTheCpus) {
     auto& net = GetParam();
     Tensor expected = output_of(net);
     for (auto [dtype, tolerance] : {std::pair{DType::f16, 2e-2}, std::pair{DType::bf16, 1e-1}}) {
-        auto narrow = [&](const Tensor& x) {
+        auto narrow = [dtype = dtype](const Tensor& x) {
             return x.dtype() == DType::f32 ? ops::convert(x, {.dtype = dtype}) : x;
         };
         Net half = net;

@@ -59,8 +59,10 @@ TEST(NetworkCallbacks, OfTwoNetworksAreTheirOwn) {
     auto one = filled(), two = filled();
     std::string calls;
     for (auto& [network, name] : {std::pair{one, "1"}, std::pair{two, "2"}}) {
-        network->set_start_callback([&calls, name](const IOTensors&) { calls += std::string("s") + name; });
-        network->set_finish_callback([&calls, name](const IOTensors&) { calls += std::string("f") + name; });
+        network->set_start_callback(
+            [&calls, name = name](const IOTensors&) { calls += std::string("s") + name; });
+        network->set_finish_callback(
+            [&calls, name = name](const IOTensors&) { calls += std::string("f") + name; });
     }
     one->forward();
     two->forward();
