@@ -27,8 +27,7 @@ namespace mge::ops {
 using steps::StepRange, steps::as_of_step, steps::to_real;
 
 inline int to_step(StepRounding rounding, float x, float scale, float zero, StepRange range) {
-    return rounding == StepRounding::half_even ? steps::to_even_step(x, scale, zero, range)
-                                               : steps::to_step(x, 1 / scale, zero, range);
+    return steps::to_step(rounding == StepRounding::half_even, x, scale, zero, range);
 }
 
 inline bool holds_steps(DType dtype) {

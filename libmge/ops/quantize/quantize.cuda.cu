@@ -23,8 +23,7 @@ __global__ void to_steps(StepArguments x) {
         auto s = scale_of<int32_t>(x, i);
         float real = static_cast<const float*>(x.x)[i];
         steps::StepRange range{x.lower, x.upper};
-        static_cast<T*>(x.y)[i] = T(x.is_even ? steps::to_even_step(real, s.scale, s.zero, range)
-                                              : steps::to_step(real, 1 / s.scale, s.zero, range));
+        static_cast<T*>(x.y)[i] = T(steps::to_step(x.is_even, real, s.scale, s.zero, range));
     }
 }
 
@@ -55,8 +54,7 @@ __global__ void add_real_numbers(StepSumArguments x) {
         int a = x.is_a_signed ? int8_t(x.a[i]) : x.a[i], b = x.is_b_signed ? int8_t(x.b[i]) : x.b[i];
         float sum = __fadd_rn(steps::to_real(a, a_zero, a_scale), steps::to_real(b, b_zero, b_scale));
         if (x.relu) sum = sum > 0 ? sum : 0;
-        x.y[i] = uint8_t(x.is_even ? steps::to_even_step(sum, y_scale, y_zero, range)
-                                   : steps::to_step(sum, 1 / y_scale, y_zero, range));
+        x.y[i] = uint8_t(steps::to_step(x.is_even, sum, y_scale, y_zero, range));
     }
 }
 

@@ -74,8 +74,7 @@ struct StepConvWork {
         }
         float x = activated(a.activation, real), scale = *a.y_scale, zero = float(zero_in(a.y_zero));
         steps::StepRange range{a.lower, a.upper};
-        return a.is_even ? steps::to_even_step(x, scale, zero, range)
-                         : steps::to_step(x, 1 / scale, zero, range);
+        return steps::to_step(a.is_even, x, scale, zero, range);
     }
 };
 
