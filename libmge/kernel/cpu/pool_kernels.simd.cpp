@@ -187,6 +187,31 @@ HWY_INLINE void scale_totals(const PoolPlane& p, Range rows, int64_t ox, int64_t
     for (; begin < end; ++begin) y[begin] *= factor;
 }
 
+// Windows of two columns side by side, which lie inside of the image: straight from its rows. Returns how
+// many of them vectors of this size cover.
+template <class R, class D>
+HWY_INLINE int64_t reduce_pairs(D d, const PoolPlane& p, const float* x, float* y, Range rows) {
+    return cover(d, p.out_w, [&](int64_t at) HWY_ATTR {
+        auto sum = hn::Set(d, R::start);
+        for (int64_t row = rows.begin; row < rows.end; ++row) {
+            hn::Vec<D> even, odd;
+            hn::LoadInterleaved2(d, x + row * p.w + 2 * at, even, odd);
+            sum = R::add(R::add(sum, even), odd);
+        }
+        if constexpr (std::is_same_v<R, Total>) sum = hn::Mul(sum, hn::Set(d, factor_of<R>(p, rows, {0, 2})));
+        hn::StoreU(sum, d, y + at);
+    });
+}
+
+// False when the windows are others, or fewer than the smallest vector has lanes.
+template <class R>
+HWY_INLINE bool pairs_row(const PoolPlane& p, const float* x, float* y, Range rows) {
+    if (p.kernel_w != 2 || p.stride_w != 2 || p.padding_w != 0) return false;
+    return reduce_pairs<R>(hn::ScalableTag<float>(), p, x, y, rows) ||
+           reduce_pairs<R>(hn::CappedTag<float, 8>(), p, x, y, rows) ||
+           reduce_pairs<R>(hn::CappedTag<float, 4>(), p, x, y, rows);
+}
+
 // First down the columns, into a buffer with borders of `start` around them, then along the row: a value is
 // read once per window it lies in vertically.
 template <class R>
@@ -224,7 +249,7 @@ template <class R>
         *y = sum * factor_of<R>(p, rows, {0, p.w});
         return;
     }
-    plain_row<R>(p, x, y, rows);
+    if (!pairs_row<R>(p, x, y, rows)) plain_row<R>(p, x, y, rows);
 }
 
 void lowest_to_infinity(float* y, int64_t n) {
