@@ -17,6 +17,7 @@
 #include "libmge/op/view_offsets.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/nn/convolution/small.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/ops/shape/reorder.h"
 #include "libmge/passes/node_problem.h"
@@ -29,9 +30,9 @@ namespace {
 constexpr int image_rank = 4;
 
 // What an estimate needs to know of a layout: the part of the peak that convolutions reach in it (measured
-// with oneDNN: blocked 1, channels last 0.8, plain 0.4; blocks of 8 are half a vector of AVX-512), and how
-// many times that of vectors where there are tiles (AMX) for the dtype, which oneDNN uses for channels last
-// only.
+// with oneDNN: blocked 1, channels last 0.8, plain 0.4; blocks of 8 are half a vector of AVX-512; with our
+// own loops for small images, plain 1), and how many times that of vectors where there are tiles (AMX) for
+// the dtype, which oneDNN uses for channels last only.
 struct Candidate {
     std::string_view layout;
     double efficiency;
@@ -43,7 +44,7 @@ constexpr std::array candidates{
     Candidate{"nChw8c", 0.9, 0.5, 0.5},
     Candidate{"nhwc", 0.8, 0.8, 3.0},
 };
-constexpr double plain_efficiency = 0.4;
+constexpr double plain_efficiency = 0.4, small_plain_efficiency = 1;
 constexpr double peak_flops_per_ms = 1e8, bytes_per_ms = 1e7, launch_ms = 0.002;
 
 bool is_image(const TensorSpec& spec) {
@@ -247,6 +248,16 @@ double efficiency_of(const TensorSpec& result, Precision precision) {
     return plain_efficiency;
 }
 
+bool is_small_and_plain(const Graph& graph, const Node& node) {
+    if (node.op != &ops::Conv2d::info) return false;
+    auto &x = graph.value(node.inputs[0]).spec, &weight = graph.value(node.inputs[1]).spec;
+    auto& params = *static_cast<const ops::Conv2d::Params*>(node.params.get());
+    return x.dtype == DType::f32 && x.layout.is_plain() &&
+           graph.value(node.outputs[0]).spec.layout.is_plain() &&
+           ops::is_small_convolution(
+               ops::conv_geometry(node.op->name, ops::window_of(params), x.shape, weight.shape));
+}
+
 // With `per_item` as for a batch of one.
 double estimate(const Graph& graph, bool per_item, Precision precision) {
     double total = 0;
@@ -257,8 +268,10 @@ double estimate(const Graph& graph, bool per_item, Precision precision) {
             total += launch_ms + 2 * double(output.bytes()) / bytes_per_ms / items;
         auto product = convolution_of(graph, node);
         if (!product || !product->result.shape.is_known()) continue;
-        total += convolution_flops(product->weight, product->result) /
-                 (peak_flops_per_ms * efficiency_of(product->result, precision)) / items;
+        double efficiency = is_small_and_plain(graph, node) ? small_plain_efficiency
+                                                            : efficiency_of(product->result, precision);
+        total +=
+            convolution_flops(product->weight, product->result) / (peak_flops_per_ms * efficiency) / items;
     }
     return total;
 }

@@ -16,43 +16,81 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
-// Two vectors for each of six channels are twelve sums: they and their operands fit sixteen registers.
-constexpr int vectors_together = 2, channels_together = 6;
-constexpr int64_t max_span = 2 * 16;
+using Vector = hn::Vec<F32>;
+constexpr size_t most_lanes = 16;
 
-int64_t span() { return vectors_together * int64_t(hn::Lanes(F32())); }
+int64_t lanes() { return int64_t(hn::Lanes(F32())); }
+int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Stores what lies inside of y of `span` neighbouring sums that begin at `at`.
-HWY_INLINE void store_valid(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel,
-                            int64_t at, const float* sums) {
-    const int64_t pitch = s.pitch(), end = std::min(at + span(), s.height * pitch);
-    for (int64_t i = at; i < end;) {
-        int64_t row = i / pitch, column = i % pitch, next = std::min(end, (row + 1) * pitch);
-        int64_t n = std::min(next, row * pitch + s.width) - i;
-        int64_t target = (channel * s.height + row) * s.width + column;
-        if (n > 0 && !d.residual) std::memcpy(d.y + target, sums + (i - at), size_t(n) * sizeof(float));
-        if (d.residual)
-            for (int64_t j = 0; j < n; ++j) {
-                float value = sums[i - at + j] + d.residual[target + j];
-                d.y[target + j] = d.relu ? (value > 0 ? value : 0) : value;
-            }
-        i = next;
+HWY_INLINE Vector rectified(Vector v) {
+    return hn::IfThenElseZero(hn::Gt(v, hn::Zero(F32())), v);  // 0 for NaN
+}
+
+// values + residual, rectified where that is wanted
+HWY_INLINE void add_residual(const SmallConvolutionData& d, int64_t target, int64_t n, const float* values) {
+    for (int64_t i = 0; i < n; ++i) {
+        float value = values[i] + d.residual[target + i];
+        d.y[target + i] = d.relu && !(value > 0) ? 0 : value;
     }
 }
 
+// --- pixels in the lanes ---
+
+// Two vectors for each of six channels are twelve sums: they and their operands fit sixteen registers.
+constexpr int vectors_together = 2, channels_together = 6;
+
+int64_t span() { return vectors_together * lanes(); }
+int64_t spans(const SmallConvolution& s) { return quotient_up(s.height * s.pitch(), span()); }
+
+// How many values of a channel's y stand before what is computed at `at`.
+HWY_INLINE int64_t values_before(const SmallConvolution& s, int64_t at) {
+    return at / s.pitch() * s.width + std::min(at % s.pitch(), s.width);
+}
+
+// What y takes of a vector. Without the columns between rows its values are neighbours in y, and those of
+// the next vector follow them: so a whole vector may be stored where that is still to be written.
+struct Taken {
+    hn::Mask<F32> lanes;
+    int64_t target, count;
+    bool as_a_whole;
+};
+// `end`: of what may be written.
+HWY_INLINE Taken taken(const SmallConvolution& s, int64_t at, int64_t end) {
+    const hn::RebindToSigned<F32> i32;
+    const auto pitch = hn::Set(i32, int32_t(s.pitch())), width = hn::Set(i32, int32_t(s.width));
+    const int64_t first = at % s.pitch();
+    auto column = hn::Iota(i32, int32_t(first));
+    for (int64_t last = first + lanes() - 1; last >= s.pitch(); last -= s.pitch())
+        column = hn::IfThenElse(hn::Lt(column, pitch), column, hn::Sub(column, pitch));
+    auto mask = hn::RebindMask(F32(), hn::Lt(column, width));
+    int64_t target = values_before(s, at), room = std::max<int64_t>(end - target, 0);
+    return {mask, target, std::min(int64_t(hn::CountTrue(F32(), mask)), room), lanes() <= room};
+}
+
+HWY_INLINE void store_taken(const SmallConvolutionData& d, const Taken& t, int64_t channel_target,
+                            Vector sums) {
+    auto values = hn::Compress(sums, t.lanes);
+    const int64_t target = channel_target + t.target;
+    if (HWY_LIKELY(t.as_a_whole && !d.residual)) return hn::StoreU(values, F32(), d.y + target);
+    HWY_ALIGN float buffer[most_lanes];
+    hn::Store(values, F32(), buffer);
+    if (d.residual) return add_residual(d, target, t.count, buffer);
+    std::memcpy(d.y + target, buffer, size_t(t.count) * sizeof(float));
+}
+
 template <int C>
-HWY_INLINE void compute(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel,
-                        int64_t at) {
+HWY_INLINE void compute_span(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel,
+                             int64_t at, int64_t end) {
     const F32 f;
-    const int64_t lanes = int64_t(hn::Lanes(f)), filter = s.ic * s.kernel_height * s.kernel_width;
-    hn::Vec<F32> sum0[C], sum1[C];
+    const int64_t filter = s.ic * s.kernel_height * s.kernel_width;
+    Vector sum0[C], sum1[C];
     for (int c = 0; c < C; ++c) sum0[c] = sum1[c] = hn::Set(f, d.bias ? d.bias[channel + c] : 0.f);
     const float* weight = d.weight + channel * filter;
     for (int64_t ic = 0; ic < s.ic; ++ic)
         for (int64_t kh = 0; kh < s.kernel_height; ++kh) {
             const float* x = d.padded + ic * s.plane() + kh * s.dilation_height * s.pitch() + at;
             for (int64_t kw = 0; kw < s.kernel_width; ++kw, ++weight, x += s.dilation_width) {
-                auto x0 = hn::LoadU(f, x), x1 = hn::LoadU(f, x + lanes);
+                auto x0 = hn::LoadU(f, x), x1 = hn::LoadU(f, x + lanes());
                 for (int c = 0; c < C; ++c) {
                     auto w = hn::Set(f, weight[c * filter]);
                     sum0[c] = hn::MulAdd(w, x0, sum0[c]);
@@ -60,77 +98,120 @@ HWY_INLINE void compute(const SmallConvolution& s, const SmallConvolutionData& d
                 }
             }
         }
-    HWY_ALIGN float sums[max_span];
+    const Taken taken0 = taken(s, at, end), taken1 = taken(s, at + lanes(), end);
     for (int c = 0; c < C; ++c) {
         if (d.relu && !d.residual) {
-            sum0[c] = hn::IfThenElseZero(hn::Gt(sum0[c], hn::Zero(f)), sum0[c]);  // 0 for NaN
-            sum1[c] = hn::IfThenElseZero(hn::Gt(sum1[c], hn::Zero(f)), sum1[c]);
+            sum0[c] = rectified(sum0[c]);
+            sum1[c] = rectified(sum1[c]);
         }
-        hn::StoreU(sum0[c], f, sums);
-        hn::StoreU(sum1[c], f, sums + lanes);
-        store_valid(s, d, channel + c, at, sums);
+        const int64_t target = (channel + c) * s.height * s.width;
+        store_taken(d, taken0, target, sum0[c]);
+        store_taken(d, taken1, target, sum1[c]);
     }
 }
 
-int64_t spans(const SmallConvolution& s) { return (s.height * s.pitch() + span() - 1) / span(); }
-
-int64_t count_items(const SmallConvolution& s) {
-    return (s.oc + channels_together - 1) / channels_together * spans(s);
+// Spans [first, last) of C channels, which nobody else writes.
+template <int C>
+void compute_spans(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel, int64_t first,
+                   int64_t last) {
+    const int64_t end = values_before(s, std::min(last * span(), s.height * s.pitch()));
+    for (int64_t i = first; i < last; ++i) compute_span<C>(s, d, channel, i * span(), end);
 }
 
-void compute_items(const SmallConvolution& s, const SmallConvolutionData& d, int64_t first, int64_t last) {
-    for (int64_t item = first; item < last; ++item) {
-        int64_t channel = item / spans(s) * channels_together, at = item % spans(s) * span();
-        switch (std::min<int64_t>(s.oc - channel, channels_together)) {
-            case 6:
-                compute<6>(s, d, channel, at);
-                break;
-            case 5:
-                compute<5>(s, d, channel, at);
-                break;
-            case 4:
-                compute<4>(s, d, channel, at);
-                break;
-            case 3:
-                compute<3>(s, d, channel, at);
-                break;
-            case 2:
-                compute<2>(s, d, channel, at);
-                break;
-            default:
-                compute<1>(s, d, channel, at);
-        }
+int64_t pixel_items(const SmallConvolution& s) { return quotient_up(s.oc, channels_together) * spans(s); }
+int64_t pixel_vectors(const SmallConvolution& s) { return s.oc * spans(s) * vectors_together; }
+
+void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, int64_t first, int64_t last) {
+    constexpr decltype(&compute_spans<1>) by_channels[] = {compute_spans<1>, compute_spans<2>,
+                                                           compute_spans<3>, compute_spans<4>,
+                                                           compute_spans<5>, compute_spans<6>};
+    while (first < last) {
+        const int64_t group = first / spans(s), channel = group * channels_together;
+        const int64_t next = std::min(last, (group + 1) * spans(s)), begin = group * spans(s);
+        by_channels[std::min<int64_t>(s.oc - channel, channels_together) - 1](s, d, channel, first - begin,
+                                                                              next - begin);
+        first = next;
     }
+}
+
+// --- channels in the lanes ---
+
+// So many sums of neighbouring pixels, a weight and an element of x fit sixteen registers.
+constexpr int most_pixels = 12;
+
+// Pixels [column, column + P) of a row, of one block of channels.
+template <int P>
+void compute_run(const SmallConvolution& s, const SmallConvolutionData& d, int64_t block, int64_t row,
+                 int64_t column) {
+    const F32 f;
+    const int64_t channel = block * lanes(), channels = std::min(lanes(), s.oc - channel);
+    HWY_ALIGN float bias[most_lanes] = {};
+    if (d.bias) std::memcpy(bias, d.bias + channel, size_t(channels) * sizeof(float));
+    Vector sum[P];
+    for (int p = 0; p < P; ++p) sum[p] = hn::Load(f, bias);
+    const float* weight = d.weight + channel * s.ic * s.kernel_height * s.kernel_width;
+    for (int64_t ic = 0; ic < s.ic; ++ic)
+        for (int64_t kh = 0; kh < s.kernel_height; ++kh) {
+            const float* x = d.padded + ic * s.plane() + (row + kh * s.dilation_height) * s.pitch() + column;
+            for (int64_t kw = 0; kw < s.kernel_width; ++kw, weight += lanes(), x += s.dilation_width) {
+                const auto w = hn::LoadU(f, weight);
+                for (int p = 0; p < P; ++p) sum[p] = hn::MulAdd(hn::Set(f, x[p]), w, sum[p]);
+            }
+        }
+    HWY_ALIGN float sums[P * most_lanes], values[P];
+    for (int p = 0; p < P; ++p)
+        hn::Store(d.relu && !d.residual ? rectified(sum[p]) : sum[p], f, sums + p * lanes());
+    int64_t target = (channel * s.height + row) * s.width + column;
+    for (int64_t c = 0; c < channels; ++c, target += s.height * s.width) {
+        float* to = d.residual ? values : d.y + target;
+        for (int p = 0; p < P; ++p) to[p] = sums[p * lanes() + c];
+        if (d.residual) add_residual(d, target, P, values);
+    }
+}
+
+int64_t channel_items(const SmallConvolution& s) { return quotient_up(s.oc, lanes()) * s.height; }
+int64_t channel_vectors(const SmallConvolution& s) { return channel_items(s) * s.width; }
+
+// An item is a row of a block of channels, cut into equal runs of pixels.
+void compute_channels(const SmallConvolution& s, const SmallConvolutionData& d, int64_t first, int64_t last) {
+    constexpr decltype(&compute_run<1>) by_pixels[most_pixels] = {
+        compute_run<1>, compute_run<2>, compute_run<3>, compute_run<4>,  compute_run<5>,  compute_run<6>,
+        compute_run<7>, compute_run<8>, compute_run<9>, compute_run<10>, compute_run<11>, compute_run<12>};
+    const int64_t run = quotient_up(s.width, quotient_up(s.width, most_pixels));
+    for (int64_t i = first; i < last; ++i)
+        for (int64_t column = 0; column < s.width; column += run)
+            by_pixels[std::min(run, s.width - column) - 1](s, d, i / s.height, i % s.height, column);
 }
 
 }  // namespace
 
-SmallConvolutionFunctions convolution_functions() { return {count_items, compute_items}; }
+SmallConvolutionKernels convolution_kernels() {
+    return {{pixel_items, pixel_vectors, compute_pixels},
+            {channel_items, channel_vectors, compute_channels},
+            lanes()};
+}
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mge::cpu {
-namespace {
 
-HWY_EXPORT(convolution_functions);
-const SmallConvolutionFunctions& functions() {
-    static const SmallConvolutionFunctions best = [] {
+HWY_EXPORT(convolution_kernels);
+
+const SmallConvolutionKernels& small_convolution_kernels() {
+    static const SmallConvolutionKernels best = [] {
         limit_highway_targets();
-        return HWY_DYNAMIC_DISPATCH(convolution_functions)();
+        return HWY_DYNAMIC_DISPATCH(convolution_kernels)();
     }();
     return best;
 }
-
-}  // namespace
 
 // The last vectors reach over the end of the last plane by less than one span.
 int64_t SmallConvolution::workspace_floats() const {
     constexpr int64_t slack = 64;
     return ic * plane() + dilation_width * kernel_width + slack;
 }
-int64_t SmallConvolution::items() const { return functions().count_items(*this); }
 
 void pad_image(const SmallConvolution& s, const float* x, float* padded) {
     std::memset(padded, 0, size_t(s.workspace_floats()) * sizeof(float));
@@ -138,11 +219,6 @@ void pad_image(const SmallConvolution& s, const float* x, float* padded) {
         for (int64_t h = 0; h < s.in_height; ++h)
             std::memcpy(padded + c * s.plane() + (h + s.pad_height) * s.pitch() + s.pad_width,
                         x + (c * s.in_height + h) * s.in_width, size_t(s.in_width) * sizeof(float));
-}
-
-void small_convolution(const SmallConvolution& shape, const SmallConvolutionData& data, int64_t first,
-                       int64_t last) {
-    functions().compute_items(shape, data, first, last);
 }
 
 }  // namespace mge::cpu

@@ -2,6 +2,8 @@
 #include "libmge/ops/nn/convolution/small.h"
 
 #include "libmge/kernel/cpu/activate.h"
+#include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/small_convolution.h"
 #include "libmge/ops/nn/convolution/geometry.h"
@@ -11,13 +13,19 @@ namespace {
 
 // About 30 microseconds of one thread: above that the call and the reorders of a library pay.
 constexpr int64_t few_multiplications = 1 << 19;
-// Work per thread that is worth a parallel region; about 16 multiplications per nanosecond are done.
-constexpr int64_t grain_multiplications = 1 << 14;
+// Work per thread that is worth a parallel region: some microseconds. With less, LeNet on two threads was no
+// faster in its convolutions, and what reads their results from the other core's cache took three times as
+// long.
+constexpr int64_t grain_multiplications = 1 << 17;
+
+constexpr std::string_view pixels = "small", channels = "small_channels";
 
 struct State {
     ConvGeometry geometry;
     cpu::SmallConvolution image;
-    int64_t items, grain;
+    cpu::SmallConvolutionKernel kernel;
+    std::shared_ptr<const onednn::PackedWeight> weight = {};  // null: as it is given
+    int64_t items = 0, item_grain = 1, image_grain = 1;
     Activation activation;
 };
 
@@ -30,49 +38,102 @@ Support supports(const Problem& p) {
     auto g = forward_geometry(p);
     if (g.groups != 1) return {"one group only"};
     if (g.stride != Pair{1, 1}) return {"stride 1 only"};
-    if (g.n == 0) return {"no images"};
-    if (g.multiplications() / g.n > few_multiplications) return {"large enough for a library"};
+    if (!is_small_convolution(g)) return {"large enough for a library, or no images"};
     return supported;
 }
 
+cpu::SmallConvolution image_of(const ConvGeometry& g) {
+    return {g.oc,         g.ic,         g.out[0],    g.out[1],    g.in[0],       g.in[1],
+            g.padding[0], g.padding[1], g.kernel[0], g.kernel[1], g.dilation[0], g.dilation[1]};
+}
+
+std::vector<Candidate> candidates(const Problem& p) {
+    std::vector<Candidate> list{{std::string(pixels)}};
+    if (!p.is_constant(1)) return list;
+    auto image = image_of(forward_geometry(p));
+    auto& kernels = cpu::small_convolution_kernels();
+    bool is_better = kernels.channels.vectors(image) < kernels.pixels.vectors(image);
+    list.insert(is_better ? list.begin() : list.end(), Candidate{std::string(channels)});
+    return list;
+}
+
+onednn::MemoryDesc desc(const ConvGeometry& g, dnnl_format_tag_t tag) {
+    onednn::MemoryDesc desc;
+    const dnnl_dims_t dims{g.oc, g.ic, g.kernel[0], g.kernel[1]};
+    onednn::check(dnnl_memory_desc_init_by_tag(&desc, 4, dims, dnnl_f32, tag),
+                  "dnnl_memory_desc_init_by_tag");
+    return desc;
+}
+dnnl_format_tag_t tag_of_blocks() {
+    int64_t lanes = cpu::small_convolution_kernels().lanes;
+    return lanes == 16 ? dnnl_Abcd16a : lanes == 8 ? dnnl_Abcd8a : dnnl_Abcd4a;
+}
+
 Prepared prepare(const PrepareContext& context) {
-    auto g = forward_geometry(context.problem);
-    cpu::SmallConvolution image{g.oc,        g.ic,        g.out[0],      g.out[1],
-                                g.in[0],     g.in[1],     g.padding[0],  g.padding[1],
-                                g.kernel[0], g.kernel[1], g.dilation[0], g.dilation[1]};
-    int64_t items = image.items();
-    int64_t per_item = std::max<int64_t>(g.multiplications() / g.n / std::max<int64_t>(items, 1), 1);
-    return Prepared::make(State{g, image, items, grain_multiplications / per_item + 1,
-                                context.problem.as<Conv2d::Params>().activation},
-                          size_t(image.workspace_floats()) * sizeof(float));
+    auto& p = context.problem;
+    auto g = forward_geometry(p);
+    auto image = image_of(g);
+    auto& kernels = cpu::small_convolution_kernels();
+    bool by_channels = context.candidate.name == channels;
+    State state{.geometry = g,
+                .image = image,
+                .kernel = by_channels ? kernels.channels : kernels.pixels,
+                .activation = p.as<Conv2d::Params>().activation};
+    state.items = state.kernel.items(image);
+    int64_t per_image = std::max<int64_t>(g.multiplications() / g.n, 1);
+    state.image_grain = grain_multiplications / per_image + 1;
+    state.item_grain = grain_multiplications * state.items / per_image + 1;
+    PackedInputs packed;
+    if (by_channels) {
+        auto used = desc(g, tag_of_blocks());
+        state.weight = onednn::pack_weight(desc(g, dnnl_abcd), used, context.constants[1], p.threads);
+        packed = {{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};
+    }
+    int64_t images_together = g.n == 1 ? 1 : p.threads;
+    size_t workspace = size_t(images_together * image.workspace_floats()) * sizeof(float);
+    return Prepared::make(std::move(state), workspace, std::move(packed));
+}
+
+// Image n, by so many threads.
+void compute_image(const State& state, const Launch& launch, int64_t n, float* padded, int threads) {
+    auto& g = state.geometry;
+    int64_t x_size = g.ic * g.in[0] * g.in[1], y_size = g.oc * g.out[0] * g.out[1];
+    const float* residual = launch.in_if_given<float>(3);
+    bool is_relu = state.activation == Activation::relu;
+    cpu::pad_image(state.image, launch.in<float>(0) + n * x_size, padded);
+    cpu::SmallConvolutionData data{
+        padded,
+        state.weight ? static_cast<const float*>(state.weight->data()) : launch.in<float>(1),
+        launch.in_if_given<float>(2),
+        residual ? residual + n * y_size : nullptr,
+        launch.out<float>(0) + n * y_size,
+        is_relu};
+    par_for(threads, state.items, state.item_grain,
+            [&](int64_t first, int64_t last) { state.kernel.compute(state.image, data, first, last); });
+    if (is_relu || state.activation == Activation::none) return;
+    par_for(threads, y_size, parallel_grain, [&](int64_t first, int64_t last) {
+        cpu::activate(state.activation, data.y + first, last - first);
+    });
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
-    auto& g = state.geometry;
-    const float* residual = launch.in_if_given<float>(3);
     auto* padded = static_cast<float*>(launch.workspace);
-    int64_t x_size = g.ic * g.in[0] * g.in[1], y_size = g.oc * g.out[0] * g.out[1];
-    bool is_relu = state.activation == Activation::relu;
-    for (int64_t n = 0; n < g.n; ++n) {
-        cpu::pad_image(state.image, launch.in<float>(0) + n * x_size, padded);
-        cpu::SmallConvolutionData data{padded,
-                                       launch.in<float>(1),
-                                       launch.in_if_given<float>(2),
-                                       residual ? residual + n * y_size : nullptr,
-                                       launch.out<float>(0) + n * y_size,
-                                       is_relu};
-        par_for(launch.threads, state.items, state.grain,
-                [&](int64_t first, int64_t last) { cpu::small_convolution(state.image, data, first, last); });
-    }
-    if (is_relu || state.activation == Activation::none) return;
-    float* y = launch.out<float>(0);
-    par_for(launch.threads, g.n * y_size, parallel_grain,
-            [&](int64_t first, int64_t last) { cpu::activate(state.activation, y + first, last - first); });
+    if (state.geometry.n == 1) return compute_image(state, launch, 0, padded, launch.threads);
+    in_parts(launch.threads, state.geometry.n, state.image_grain,
+             [&](int thread, int64_t begin, int64_t end) {
+                 float* own = padded + thread * state.image.workspace_floats();
+                 for (int64_t n = begin; n < end; ++n) compute_image(state, launch, n, own, 1);
+             });
 }
 
 }  // namespace
 
-Algorithm small_conv2d() { return {"small", supports, prepare, run}; }
+bool is_small_convolution(const ConvGeometry& g) {
+    return g.groups == 1 && g.stride == Pair{1, 1} && g.n > 0 &&
+           g.multiplications() / g.n <= few_multiplications;
+}
+
+Algorithm small_conv2d() { return {"small", supports, prepare, run, {}, candidates}; }
 
 }  // namespace mge::ops
