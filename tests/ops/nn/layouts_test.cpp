@@ -383,6 +383,31 @@ TEST(Conv2d, HasKernelsForChannelBlocks) {
         }
 }
 
+// One of our own algorithms, by name, on images that lie as `name` says.
+void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name) {
+    for (int threads : {1, 2, 3}) {
+        Layout layout = Layout::named(name);
+        Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+        TensorSpec plain[] = {x.spec(), weight.spec()};
+        Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
+        Tensor bias = random_tensor({1, shape[1], 1, 1}), residual = random_tensor(shape);
+        Tensors inputs{reordered(x, layout), weight, bias, reordered(residual, layout)};
+        TensorSpecs specs;
+        for (auto& t : inputs) specs.push_back(t.spec());
+        TensorSpec out{DType::f32, shape, layout};
+        Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+        problem.threads = threads;
+        auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+        auto ours = std::ranges::find(list, algorithm, [](auto& n) { return n.candidate.name; });
+        ASSERT_NE(ours, list.end()) << c.x << name;
+        Tensor expected = ops::conv2d(x, weight, bias, residual, c.params);
+        expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
+                     c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
+    }
+}
+
+std::string_view channel_blocks() { return cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"; }
+
 // Our own Winograd: borders, tiles beside the image's end, several strips, images that share one, odd numbers
 // of panels, few threads with many tiles and many with few.
 TEST(Conv2d, ComputesByWinogradInBlocksAndChannelsLast) {
@@ -395,26 +420,21 @@ TEST(Conv2d, ComputesByWinogradInBlocksAndChannelsLast) {
         {{3, 32, 7, 7}, {64, 32, 3, 3}, {.padding = {4, 3}}},
     };
     for (auto& c : cases)
-        for (auto name : {"nhwc", cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"})
-            for (int threads : {1, 2, 3}) {
-                Layout layout = Layout::named(name);
-                Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
-                TensorSpec plain[] = {x.spec(), weight.spec()};
-                Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
-                Tensor bias = random_tensor({1, shape[1], 1, 1}), residual = random_tensor(shape);
-                Tensors inputs{reordered(x, layout), weight, bias, reordered(residual, layout)};
-                TensorSpecs specs;
-                for (auto& t : inputs) specs.push_back(t.spec());
-                TensorSpec out{DType::f32, shape, layout};
-                Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
-                problem.threads = threads;
-                auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
-                auto ours = std::ranges::find(list, "winograd", [](auto& n) { return n.candidate.name; });
-                ASSERT_NE(ours, list.end()) << c.x << name;
-                Tensor expected = ops::conv2d(x, weight, bias, residual, c.params);
-                expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
-                             c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
-            }
+        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()})
+            expect_computes("winograd", c, name);
+}
+
+// Tiles of every size, channels that fill no block or no panel, activations of their own.
+TEST(Conv2d, ComputesWindowsOfOnePixelOnFewPixels) {
+    const ConvCase cases[] = {
+        {{1, 160, 7, 7}, {960, 160, 1, 1}, {}},
+        {{1, 40, 5, 7}, {72, 40, 1, 1}, {.activation = Activation::relu6}},
+        {{1, 33, 8, 8}, {35, 33, 1, 1}, {.activation = Activation::silu}},
+        {{1, 19, 4, 5}, {37, 19, 1, 1}, {.activation = Activation::hswish}},
+        {{1, 3, 1, 17}, {8, 3, 1, 1}, {.activation = Activation::relu}},
+        {{1, 16, 4, 4}, {80, 16, 1, 1}, {.activation = Activation::sigmoid}},
+    };
+    for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
 }
 
 // The bound under which the strict tier may use them: relative to the root mean square of the result.

@@ -6,6 +6,7 @@
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/one_pixel.h"
 #include "libmge/ops/nn/convolution/onednn.h"
+#include "libmge/ops/nn/convolution/pointwise.h"
 #include "libmge/ops/nn/convolution/reference_loops-inl.h"
 #include "libmge/ops/nn/convolution/small.h"
 #include "libmge/ops/nn/convolution/tiles.h"
@@ -99,6 +100,7 @@ KernelList kernels(Cpu, Conv2d) {
         small_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::tiles>(),
         winograd_conv2d(),
+        pointwise_conv2d(),
         cpu::activation_apart<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::vectors>(),

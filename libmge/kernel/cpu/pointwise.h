@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Convolutions of one image of few pixels by windows of one pixel: a product of pixels × input channels with
+// input × output channels. Images lie in blocks of channels, (channels / block, pixels, block), weights in
+// (oc / block, ic, block); zeros fill the last blocks. Such layers wait for their weights, so each panel of
+// them is fetched ahead and once; and the pixels are cut into even tiles, 49 into four, with no small rest.
+
+#include <cstdint>
+
+#include "libmge/kernel/activation.h"
+
+namespace mge::cpu {
+
+struct Pointwise {
+    int64_t ic, oc, pixels;
+    Activation activation = Activation::none;
+
+    int64_t items() const;  // independent parts of the work
+};
+struct PointwiseData {
+    const float *x, *weight;
+    const float *bias, *residual;  // may be null
+    float* y;
+};
+
+// Parts [first, last) of the work.
+void pointwise(const Pointwise& shape, const PointwiseData& data, int64_t first, int64_t last);
+
+// What is compiled once per instruction set.
+struct PointwiseFunctions {
+    int64_t (*count_items)(const Pointwise&);
+    void (*compute_items)(const Pointwise&, const PointwiseData&, int64_t, int64_t);
+};
+
+}  // namespace mge::cpu

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/kernel/cpu/pointwise.h"
+
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/onednn/primitive.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/pointwise.h"
+
+namespace mge::ops {
+namespace {
+
+// With more pixels, or fewer channels of y than of x, the library is as fast: measured on the layers of
+// MobileNetV2, where these at 7×7 pixels take 0.8 of its time on AVX-512.
+constexpr int64_t enough_pixels = 16, few_pixels = 64;
+// A second thread costs a parallel region, which less work does not earn.
+constexpr int64_t few_multiplications = 1 << 18;
+
+struct State {
+    cpu::Pointwise shape;
+    std::shared_ptr<const onednn::PackedWeight> weight;
+    int threads;
+};
+
+bool has_wide_blocks() { return cpu_isa() >= Isa::avx512; }
+
+Support supports(const Problem& p) {
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs) {
+            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
+            if (spec.numel() == 0 && !spec.is_absent()) return {"an empty tensor"};
+        }
+    if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
+    auto g = forward_geometry(p);
+    const Pair one{1, 1}, none{0, 0};
+    if (g.kernel != one || g.stride != one || g.padding != none || g.groups != 1)
+        return {"windows of one pixel with stride 1, in one group, only"};
+    const int64_t pixels = g.out[0] * g.out[1];
+    if (g.n != 1 || pixels < enough_pixels || pixels > few_pixels || g.oc <= g.ic)
+        return {"one image of few pixels and more channels of y than of x only"};
+    const Layout blocks = Layout::named(has_wide_blocks() ? "nChw16c" : "nChw8c");
+    if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};
+    if (p.has_input(3) && p.inputs[3].layout != blocks) return {"a residual that lies as y does"};
+    // The zeros that fill the last block have to stay zeros.
+    if (p.as<Conv2d::Params>().activation == Activation::sigmoid && g.oc % (has_wide_blocks() ? 16 : 8))
+        return {"sigmoid of channels that fill no block"};
+    return supported;
+}
+
+onednn::MemoryDesc packed_desc(const ConvGeometry& g) {
+    onednn::MemoryDesc desc;
+    const dnnl_dims_t dims{g.oc, g.ic, 1, 1};
+    onednn::check(dnnl_memory_desc_init_by_tag(&desc, 4, dims, dnnl_f32,
+                                               has_wide_blocks() ? dnnl_Abcd16a : dnnl_Abcd8a),
+                  "dnnl_memory_desc_init_by_tag");
+    return desc;
+}
+
+Prepared prepare(const PrepareContext& context) {
+    auto& p = context.problem;
+    auto g = forward_geometry(p);
+    auto used = packed_desc(g);
+    auto given = *onednn::memory_desc({DType::f32, {g.oc, g.ic, 1, 1}, {}});
+    State s{{g.ic, g.oc, g.out[0] * g.out[1], p.as<Conv2d::Params>().activation},
+            onednn::pack_weight(given, used, context.constants[1], p.threads),
+            g.multiplications() < few_multiplications ? 1 : p.threads};
+    PackedInputs packed{{{s.weight->data(), onednn::bytes(used)}}, 1u << 1};
+    return Prepared::make(std::move(s), 0, std::move(packed));
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    const cpu::PointwiseData data{launch.in<float>(0), static_cast<const float*>(s.weight->data()),
+                                  launch.in_if_given<float>(2), launch.in_if_given<float>(3),
+                                  launch.out<float>(0)};
+    par_for(s.threads, s.shape.items(), 1,
+            [&](int64_t first, int64_t last) { cpu::pointwise(s.shape, data, first, last); });
+}
+
+}  // namespace
+
+Algorithm pointwise_conv2d() { return {"pointwise", supports, prepare, run}; }
+
+}  // namespace mge::ops
