@@ -49,6 +49,17 @@ struct WantedSteps {
         bool is_relu = activation == Activation::relu && 1 / scale > 0;
         return (activation == Activation::none || is_relu) && zero < 1 << 20 && zero > -(1 << 20);
     }
+    // Bounds before rounding, as steps less the zero point.
+    float lowest() const {
+        float least = lower - zero;
+        return activation == Activation::relu ? std::min(std::max(least, 0.f), upper - zero) : least;
+    }
+    float highest() const { return upper - zero; }
+    // The quotients of what lies within the bounds can be corrected: nothing on the way leaves the range of
+    // floats, and where it falls below the normal ones the step is 0.
+    bool may_correct() const {
+        return HWY_NATIVE_FMA && may_bound_first() && scale > 0x1p-60f && scale < 0x1p60f;
+    }
 };
 
 // Each gives vectors of i32 with the steps in their lowest 8 bits.
@@ -57,13 +68,9 @@ struct BoundedFirst {
 
     explicit BoundedFirst(const WantedSteps& s)
         : inverse(Simd::fill(1 / s.scale)),
-          lower(Simd::fill(lowest(s))),
-          upper(Simd::fill(s.upper - s.zero)),
+          lower(Simd::fill(s.lowest())),
+          upper(Simd::fill(s.highest())),
           to_bits(Simd::fill(0x1.8p23f + s.zero)) {}  // what is added to it is in its lowest bits then
-    static float lowest(const WantedSteps& s) {
-        float lower = s.lower - s.zero;
-        return s.activation == Activation::relu ? std::min(std::max(lower, 0.f), s.upper - s.zero) : lower;
-    }
     HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
         // NaN becomes the lowest: of two, the processor takes the second then.
         Simd x(hn::Min(hn::Max((real * inverse).v, lower.v), upper.v));
@@ -106,9 +113,37 @@ struct EvenSteps {
     }
 };
 
+// Without a division, which takes as long as all the rest. Markstein: of a quotient that is off by less than
+// two of its last digits, one correction by the remainder leaves less than one, the next the rounded
+// quotient. The bounds are products with the scale, whose quotients round to the steps that they were made
+// of.
+struct CorrectedEven {
+    Simd scale, inverse, lower, upper, to_bits;
+    hn::Vec<I32> zero;
+
+    explicit CorrectedEven(const WantedSteps& s)
+        : scale(Simd::fill(s.scale)),
+          inverse(Simd::fill(1 / s.scale)),
+          lower(Simd::fill(s.lowest() * s.scale)),
+          upper(Simd::fill(s.highest() * s.scale)),
+          to_bits(Simd::fill(0x1.8p23f)),  // what is added to it is rounded, and in its lowest bits then
+          zero(hn::Set(I32(), int32_t(s.zero))) {}
+    HWY_INLINE Simd corrected(Simd quotient, Simd x) const {
+        Simd remainder(hn::NegMulAdd(quotient.v, scale.v, x.v));
+        return multiply_add(remainder, inverse, quotient);
+    }
+    HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
+        // NaN becomes the lowest: of two, the processor takes the second then.
+        Simd x(hn::Min(hn::Max(real.v, lower.v), upper.v));
+        Simd quotient = corrected(corrected(x * inverse, x), x);
+        return hn::Add(hn::BitCast(I32(), (quotient + to_bits).v), zero);
+    }
+};
+
 // f of the one that makes them.
 template <class F>
 HWY_INLINE auto with_steps_of(const WantedSteps& wanted, const F& f) {
+    if (wanted.is_even && wanted.may_correct()) return f(std::type_identity<CorrectedEven>());
     if (wanted.is_even) return f(std::type_identity<EvenSteps>());
     return wanted.may_bound_first() ? f(std::type_identity<BoundedFirst>())
                                     : f(std::type_identity<RoundedFirst>());

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <random>
 
 #include "libmge/mge.h"
 #include "libmge/ops/quantize/quantize.h"
@@ -73,6 +76,41 @@ TEST(Quantize, HalvesToEvenAgreeWithTheReference) {
         for (double beside : {-1e-5, 0., 1e-5}) halves.push_back(i / 2. + beside);
     check_op<ops::Quantize>(even(DType::i8),
                             {{.shape = {1800}, .values = halves}, {.shape = {1}, .values = {1}}});
+}
+
+// Where the quotient is rounded to a half, or just not.
+TEST(Quantize, RoundsQuotientsNextToHalvesAsADivisionDoes) {
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> mantissa(1, 2);
+    for (int i = 0; i < 2000; ++i) {
+        float scale = i % 4 ? mantissa(random) : std::nextafter(2.f, 0.f) - float(i) * 0x1p-24f;
+        scale = std::ldexp(scale, i % 61 - 30);
+        std::vector<float> x;
+        std::vector<double> steps;
+        for (int step = -130; step < 130; ++step) {
+            float beside = (float(step) + 0.5f) * scale;
+            for (int ulp = 0; ulp < 3; ++ulp) beside = std::nextafter(beside, -HUGE_VALF);
+            for (int ulp = 0; ulp < 7; ++ulp, beside = std::nextafter(beside, HUGE_VALF)) {
+                x.push_back(beside);
+                steps.push_back(std::clamp(std::nearbyint(beside / scale) + 5, -128.f, 127.f));
+            }
+        }
+        ASSERT_EQ(values_of(ops::quantize(tensor_of<float>({int64_t(x.size())}, x), number(scale),
+                                          zero_point(5), {.rounding = ops::StepRounding::half_even})),
+                  steps)
+            << "scale " << scale;
+    }
+}
+
+TEST(Quantize, KnowsScalesAtTheEndsOfFloats) {
+    ops::Quantize::Params p{.rounding = ops::StepRounding::half_even};
+    float inf = HUGE_VALF, most = std::numeric_limits<float>::max();
+    for (float scale : {0x1p-140f, 0x1p-59f, 0x1p59f, 0x1p120f}) {
+        Tensor x = tensor_of<float>({8}, {0, scale, -scale * 2.5f, 3.5f * scale, inf, -inf, most, 0x1p-149f});
+        double tiny = std::nearbyint(0x1p-149f / scale), large = std::min(most / scale, 127.f);
+        EXPECT_THAT(values_of(ops::quantize(x, number(scale), {}, p)),
+                    ElementsAre(0, 1, -2, 4, 127, -128, large, tiny));
+    }
 }
 
 TEST(Quantize, AgreesWithItsReference) {
