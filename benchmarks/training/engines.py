@@ -81,9 +81,9 @@ class Mge:
 
 
 class Torch:
-    """PyTorch: eager, with images channels-last, compiled."""
+    """PyTorch: eager, with images channels-last, compiled; in double precision (float64)."""
 
-    variants = ("eager", "channels_last", "compile")
+    variants = ("eager", "channels_last", "compile", "float64")
 
     def __init__(self):
         import torch
@@ -103,9 +103,12 @@ class Torch:
 
     def trainer(self, name, variant, half):
         """Return a function that does a step and returns the loss."""
-        torch, task = self.torch, TASKS[name]
+        torch, task, is_exact = self.torch, TASKS[name], variant == "float64"
         state = {key: torch.from_numpy(value.copy()) for key, value in task.state().items()}
         x, labels = (torch.from_numpy(array) for array in batch_of(name))
+        if is_exact:
+            x = x.double() if x.is_floating_point() else x
+            state = {key: value.double() for key, value in state.items()}
         if variant == "channels_last":
             x, state = self._channels_last(x), {k: self._channels_last(v) for k, v in state.items()}
         parameters = [v.requires_grad_() for k, v in state.items() if "running" not in k]
@@ -117,9 +120,9 @@ class Torch:
         labels = labels.long()
 
         def loss_of(x, labels):
-            with torch.autocast("cpu", enabled=half, dtype=torch.bfloat16):
+            with torch.autocast("cpu", enabled=half and not is_exact, dtype=torch.bfloat16):
                 logits = task.net(self, state, x)
-            return self.F.cross_entropy(logits.float(), labels)
+            return self.F.cross_entropy(logits if is_exact else logits.float(), labels)
 
         compute = torch.compile(loss_of) if variant == "compile" else loss_of
 
