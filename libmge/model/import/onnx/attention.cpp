@@ -31,17 +31,7 @@ constexpr int64_t unbounded = -1;
 enum Scores : int64_t { plain, capped, biased, normalised };
 
 Tensor with_heads(const Site& site, size_t i, std::string_view attribute) {
-    const Tensor& x = site.in(i);
-    if (rank_of(x) == 4) return x;
-    int64_t heads = site.attributes.integer(attribute, 0);
-    auto width = site.extents.find_extent(x, 2);
-    if (rank_of(x) != 3 || !width || heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
-    Tensor parts = reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
-    return ops::transpose(parts, {.pattern = {0, 2, 1, 3}});
-}
-
-Tensor side_by_side(const Tensor& x) {
-    return ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), {.start = 2, .end = 3});
+    return heads_apart(site, site.in(i), site.attributes.integer(attribute, 0));
 }
 
 int64_t heads_of(const Site& site, const Tensor& x) {
@@ -117,6 +107,18 @@ Tensor in_precision(const Site& site, const Tensor& scores) {
 }
 
 }  // namespace
+
+Tensor heads_apart(const Site& site, const Tensor& x, int64_t heads) {
+    if (rank_of(x) == 4) return x;
+    auto width = site.extents.find_extent(x, 2);
+    if (rank_of(x) != 3 || !width || heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
+    Tensor parts = reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
+    return ops::transpose(parts, {.pattern = {0, 2, 1, 3}});
+}
+
+Tensor side_by_side(const Tensor& x) {
+    return ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), {.start = 2, .end = 3});
+}
 
 Tensors import_attention(const Site& site) {
     Tensor queries = with_heads(site, 0, "q_num_heads");

@@ -82,14 +82,14 @@ Tensor folded(const Site& site) {
     return result;
 }
 
+}  // namespace
+
 // 1.5957 x (1 + 0.044715 x^2), whose logistic function is half of one plus a hyperbolic tangent.
 Tensor gelu_by_tanh(const Tensor& x) {
     Tensor inner = ops::add(ops::mul(ops::square(x), number(x, 0.044715)), number(x, 1));
     return ops::mul(
         x, ops::sigmoid(ops::mul(ops::mul(x, inner), number(x, 2 * std::sqrt(2 / std::numbers::pi)))));
 }
-
-}  // namespace
 
 DType target_dtype(const Site& site) {
     auto to = int(site.attributes.integer("to", 0));

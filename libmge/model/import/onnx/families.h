@@ -52,6 +52,7 @@ Tensors import_mish(const Site& site);
 Tensors import_swish(const Site& site);
 Tensors import_swiglu(const Site& site);
 Tensors import_gelu(const Site& site);
+Tensor gelu_by_tanh(const Tensor& x);
 Tensors import_erfc(const Site& site);
 Tensors import_identity(const Site& site);
 // That of the attribute `to`.
@@ -125,6 +126,7 @@ Tensors import_instance_norm(const Site& site);
 Tensors import_group_norm(const Site& site);
 Tensors import_layer_norm(const Site& site);
 Tensors import_rms_norm(const Site& site);
+Tensor by_root_mean_square(const Tensor& x, int first, double epsilon);
 Tensors import_mean_variance_norm(const Site& site);
 Tensors import_lp_norm(const Site& site);
 Tensor softmax_along(const Tensor& x, int axis);
@@ -190,6 +192,9 @@ Tensors import_loop(const Site& site);
 Tensors import_scan(const Site& site);
 
 // attention.cpp
+// (batch, length, heads · width), or already so, as (batch, heads, length, width); and back.
+Tensor heads_apart(const Site& site, const Tensor& x, int64_t heads);
+Tensor side_by_side(const Tensor& x);
 Tensors import_attention(const Site& site);
 Tensors import_rotary_embedding(const Site& site);
 Tensors import_tensor_scatter(const Site& site);
@@ -219,7 +224,25 @@ Tensors import_hamming_window(const Site& site);
 Tensors import_blackman_window(const Site& site);
 Tensors import_mel_weight_matrix(const Site& site);
 
+// training.cpp
+Tensors import_adagrad(const Site& site);
+Tensors import_adam(const Site& site);
+Tensors import_momentum(const Site& site);
+
+// runtime_attention.cpp
+Tensors import_runtime_attention(const Site& site);
+Tensors import_multi_head_attention(const Site& site);
+Tensors import_embed_layer_norm(const Site& site);
+
 // runtime_operators.cpp
+Tensors import_bias_gelu(const Site& site);
+Tensors import_fast_gelu(const Site& site);
+Tensors import_fused_gemm(const Site& site);
+Tensors import_skip_rms_norm(const Site& site);
+Tensors import_quantised_concat(const Site& site);
+Tensors import_quantised_leaky_relu(const Site& site);
+Tensors import_quantised_mul(const Site& site);
+Tensors import_quantised_sigmoid(const Site& site);
 Tensors import_fused_conv(const Site& site);
 Tensors import_fused_matmul(const Site& site);
 Tensors import_quick_gelu(const Site& site);

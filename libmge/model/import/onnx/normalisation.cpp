@@ -70,6 +70,8 @@ Tensors in_training(const Site& site) {
     return {as_dtype(y, x.dtype()), moved(3, mean), moved(4, variance)};
 }
 
+}  // namespace
+
 // The mean of the squares over the trailing axes is 1 afterwards.
 Tensor by_root_mean_square(const Tensor& x, int first, double epsilon) {
     IntList axes;
@@ -77,8 +79,6 @@ Tensor by_root_mean_square(const Tensor& x, int first, double epsilon) {
     Tensor mean = ops::mean(ops::square(x), {.axes = axes, .keepdims = true});
     return ops::mul(x, ops::rsqrt(ops::add(mean, number(mean, epsilon))));
 }
-
-}  // namespace
 
 // Our operator computes in f32. ONNX's definition rounds to f16 after each step.
 Tensor softmax_along(const Tensor& x, int axis) {

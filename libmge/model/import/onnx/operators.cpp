@@ -117,7 +117,7 @@ constexpr OperatorRow rows[] = {
     {"IsNaN", 9, last, one<ops::isnan>},
     {"LRN", any, last, import_local_response_norm},
     {"LSTM", 7, last, import_lstm},
-    {"LayerNormalization", 17, last, import_layer_norm},
+    {"LayerNormalization", any, last, import_layer_norm},
     {"LeakyRelu", any, last, import_leaky_relu},
     {"Less", any, last, import_less},
     {"LessOrEqual", 12, last, of_two<ops::less_equal>},
@@ -199,6 +199,8 @@ constexpr OperatorRow rows[] = {
     {"Shrink", 9, last, import_shrink},
     {"Sigmoid", any, last, one<ops::sigmoid>},
     {"Sign", 9, last, one<ops::sign>},
+    // ONNX Runtime puts it, and older LayerNormalization, into the domain of the standard.
+    {"SimplifiedLayerNormalization", any, last, import_rms_norm},
     {"Sin", any, last, one<ops::sin>},
     {"Sinh", any, last, one<ops::sinh>},
     {"Size", any, last, import_size},
@@ -234,14 +236,33 @@ constexpr OperatorRow rows[] = {
 
 // What ONNX Runtime's quantiser and optimizer write. Sorted by name; they have one version.
 constexpr OperatorRow runtime_rows[] = {
+    {"Attention", 1, last, import_runtime_attention},
+    {"BiasGelu", 1, last, import_bias_gelu},
+    {"EmbedLayerNormalization", 1, last, import_embed_layer_norm},
+    {"FastGelu", 1, last, import_fast_gelu},
     {"FusedConv", 1, last, import_fused_conv},
+    {"FusedGemm", 1, last, import_fused_gemm},
     {"FusedMatMul", 1, last, import_fused_matmul},
     {"Gelu", 1, last, one<ops::gelu>},
+    {"MultiHeadAttention", 1, last, import_multi_head_attention},
     {"QGemm", 1, last, import_quantised_gemm},
     {"QLinearAdd", 1, last, import_quantised_add},
+    {"QLinearConcat", 1, last, import_quantised_concat},
     {"QLinearGlobalAveragePool", 1, last, import_quantised_average},
+    {"QLinearLeakyRelu", 1, last, import_quantised_leaky_relu},
+    {"QLinearMul", 1, last, import_quantised_mul},
+    {"QLinearSigmoid", 1, last, import_quantised_sigmoid},
     {"QuickGelu", 1, last, import_quick_gelu},
     {"SkipLayerNormalization", 1, last, import_skip_layer_norm},
+    {"SkipSimplifiedLayerNormalization", 1, last, import_skip_rms_norm},
+};
+
+// Steps of optimizers. Sorted by name; they have one version.
+constexpr std::string_view training_domain = "ai.onnx.preview.training";
+constexpr OperatorRow training_rows[] = {
+    {"Adagrad", 1, 1, import_adagrad},
+    {"Adam", 1, 1, import_adam},
+    {"Momentum", 1, 1, import_momentum},
 };
 
 // Of the domain of classical learning, by its own versions.
@@ -268,6 +289,7 @@ constexpr OperatorRow learning_rows[] = {
 std::span<const OperatorRow> rows_of(std::string_view domain) {
     if (is_standard(domain)) return rows;
     if (domain == learning_domain) return learning_rows;
+    if (domain == training_domain) return training_rows;
     if (domain == "com.microsoft") return runtime_rows;
     return {};
 }
@@ -289,6 +311,8 @@ std::vector<std::tuple<std::string, int, int>> known_operators() {
     for (auto& row : rows) result.emplace_back(row.name, row.first, row.last);
     for (auto& row : learning_rows)
         result.emplace_back(text(learning_domain, '.', row.name), row.first, row.last);
+    for (auto& row : training_rows)
+        result.emplace_back(text(training_domain, '.', row.name), row.first, row.last);
     return result;
 }
 

@@ -12,6 +12,7 @@
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/transpose.h"
 
@@ -21,6 +22,8 @@ namespace {
 Tensor activated(const Site& site, const Tensor& x) {
     std::string name = site.attributes.word("activation", "");
     FloatList numbers = site.attributes.numbers("activation_params").value_or(FloatList());
+    for (auto* letter : {"activation_alpha", "activation_beta"})
+        if (site.attributes.has(letter)) numbers.push_back(site.attributes.number(letter, 0));
     auto parameter = [&](size_t i, double otherwise) { return i < numbers.size() ? numbers[i] : otherwise; };
     if (name.empty()) return x;
     if (name == "Relu") return ops::relu(x);
@@ -39,6 +42,11 @@ Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero) {
     Tensor x = as_dtype(site.in(steps), DType::f32);
     if (site.has(zero)) x = ops::sub(x, as_dtype(site.in(zero), DType::f32));
     return ops::mul(x, as_dtype(site.in(scale), DType::f32));
+}
+
+// Real numbers as steps of the scale and zero point behind those of the only operand.
+Tensor of_one(const Site& site, const Tensor& y) {
+    return steps_of(y, as_dtype(site.in(3), DType::f32), site.optional(4), site.in(0).dtype());
 }
 
 Tensor zero_or_none(const Site& site, size_t i) {
@@ -82,6 +90,14 @@ Tensors import_fused_matmul(const Site& site) {
     return {alpha == 1 ? y : Tensor(ops::mul(y, number(y, alpha)))};
 }
 
+Tensors import_fused_gemm(const Site& site) { return {activated(site, import_gemm(site)[0])}; }
+
+Tensors import_bias_gelu(const Site& site) { return {ops::gelu(ops::add(site.in(0), site.in(1)))}; }
+
+Tensors import_fast_gelu(const Site& site) {
+    return {gelu_by_tanh(site.has(1) ? Tensor(ops::add(site.in(0), site.in(1))) : site.in(0))};
+}
+
 Tensors import_quick_gelu(const Site& site) {
     const Tensor& x = site.in(0);
     double alpha = site.attributes.number("alpha", double(1.702F));
@@ -96,6 +112,15 @@ Tensors import_skip_layer_norm(const Site& site) {
     Tensors found = ops::layer_norm(sum, site.in(2), site.optional(3), {.axes = 1, .epsilon = epsilon});
     for (size_t i = 1; i < 3; ++i) found[i] = ops::add_axis(found[i], {.axes = {-1}});
     return {found[0], found[1], found[2], sum};
+}
+
+// The same by the root of the mean square; what it divided by is not there.
+Tensors import_skip_rms_norm(const Site& site) {
+    Tensor sum = ops::add(site.in(0), site.in(1));
+    if (site.has(3)) sum = ops::add(sum, site.in(3));
+    double epsilon = site.attributes.number("epsilon", double(1e-12F));
+    Tensor y = by_root_mean_square(as_dtype(sum, DType::f32), rank_of(sum) - 1, epsilon);
+    return {ops::mul(as_dtype(y, sum.dtype()), site.in(2)), Tensor(), Tensor(), sum};
 }
 
 // alpha a b + c, c being i32 in products of both scales.
@@ -135,6 +160,30 @@ Tensors import_quantised_add(const Site& site) {
                                    {.dtype = a.dtype(), .rounding = ops::StepRounding::half_even})};
     Tensor sum = ops::add(real_numbers(site, 0, 1, 2), real_numbers(site, 3, 4, 5));
     return {steps_of(sum, as_dtype(site.in(6), DType::f32), site.optional(7), a.dtype())};
+}
+
+Tensors import_quantised_mul(const Site& site) {
+    Tensor product = ops::mul(real_numbers(site, 0, 1, 2), real_numbers(site, 3, 4, 5));
+    return {steps_of(product, as_dtype(site.in(6), DType::f32), site.optional(7), site.in(0).dtype())};
+}
+
+Tensors import_quantised_sigmoid(const Site& site) {
+    return {of_one(site, ops::sigmoid(real_numbers(site, 0, 1, 2)))};
+}
+
+Tensors import_quantised_leaky_relu(const Site& site) {
+    double slope = site.attributes.number("alpha", double(0.01F));
+    return {of_one(site, ops::leaky_relu(real_numbers(site, 0, 1, 2), {slope}))};
+}
+
+// Scale and zero point of the result, then steps, scale and zero point of each part.
+Tensors import_quantised_concat(const Site& site) {
+    if (site.size() < 5 || site.size() % 3 != 2) invalid(site.size(), " inputs");
+    Tensors parts;
+    for (size_t i = 2; i < site.size(); i += 3) parts.push_back(real_numbers(site, i, i + 1, i + 2));
+    int axis = site.axis(site.attributes.integer("axis", 0), site.rank(2));
+    Tensor y = parts.size() == 1 ? parts[0] : Tensor(ops::concat(TensorList(parts), {.axis = axis}));
+    return {steps_of(y, as_dtype(site.in(0), DType::f32), site.optional(1), site.in(2).dtype())};
 }
 
 Tensors import_quantised_average(const Site& site) {

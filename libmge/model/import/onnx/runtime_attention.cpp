@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The domain com.microsoft: what ONNX Runtime makes of transformers.
+
+#include <cmath>
+#include <limits>
+
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/layer_norm.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+// With the heads apart: (batch, heads, length, width).
+struct Heads {
+    Tensor queries, keys, values;
+};
+
+// What a mask of 1 and 0 adds to the scores. It has an element for each key, or one for each query and key;
+// or it says how many keys there are.
+Tensor mask_as_sum(const Site& site, const Tensor& mask, const Heads& heads) {
+    int rank = rank_of(mask);
+    if (rank < 1 || rank > 3) unsupported("a mask of rank ", rank);
+    Tensor seen;
+    if (rank == 1) {
+        auto &have = mask.shape(), &batch = heads.queries.shape();
+        if (!have.is_known() || !batch.is_known() || have[0] != batch[0])
+            unsupported("a mask that says where keys begin");
+        Tensor length = as_dtype(with_trailing_axes(mask, 1), DType::i64);
+        seen = as_dtype(ops::less(count_up(extent_of(heads.keys, 2), DType::i64), length), DType::f32);
+    } else {
+        seen = as_dtype(mask, DType::f32);
+    }
+    seen = ops::add_axis(seen, {.axes = rank == 3 ? IntList{1} : IntList{1, 2}});
+    double hidden = site.attributes.number("mask_filter_value", -10000);
+    return ops::mul(ops::sub(seen, real(1)), real(-hidden));
+}
+
+// No query sees what lies behind it; the keys of the past lie before the first.
+Tensor without_later(const Tensor& scores, const Heads& heads) {
+    Tensor have = std::get<Tensor>(extent_of(heads.keys, 2));
+    Tensor asked = std::get<Tensor>(extent_of(heads.queries, 2));
+    Tensor query = ops::add(count_up(extent_of(heads.queries, 2), DType::i64), ops::sub(have, asked));
+    Tensor seen =
+        ops::less_equal(count_up(extent_of(heads.keys, 2), DType::i64), with_trailing_axes(query, 1));
+    return ops::where(seen, scores, number(scores, -std::numeric_limits<double>::infinity()));
+}
+
+// `mask` and `sum` may be null.
+Tensor attended(const Site& site, const Heads& heads, const Tensor& mask, const Tensor& sum) {
+    auto width = site.extents.find_extent(heads.queries, 3);
+    if (!width) unsupported("a width of heads that differs between runs");
+    double scale = site.attributes.number("scale", 0);
+    if (scale == 0) scale = 1 / std::sqrt(double(*width));
+    Tensor scores =
+        ops::matmul(ops::mul(heads.queries, number(heads.queries, scale)), heads.keys, {.transpose_b = true});
+    if (sum) scores = ops::add(scores, sum);
+    if (mask) scores = ops::add(scores, as_dtype(mask_as_sum(site, mask, heads), scores.dtype()));
+    if (site.attributes.integer("unidirectional", 0)) scores = without_later(scores, heads);
+    return side_by_side(ops::matmul(softmax_along(scores, -1), heads.values));
+}
+
+Tensor behind(const Tensor& past, const Tensor& x) { return ops::concat({past, x}, {.axis = 2}); }
+
+}  // namespace
+
+// Queries, keys and values are one product; the past is both its keys and values, and so is what comes out.
+Tensors import_runtime_attention(const Site& site) {
+    int64_t count = site.attributes.integer("num_heads", 0);
+    if (site.attributes.integers("qkv_hidden_sizes")) unsupported("sizes of queries, keys and values");
+    if (site.attributes.integer("do_rotary", 0)) unsupported("queries and keys that are turned");
+    if (site.attributes.integer("past_present_share_buffer", 0)) unsupported("a past of a fixed length");
+    Tensor product = ops::matmul(site.in(0), site.in(1));
+    if (site.has(2)) product = ops::add(product, site.in(2));
+    auto width = site.extents.find_extent(product, 2);
+    if (!width || *width % 3) invalid("its weights have ", site.in(1).shape());
+    auto third = [&](int64_t i) {
+        return heads_apart(site, cut(product, 2, i * *width / 3, (i + 1) * *width / 3), count);
+    };
+    Heads heads{third(0), third(1), third(2)};
+    if (site.has(4)) {
+        heads.keys = behind(element(site.in(4), 0, 0), heads.keys);
+        heads.values = behind(element(site.in(4), 0, 1), heads.values);
+    }
+    Tensor y = attended(site, heads, site.optional(3), site.optional(5));
+    if (!site.makes(1)) return {y};
+    Tensor keys = ops::add_axis(heads.keys, {.axes = {0}}),
+           values = ops::add_axis(heads.values, {.axes = {0}});
+    return {y, ops::concat({keys, values}, {.axis = 0})};
+}
+
+Tensors import_multi_head_attention(const Site& site) {
+    int64_t count = site.attributes.integer("num_heads", 0);
+    if (!site.has(1) || !site.has(2)) unsupported("queries, keys and values in one operand");
+    Tensor bias = site.optional(3);
+    auto width = site.extents.find_extent(site.in(0), 2);
+    if (!width) unsupported("a width that differs between runs");
+    auto apart = [&](size_t i) {
+        Tensor x = site.in(i);
+        bool has_heads = rank_of(x) == 4;
+        if (bias && !has_heads) {
+            int64_t begin = i * *width, end = i == 2 ? bias.shape()[0] : begin + *width;
+            x = ops::add(x, cut(bias, 0, begin, end));
+        }
+        return heads_apart(site, x, count);
+    };
+    Heads heads{apart(0), apart(1), apart(2)};
+    if (site.has(6)) heads.keys = behind(site.in(6), heads.keys);
+    if (site.has(7)) heads.values = behind(site.in(7), heads.values);
+    Tensor y = attended(site, heads, site.optional(4), site.optional(5));
+    return {y, heads.keys, heads.values};
+}
+
+// Of words, places and segments; how many words are no padding.
+Tensors import_embed_layer_norm(const Site& site) {
+    auto rows = [&](size_t table, const Tensor& index) -> Tensor {
+        return ops::take({site.in(table), as_index(index)}, {.axes = {0}});
+    };
+    Tensor place = site.has(8) ? site.in(8) : count_up(extent_of(site.in(0), 1), DType::i32);
+    Tensor sum = ops::add(rows(2, site.in(0)), rows(3, place));
+    if (site.has(1)) sum = ops::add(sum, rows(4, site.in(1)));
+    double epsilon = site.attributes.number("epsilon", double(1e-12F));
+    site.attributes.integer("mask_index_type", 0);
+    Tensor y = ops::layer_norm(sum, site.in(5), site.in(6), {.axes = 1, .epsilon = epsilon})[0];
+    Tensor mask = site.has(7) ? site.in(7) : site.in(0);
+    Tensor words = ops::sum(as_dtype(mask, DType::i32), {.axes = {1}});
+    if (!site.has(7)) words = ops::mul(words, number(words, 0));
+    return {y, words, sum};
+}
+
+}  // namespace mge::onnx

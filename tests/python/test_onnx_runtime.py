@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of ONNX Runtime's own (com.microsoft), beside ONNX Runtime; steps of optimizers."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+load = importlib.import_module("megengine.onnx.reading").load
+
+MICROSOFT, TRAINING = "com.microsoft", "ai.onnx.preview.training"
+
+
+def real(*shape, seed=5):
+    return np.random.default_rng(seed + len(shape)).normal(size=shape).astype(np.float32)
+
+
+def steps(*shape, seed=5):
+    return np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)
+
+
+def scale(value):
+    return np.array(value, np.float32)
+
+
+def zero(value):
+    return np.array(value, np.uint8)
+
+
+def model_of(path, name, inputs, outputs, domain=MICROSOFT, **attributes):
+    """A model of one node; its inputs are arrays, and None for those that are left out."""
+    names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
+    made = [f"y{i}" for i in range(outputs)]
+    node = onnx.helper.make_node(name, names, made, domain=domain, **attributes)
+    kind = onnx.helper.np_dtype_to_tensor_dtype
+    port = onnx.helper.make_tensor_value_info
+    given = [port(n, kind(x.dtype), x.shape) for n, x in zip(names, inputs, strict=True) if n]
+    dtype = next(x for x in inputs if x is not None).dtype
+    floats = onnx.TensorProto.FLOAT if dtype != np.uint8 else onnx.TensorProto.UINT8
+    results = [port(n, floats, None) for n in made]
+    sets = [onnx.helper.make_opsetid("", 17)]
+    if domain:
+        sets.append(onnx.helper.make_opsetid(domain, 1))
+    graph = onnx.helper.make_graph([node], "g", given, results)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+    return {n: x for n, x in zip(names, inputs, strict=True) if n}
+
+
+def ours(path, feed):
+    outputs = load(path)(*feed.values())
+    return [y.numpy() for y in (outputs if isinstance(outputs, list) else [outputs])]
+
+
+def assert_same(path, feed, at_most=0):
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    expected, actual = session.run(None, feed), ours(path, feed)
+    for y, e in zip(actual, expected, strict=True):
+        assert y.shape == e.shape and y.dtype == e.dtype
+        if e.dtype == np.uint8:
+            assert np.abs(y.astype(int) - e).max() <= at_most
+        else:
+            np.testing.assert_allclose(y, e, rtol=1e-4, atol=1e-5)
+
+
+X = real(2, 5, 12)
+LAST = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+
+CASES = {
+    "bias_gelu": ("BiasGelu", [X, real(12)], 1, {}),
+    "fast_gelu": ("FastGelu", [X, real(12)], 1, {}),
+    "fast_gelu_alone": ("FastGelu", [X], 1, {}),
+    "gemm_leaky": (
+        "FusedGemm",
+        [real(3, 4), real(4, 5), real(5)],
+        1,
+        {"activation": "LeakyRelu", "activation_alpha": 0.2},
+    ),
+    "skip_rms": (
+        "SkipSimplifiedLayerNormalization",
+        [X, real(2, 5, 12, seed=8), real(12)],
+        1,
+        {"epsilon": 1e-5},
+    ),
+    "attention": ("Attention", [X, real(12, 36), real(36)], 1, {"num_heads": 3}),
+    "attention_mask": (
+        "Attention",
+        [X, real(12, 36), real(36), LAST],
+        1,
+        {"num_heads": 3},
+    ),
+    "attention_lengths": (
+        "Attention",
+        [X, real(12, 36), real(36), np.array([3, 5], np.int32)],
+        1,
+        {"num_heads": 3},
+    ),
+    "attention_past": (
+        "Attention",
+        [X, real(12, 36), real(36), None, real(2, 2, 3, 4, 4)],
+        2,
+        {"num_heads": 3, "unidirectional": 1},
+    ),
+    "heads": (
+        "MultiHeadAttention",
+        [X, real(2, 7, 12, seed=9), real(2, 7, 12, seed=10), real(36)],
+        1,
+        {"num_heads": 4, "scale": 0.3},
+    ),
+    "heads_mask": (
+        "MultiHeadAttention",
+        [X, real(2, 5, 12, seed=9), real(2, 5, 12, seed=10), None, LAST],
+        1,
+        {"num_heads": 2},
+    ),
+    "heads_past": (
+        "MultiHeadAttention",
+        [
+            X,
+            real(2, 5, 12, seed=9),
+            real(2, 5, 12, seed=10),
+            None,
+            None,
+            real(1, 2, 5, 8),
+            real(2, 2, 3, 6),
+            real(2, 2, 3, 6, seed=11),
+        ],
+        3,
+        {"num_heads": 2},
+    ),
+    "steps_mul": (
+        "QLinearMul",
+        [steps(3, 4), scale(0.1), zero(3), steps(4), scale(0.2), zero(100), scale(5), zero(128)],
+        1,
+        {},
+    ),
+    "steps_sigmoid": (
+        "QLinearSigmoid",
+        [steps(3, 4), scale(0.05), zero(128), scale(1 / 256), zero(0)],
+        1,
+        {},
+    ),
+    "steps_leaky": (
+        "QLinearLeakyRelu",
+        [steps(3, 4), scale(0.05), zero(128), scale(0.04), zero(60)],
+        1,
+        {"alpha": 0.3},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_operators_of_the_runtime(case, tmp_path):
+    name, inputs, outputs, attributes = CASES[case]
+    path = tmp_path / "net.onnx"
+    assert_same(path, model_of(path, name, inputs, outputs, **attributes), at_most=1)
+
+
+def test_steps_side_by_side(tmp_path):
+    path = tmp_path / "net.onnx"
+    inputs = [
+        scale(0.1),
+        zero(7),
+        steps(2, 3),
+        scale(0.2),
+        zero(9),
+        steps(2, 4),
+        scale(0.1),
+        zero(7),
+    ]
+    feed = model_of(path, "QLinearConcat", inputs, 1, axis=1)
+    model = onnx.load(path)
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.UINT8
+    onnx.save(model, path)
+    assert_same(path, feed)
+
+
+@pytest.mark.parametrize("name", ["LayerNormalization", "SimplifiedLayerNormalization"])
+def test_norms_that_the_runtime_puts_into_older_sets(name, tmp_path):
+    path = tmp_path / "net.onnx"
+    feed = model_of(path, name, [X, real(12)], 1, domain="", axis=-1, epsilon=1e-5)
+    model = onnx.load(path)
+    model.opset_import[0].version = 14
+    onnx.save(model, path)
+    assert_same(path, feed)
+
+
+@pytest.mark.parametrize("with_mask", [False, True])
+def test_words_places_and_segments(with_mask, tmp_path):
+    random = np.random.default_rng(2)
+    words = random.integers(0, 9, (2, 5)).astype(np.int32)
+    tables = [real(9, 12), real(8, 12, seed=6), real(2, 12, seed=7)]
+    inputs = [words, words % 2, *tables, real(12), real(12, seed=8)]
+    path = tmp_path / "net.onnx"
+    feed = model_of(path, "EmbedLayerNormalization", inputs + [LAST] * with_mask, 2, epsilon=1e-6)
+    model = onnx.load(path)
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    model.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT32
+    onnx.save(model, path)
+    assert_same(path, feed)
+
+
+OPTIMIZERS = {
+    "adagrad": ("Adagrad", 1, {"decay_factor": 0.1, "norm_coefficient": 0.01}),
+    "adam": ("Adam", 2, {"norm_coefficient": 0.01, "norm_coefficient_post": 0.1}),
+    "momentum": ("Momentum", 1, {"alpha": 0.9, "beta": 0.7, "mode": "standard"}),
+    "nesterov": ("Momentum", 1, {"alpha": 0.9, "beta": 0.7, "mode": "nesterov"}),
+}
+
+
+@pytest.mark.parametrize("count", [0, 3])
+@pytest.mark.parametrize("case", OPTIMIZERS)
+def test_steps_of_optimizers(case, count, tmp_path):
+    """By what ONNX itself computes, two weights at once."""
+    name, kept, attributes = OPTIMIZERS[case]
+    attributes = {"norm_coefficient": 0.02} | attributes
+    state = [np.abs(real(*s, seed=20 + k)) for k in range(kept) for s in ((3, 2), (4,))]
+    weights = [real(3, 2), real(4), real(3, 2, seed=12), real(4, seed=12)]
+    inputs = [np.float32(0.1), np.array(count, np.int64), *weights, *state]
+    path = tmp_path / "net.onnx"
+    feed = model_of(path, name, inputs, 2 * (1 + kept), domain=TRAINING, **attributes)
+    evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(str(path))
+    for y, e in zip(ours(path, feed), evaluator.run(None, feed), strict=True):
+        np.testing.assert_allclose(y, e, rtol=1e-5, atol=1e-6)
