@@ -77,6 +77,18 @@ CASES = {
         1,
         {"activation": "LeakyRelu", "activation_alpha": 0.2},
     ),
+    "conv_hard_sigmoid": (
+        "FusedConv",
+        [real(1, 3, 5, 5), real(4, 3, 1, 1), real(4)],
+        1,
+        {"activation": "HardSigmoid", "activation_params": [1 / 6, 0.5]},
+    ),
+    "batch_behind": (
+        "FusedMatMul",
+        [real(5, 2, 4), real(3, 2, 4, seed=6)],
+        1,
+        {"transBatchA": 1, "transBatchB": 1, "transB": 1},
+    ),
     "skip_rms": (
         "SkipSimplifiedLayerNormalization",
         [X, real(2, 5, 12, seed=8), real(12)],

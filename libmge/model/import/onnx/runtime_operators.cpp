@@ -30,6 +30,10 @@ Tensor activated(const Site& site, const Tensor& x) {
     if (name == "Sigmoid") return ops::sigmoid(x);
     if (name == "Tanh") return ops::tanh(x);
     if (name == "LeakyRelu") return ops::leaky_relu(x, {parameter(0, double(0.01F))});
+    if (name == "HardSigmoid")
+        return ops::clip(
+            ops::add(ops::mul(x, number(x, parameter(0, double(0.2F)))), number(x, parameter(1, 0.5))),
+            {.lower = 0, .upper = 1});
     if (name == "Clip" && numbers.size() == 2)
         return ops::clip(x, {.lower = numbers[0], .upper = numbers[1]});
     unsupported("the activation '", name, "'");
@@ -80,10 +84,12 @@ Tensors import_fused_conv(const Site& site) {
 }
 
 Tensors import_fused_matmul(const Site& site) {
-    if (site.attributes.integer("transBatchA", 0) || site.attributes.integer("transBatchB", 0))
-        unsupported("a product of batches that are transposed");
-    const Tensor& a = site.in(0);
-    Tensor y = ops::matmul(a, site.in(1),
+    // The batch may stand behind the first axis of the matrices.
+    auto operand = [&](size_t i, std::string_view attribute) {
+        bool is_behind = site.attributes.integer(attribute, 0) && site.rank(i) > 2;
+        return is_behind ? moved_axis(site.in(i), 0, site.rank(i) - 2) : site.in(i);
+    };
+    Tensor y = ops::matmul(operand(0, "transBatchA"), operand(1, "transBatchB"),
                            {.transpose_a = bool(site.attributes.integer("transA", 0)),
                             .transpose_b = bool(site.attributes.integer("transB", 0))});
     double alpha = site.attributes.number("alpha", 1);
