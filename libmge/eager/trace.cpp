@@ -490,7 +490,8 @@ void Trace::abort() {
 // A program that can be used anywhere: what lies where its first argument did lies at the default place.
 class Trace::Export {
 public:
-    explicit Export(const Trace& trace) : trace_(trace), values_(trace.variables_.size()) {
+    Export(const Trace& trace, const TensorNames& names) : trace_(trace), values_(trace.variables_.size()) {
+        for (auto& [tensor, name] : names) names_.try_emplace(tensor.impl(), name);
         for (auto& variable : trace.variables_)
             if (variable.kind == Kind::argument || variable.constant) {
                 home_ = variable.device;
@@ -516,7 +517,9 @@ private:
             return builder_.input(variable.spec, text("arg_", variable.at), exported(variable.device));
         if (variable.constant) {
             // The constant of a tensor at another place is a symbol: a host tensor would lie on the host.
+            auto named = names_.find(variable.constant.impl());
             ValueId id = builder_.graph().add_constant(variable.constant, {}, exported(variable.device));
+            if (named != names_.end()) builder_.graph().value(id).name = named->second;
             return builder_.symbol(id);
         }
         if (variable.kind == Kind::external)
@@ -550,13 +553,14 @@ private:
 
     const Trace& trace_;
     GraphBuilder builder_;
+    std::unordered_map<const TensorImpl*, std::string_view> names_;
     Tensors values_;  // by variable
     DeviceId home_;
 };
 
-Graph Trace::graph() const {
+Graph Trace::graph(const TensorNames& names) const {
     if (!recorded_) throw UserError("nothing was traced yet: call the function first");
-    return Export(*this).run();
+    return Export(*this, names).run();
 }
 
 // What ran beside the trace may have put a value of its own in the place of any value from before, in this

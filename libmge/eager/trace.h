@@ -28,6 +28,9 @@ struct TraceOptions {
     CompileOptions compile;
 };
 
+// Tensors from outside of a function, and what they are called.
+using TensorNames = std::vector<std::pair<Tensor, std::string>>;
+
 class MGE_API Trace final : public Interpreter {
 public:
     explicit Trace(TraceOptions options);
@@ -48,9 +51,10 @@ public:
     bool is_running() const { return running_; }
     // How many operators the recording has so far; they are the nodes of graph(), in their order.
     size_t step_count() const { return steps_.size(); }
-    // The whole recording, with the arguments as inputs and what the function returned as outputs. UserError
-    // when there is no recording or it used tensors that are neither arguments nor constants.
-    Graph graph() const;
+    // The whole recording, with the arguments as inputs and what the function returned as outputs; constants
+    // have the names of the tensors that they are. UserError when there is no recording or it used tensors
+    // that are neither arguments nor constants.
+    Graph graph(const TensorNames& names = {}) const;
 
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
     Tensor alias(const Tensor& tensor) override;

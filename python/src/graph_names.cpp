@@ -3,7 +3,6 @@
 
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "libmge/graph/infer.h"
 #include "libmge/model/import/megengine/counterparts.h"
@@ -45,7 +44,7 @@ void drop_names(Graph& graph, const KeptNames& kept) {
     }
 }
 
-void name_recorded(Graph& graph, const NameScopes& scopes, const TensorNames& tensors) {
+void name_recorded(Graph& graph, const NameScopes& scopes) {
     std::vector<std::string> names;
     std::map<std::string, int> counts, next;
     size_t scope = 0;
@@ -60,13 +59,6 @@ void name_recorded(Graph& graph, const NameScopes& scopes, const TensorNames& te
             name_node(graph, graph.node(NodeId(i)), text(name, '[', next[name]++, ']'));
         else
             name_node(graph, graph.node(NodeId(i)), name);
-    }
-    std::unordered_map<const TensorImpl*, std::string_view> by_tensor;
-    for (auto& [tensor, name] : tensors) by_tensor.try_emplace(tensor.impl(), name);
-    for (size_t i = 0; i < graph.values().size(); ++i) {
-        auto& value = graph.value(ValueId(i));
-        auto found = by_tensor.find(value.constant.impl());
-        if (value.is_constant() && found != by_tensor.end()) value.name = found->second;
     }
 }
 

@@ -21,11 +21,9 @@ void drop_names(Graph& graph, const KeptNames& kept);
 
 // Where in a recorded function a module began or ended to run: from this operator on it is the innermost one.
 using NameScopes = std::vector<std::pair<size_t, std::string>>;
-// Tensors from outside with the names that modules have for them.
-using TensorNames = std::vector<std::pair<Tensor, std::string>>;
 
-// Names as MegEngine gives them: "net.conv.Convolution", "net.ADD[1]" where a module has several, and
-// "net.conv.weight". The operators are those of the recorded function, in their order.
-void name_recorded(Graph& graph, const NameScopes& scopes, const TensorNames& tensors);
+// Names of operators as MegEngine gives them: "net.conv.Convolution", "net.ADD[1]" where a module has
+// several. They are those of the recorded function, in their order.
+void name_recorded(Graph& graph, const NameScopes& scopes);
 
 }  // namespace mge::python

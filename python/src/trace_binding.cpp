@@ -242,8 +242,8 @@ std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std:
                                       const std::map<std::string, std::string>& metadata,
                                       const nb::dict& given, bool training, std::tuple<int, bool, bool> kept,
                                       const NameScopes& scopes, nb::handle tensors) {
-    Graph graph = trace.graph();
-    name_recorded(graph, scopes, tensor_names(tensors));
+    Graph graph = trace.graph(tensor_names(tensors));
+    name_recorded(graph, scopes);
     auto [values, operators, constants] = kept;
     drop_names(graph, {values, operators, constants});
     graph = remove_dead_nodes(std::move(graph), {});

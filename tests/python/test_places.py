@@ -27,8 +27,9 @@ from megengine.optimizer import SGD
 
 @pytest.fixture
 def restored():
+    before = mge.get_default_device()
     yield
-    set_default_device("xpux")
+    set_default_device(before)
 
 
 def test_a_trace_gives_results_where_its_arguments_are():
