@@ -11,6 +11,7 @@ from .core import safetensors_files
 from .core.files import open_input, rest_of, written_whole
 from .core.graph_records import record_class
 from .core.plain_pickle import is_plain, load_plain
+from .device import get_default_device
 from .tensor import Parameter, Tensor, restoring
 
 
@@ -64,6 +65,13 @@ def save(
             pickle_module.dump(obj, stream, pickle_protocol)
 
 
+def _present(device: str) -> str:
+    """Where "xpux" of a file lies, the device that there is: on the default GPU, if it is one."""
+    default = get_default_device()
+    is_gpu = not default.startswith(("cpu", "multithread", "xpu"))
+    return default if is_gpu and device.startswith("xpux") else device
+
+
 class _DeviceMap:
     """Where Tensors go when they are loaded."""
 
@@ -86,7 +94,7 @@ class _DeviceMap:
 
     def __enter__(self) -> None:
         self._before = Tensor.dmap_callback
-        Tensor.dmap_callback = staticmethod(self.place)
+        Tensor.dmap_callback = staticmethod(lambda device: _present(self.place(device)))
 
     def __exit__(self, *exc) -> None:
         Tensor.dmap_callback = self._before
@@ -191,7 +199,8 @@ def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False)
         f: path, or a binary stream. Of safetensors it may be the path of an ``….index.json``, which
             names several files.
         map_location: where Tensors go: None for where they were, a device for all, a dict of
-            devices, or a function of the device's name.
+            devices, or a function of the device's name. ``xpux`` is the default device where that
+            is a GPU, else the CPU.
         pickle_module: what reads the pickle.
         weights_only: read nothing but data. Without it a file that names anything else is read too,
             with a warning.

@@ -106,7 +106,7 @@ def test_log_level_and_file(tmp_path):
 
 def test_devices_and_their_memory():
     assert mge.get_device_count("cpu") >= 1 and mge.get_device_count("gpu") >= 0
-    assert mge.get_default_device() == "xpux:0" or mge.get_default_device() == "xpux"
+    assert mge.Tensor([0]).device == mge.get_default_device()
     with pytest.raises(AssertionError, match="device_type"):
         mge.get_device_count("toaster")
     total, free = mge.get_mem_status_bytes()
@@ -118,6 +118,20 @@ def test_devices_and_their_memory():
     del held
     with pytest.raises(RuntimeError):
         mge.set_default_device("nosuchdevice")
+
+
+def test_xpux_of_a_file_is_the_default_gpu_where_it_is_one():
+    file = io.BytesIO()
+    mge.save(mge.Tensor([1.0], device="xpux"), file)
+
+    def place(map_location=None):
+        file.seek(0)
+        return mge.load(file, map_location).device
+
+    assert place() == mge.Tensor([1.0]).device
+    assert place("cpu1") == place({"xpux": "cpu1"}) == "cpu1:0"
+    with mge.device.default_device("cpu1"):
+        assert place() == "xpux:0"
 
 
 def test_queries_without_a_gpu():
