@@ -12,6 +12,7 @@ namespace mge::test {
 namespace {
 
 constexpr int unwritten = 0xff;
+constexpr size_t workspace_alignment = 64;
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -46,6 +47,8 @@ StorageRef edge_storage(size_t bytes, size_t alignment) {
     ASAN_POISON_MEMORY_REGION(pages->base(), usable - taken);
     return borrow_storage(data, bytes, std::move(pages));
 }
+
+StorageRef edge_workspace(size_t bytes) { return edge_storage(bytes, workspace_alignment); }
 
 Tensor edge_tensor(const TensorSpec& spec) { return Tensor(spec, edge_storage(spec.bytes())); }
 

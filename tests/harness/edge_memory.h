@@ -9,6 +9,8 @@ namespace mge::test {
 
 // `alignment`: of the beginning, and then of the end as well.
 StorageRef edge_storage(size_t bytes, size_t alignment = 1);
+// Aligned as programs align it.
+StorageRef edge_workspace(size_t bytes);
 // These begin wherever their last element leaves them, as arrays of users may.
 Tensor edge_tensor(const TensorSpec& spec);
 Tensor edge_copy(const Tensor& tensor);

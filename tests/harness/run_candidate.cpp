@@ -8,8 +8,6 @@
 namespace mge::test {
 namespace {
 
-constexpr size_t workspace_alignment = 64;
-
 class EdgeOutputs final : public OutputAllocator {
 public:
     explicit EdgeOutputs(Tensors& outputs) : outputs_(outputs) {}
@@ -42,7 +40,7 @@ Tensors run_candidate(const NamedCandidate& named, const Problem& problem, const
     }
     for (auto& t : out) out_data.push_back(t ? t.data() : nullptr);
     Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
-    StorageRef workspace = edge_storage(prepared.workspace(), workspace_alignment);
+    StorageRef workspace = edge_workspace(prepared.workspace());
     EdgeOutputs allocator(out);
     bool may_run_again = !in_place && !named.candidate.attributes.naive;
     for (int times = may_run_again ? 2 : 1; times > 0; --times)

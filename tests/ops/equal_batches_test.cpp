@@ -12,6 +12,7 @@
 #include "libmge/kernel/other_batch.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/edge_memory.h"
 
 namespace mge::test {
 namespace {
@@ -41,7 +42,7 @@ Tensor random_tensor(const TensorSpec& spec, std::mt19937& random) {
     std::vector<double> values(spec.bytes() / size_of(spec.dtype));
     for (auto& v : values) v = uniform(random);
     Tensor flat = make_tensor(spec.dtype, {int64_t(values.size())}, values);
-    Tensor result = empty_tensor(spec);
+    Tensor result = edge_tensor(spec);
     std::memcpy(result.data(), flat.data(), spec.bytes());
     return result;
 }
@@ -78,23 +79,25 @@ struct Sized {
     Problem problem;
 };
 
-std::vector<std::vector<char>> run(const NamedCandidate& named, const Problem& problem,
-                                   const std::vector<const void*>& inputs) {
+// Output 0, with nothing mapped behind any operand.
+std::vector<char> run(const Algorithm& algorithm, const Prepared& prepared, const Problem& problem,
+                      const std::vector<const void*>& inputs) {
+    Tensors outputs;
+    std::vector<void*> addresses;
+    for (auto& spec : problem.outputs) addresses.push_back(outputs.emplace_back(edge_tensor(spec)).data());
+    StorageRef workspace = edge_workspace(prepared.workspace());
+    algorithm.run(prepared, {inputs, addresses, workspace->data, problem.threads});
+    auto* begin = static_cast<const char*>(addresses[0]);
+    return {begin, begin + problem.outputs[0].bytes()};
+}
+
+std::vector<char> run(const NamedCandidate& named, const Problem& problem,
+                      const std::vector<const void*>& inputs) {
     std::vector<const void*> constants;
     for (size_t i = 0; i < inputs.size(); ++i)
         constants.push_back(problem.is_constant(i) ? inputs[i] : nullptr);
     Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
-    Tensors outputs;
-    std::vector<void*> addresses;
-    for (auto& spec : problem.outputs) addresses.push_back(outputs.emplace_back(empty_tensor(spec)).data());
-    StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
-    named.algorithm->run(prepared, {inputs, addresses, workspace->data, problem.threads});
-    std::vector<std::vector<char>> bytes;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-        auto* begin = static_cast<const char*>(outputs[i].data());
-        bytes.emplace_back(begin, begin + problem.outputs[i].bytes());
-    }
-    return bytes;
+    return run(*named.algorithm, prepared, problem, inputs);
 }
 
 // Whether output 0 of every item is that of the item alone.
@@ -102,14 +105,14 @@ bool is_equal_alone(const NamedCandidate& all, const NamedCandidate& one, const 
                     const Sized& of_one, const Tensors& inputs) {
     std::vector<const void*> addresses;
     for (auto& t : inputs) addresses.push_back(t.data());
-    auto together = run(all, of_all.problem, addresses)[0];
+    auto together = run(all, of_all.problem, addresses);
     size_t item = together.size() / size_t(batch);
     for (int64_t n = 0; n < batch; ++n) {
         for (size_t i = 0; i < inputs.size(); ++i)
             if (c.operands[i].is_item)
                 addresses[i] = static_cast<const char*>(inputs[i].data()) +
                                size_t(n) * (inputs[i].spec().bytes() / size_t(batch));
-        auto alone = run(one, of_one.problem, addresses)[0];
+        auto alone = run(one, of_one.problem, addresses);
         if (std::memcmp(alone.data(), together.data() + size_t(n) * item, item) != 0) return false;
     }
     return true;
@@ -265,12 +268,7 @@ TEST(EqualBatches, SoftmaxAndReductions) {
 }
 
 std::vector<char> run(const Choice& choice, const Problem& problem, const std::vector<const void*>& inputs) {
-    Tensor y = empty_tensor(problem.outputs[0]);
-    StorageRef workspace = queue_of(default_device()).allocate(choice.prepared.workspace());
-    void* outputs[] = {y.data()};
-    choice.algorithm->run(choice.prepared, {inputs, outputs, workspace->data, problem.threads});
-    auto* begin = static_cast<const char*>(y.data());
-    return {begin, begin + y.spec().bytes()};
+    return run(*choice.algorithm, choice.prepared, problem, inputs);
 }
 
 // The algorithm of one serves all, at once or item by item; whatever is measured, and by name again.

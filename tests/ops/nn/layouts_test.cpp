@@ -15,6 +15,7 @@
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
+#include "tests/harness/edge_memory.h"
 #include "tests/harness/run_candidate.h"
 
 namespace mge::test {
@@ -229,11 +230,8 @@ TEST(Conv2d, ComputesHalvesInTiles) {
                 expect_close(reordered(y, {}), expected, c.weight.numel() / c.weight[0], 4, what);
                 Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
                 EXPECT_LT(prepared.workspace(), inputs[0].spec().bytes() + out.bytes()) << what;
-                Tensor both = reordered(residual, layout);
-                StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
-                const void* in[] = {inputs[0].data(), weight.data(), bias.data(), both.data()};
-                void* result[] = {both.data()};
-                named.algorithm->run(prepared, {in, result, workspace->data, 2});
+                constexpr InPlace over_residual{.output = 0, .input = 3};
+                Tensor both = run_candidate(named, problem, inputs, &over_residual)[0];
                 EXPECT_EQ(std::memcmp(both.data(), y.data(), y.spec().bytes()), 0) << what;
             }
             if (name == "nchw" || name == "nhwc") {
@@ -470,7 +468,8 @@ TEST(Conv2d, WinogradKeepsStrictPrecision) {
 
 TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
     ops::Conv2d::Params params{.padding = {1, 1}};
-    Tensor x = random_tensor({1, 32, 28, 28}), weight = random_tensor({32, 32, 3, 3});
+    Tensor x = edge_copy(random_tensor({1, 32, 28, 28}));
+    Tensor weight = edge_copy(random_tensor({32, 32, 3, 3}));
     TensorSpec specs[] = {x.spec(), weight.spec()}, out = x.spec();
     Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
     problem.threads = 2;
@@ -479,8 +478,8 @@ TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
     ASSERT_FALSE(list.empty());
     for (auto& named : list) {
         Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
-        StorageRef workspace = queue_of(default_device()).allocate(prepared.workspace());
-        Tensor y = empty_tensor(out), again = empty_tensor(out);
+        StorageRef workspace = edge_workspace(prepared.workspace());
+        Tensor y = edge_tensor(out), again = edge_tensor(out);
         const void* in[] = {x.data(), weight.data()};
         void* first[] = {y.data()};
         named.algorithm->run(prepared, {in, first, workspace->data, 2});
