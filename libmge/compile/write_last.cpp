@@ -122,7 +122,7 @@ private:
         for (ValueId input : node.inputs)
             if (input != no_value && is_placed(owner(input))) use.reads.push_back(owner(input));
         std::ranges::sort(use.reads);
-        use.reads.erase(std::ranges::unique(use.reads).begin(), use.reads.end());
+        use.reads.erase(std::unique(use.reads.begin(), use.reads.end()), use.reads.end());
         for (ValueId output : node.outputs)
             if (is_placed(size_t(output))) use.makes.push_back(size_t(output));
         for (auto [output, input] : in_place_pairs(graph_, node, schedule_.view_of)) {

@@ -62,8 +62,7 @@ TEST(Contest, OneByOneEachStaysForAllOfItsRuns) {
     EXPECT_EQ(race.runs[2], 2);
     EXPECT_EQ(race.runs[3], 1);
     for (size_t i : {0, 1, 4}) EXPECT_NEAR(results[i]->milliseconds, race.times[i], 1e-9) << i;
-    auto changes = std::ranges::unique(race.order);
-    race.order.erase(changes.begin(), changes.end());
+    race.order.erase(std::unique(race.order.begin(), race.order.end()), race.order.end());
     EXPECT_EQ(race.order, (std::vector<size_t>{0, 1, 2, 3, 4, 0, 1, 4}))
         << "twice: to qualify, and in the finals";
 }

@@ -8,7 +8,7 @@ namespace {
 
 struct Method {
     using Op = SgdStep;
-    static constexpr int count_in = no_count, count_out = no_count;
+    static constexpr int count_in = no_count;
 
     template <class Visit>
     static void with_formula(const Op::Params& p, const Launch& launch, float, Visit&& visit) {
