@@ -22,13 +22,7 @@ struct State {
 
 // Panels of 64 columns, each row by row; oneDNN's word for that has blocks of 16 rows, which changes nothing
 // but the padding behind the last.
-onednn::MemoryDesc panels(const RowTimesWeight& s) {
-    onednn::MemoryDesc desc;
-    const dnnl_dims_t dims{s.k, s.n};
-    onednn::check(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_f32, dnnl_BA16a64b),
-                  "dnnl_memory_desc_init_by_tag");
-    return desc;
-}
+onednn::MemoryDesc panels(const RowTimesWeight& s) { return onednn::tagged({s.k, s.n}, dnnl_BA16a64b); }
 
 }  // namespace
 

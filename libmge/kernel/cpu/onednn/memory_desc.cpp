@@ -83,6 +83,13 @@ std::optional<MemoryDesc> memory_desc(const TensorSpec& spec) {
     return desc;
 }
 
+MemoryDesc tagged(std::initializer_list<int64_t> dims, dnnl_format_tag_t tag) {
+    MemoryDesc result;
+    check(dnnl_memory_desc_init_by_tag(&result, int(dims.size()), dims.begin(), dnnl_f32, tag),
+          "dnnl_memory_desc_init_by_tag");
+    return result;
+}
+
 MemoryDesc any_layout(const MemoryDesc& desc) {
     MemoryDesc result;
     check(dnnl_memory_desc_init_by_tag(&result, desc.ndims, desc.dims, desc.data_type, dnnl_format_tag_any),

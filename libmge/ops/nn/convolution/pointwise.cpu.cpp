@@ -49,12 +49,7 @@ Support supports(const Problem& p) {
 }
 
 onednn::MemoryDesc packed_desc(const ConvGeometry& g) {
-    onednn::MemoryDesc desc;
-    const dnnl_dims_t dims{g.oc, g.ic, 1, 1};
-    onednn::check(dnnl_memory_desc_init_by_tag(&desc, 4, dims, dnnl_f32,
-                                               has_wide_blocks() ? dnnl_Abcd16a : dnnl_Abcd8a),
-                  "dnnl_memory_desc_init_by_tag");
-    return desc;
+    return onednn::tagged({g.oc, g.ic, 1, 1}, has_wide_blocks() ? dnnl_Abcd16a : dnnl_Abcd8a);
 }
 
 Prepared prepare(const PrepareContext& context) {

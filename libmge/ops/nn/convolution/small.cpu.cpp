@@ -58,11 +58,7 @@ std::vector<Candidate> candidates(const Problem& p) {
 }
 
 onednn::MemoryDesc desc(const ConvGeometry& g, dnnl_format_tag_t tag) {
-    onednn::MemoryDesc desc;
-    const dnnl_dims_t dims{g.oc, g.ic, g.kernel[0], g.kernel[1]};
-    onednn::check(dnnl_memory_desc_init_by_tag(&desc, 4, dims, dnnl_f32, tag),
-                  "dnnl_memory_desc_init_by_tag");
-    return desc;
+    return onednn::tagged({g.oc, g.ic, g.kernel[0], g.kernel[1]}, tag);
 }
 dnnl_format_tag_t tag_of_blocks() {
     int64_t lanes = cpu::small_convolution_kernels().lanes;

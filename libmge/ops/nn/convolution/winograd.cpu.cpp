@@ -95,12 +95,7 @@ void cut_into_strips(State& s) {
 }
 
 onednn::MemoryDesc packed_desc(const ConvGeometry& g) {
-    onednn::MemoryDesc desc;
-    const dnnl_dims_t dims{g.oc, g.ic, 3, 3};
-    onednn::check(dnnl_memory_desc_init_by_tag(&desc, 4, dims, dnnl_f32,
-                                               channel_block() == 16 ? dnnl_Abcd16a : dnnl_Abcd8a),
-                  "dnnl_memory_desc_init_by_tag");
-    return desc;
+    return onednn::tagged({g.oc, g.ic, 3, 3}, channel_block() == 16 ? dnnl_Abcd16a : dnnl_Abcd8a);
 }
 
 Prepared prepare(const PrepareContext& context) {
