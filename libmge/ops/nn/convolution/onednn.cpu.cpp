@@ -6,7 +6,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
-#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/channel_blocks.h"
 
 namespace mge::ops {
 namespace {
@@ -58,7 +58,7 @@ struct FastLayout {
 };
 FastLayout fast_layout(DType dtype) {
     if (dtype == DType::bf16 && cpu_isa() >= Isa::amx) return {Layout::named("nhwc"), false};
-    return {Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"), true};
+    return {channel_blocks(), true};
 }
 
 MemoryDesc with_layout(TensorSpec spec, const Layout& layout) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/pointwise.h"
 
-#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/pointwise.h"
 
 namespace mge::ops {
@@ -23,15 +21,8 @@ struct State {
     int threads;
 };
 
-bool has_wide_blocks() { return cpu_isa() >= Isa::avx512; }
-
 Support supports(const Problem& p) {
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs) {
-            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
-            if (spec.numel() == 0 && !spec.is_absent()) return {"an empty tensor"};
-        }
-    if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
+    if (auto support = has_constant_weights_of_f32(p); !support) return support;
     auto g = forward_geometry(p);
     const Pair one{1, 1}, none{0, 0};
     if (g.kernel != one || g.stride != one || g.padding != none || g.groups != 1)
@@ -39,28 +30,22 @@ Support supports(const Problem& p) {
     const int64_t pixels = g.out[0] * g.out[1];
     if (g.n != 1 || pixels < enough_pixels || pixels > few_pixels || g.oc <= g.ic)
         return {"one image of few pixels and more channels of y than of x only"};
-    const Layout blocks = Layout::named(has_wide_blocks() ? "nChw16c" : "nChw8c");
+    const Layout blocks = channel_blocks();
     if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};
     if (p.has_input(3) && p.inputs[3].layout != blocks) return {"a residual that lies as y does"};
     // The zeros that fill the last block have to stay zeros.
-    if (p.as<Conv2d::Params>().activation == Activation::sigmoid && g.oc % (has_wide_blocks() ? 16 : 8))
+    if (p.as<Conv2d::Params>().activation == Activation::sigmoid && g.oc % channel_block())
         return {"sigmoid of channels that fill no block"};
     return supported;
-}
-
-onednn::MemoryDesc packed_desc(const ConvGeometry& g) {
-    return onednn::tagged({g.oc, g.ic, 1, 1}, has_wide_blocks() ? dnnl_Abcd16a : dnnl_Abcd8a);
 }
 
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = forward_geometry(p);
-    auto used = packed_desc(g);
-    auto given = *onednn::memory_desc({DType::f32, {g.oc, g.ic, 1, 1}, {}});
+    auto [weight, packed] = pack_blocks(context, g, channel_block());
     State s{{g.ic, g.oc, g.out[0] * g.out[1], p.as<Conv2d::Params>().activation},
-            onednn::pack_weight(given, used, context.constants[1], p.threads),
+            weight,
             g.multiplications() < few_multiplications ? 1 : p.threads};
-    PackedInputs packed{{{s.weight->data(), onednn::bytes(used)}}, 1u << 1};
     return Prepared::make(std::move(s), 0, std::move(packed));
 }
 

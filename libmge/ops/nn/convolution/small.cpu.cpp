@@ -3,10 +3,9 @@
 
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/small_convolution.h"
-#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/channel_blocks.h"
 
 namespace mge::ops {
 namespace {
@@ -57,14 +56,6 @@ std::vector<Candidate> candidates(const Problem& p) {
     return list;
 }
 
-onednn::MemoryDesc desc(const ConvGeometry& g, dnnl_format_tag_t tag) {
-    return onednn::tagged({g.oc, g.ic, g.kernel[0], g.kernel[1]}, tag);
-}
-dnnl_format_tag_t tag_of_blocks() {
-    int64_t lanes = cpu::small_convolution_kernels().lanes;
-    return lanes == 16 ? dnnl_Abcd16a : lanes == 8 ? dnnl_Abcd8a : dnnl_Abcd4a;
-}
-
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = forward_geometry(p);
@@ -81,9 +72,9 @@ Prepared prepare(const PrepareContext& context) {
     state.item_grain = grain_multiplications * state.items / per_image + 1;
     PackedInputs packed;
     if (by_channels) {
-        auto used = desc(g, tag_of_blocks());
-        state.weight = onednn::pack_weight(desc(g, dnnl_abcd), used, context.constants[1], p.threads);
-        packed = {{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};
+        auto blocked = pack_blocks(context, g, kernels.lanes);
+        state.weight = blocked.weight;
+        packed = std::move(blocked.inputs);
     }
     int64_t images_together = g.n == 1 ? 1 : p.threads;
     size_t workspace = size_t(images_together * image.workspace_floats()) * sizeof(float);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/winograd.h"
 
-#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/winograd.h"
 
 namespace mge::ops {
@@ -26,11 +24,8 @@ constexpr int64_t tiles_of_thread = 28;
 // 14×14 on two threads), nets are faster: their weights come from beyond the second cache.
 constexpr int64_t enough_tiles = 16;
 
-int64_t channel_block() { return cpu_isa() >= Isa::avx512 ? 16 : 8; }
-
 bool lies_well(const TensorSpec& spec) {
-    return spec.layout == Layout::named(channel_block() == 16 ? "nChw16c" : "nChw8c") ||
-           spec.layout == Layout::named("nhwc");
+    return spec.layout == channel_blocks() || spec.layout == Layout::named("nhwc");
 }
 
 cpu::ImageStrides strides_of(const TensorSpec& spec) {
@@ -46,12 +41,7 @@ int64_t tiles_of(const ConvGeometry& g) {
 }
 
 Support supports(const Problem& p) {
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs) {
-            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
-            if (spec.numel() == 0 && !spec.is_absent()) return {"an empty tensor"};
-        }
-    if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
+    if (auto support = has_constant_weights_of_f32(p); !support) return support;
     auto g = forward_geometry(p);
     const Pair one{1, 1}, three{3, 3};
     if (g.kernel != three || g.stride != one || g.dilation != one || g.groups != 1)
@@ -94,23 +84,17 @@ void cut_into_strips(State& s) {
     s.strips = teams * ((tiles + teams * tiles_of_strip - 1) / (teams * tiles_of_strip));
 }
 
-onednn::MemoryDesc packed_desc(const ConvGeometry& g) {
-    return onednn::tagged({g.oc, g.ic, 3, 3}, channel_block() == 16 ? dnnl_Abcd16a : dnnl_Abcd8a);
-}
-
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = forward_geometry(p);
-    auto used = packed_desc(g);
-    auto given = *onednn::memory_desc({DType::f32, {g.oc, g.ic, 3, 3}, {}});
+    auto [weight, packed] = pack_blocks(context, g, channel_block());
     State s{{g.ic, g.oc, g.in[0], g.in[1], g.out[0], g.out[1], g.padding[0], g.padding[1], g.n,
              strides_of(p.inputs[0]), strides_of(p.outputs[0]), p.as<Conv2d::Params>().activation},
-            onednn::pack_weight(given, used, context.constants[1], p.threads),
+            weight,
             1,
             p.threads,
             false};
     cut_into_strips(s);
-    PackedInputs packed{{{s.weight->data(), onednn::bytes(used)}}, 1u << 1};
     size_t workspace = size_t(s.workspace_floats()) * sizeof(float);
     return Prepared::make(std::move(s), workspace, std::move(packed));
 }

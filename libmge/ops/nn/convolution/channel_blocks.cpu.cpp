@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/convolution/channel_blocks.h"
+
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/onednn/packed_weight.h"
+
+namespace mge::ops {
+
+int64_t channel_block() { return cpu_isa() >= Isa::avx512 ? 16 : 8; }
+
+Layout channel_blocks() { return Layout::named(channel_block() == 16 ? "nChw16c" : "nChw8c"); }
+
+Support has_constant_weights_of_f32(const Problem& p) {
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs) {
+            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
+            if (spec.numel() == 0 && !spec.is_absent()) return {"an empty tensor"};
+        }
+    if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
+    return supported;
+}
+
+BlockedWeight pack_blocks(const PrepareContext& context, const ConvGeometry& g, int64_t block) {
+    auto desc = [&](dnnl_format_tag_t tag) {
+        return onednn::tagged({g.oc, g.ic, g.kernel[0], g.kernel[1]}, tag);
+    };
+    auto used = desc(block == 16 ? dnnl_Abcd16a : block == 8 ? dnnl_Abcd8a : dnnl_Abcd4a);
+    auto weight = onednn::pack_weight(desc(dnnl_abcd), used, context.constants[1], context.problem.threads);
+    return {weight, {{{weight->data(), onednn::bytes(used)}}, 1u << 1}};
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What our own convolutions of f32 share: blocks of channels, and weights packed by them.
+
+#include <memory>
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+
+namespace mge::onednn {
+class PackedWeight;
+}
+
+namespace mge::ops {
+
+// How many channels lie side by side in the layout that the fastest kernels for f32 read and write.
+int64_t channel_block();
+Layout channel_blocks();
+
+// Refuses all but f32, empty tensors, and weights that are no constants or not plain.
+Support has_constant_weights_of_f32(const Problem& problem);
+
+// (oc / block, ic, kernel height, kernel width, block); zeros fill the last block. Blocks of 4, 8 or 16.
+struct BlockedWeight {
+    std::shared_ptr<const onednn::PackedWeight> weight;
+    PackedInputs inputs;
+};
+BlockedWeight pack_blocks(const PrepareContext& context, const ConvGeometry& geometry, int64_t block);
+
+}  // namespace mge::ops
