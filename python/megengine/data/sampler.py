@@ -12,7 +12,18 @@ _ENDLESS = np.iinfo(np.int64).max
 
 
 class Sampler(ABC):
-    """Base of the samplers."""
+    """Base of the samplers.
+
+    Example:
+        >>> class Backwards(Sampler):
+        ...     def __init__(self, dataset):
+        ...         self.dataset = dataset
+        ...
+        ...     def __iter__(self):
+        ...         return iter([[k] for k in reversed(range(len(self.dataset)))])
+        >>> list(Backwards("abc"))
+        [[2], [1], [0]]
+    """
 
     @abstractmethod
     def __init__(self):
@@ -32,6 +43,14 @@ class MapSampler(Sampler):
         seed: of the random order; None for another one each time.
     Raises:
         ValueError: an argument is out of its range, or a process gets less than one batch.
+    Example:
+        >>> class EvensFirst(MapSampler):
+        ...     def sample(self):
+        ...         return sorted(range(len(self.dataset)), key=lambda k: k % 2)
+        >>> list(EvensFirst("abcde", batch_size=2))
+        [[0, 2], [4, 1], [3]]
+        >>> list(EvensFirst("abcde", batch_size=2, drop_last=True))
+        [[0, 2], [4, 1]]
     """
 
     def __init__(

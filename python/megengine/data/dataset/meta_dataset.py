@@ -38,7 +38,18 @@ class Dataset(ABC):
 
 
 class StreamDataset(Dataset):
-    """Samples one after the other: derive from it and write ``__iter__``."""
+    """Samples one after the other: derive from it and write ``__iter__``.
+
+    Example:
+        >>> class Countdown(StreamDataset):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...
+        ...     def __iter__(self):
+        ...         return iter([3, 2, 1])
+        >>> [number for number in Countdown()]
+        [3, 2, 1]
+    """
 
     @abstractmethod
     def __init__(self):

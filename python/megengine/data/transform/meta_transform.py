@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 
 class Transform(ABC):
-    """Changes samples: derive from it and write ``apply``."""
+    """Changes samples: derive from it and write ``apply``.
+
+    Example:
+        >>> class Doubled(Transform):
+        ...     def apply(self, input):
+        ...         return 2 * input
+        >>> Doubled().apply_batch([1, 2])
+        [2, 4]
+    """
 
     def apply_batch(self, inputs: Sequence) -> list:
         """Change each sample of a list."""

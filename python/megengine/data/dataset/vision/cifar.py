@@ -52,6 +52,17 @@ class CIFAR10(VisionDataset):
     Raises:
         ValueError: a given folder does not exist, or a file is damaged.
         FileNotFoundError: there are no files.
+    Example:
+        >>> os.makedirs("photos/cifar-10-batches-py")
+        >>> def write(name, content):
+        ...     with open(f"photos/cifar-10-batches-py/{name}", "wb") as file:
+        ...         pickle.dump(content, file)
+        >>> write("batches.meta", {b"label_names": [b"airplane", b"automobile"]})
+        >>> write("test_batch", {b"data": np.zeros((2, 3072), np.uint8), b"labels": [1, 0]})
+        >>> dataset = CIFAR10("photos", train=False, download=False)
+        >>> image, category = dataset[0]
+        >>> image.shape, int(category), dataset.meta[b"label_names"][category]
+        ((32, 32, 3), 1, b'automobile')
     """
 
     url_path = "http://www.cs.utoronto.ca/~kriz/"
@@ -167,6 +178,17 @@ class CIFAR100(CIFAR10):
     Raises:
         ValueError: a given folder does not exist, or a file is damaged.
         FileNotFoundError: there are no files.
+    Example:
+        >>> os.makedirs("photos/cifar-100-python")
+        >>> def write(name, content):
+        ...     with open(f"photos/cifar-100-python/{name}", "wb") as file:
+        ...         pickle.dump(content, file)
+        >>> write("meta", {b"fine_label_names": [b"apple", b"beaver"]})
+        >>> pixels = np.zeros((1, 3072), np.uint8)
+        >>> write("test", {b"data": pixels, b"fine_labels": [0], b"coarse_labels": [1]})
+        >>> image, category, group = CIFAR100("photos", train=False, download=False)[0]
+        >>> image.shape, int(category), int(group)
+        ((32, 32, 3), 0, 1)
     """
 
     raw_file_name = "cifar-100-python.tar.gz"

@@ -28,6 +28,16 @@ class Cityscapes(VisionDataset):
     Raises:
         AssertionError: another ``mode``, or an ``image_set`` that it does not have.
         FileNotFoundError: the folders are not there.
+    Example:
+        >>> import cv2
+        >>> for kind in ("leftImg8bit", "gtFine"):
+        ...     os.makedirs(f"streets/{kind}/val/bonn")
+        >>> photo, labels = np.zeros((2, 4, 3), np.uint8), np.full((2, 4), 26, np.uint8)
+        >>> _ = cv2.imwrite("streets/leftImg8bit/val/bonn/bonn_1_leftImg8bit.png", photo)
+        >>> _ = cv2.imwrite("streets/gtFine/val/bonn/bonn_1_gtFine_labelIds.png", labels)
+        >>> image, mask = Cityscapes("streets", "val", "gtFine", order=["image", "mask"])[0]
+        >>> image.shape, mask.shape, Cityscapes.class_names[mask[0, 0, 0]]
+        ((2, 4, 3), (2, 4, 1), 'car')
     """
 
     supported_order = ("image", "mask", "info")

@@ -20,6 +20,11 @@ def has_valid_annotation(anno: list[dict], order: Sequence[str]) -> bool:
     Returns:
         False without annotations, without a box that has an area where boxes are wanted, or with
         fewer than ten visible points where keypoints are wanted.
+    Example:
+        >>> has_valid_annotation([{"bbox": [1, 0, 4, 3]}], order=["image", "boxes"])
+        True
+        >>> has_valid_annotation([], order=["image", "boxes"])
+        False
     """
     if not anno:
         return False
@@ -49,6 +54,17 @@ class COCO(AnnotatedImages):
     Raises:
         NotImplementedError: a kind is not supported.
         ValueError: the file is not of this kind.
+    Example:
+        >>> import json
+        >>> described = {
+        ...     "images": [{"id": 9, "file_name": "9.jpg", "height": 4, "width": 6}],
+        ...     "annotations": [{"image_id": 9, "bbox": [1, 0, 4, 3], "category_id": 17}],
+        ...     "categories": [{"id": 17, "name": "cat"}],
+        ... }
+        >>> with open("coco.json", "w") as file:
+        ...     json.dump(described, file)
+        >>> COCO(".", "coco.json", order=["boxes", "boxes_category", "info"])[0]
+        (array([[1., 0., 5., 3.]], dtype=float32), array([1], dtype=int32), [4, 6, '9.jpg'])
     """
 
     supported_order = ("image", "boxes", "boxes_category", "keypoints", "info")

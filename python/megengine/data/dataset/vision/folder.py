@@ -22,6 +22,17 @@ class ImageFolder(VisionDataset):
         class_name: give the class's name instead of its number (int32).
     Raises:
         FileNotFoundError: there is no such folder.
+    Example:
+        >>> import cv2
+        >>> for name in ("pets/cat/1.png", "pets/dog/1.png", "pets/dog/2.png"):
+        ...     os.makedirs(os.path.dirname(name), exist_ok=True)
+        ...     _ = cv2.imwrite(name, np.zeros((4, 6, 3), np.uint8))
+        >>> dataset = ImageFolder("pets", class_name=True)
+        >>> len(dataset), dataset.class_dict
+        (3, {'cat': 0, 'dog': 1})
+        >>> image, name = dataset[2]
+        >>> image.shape, name
+        ((4, 6, 3), 'dog')
     """
 
     def __init__(

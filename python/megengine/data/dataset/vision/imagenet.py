@@ -22,6 +22,14 @@ class ImageNet(ImageFolder):
     Raises:
         FileNotFoundError: there are neither folders nor archives.
         ValueError: an archive is damaged.
+    Example:
+        >>> import cv2, numpy
+        >>> os.makedirs("imagenet/val/n01440764")
+        >>> _ = cv2.imwrite("imagenet/val/n01440764/1.jpg", numpy.zeros((4, 6, 3), numpy.uint8))
+        >>> dataset = ImageNet("imagenet", train=False, class_name=True)
+        >>> image, name = dataset[0]
+        >>> image.shape, name
+        ((4, 6, 3), 'n01440764')
     """
 
     raw_file_meta = {

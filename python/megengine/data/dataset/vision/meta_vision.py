@@ -17,6 +17,21 @@ class VisionDataset(Dataset):
     Raises:
         ValueError: ``order`` is not a sequence.
         NotImplementedError: a kind is not supported.
+    Example:
+        >>> import numpy as np
+        >>> class Dark(VisionDataset):
+        ...     def __getitem__(self, index):
+        ...         fields = {"image": np.zeros((2, 2, 3), np.uint8), "image_category": index}
+        ...         return tuple(fields[kind] for kind in self.order)
+        ...
+        ...     def __len__(self):
+        ...         return 5
+        >>> Dark(".", order=["image_category"])[3]
+        (3,)
+        >>> Dark(".", order=["depth"])
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: depth is unsupported data type
     """
 
     supported_order = (

@@ -21,6 +21,16 @@ class MNIST(VisionDataset):
         download: fetch the files that are not there.
     Raises:
         ValueError: a given folder does not exist, or a file is damaged.
+    Example:
+        >>> import gzip
+        >>> os.makedirs("digits")
+        >>> with gzip.open("digits/t10k-images-idx3-ubyte.gz", "wb") as file:
+        ...     _ = file.write(struct.pack(">4I", 2051, 1, 28, 28) + bytes(28 * 28))
+        >>> with gzip.open("digits/t10k-labels-idx1-ubyte.gz", "wb") as file:
+        ...     _ = file.write(struct.pack(">2I", 2049, 1) + bytes([7]))
+        >>> image, category = MNIST("digits", train=False, download=False)[0]
+        >>> image.shape, int(category)
+        ((28, 28, 1), 7)
     """
 
     url_path = "https://ossci-datasets.s3.amazonaws.com/mnist/"
@@ -116,6 +126,16 @@ def parse_idx3(idx3_file: str) -> tuple[dict, list[np.ndarray]]:
         (height, width, 1) of uint8.
     Raises:
         ValueError: it is no such file, or damaged.
+    Example:
+        >>> import gzip
+        >>> with gzip.open("images.gz", "wb") as file:
+        ...     _ = file.write(struct.pack(">4I", 2051, 1, 2, 2) + bytes([0, 50, 100, 150]))
+        >>> meta, images = parse_idx3("images.gz")
+        >>> meta
+        {'magic': 2051, 'imgs': 1, 'height': 2, 'width': 2}
+        >>> images[0][..., 0]
+        array([[  0,  50],
+               [100, 150]], dtype=uint8)
     """
     (count, height, width), images = _parse(idx3_file, 2051, 3)
     meta = {"magic": 2051, "imgs": count, "height": height, "width": width}
@@ -131,6 +151,12 @@ def parse_idx1(idx1_file: str) -> tuple[dict, np.ndarray]:
         What its header says (``magic``, ``imgs``), and the labels, (count,) of int64.
     Raises:
         ValueError: it is no such file, or damaged.
+    Example:
+        >>> import gzip
+        >>> with gzip.open("labels.gz", "wb") as file:
+        ...     _ = file.write(struct.pack(">2I", 2049, 3) + bytes([7, 2, 1]))
+        >>> parse_idx1("labels.gz")
+        ({'magic': 2049, 'imgs': 3}, array([7, 2, 1]))
     """
     (count,), labels = _parse(idx1_file, 2049, 1)
     return {"magic": 2049, "imgs": count}, labels.astype(np.int64)

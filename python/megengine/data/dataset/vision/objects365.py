@@ -19,6 +19,17 @@ class Objects365(AnnotatedImages):
     Raises:
         NotImplementedError: a kind is not supported.
         ValueError: the file is not of this kind.
+    Example:
+        >>> import json
+        >>> described = {
+        ...     "images": [{"id": 9, "file_name": "9.jpg", "height": 4, "width": 6}],
+        ...     "annotations": [{"image_id": 9, "bbox": [1, 0, 4, 3], "category_id": 2}],
+        ...     "categories": [{"id": 2, "name": "sneakers"}],
+        ... }
+        >>> with open("objects.json", "w") as file:
+        ...     json.dump(described, file)
+        >>> Objects365(".", "objects.json", order=["boxes", "boxes_category"])[0]
+        (array([[1., 0., 5., 3.]], dtype=float32), array([1], dtype=int32))
     """
 
     supported_order = ("image", "boxes", "boxes_category", "info")

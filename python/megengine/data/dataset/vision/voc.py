@@ -25,6 +25,20 @@ class PascalVOC(VisionDataset):
         order: kinds of the fields of a sample; it names boxes or a mask.
     Raises:
         ValueError: both boxes and masks are wanted, or none of them.
+    Example:
+        >>> import cv2
+        >>> for name in ("JPEGImages", "Annotations", "ImageSets/Main"):
+        ...     os.makedirs(f"voc/{name}")
+        >>> _ = cv2.imwrite("voc/JPEGImages/1.jpg", np.zeros((4, 6, 3), np.uint8))
+        >>> box = "<xmin>1</xmin><ymin>0</ymin><xmax>5</xmax><ymax>3</ymax>"
+        >>> thing = f"<object><name>cat</name><bndbox>{box}</bndbox></object>"
+        >>> with open("voc/Annotations/1.xml", "w") as file:
+        ...     _ = file.write(f"<annotation>{thing}</annotation>")
+        >>> with open("voc/ImageSets/Main/val.txt", "w") as file:
+        ...     _ = file.write("1")
+        >>> boxes, kinds = PascalVOC("voc", "val", order=["boxes", "boxes_category"])[0]
+        >>> boxes, PascalVOC.class_names[kinds[0] - 1]
+        (array([[1., 0., 5., 3.]], dtype=float32), 'cat')
     """
 
     supported_order = ("image", "boxes", "boxes_category", "mask", "info")

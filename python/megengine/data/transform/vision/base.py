@@ -18,6 +18,16 @@ class VisionTransform(Transform):
     Raises:
         ValueError: ``order`` is not a sequence.
         NotImplementedError: a transform has no rule for a kind of field.
+    Example:
+        >>> class Inverted(VisionTransform):
+        ...     def _apply_image(self, image):
+        ...         return 255 - image
+        >>> image = np.full((1, 2, 3), 5, np.uint8)
+        >>> Inverted().apply(image)[0, 0]
+        array([250, 250, 250], dtype=uint8)
+        >>> changed, category = Inverted(order=["image", "image_category"]).apply((image, 7))
+        >>> category
+        7
     """
 
     def __init__(self, order: Sequence[str] | None = None):
@@ -77,6 +87,11 @@ class Compose(VisionTransform):
         order: kinds of the fields, for all transforms.
     Raises:
         ValueError: ``batch_compose`` with ``shuffle_indices``.
+    Example:
+        >>> from megengine.data.transform import CenterCrop, ToMode
+        >>> chain = Compose([CenterCrop(2), ToMode("CHW")])
+        >>> chain.apply(np.zeros((4, 6, 3), np.uint8)).shape
+        (3, 2, 2)
     """
 
     def __init__(

@@ -84,6 +84,10 @@ class SaturationTransform(_RandomFactor):
         order: kinds of the fields.
     Raises:
         ValueError: ``value`` is below 0.
+    Example:
+        >>> grey = np.full((2, 2, 3), 90, np.uint8)
+        >>> bool((SaturationTransform(0.5).apply(grey) == grey).all())
+        True
     """
 
     name = "saturation"
@@ -101,6 +105,10 @@ class HueTransform(PixelTransform):
         order: kinds of the fields.
     Raises:
         ValueError: ``value`` is outside of that.
+    Example:
+        >>> grey = np.full((2, 2, 3), 90, np.uint8)
+        >>> bool((HueTransform(0.5).apply(grey) == grey).all())
+        True
     """
 
     def __init__(self, value: float, *, order: Sequence[str] | None = None):
@@ -133,6 +141,11 @@ class ColorJitter(PixelTransform):
         saturation: as of ``SaturationTransform``; 0: not changed.
         hue: as of ``HueTransform``; 0: not changed.
         order: kinds of the fields.
+    Example:
+        >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        >>> jitter = ColorJitter(brightness=0.2, contrast=0.2, saturation=0.2, hue=0.05)
+        >>> jitter.apply(image).shape
+        (4, 4, 3)
     """
 
     def __init__(

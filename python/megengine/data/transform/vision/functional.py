@@ -50,6 +50,10 @@ def to_gray(image: np.ndarray) -> np.ndarray:
         image: (H, W, 3) of uint8, uint16 or float32.
     Returns:
         (H, W, 1): 0.114 blue + 0.587 green + 0.299 red.
+    Example:
+        >>> red = np.array([[[0, 0, 200]]], np.uint8)
+        >>> to_gray(red)
+        array([[[60]]], dtype=uint8)
     """
     cv2 = opencv()
     return cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
@@ -63,6 +67,9 @@ def to_bgr(image: np.ndarray) -> np.ndarray:
         image: (H, W, 1).
     Returns:
         (H, W, 3).
+    Example:
+        >>> to_bgr(np.array([[[7]]], np.uint8))
+        array([[[7, 7, 7]]], dtype=uint8)
     """
     cv2 = opencv()
     return cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)
@@ -126,6 +133,12 @@ def resize(
         (height, width, C).
     Raises:
         ValueError: ``size`` is not two numbers.
+    Example:
+        >>> resize(np.zeros((4, 6, 3), np.uint8), (2, 3)).shape
+        (2, 3, 3)
+        >>> row = np.array([[[0], [100]]], np.uint8)
+        >>> resize(row, (1, 4))[0, :, 0]
+        array([  0,  25,  75, 100], dtype=uint8)
     """
     if len(size) != 2:
         raise ValueError(f"resize needs (h, w), but got {size}")

@@ -53,6 +53,12 @@ class Resize(_Resizing):
         output_size: height and width; or how long the shorter side is to be, the other follows.
         interpolation: OpenCV's number, or several, of which each sample takes one by chance.
         order: kinds of the fields.
+    Example:
+        >>> image = np.zeros((4, 6, 3), np.uint8)
+        >>> Resize((8, 8)).apply(image).shape
+        (8, 8, 3)
+        >>> Resize(2).apply(image).shape
+        (2, 3, 3)
     """
 
     def __init__(
@@ -88,6 +94,12 @@ class ShortestEdgeResize(_Resizing):
         order: kinds of the fields.
     Raises:
         NotImplementedError: another ``sample_style``.
+    Example:
+        >>> image = np.zeros((40, 60, 3), np.uint8)
+        >>> ShortestEdgeResize(80, max_size=200).apply(image).shape
+        (80, 120, 3)
+        >>> ShortestEdgeResize(80, max_size=90).apply(image).shape
+        (60, 90, 3)
     """
 
     def __init__(
@@ -126,6 +138,11 @@ class RandomResize(_Resizing):
         scale_range: between which two numbers the factor is.
         interpolation: OpenCV's number, or several, of which each sample takes one by chance.
         order: kinds of the fields.
+    Example:
+        >>> image, boxes = np.zeros((4, 6, 3), np.uint8), np.array([[0.0, 0.0, 3.0, 2.0]])
+        >>> image, boxes = RandomResize((2, 2), order=["image", "boxes"]).apply((image, boxes))
+        >>> image.shape, boxes
+        ((8, 12, 3), array([[0., 0., 6., 4.]]))
     """
 
     def __init__(
@@ -158,6 +175,10 @@ class RandomResizedCrop(_Resizing):
         order: kinds of the fields.
     Raises:
         AssertionError: a range that does not rise.
+    Example:
+        >>> image = np.zeros((40, 60, 3), np.uint8)
+        >>> RandomResizedCrop(32, scale_range=(0.5, 1.0)).apply(image).shape
+        (32, 32, 3)
     """
 
     def __init__(

@@ -19,6 +19,11 @@ class TorchTransformCompose(VisionTransform):
         order: kinds of the fields.
     Raises:
         RuntimeError: torchvision or Pillow is not installed.
+    Example:
+        >>> def turned(picture):  # as torchvision's transforms, it takes one of Pillow's images
+        ...     return picture.rotate(90, expand=True)
+        >>> TorchTransformCompose([turned]).apply(np.zeros((4, 6, 3), np.uint8)).shape
+        (6, 4, 3)
     """
 
     def __init__(self, transforms: Sequence[Callable], *, order: Sequence[str] | None = None):
