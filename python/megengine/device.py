@@ -225,6 +225,8 @@ def set_prealloc_config(
         max_overhead: most that is asked for beyond the need, in bytes.
         growth_factor: of a request over the one before.
         device_type: kind of device.
+    Example:
+        >>> set_prealloc_config(min_req=64 * 1024 * 1024)
     """
 
 
@@ -236,5 +238,8 @@ def get_cuda_compute_capability(device: int, device_type="cuda") -> int:
         device_type: kind of device.
     Raises:
         RuntimeError: there is no such device.
+    Example:
+        >>> if is_cuda_available():
+        ...     assert get_cuda_compute_capability(0) >= 50
     """
     return _mge.compute_capability(f"gpu{int(device)}")

@@ -15,7 +15,14 @@ _file_handler: logging.Handler | None = None
 
 
 class MegEngineLogFormatter(logging.Formatter):
-    """Time, level, message; the level in colour on a terminal."""
+    """Time, level, message; the level in colour on a terminal.
+
+    Example:
+        >>> import logging
+        >>> record = logging.LogRecord("train", logging.INFO, "", 0, "epoch %d", (3,), None)
+        >>> MegEngineLogFormatter("%(levelname)s %(name)s: %(message)s").format(record)
+        'INFO train: epoch 3'
+    """
 
     date_fmt = "%d %H:%M:%S"
     _COLOURS = {"WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[31m"}
@@ -92,6 +99,13 @@ def set_log_file(fout, mode: str = "a") -> None:
         mode: how to open the path.
     Raises:
         OSError: the file cannot be opened.
+    Example:
+        >>> import io
+        >>> log = io.StringIO()
+        >>> set_log_file(log)
+        >>> get_logger("training").warning("no GPU")
+        >>> "WARNING training: no GPU" in log.getvalue()
+        True
     """
     global _file_handler
     handler = (
@@ -114,6 +128,10 @@ def set_mgb_log_level(level: int | str) -> int:
         level: as in ``logging``.
     Returns:
         The level before.
+    Example:
+        >>> before = set_mgb_log_level("ERROR")
+        >>> set_mgb_log_level(before) == logging.ERROR
+        True
     """
     return set_log_level(level)
 
@@ -136,5 +154,12 @@ def replace_mgb_log_level(level: int | str):
 
 
 def enable_debug_log() -> None:
-    """Show everything."""
+    """Show everything.
+
+    Example:
+        >>> before = set_log_level("INFO")
+        >>> enable_debug_log()
+        >>> set_log_level(before) == logging.DEBUG
+        True
+    """
     set_log_level(logging.DEBUG)

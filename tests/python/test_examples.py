@@ -2,6 +2,7 @@
 """Runs the examples in the documentation of the package."""
 
 import doctest
+import hashlib
 import importlib
 import pkgutil
 
@@ -10,9 +11,20 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
+from megengine.hub.fetcher import GitHTTPSFetcher
 
 # Modules that need packages of others.
 OPTIONAL = {"megengine.utils.tensorboard": "tensorboard"}
+
+
+# The entry points of the repository that the examples of the hub name.
+HUBCONF = '''
+import megengine.module as M
+
+def linear(size):
+    """A layer as wide as its input."""
+    return M.Linear(size, size)
+'''
 
 
 def module_names():
@@ -20,9 +32,23 @@ def module_names():
     return [m.name for m in found if not m.name.endswith("._mge")]
 
 
+def put_what_examples_fetch(home):
+    """As if it had been fetched before: someone/models, and https://example.org/linear.pkl."""
+    folder = GitHTTPSFetcher._folder("github.com", "someone", "models", "master", None)
+    repository = home / "hub" / folder
+    repository.mkdir(parents=True)
+    (repository / "hubconf.py").write_text(HUBCONF)
+    mark = hashlib.sha256(b"https://example.org/linear.pkl").hexdigest()[:6]
+    (home / "serialized").mkdir()
+    mge.save({"bias": mge.Tensor([0.5])}, str(home / "serialized" / f"{mark}_linear.pkl"))
+
+
 @pytest.mark.parametrize("name", module_names())
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what examples write lies there
+    if name.startswith("megengine.hub"):
+        monkeypatch.setenv("MGE_HOME", str(tmp_path / "home"))
+        put_what_examples_fetch(tmp_path / "home")
     if name in OPTIONAL:
         pytest.importorskip(OPTIONAL[name])
     module = importlib.import_module(name)

@@ -45,50 +45,107 @@ def reduce_sum(inp: Tensor, group: Group | None = WORLD, device: str | None = No
 
 
 def broadcast(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """The first process's Tensor; see ``reduce_sum``."""
+    """The first process's Tensor; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> broadcast(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
 def all_gather(
     inp: Tensor, group: Group | None = WORLD, device: str | None = None, axis: int = 0
 ) -> Tensor:
-    """The processes' Tensors joined along an axis; see ``reduce_sum``."""
+    """The processes' Tensors joined along an axis; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> all_gather(Tensor([[1.0, 2.0]]), axis=1)
+        Tensor([[1. 2.]], device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
 def reduce_scatter_sum(
     inp: Tensor, group: Group | None = WORLD, device: str | None = None, axis: int = 0
 ) -> Tensor:
-    """The process's part, along an axis, of the sum; see ``reduce_sum``."""
+    """The process's part, along an axis, of the sum; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> reduce_scatter_sum(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
 def all_reduce_sum(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """The sum of the processes' Tensors; see ``reduce_sum``."""
+    """The sum of the processes' Tensors; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> loss = all_reduce_sum(Tensor(0.5)) / dist.get_world_size()
+        >>> loss
+        Tensor(0.5, device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
 def all_reduce_max(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """The largest of the processes' elements; see ``reduce_sum``."""
+    """The largest of the processes' elements; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> all_reduce_max(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
 def all_reduce_min(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """The smallest of the processes' elements; see ``reduce_sum``."""
+    """The smallest of the processes' elements; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> all_reduce_min(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
 def gather(
     inp: Tensor, group: Group | None = WORLD, device: str | None = None, axis: int = 0
 ) -> Tensor:
-    """The processes' Tensors joined along an axis, on the first of them; see ``reduce_sum``."""
+    """The processes' Tensors joined along an axis, on the first of them; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> gather(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
 def scatter(
     inp: Tensor, group: Group | None = WORLD, device: str | None = None, axis: int = 0
 ) -> Tensor:
-    """The process's part, along an axis, of the first one's Tensor; see ``reduce_sum``."""
+    """The process's part, along an axis, of the first one's Tensor; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> scatter(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
+    """
     return _alone(inp, group, device)
 
 
@@ -99,5 +156,13 @@ def all_to_all(
     split_axis: int = 0,
     concat_axis: int = 0,
 ) -> Tensor:
-    """Parts of all processes' Tensors, exchanged; see ``reduce_sum``."""
+    """Parts of all processes' Tensors, exchanged; see ``reduce_sum``.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> all_to_all(Tensor([[1.0], [2.0]]), split_axis=0, concat_axis=1)
+        Tensor([[1.]
+         [2.]], device=xpux:0)
+    """
     return _alone(inp, group, device)

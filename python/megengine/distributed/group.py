@@ -31,6 +31,15 @@ class Group:
         proc_ranks: their ranks, of which there is one, 0.
     Raises:
         AssertionError: ``init_process_group`` was not called, or a rank is none.
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, 0)
+        >>> group = Group([0])
+        >>> group.rank, group.size, group.key
+        (0, 1, '0')
+        >>> Group([0, 1])
+        Traceback (most recent call last):
+            ...
+        AssertionError: [Group] the ranks have to be [0], got [0, 1]: there is one process
     """
 
     def __init__(self, proc_ranks: Sequence[int]) -> None:
@@ -143,12 +152,24 @@ def refuse_several(who: str, count: int) -> None:
 
 
 def is_distributed() -> bool:
-    """Whether ``init_process_group`` was called."""
+    """Whether ``init_process_group`` was called.
+
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, 0)
+        >>> is_distributed()
+        True
+    """
     return _process is not None
 
 
 def get_rank() -> int:
-    """Which process this is, counted from 0."""
+    """Which process this is, counted from 0.
+
+    Example:
+        >>> if get_rank() == 0:
+        ...     print("only the first process logs and saves")
+        only the first process logs and saves
+    """
     return 0
 
 
@@ -167,6 +188,10 @@ def get_local_device_id() -> int:
 
     Raises:
         AssertionError: ``init_process_group`` was not called.
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, device=0)
+        >>> get_local_device_id()
+        0
     """
     return _this().device
 
@@ -176,6 +201,10 @@ def get_backend() -> str:
 
     Raises:
         AssertionError: ``init_process_group`` was not called.
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, 0, backend="nccl")
+        >>> get_backend()
+        'nccl'
     """
     return _this().backend
 
@@ -186,6 +215,13 @@ def override_backend(new_backend: str) -> Iterator[None]:
 
     Args:
         new_backend: its name.
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, 0, backend="nccl")
+        >>> with override_backend("shm"):
+        ...     get_backend()
+        'shm'
+        >>> get_backend()
+        'nccl'
     """
     process = _this()
     before, process.backend = process.backend, new_backend
@@ -202,16 +238,35 @@ def new_group(proc_ranks: Sequence[int]) -> Group:
         proc_ranks: their ranks.
     Raises:
         AssertionError: ``init_process_group`` was not called, or there is no such process.
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, 0)
+        >>> new_group([0]).size
+        1
     """
     return Group(proc_ranks)
 
 
 def group_barrier(group: Group = WORLD) -> None:
-    """Wait for the other processes of a group, of which there are none."""
+    """Wait for the other processes of a group, of which there are none.
+
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, 0)
+        >>> group_barrier()
+    """
 
 
 def group_start() -> None:
-    """Begin operations that go to the other processes together; with one process, nothing goes."""
+    """Begin operations that go to the other processes together; with one process, nothing goes.
+
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> dist.group_start()
+        >>> sums = [dist.functional.all_reduce_sum(Tensor(x)) for x in (1.0, 2.0)]
+        >>> dist.group_end()
+        >>> sums
+        [Tensor(1.0, device=xpux:0), Tensor(2.0, device=xpux:0)]
+    """
 
 
 def group_end() -> None:

@@ -75,6 +75,12 @@ def pack_allreduce_split(
         shapes: theirs.
         group: the processes.
         reduce_method: ``"sum"`` or ``"mean"``.
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> grads = [Tensor([1.0, 2.0]), Tensor([[3.0]])]
+        >>> pack_allreduce_split(grads, [(2,), (1, 1)], dist.WORLD, "mean")
+        [Tensor([1. 2.], device=xpux:0), Tensor([[3.]], device=xpux:0)]
     """
     offsets = get_offsets(shapes)
     packed = param_pack_concat(pack_list, Tensor(offsets), offsets)
@@ -90,13 +96,27 @@ def bcast_list_(inps: Sequence[Tensor], group: Group = WORLD) -> None:
     Args:
         inps: Tensors that change.
         group: the processes.
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> net = M.Linear(2, 1)
+        >>> bcast_list_(net.parameters())
     """
     for inp in inps:
         inp._reset(broadcast(inp, group))
 
 
 def synchronized(func: Callable) -> Callable:
-    """Make a function wait for the other processes when it has returned."""
+    """Make a function wait for the other processes when it has returned.
+
+    Example:
+        >>> @synchronized
+        ... def save(path):  # returns when all processes have written theirs
+        ...     with open(path, "w") as file:
+        ...         return file.write("done")
+        >>> save("checkpoint.txt")
+        4
+    """
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):

@@ -35,7 +35,17 @@ def _bytes(value) -> int:
 
 
 def enable() -> None:
-    """Without effect, which a warning says."""
+    """Without effect, which a warning says.
+
+    Example:
+        >>> import megengine as mge
+        >>> mge.dtr.eviction_threshold = "5GB"
+        >>> with warnings.catch_warnings(record=True) as said:
+        ...     warnings.simplefilter("always")
+        ...     mge.dtr.enable()
+        >>> "use jit.trace(dtr_config=...)" in str(said[0].message)
+        True
+    """
     warnings.warn(
         "[dtr] enable has no effect: operators that run at once keep their results; use"
         " jit.trace(dtr_config=...)",
@@ -45,7 +55,12 @@ def enable() -> None:
 
 
 def disable() -> None:
-    """Without effect: it is never enabled."""
+    """Without effect: it is never enabled.
+
+    Example:
+        >>> import megengine as mge
+        >>> mge.dtr.disable()
+    """
 
 
 class Settings(types.ModuleType):

@@ -66,6 +66,12 @@ def get_conv_execution_strategy() -> Strategy:
 
 
 def set_conv_execution_strategy(option: str | Strategy) -> None:
-    """``set_execution_strategy`` (deprecated)."""
+    """``set_execution_strategy`` (deprecated).
+
+    Example:
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     set_conv_execution_strategy("HEURISTIC")
+    """
     warnings.warn("use set_execution_strategy", DeprecationWarning, 2)
     set_execution_strategy(option)

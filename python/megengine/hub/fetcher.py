@@ -41,7 +41,14 @@ def _git(*arguments: str, folder: str | None = None, silent: bool) -> str | None
 
 
 class RepoFetcherBase:
-    """Fetches repositories into the working directory; how it reaches them, derived classes say."""
+    """Fetches repositories into the working directory; how it reaches them, derived classes say.
+
+    Example:
+        >>> GitSSHFetcher.fetch("github.com", "-u/models")
+        Traceback (most recent call last):
+            ...
+        megengine.hub.exceptions.InvalidRepo: repo_info: '-u/models' is invalid.
+    """
 
     _url: str  # with {host}, {owner} and {name}
 

@@ -80,6 +80,10 @@ def import_module(
         FetcherError: the repository cannot be fetched.
         RuntimeError: it depends on modules that are not installed.
         OSError: it has no ``hubconf.py``.
+    Example:
+        >>> conf = import_module("someone/models")  # runs github.com/someone/models/hubconf.py
+        >>> conf.linear(2)
+        Linear(in_features=2, out_features=2, bias=True)
     """
     path = os.path.join(_get_repo(git_host, repo_info, use_cache, commit, protocol), HUBCONF)
     module = load_module(HUBCONF, path)
@@ -110,6 +114,10 @@ def list(
     Raises:
         FetcherError: the repository cannot be fetched.
         RuntimeError: it depends on modules that are not installed.
+    Example:
+        >>> import megengine.hub as hub
+        >>> hub.list("someone/models")
+        ['linear']
     """
     module = import_module(repo_info, git_host, use_cache, commit, protocol)
     return [
@@ -145,6 +153,10 @@ def load(
     Raises:
         FetcherError: the repository cannot be fetched.
         RuntimeError: there is no such entry point, or modules are not installed.
+    Example:
+        >>> import megengine.hub as hub
+        >>> hub.load("someone/models", "linear", size=2)
+        Linear(in_features=2, out_features=2, bias=True)
     """
     module = import_module(repo_info, git_host, use_cache, commit, protocol)
     return _entry_of(module, entry)(*args, **kwargs)
@@ -172,6 +184,10 @@ def help(
     Raises:
         FetcherError: the repository cannot be fetched.
         RuntimeError: there is no such entry point, or modules are not installed.
+    Example:
+        >>> import megengine.hub as hub
+        >>> hub.help("someone/models", "linear")
+        'A layer as wide as its input.'
     """
     module = import_module(repo_info, git_host, use_cache, commit, protocol)
     return _entry_of(module, entry).__doc__
@@ -203,6 +219,9 @@ def load_serialized_obj_from_url(url: str, model_dir: str | None = None) -> Any:
         What was saved in it.
     Raises:
         HTTPDownloadError: it cannot be fetched, or is another file.
+    Example:
+        >>> load_serialized_obj_from_url("https://example.org/linear.pkl")["bias"]
+        Tensor([0.5], device=xpux:0)
     """
     url, digest = urldefrag(url)
     folder = model_dir or os.path.join(_get_megengine_home(), "serialized")

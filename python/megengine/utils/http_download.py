@@ -13,7 +13,15 @@ _STANDSTILL = 120  # seconds without a byte after which a connection is given up
 
 
 class HTTPDownloadError(Exception):
-    """A file could not be fetched."""
+    """A file could not be fetched.
+
+    Example:
+        >>> try:
+        ...     download_from_url("ftp://example.org/weights.pkl", "weights.pkl")
+        ... except HTTPDownloadError as error:
+        ...     print(error)
+        ftp://example.org/weights.pkl is no address of a web server
+    """
 
 
 class Bar:
@@ -52,6 +60,15 @@ def download_from_url(url: str, dst: str) -> int:
     Raises:
         HTTPDownloadError: the address is of another kind, the server does not have the file or
             cannot be reached, or the connection ended early.
+    Example:
+        >>> import http.server, threading
+        >>> server = http.server.HTTPServer(("localhost", 0), http.server.SimpleHTTPRequestHandler)
+        >>> threading.Thread(target=server.handle_request).start()
+        >>> with open("weights", "wb") as file:
+        ...     _ = file.write(bytes(5))
+        >>> download_from_url(f"http://localhost:{server.server_port}/weights", "copy/weights")
+        5
+        >>> server.server_close()
     """
     if not url.startswith(("http://", "https://")):
         raise HTTPDownloadError(f"{url} is no address of a web server")
