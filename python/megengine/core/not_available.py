@@ -24,7 +24,18 @@ _ALSO_IN = {
 
 
 class NotAvailableError(NotImplementedError):
-    """What was asked for belongs to the interface but is not in this version."""
+    """What was asked for belongs to the interface but is not in this version.
+
+    Example:
+        >>> import megengine as mge
+        >>> try:
+        ...     import megengine.lite
+        ... except mge.NotAvailableError as error:  # an ImportError too
+        ...     print(error)
+        megengine.lite is not available in this version of megengine
+        >>> hasattr(mge.jit, "xla_trace")
+        False
+    """
 
 
 class NotAvailableNameError(NotAvailableError, AttributeError):

@@ -28,6 +28,19 @@ class Observer(Module, QParamsModuleMixin):
         dtype: the quantised dtype to be, or its name.
     Raises:
         ValueError: there is no dtype of that name.
+    Example:
+        >>> from megengine.quantization import Observer, create_qparams
+        >>> class Largest(Observer):
+        ...     def forward(self, x):
+        ...         self.largest = F.abs(x).max() if self.enabled else self.largest
+        ...         return x
+        ...
+        ...     def get_qparams(self):
+        ...         return create_qparams(dtype_meta=self.dtype, scale=self.largest / self.qmax)
+        >>> observer = Largest("qint8")
+        >>> _ = observer(Tensor([-6.35, 2.0]))
+        >>> observer.get_qparams().scale
+        Tensor(0.05, device=xpux:0)
     """
 
     def __init__(self, dtype: str | QuantDtypeMeta, **kwargs):
@@ -158,7 +171,15 @@ class ChannelMinMaxObserver(Observer):
 
 
 class SyncMinMaxObserver(MinMaxObserver):
-    """``MinMaxObserver`` over all processes of a group; there is one process in this version."""
+    """``MinMaxObserver`` over all processes of a group; there is one process in this version.
+
+    Example:
+        >>> from megengine.quantization import SyncMinMaxObserver
+        >>> observer = SyncMinMaxObserver(dtype="qint8")
+        >>> _ = observer(Tensor([-1.0, 2.0]))
+        >>> observer.min_val, observer.max_val
+        (Tensor(-1.0, device=xpux:0), Tensor(2.0, device=xpux:0))
+    """
 
 
 class ExponentialMovingAverageObserver(MinMaxObserver):
@@ -206,7 +227,15 @@ class ExponentialMovingAverageObserver(MinMaxObserver):
 
 
 class SyncExponentialMovingAverageObserver(ExponentialMovingAverageObserver):
-    """The same over all processes of a group; there is one process in this version."""
+    """The same over all processes of a group; there is one process in this version.
+
+    Example:
+        >>> from megengine.quantization import SyncExponentialMovingAverageObserver
+        >>> observer = SyncExponentialMovingAverageObserver(momentum=0.5)
+        >>> _ = observer(Tensor([-2.0, 2.0])), observer(Tensor([-1.0, 4.0]))
+        >>> observer.min_val, observer.max_val
+        (Tensor(-1.5, device=xpux:0), Tensor(3.0, device=xpux:0))
+    """
 
 
 class HistogramObserver(MinMaxObserver):

@@ -23,7 +23,19 @@ from ..functional.fake_quantization import (  # noqa: F401
 
 
 class QParamsModuleMixin(ABC):
-    """What all modules have that know how something is quantised."""
+    """What all modules have that know how something is quantised.
+
+    Example:
+        >>> from megengine.quantization import MinMaxObserver
+        >>> observer = MinMaxObserver(dtype="qint8")
+        >>> _ = observer(Tensor([-1.27, 1.0]))
+        >>> isinstance(observer, QParamsModuleMixin)
+        True
+        >>> observer.get_qparams().scale
+        Tensor(0.009960785, device=xpux:0)
+        >>> observer.get_quantized_dtype().metadata["mgb_dtype"]["name"]
+        'QuantizedS8'
+    """
 
     @abstractmethod
     def get_qparams(self) -> QParams:

@@ -20,6 +20,13 @@ class OperatorLibrary:
         name: what models that use its operators call it.
         path: of its file.
         operators: names of its operators.
+    Example:
+        >>> from megengine.core.ops import custom
+        >>> library = OperatorLibrary("small", "libsmall.so", ["add", "exp"])
+        >>> library
+        OperatorLibrary('small', 'libsmall.so', ['add', 'exp'])
+        >>> library.add(Tensor([1.0]), Tensor([2.0]))
+        Tensor([3.], device=xpux:0)
     """
 
     def __init__(self, name: str, path: str, operators: list[str]):
@@ -68,6 +75,12 @@ def unload(library: str | os.PathLike | OperatorLibrary) -> None:
 
     Raises:
         KeyError: it is not loaded.
+    Example:
+        >>> from megengine.core.ops import custom
+        >>> custom.unload("/no/such/file.so")
+        Traceback (most recent call last):
+            ...
+        KeyError: "no library of operators named '/no/such/file.so' is loaded"
     """
     if isinstance(library, OperatorLibrary):
         return _mge.remove_operators(library.name)
@@ -79,7 +92,13 @@ def unload(library: str | os.PathLike | OperatorLibrary) -> None:
 
 
 def libraries() -> list[OperatorLibrary]:
-    """The libraries that are loaded, in the order in which they came."""
+    """The libraries that are loaded, in the order in which they came.
+
+    Example:
+        >>> from megengine.core.ops import custom
+        >>> custom.libraries()
+        []
+    """
     return [OperatorLibrary(*known) for known in _mge.added_libraries()]
 
 

@@ -138,6 +138,12 @@ class QuantDtypeMeta(NamedTuple):
         qmin: smallest step.
         qmax: largest step.
         is_unsigned: whether it has a zero point; None: when its steps are unsigned.
+    Example:
+        >>> three_bits = QuantDtypeMeta("qint3", None, "int8", qmin=-4, qmax=3)
+        >>> from megengine.quantization import FakeQuantize, create_qparams
+        >>> qparams = create_qparams(dtype_meta=three_bits, scale=Tensor(1.0))
+        >>> FakeQuantize(three_bits)(Tensor([0.4, 2.6, 8.0]), qparams)
+        Tensor([0. 3. 3.], device=xpux:0)
     """
 
     name: str

@@ -30,6 +30,11 @@ class QParams:
         dtype_meta: which integers there are.
         scale: Tensor, the step between two neighbouring integers.
         zero_point: Tensor, the integer of 0.0; None in symmetric mode.
+    Example:
+        >>> from megengine.quantization import create_qparams
+        >>> qparams = create_qparams(QuantMode.SYMMERTIC, "qint8", scale=Tensor(0.5))
+        >>> qparams.dtype_meta.name, qparams.scale, qparams.zero_point
+        ('qint8', Tensor(0.5, device=xpux:0), None)
     """
 
     __slots__ = ("mode", "dtype_meta", "scale", "zero_point")
@@ -81,6 +86,10 @@ class LSQParams(QParams):
     Args:
         mode, dtype_meta, scale, zero_point: as of ``QParams``.
         grad_scale: Tensor, the factor.
+    Example:
+        >>> from megengine.quantization import LSQ
+        >>> type(LSQ("qint8").get_qparams()).__name__
+        'LSQParams'
     """
 
     __slots__ = ("grad_scale",)
