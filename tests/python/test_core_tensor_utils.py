@@ -8,11 +8,16 @@ from megengine import Tensor
 from megengine.core.tensor.utils import (
     _normalize_axis,
     astensor1d,
+    cast_tensors,
     convert_inputs,
     convert_single_value,
+    dtype_promotion,
+    get_convert_inputs,
+    get_device,
     isscalar,
     make_shape_tuple,
     result_type,
+    set_convert_inputs,
 )
 
 VECTOR, SCALAR = Tensor([1, 2, 3]), Tensor(2)
@@ -52,8 +57,8 @@ def test_vectors(x, expected):
 
 
 def test_scalars():
-    assert isscalar(SCALAR) and isscalar(3) and isscalar(np.array(1))
-    assert not isscalar(VECTOR) and not isscalar(np.array([1]))
+    assert isscalar(SCALAR) and isscalar(3) and isscalar(np.float32(1))
+    assert not isscalar(VECTOR) and not isscalar(np.array(1))
 
 
 def test_axes():
@@ -68,10 +73,45 @@ def test_axes():
 
 def test_common_dtypes():
     assert result_type(VECTOR, 1.5) == np.int32
-    assert result_type(VECTOR, Tensor([1.0])) == np.float32
+    assert result_type(VECTOR, Tensor([1.0])) == np.float64  # NumPy's rule
+    assert result_type(Tensor([1.0]), "float16") == np.float32
     a, b, none = convert_inputs(VECTOR, 1.5, None)
     assert (a.dtype, b.dtype, none) == (np.float32, np.float32, None)
     a, b = convert_inputs(VECTOR.astype("uint8"), 1)
     assert a.dtype == b.dtype == np.uint8
     assert convert_single_value(VECTOR) is VECTOR
     assert convert_single_value(VECTOR, dtype="float32").dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("operands", "expected"),
+    [
+        ((VECTOR, 2.0), "float32"),
+        ((VECTOR, np.float16(1)), "float16"),
+        ((VECTOR, np.int16([1])), "int32"),
+        ((np.zeros(2, "float32"), VECTOR), "float32"),
+        ((Tensor([1.0]), 1), "float32"),
+        ((Tensor([True]), 1), "int32"),
+        ((1, 2), "int32"),
+        ((VECTOR, None), "int32"),
+    ],
+)
+def test_promotion(operands, expected):
+    assert dtype_promotion(operands) == expected
+
+
+def test_conversions_can_be_left_out():
+    assert get_convert_inputs()
+    assert set_convert_inputs(False) is True
+    try:
+        assert convert_inputs(VECTOR, 0.5) == (VECTOR, 0.5)
+    finally:
+        assert set_convert_inputs(True) is False
+
+
+def test_precision_and_place():
+    low, none = cast_tensors(Tensor([1.5]), None)
+    assert low.dtype == np.float16 and none is None
+    (high,) = cast_tensors(low, promote=True)
+    assert high.dtype == np.float32
+    assert get_device([1, Tensor(1, device="cpu1"), VECTOR]) == "cpu1:0"

@@ -39,6 +39,9 @@ def _changed(places, value, add=False):
     return found
 
 
+BOXES = np.array([[[0, 0, 10, 10], [1, 1, 10, 10], [20, 20, 30, 30]]], "float32")
+SHUFFLED = np.arange(16, dtype="float32").reshape(1, 1, 4, 4)
+BLOCKS = SHUFFLED.reshape(2, 2, 2, 2).transpose(1, 3, 0, 2).reshape(1, 4, 2, 2)
 CASES = [
     (Elemwise("add"), (X, X), X + X),
     (Elemwise(mode=Elemwise.Mode.NEGATE), (X,), -X),
@@ -371,7 +374,7 @@ def test_parameters_are_compared_copied_and_kept_in_files():
             "format must be 'NCHW'",
         ),
         (lambda: apply(ops.Padding(back_offset_dim4=1), mge.Tensor(X)), RuntimeError, "has 2 axes"),
-        (lambda: ops.CollectiveComm, mge.NotAvailableError, "CollectiveComm is not available"),
+        (lambda: ops.Barrier, mge.NotAvailableError, "Barrier is not available"),
         (lambda: core2.get_option("speed"), RuntimeError, "no option 'speed'"),
         (lambda: core2.set_option("speed", 1), RuntimeError, "no option 'speed'"),
     ],
@@ -452,3 +455,117 @@ def test_helpers_by_their_old_names():
     x._drop()
     assert x.numpy() == 2
     core2.sync()
+
+
+def test_packed_parameters():
+    parts = mge.Tensor(X), mge.Tensor([1.0, 2.0])
+    offsets = [0, 12, 12, 14]
+    (packed,) = apply(ops.ParamPackConcat(offsets), *parts, mge.Tensor(offsets))
+    assert packed.shape == (14,)
+    split = apply(ops.ParamPackSplit(offsets, [[3, 4], [2]]), packed)
+    for one, other in zip(split, parts, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_moved_pixels_and_kept_boxes():
+    (blocks,) = apply(ops.PixelShuffleBackward(2), mge.Tensor(SHUFFLED))
+    np.testing.assert_array_equal(blocks.numpy(), BLOCKS)
+    np.testing.assert_array_equal(F.pixel_shuffle(blocks, 2).numpy(), SHUFFLED)
+    indices, counts = apply(ops.NMSKeep(0.5, 3), mge.Tensor(BOXES))
+    assert indices.numpy().tolist() == [[0, 2, 2]] and counts.numpy().tolist() == [2]
+    indices, counts = apply(ops.NMSKeep(0.5, 3), mge.Tensor(BOXES[:, :0]))
+    assert indices.shape == (1, 3) and counts.numpy().tolist() == [0]
+
+
+@pytest.mark.parametrize("running", [(), (np.float32([0.5, 2]), np.float32([3, 4]))])
+@pytest.mark.parametrize("mode", ["training", "inference"])
+def test_normalised_channels(running, mode):
+    def channels(values):
+        return mge.Tensor(np.float32(values).reshape(1, 2, 1, 1))
+
+    if not running and mode == "inference":
+        return
+    op = ops.BatchNorm("dim_1c11", mode, epsilon=1e-5, avg_factor=0.25)
+    factors, old = [channels([1, 2]), channels([3, 4])], [channels(one) for one in running]
+    results = apply(op, mge.Tensor(IMAGE), *factors, *old)
+    assert len(results) == 2 + 2 * bool(running) + 2 * (mode == "training")
+    training = mode == "training"
+    expected = F.batch_norm(
+        mge.Tensor(IMAGE), *(old or (None, None)), *factors, training=training, momentum=0.75
+    )
+    np.testing.assert_allclose(results[-1].numpy(), expected.numpy(), rtol=1e-5)
+    assert results[-2].shape == (0,)
+    for one, other in zip(results, old, strict=False):  # batch_norm has changed the old ones
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5)
+
+
+def test_normalised_axes():
+    x = mge.Tensor(IMAGE)
+    y, mean, factor = apply(ops.GeneralNorm(False, 1e-5, 1, 3), x)
+    np.testing.assert_allclose(y.numpy(), F.nn.general_norm(x, (1, 2), False).numpy(), rtol=1e-5)
+    np.testing.assert_allclose(mean.numpy(), IMAGE.mean((1, 2)))
+    np.testing.assert_allclose(factor.numpy(), IMAGE.std((1, 2)) ** -1, rtol=1e-5)
+    y, mean, var = apply(ops.InstanceNorm(False), x)
+    np.testing.assert_allclose(y.numpy(), F.nn.instance_norm(x, False).numpy(), rtol=1e-5)
+    np.testing.assert_allclose(var.numpy(), IMAGE.var((2, 3)), rtol=1e-4)
+
+
+def test_biased_convolution():
+    x, weight = mge.Tensor(IMAGE), mge.Tensor(np.ones((3, 2, 3, 3), "float32"))
+    bias, residual = mge.Tensor(np.full((1, 3, 1, 1), -200.0, "float32")), F.ones((1, 3, 4, 4))
+    plain = F.conv2d(x, weight, bias, padding=1)
+    (y,) = apply(ops.ConvBias("relu", pad_h=1, pad_w=1), x, weight, bias)
+    np.testing.assert_allclose(y.numpy(), F.relu(plain).numpy())
+    (y,) = apply(ops.ConvBias(pad_h=1, pad_w=1), x, weight, bias, residual)
+    np.testing.assert_allclose(y.numpy(), plain.numpy() + 1)
+
+
+def test_recurrent_networks():
+    cell, net = M.LSTMCell(3, 4), M.LSTM(3, 4)
+    x, h, c = F.ones((2, 3)), F.ones((2, 4)), F.ones((2, 4))
+    row = [cell.bias_ih.reshape(1, -1), cell.bias_hh.reshape(1, -1)]
+    state, memory, _ = apply(
+        ops.LSTMCell(), x, cell.weight_ih, row[0], h, cell.weight_hh, row[1], c
+    )
+    for one, other in zip((state, memory), cell(x, (h, c)), strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
+    start = F.zeros((1, 2, 4))
+    sequence = F.ones((5, 2, 3))
+    op = ops.LSTM(hidden_size=4)
+    output, *states, _ = apply(op, sequence, start, start, net._flatten_weights)
+    expected, expected_states = net(sequence)
+    for one, other in zip((output, *states), (expected, *expected_states), strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
+    net = M.RNN(3, 4)
+    op = ops.RNN(hidden_size=4, nonlineMode="tanh")
+    output, *_ = apply(op, sequence, start, net._flatten_weights)
+    np.testing.assert_allclose(output.numpy(), net(sequence)[0].numpy(), rtol=1e-6)
+    cell = M.RNNCell(3, 4)
+    row = [cell.bias_ih.reshape(1, -1), cell.bias_hh.reshape(1, -1)]
+    op = ops.RNNCell("tanh")
+    (state,) = apply(op, x, cell.weight_ih, row[0], h, cell.weight_hh, row[1])
+    np.testing.assert_allclose(state.numpy(), cell(x, h).numpy(), rtol=1e-6)
+
+
+def test_a_step_of_lamb():
+    zero, one = F.zeros(3), F.ones(3)
+    op = ops.LAMBUpdate(beta_1=0.5, beta_2=0.75, step=1, lr=0.1, weight_decay=0, eps=0)
+    mean, square, param = apply(op, zero, zero, one, one * 2)
+    np.testing.assert_allclose(mean.numpy(), 1)
+    np.testing.assert_allclose(square.numpy(), 1)
+    np.testing.assert_allclose(param.numpy(), 0.9, rtol=1e-6)
+
+
+def test_regions_and_volumes():
+    rois = mge.Tensor([[0.0, 0.0, 0.0, 3.0, 3.0]])
+    op = ops.DeformablePSROIPooling(pooled_h=2, pooled_w=2, sample_per_part=2)
+    (y,) = apply(op, mge.Tensor(IMAGE), rois, F.zeros((1, 2, 1, 1)))
+    assert y.shape == (1, 2, 2, 2)
+    (y,) = apply(ops.Resize3D(format="NCDHW"), F.ones((1, 1, 2, 2, 2)), mge.Tensor([3, 4, 5]))
+    assert y.shape == (1, 1, 3, 4, 5)
+
+
+@pytest.mark.parametrize("name", ["MultiHeadAttn", "CollectiveComm", "RemoteSend", "RemoteRecv"])
+def test_objects_that_nothing_runs(name):
+    with pytest.raises(mge.NotAvailableError, match=name):
+        apply(getattr(ops, name)(), mge.Tensor([1.0]))

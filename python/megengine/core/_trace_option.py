@@ -24,3 +24,13 @@ def set_symbolic_shape(option: bool) -> bool:
     """
     before, state.symbolic_shape = state.symbolic_shape, bool(option)
     return before
+
+
+def use_xla_backend() -> bool:
+    """Whether XLA compiles traces: it is no part of this engine.
+
+    Example:
+        >>> use_xla_backend()
+        False
+    """
+    return False

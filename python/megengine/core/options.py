@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the interpreter, under the names that MegEngine has for them.
 
-``async_level`` is that of ``megengine.config``. The others are kept and change nothing: what they
-steer in MegEngine (dropping of results, workers of its interpreter) is not there to be steered.
+``async_level`` and ``disable_memory_forwarding`` are those of ``megengine.config``. The others are
+kept and change nothing: what they steer in MegEngine (dropping of results, workers of its
+interpreter) is not there to be steered.
 """
 
+_OF_CONFIG = {"async_level": int, "disable_memory_forwarding": bool}
+
 _options = {
-    "async_level": 2,
     "enable_drop": 0,
     "max_recompute_time": 1,
     "catch_worker_execption": 1,
@@ -20,8 +22,9 @@ _options = {
 
 
 def _check(name: str) -> None:
-    if name not in _options:
-        raise RuntimeError(f"[option] there is no option {name!r}; there are {sorted(_options)}")
+    known = {**_options, **_OF_CONFIG}
+    if name not in known:
+        raise RuntimeError(f"[option] there is no option {name!r}; there are {sorted(known)}")
 
 
 def get_option(name: str) -> int:
@@ -36,7 +39,7 @@ def get_option(name: str) -> int:
     from .. import config
 
     _check(name)
-    return config.async_level if name == "async_level" else _options[name]
+    return int(getattr(config, name)) if name in _OF_CONFIG else _options[name]
 
 
 def set_option(name: str, value: int) -> None:
@@ -48,7 +51,7 @@ def set_option(name: str, value: int) -> None:
     from .. import config
 
     _check(name)
-    if name == "async_level":
-        config.async_level = int(value)
+    if name in _OF_CONFIG:
+        setattr(config, name, _OF_CONFIG[name](value))
     else:
         _options[name] = int(value)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 
 from .. import _mge
+from .._mge import TraceError  # noqa: F401
 from ..core._trace_option import set_symbolic_shape  # noqa: F401
 from ..core.profiling_state import state as profiling
 from ..core.tracing_state import state

@@ -19,20 +19,24 @@ from ..utils.naming import AutoNaming
 _logger = get_logger(__name__)
 
 
-def _expand(key: str, value) -> Iterator[tuple[str, object]]:
+def _expand_structure(prefix: str, obj) -> list[tuple[str, object]]:
     """Tensors and Modules in an attribute's value, with their names."""
-    if isinstance(value, (Tensor, Module)):
-        yield key, value
-    elif isinstance(value, (list, tuple)):
-        for k, item in enumerate(value):
-            yield from _expand(f"{key}.{k}", item)
-    elif isinstance(value, dict):
-        for k, item in sorted(value.items(), key=lambda entry: str(entry[0])):
-            found = list(_expand(f"{key}.{k}", item))
-            assert not found or isinstance(k, str), (
-                f"keys for Tensor and Module must be str, error key: {k}"
-            )
-            yield from found
+    if isinstance(obj, Tensor | Module):
+        return [(prefix, obj)]
+    if isinstance(obj, list | tuple):
+        entries = list(enumerate(obj))
+    elif isinstance(obj, dict):
+        entries = sorted(obj.items(), key=lambda entry: str(entry[0]))
+    else:
+        return []
+    parts = []
+    for key, item in entries:
+        found = _expand_structure(f"{prefix}.{key}", item)
+        assert not found or not isinstance(obj, dict) or isinstance(key, str), (
+            f"keys for Tensor and Module must be str, error key: {key}"
+        )
+        parts += found
+    return parts
 
 
 def _access_structure(obj, key: str, callback: Callable = lambda owner, key, part: part):
@@ -168,7 +172,7 @@ class Module:
         seen = {id(self)} if seen is None else seen
         head = f"{prefix}." if prefix else ""
         for attribute in sorted(self.__dict__):
-            for name, value in _expand(attribute, self.__dict__[attribute]):
+            for name, value in _expand_structure(attribute, self.__dict__[attribute]):
                 if id(value) in seen:
                     continue
                 seen.add(id(value))
@@ -433,7 +437,7 @@ class Module:
                 raise AttributeError("cannot assign module before Module.__init__() call")
         elif contains_modules and name not in ("_modules", "_forward_pre_hooks", "_forward_hooks"):
             if name not in self._modules and any(
-                isinstance(v, Module) for _, v in _expand(name, value)
+                isinstance(v, Module) for _, v in _expand_structure(name, value)
             ):
                 self._modules.append(name)
         object.__setattr__(self, name, value)
@@ -443,7 +447,7 @@ class Module:
     @staticmethod
     def _give_names(name: str, value) -> None:
         """Short names for dumped graphs."""
-        for key, part in _expand(name, value):
+        for key, part in _expand_structure(name, value):
             old = getattr(part, "_short_name", None)
             if old and old != key and isinstance(part, Module):
                 _logger.warning("module %s is now also called %s", old, key)
@@ -475,7 +479,7 @@ class Module:
 
     def _named_parts(self) -> Iterator[tuple[str, "Module"]]:
         for attribute in self._modules:
-            for name, part in _expand(attribute, self.__dict__.get(attribute)):
+            for name, part in _expand_structure(attribute, self.__dict__.get(attribute)):
                 if isinstance(part, Module):
                     yield name, part
 

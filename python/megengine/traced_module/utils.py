@@ -121,6 +121,43 @@ def normalised(signature: inspect.Signature | None, args: tuple, kwargs: dict) -
     return bound.args, bound.kwargs
 
 
+def _convert_kwargs_to_args(
+    argspecs: Callable | inspect.FullArgSpec, args: tuple, kwargs: dict, is_bounded: bool = False
+) -> tuple[tuple, dict]:
+    """Arguments of a call as a function orders them, defaults included; see ``normalised``.
+
+    Args:
+        argspecs: the function, or what ``inspect`` says of it.
+        args: by position.
+        kwargs: by keyword.
+        is_bounded: the function is a method, and ``args`` begin behind ``self``.
+    Raises:
+        TypeError: the call does not fit the function.
+    Example:
+        >>> _convert_kwargs_to_args(lambda a, b=2, *, c=3: None, (1,), {"c": 4})
+        ((1, 2), {'c': 4})
+    """
+    if not isinstance(argspecs, inspect.FullArgSpec):
+        argspecs = inspect.getfullargspec(inspect.unwrap(argspecs))
+    kinds = inspect.Parameter
+    names, defaults = argspecs.args, argspecs.defaults or ()
+    given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    parameters = [
+        kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=given.get(name, kinds.empty))
+        for name in names
+    ]
+    if argspecs.varargs:
+        parameters.append(kinds(argspecs.varargs, kinds.VAR_POSITIONAL))
+    given = argspecs.kwonlydefaults or {}
+    parameters += [
+        kinds(name, kinds.KEYWORD_ONLY, default=given.get(name, kinds.empty))
+        for name in argspecs.kwonlyargs
+    ]
+    if argspecs.varkw:
+        parameters.append(kinds(argspecs.varkw, kinds.VAR_KEYWORD))
+    return normalised(inspect.Signature(parameters[is_bounded:]), args, kwargs)
+
+
 def normalised_for(func: Callable, args: tuple, kwargs: dict) -> tuple:
     """As ``normalised``, for a function.
 

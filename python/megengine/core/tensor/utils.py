@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What MegEngine's own tests and some of its users' code take from here, under its names."""
 
+import contextlib
 from collections.abc import Iterable
 
 import numpy as np
 
 from ... import _mge
 from ...tensor import Tensor
+from . import amp
 
 
 def _items(x) -> Iterable:
@@ -59,13 +61,13 @@ def astensor1d(x, *reference, dtype=None, device=None) -> Tensor:
 
 
 def isscalar(x) -> bool:
-    """Whether something has no axes: a number, or a Tensor or array of rank 0.
+    """Whether something has no axes: a number, or a Tensor of rank 0.
 
     Example:
         >>> isscalar(Tensor(1.0)), isscalar(Tensor([1.0]))
         (True, False)
     """
-    return x.ndim == 0 if isinstance(x, Tensor) else np.ndim(x) == 0
+    return x.ndim == 0 if isinstance(x, Tensor) else np.isscalar(x)
 
 
 def _normalize_axis(ndim: int, axis: int | Iterable[int], reverse: bool = False) -> int | list[int]:
@@ -86,6 +88,32 @@ def _normalize_axis(ndim: int, axis: int | Iterable[int], reverse: bool = False)
     return axes
 
 
+def Const(value, dtype=None, device=None) -> Tensor:  # noqa: N802
+    """A Tensor of a value that does not change."""
+    return Tensor(value, dtype=dtype, device=device)
+
+
+_convert_inputs_enabled = True
+
+
+def get_convert_inputs() -> bool:
+    """Whether ``convert_inputs`` does something."""
+    return _convert_inputs_enabled
+
+
+def set_convert_inputs(flag: bool) -> bool:
+    """Say whether ``convert_inputs`` does something.
+
+    Operators give their operands a common dtype in any case.
+
+    Returns:
+        What was set before.
+    """
+    global _convert_inputs_enabled
+    before, _convert_inputs_enabled = _convert_inputs_enabled, bool(flag)
+    return before
+
+
 def convert_single_value(v, *, dtype=None, device=None) -> Tensor:
     """A value as a Tensor, which a Tensor is already.
 
@@ -99,18 +127,66 @@ def convert_single_value(v, *, dtype=None, device=None) -> Tensor:
     return Tensor(v, dtype=dtype, device=device)
 
 
+def cast_tensors(*args, promote: bool = False) -> tuple:
+    """Tensors in the low precision of ``megengine.amp``; None stays.
+
+    Args:
+        args: Tensors and Nones.
+        promote: take the high precision.
+    """
+    dtype = amp.high_prec_dtype if promote else amp.low_prec_dtype
+    return tuple(None if one is None else one.astype(dtype) for one in args)
+
+
 def result_type(*args) -> np.dtype:
+    """The dtype that NumPy gives Tensors and dtypes in common; what is neither does not count.
+
+    Args:
+        args: Tensors, and whatever NumPy takes for a dtype.
+    Example:
+        >>> result_type(Tensor([1], dtype="int8"), "int16")
+        dtype('int16')
+    """
+    found = [one.dtype for one in args if isinstance(one, Tensor)]
+    for one in args:
+        if not isinstance(one, Tensor):
+            with contextlib.suppress(TypeError):
+                found.append(np.dtype(one))
+    return np.result_type(*found)
+
+
+def _category(one: Tensor) -> int:
+    """0 for bool, 1 for integers, 2 for what is floating."""
+    return {"b": 0, "i": 1, "u": 1}.get(one.dtype.kind, 2)
+
+
+def dtype_promotion(args) -> np.dtype:
     """The dtype that operands of an operator have in common.
+
+    Args:
+        args: Tensors, arrays and numbers; those that are no Tensors count when their category
+            (bool, integer, floating) is above the Tensors'.
+    Example:
+        >>> dtype_promotion([Tensor([1]), 0.5])
+        dtype('float32')
+    """
+    tensors = [one for one in args if isinstance(one, Tensor)]
+    others = [Tensor(one) for one in args if not isinstance(one, Tensor | type(None))]
+    highest = max(map(_category, tensors), default=-1)
+    above = [one for one in others if _category(one) > highest]
+    return np.dtype(_mge.ops.concat(*(one.reshape(-1)[:0] for one in above or tensors)).dtype)
+
+
+def get_device(args):
+    """The device of the first Tensor, or the default one.
 
     Args:
         args: Tensors, arrays and numbers.
     Example:
-        >>> result_type(Tensor([1]), Tensor([1.0]))
-        dtype('float32')
+        >>> get_device([1.0, Tensor([2.0])])
+        xpux:0
     """
-    tensors = [one for one in args if isinstance(one, Tensor | np.ndarray)]
-    found = [convert_single_value(one).reshape(-1)[:0] for one in tensors or args]
-    return np.dtype(_mge.ops.concat(found).dtype)
+    return next((one.device for one in args if isinstance(one, Tensor)), Tensor(0).device)
 
 
 def convert_inputs(*args, device=None) -> tuple:
@@ -123,10 +199,21 @@ def convert_inputs(*args, device=None) -> tuple:
         >>> convert_inputs(Tensor([1]), 0.5, None)
         (Tensor([1.], device=xpux:0), Tensor(0.5, device=xpux:0), None)
     """
-    dtype = result_type(*(one for one in args if one is not None))
-    if dtype.kind != "f" and any(isinstance(one, float) for one in args):
-        dtype = np.dtype("float32")
+    if not _convert_inputs_enabled:
+        return args
+    dtype = dtype_promotion([one for one in args if one is not None])
     return tuple(
         None if one is None else convert_single_value(one, dtype=dtype, device=device)
         for one in args
     )
+
+
+_FROM_SUBGRAPHS = ("interpret_subgraph", "jit_supported", "subgraph", "subgraph_fn")
+
+
+def __getattr__(name: str):
+    if name in _FROM_SUBGRAPHS:  # these need all operators
+        from . import subgraphs
+
+        return getattr(subgraphs, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,27 @@ is an error that says so.
 
 from ...not_available import NotAvailableNameError
 from ..opdef import OpDef, apply  # noqa: F401
+from .compound import (  # noqa: F401
+    LSTM,
+    RNN,
+    BatchNorm,
+    CollectiveComm,
+    ConvBias,
+    DeformablePSROIPooling,
+    GeneralNorm,
+    InstanceNorm,
+    LAMBUpdate,
+    LSTMCell,
+    MultiHeadAttn,
+    NMSKeep,
+    ParamPackConcat,
+    ParamPackSplit,
+    PixelShuffleBackward,
+    RemoteRecv,
+    RemoteSend,
+    Resize3D,
+    RNNCell,
+)
 from .creation import (  # noqa: F401
     BetaRNG,
     Dropout,
@@ -109,11 +130,9 @@ from .shaping import (  # noqa: F401
 )
 
 _WITHOUT = """
-    AtlasRuntime Barrier BatchConvBias BatchNorm BatchNormBackward CambriconRuntime CollectiveComm
-    ConvBias DeformablePSROIPooling ExternOpr GeneralNorm InstanceNorm LAMBUpdate LSTM LSTMCell
-    MagicMindRuntime MultiHeadAttn NMSKeep NvOf ParamPackConcat ParamPackSplit PixelShuffleBackward
-    RNN RNNCell RegionRestrictedConvolutionBackwardData RemoteRecv RemoteSend Resize3D
-    TensorRTRuntime WarpPerspectiveBackwardData WarpPerspectiveBackwardMat
+    AtlasRuntime Barrier BatchConvBias BatchNormBackward CambriconRuntime ExternOpr MagicMindRuntime
+    NvOf RegionRestrictedConvolutionBackwardData TensorRTRuntime WarpPerspectiveBackwardData
+    WarpPerspectiveBackwardMat
 """.split()
 
 
