@@ -46,6 +46,7 @@ struct Winograd {
     }
     int64_t tiles() const { return images * tiles_of_image(); }
     int64_t panels() const;               // of channels of y; each is computed at once
+    int64_t blocks_of_panel() const;      // of channels of y
     int64_t groups(int64_t tiles) const;  // of tiles that are multiplied together
     // How many floats take the points of so many tiles, those of one panel's weights, and the products of a
     // panel with so many tiles.
@@ -64,7 +65,7 @@ void winograd_input(const Winograd& w, const float* x, TileRange strip, int64_t 
                     float* points);
 
 struct WinogradPanel {
-    const float* weight;           // (oc / block, ic, 3, 3, block) with the block of y
+    const float* weight;           // the panel's: (blocks of panel, ic, 3, 3, block) with the block of y
     const float *bias, *residual;  // may be null
     float* y;
     const float* points;        // of the strip

@@ -12,27 +12,16 @@
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/winograd.h"
+#include "libmge/kernel/cpu/winograd_points-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t window = winograd_tile + 2, depth = winograd_depth, plane_gap = winograd_gap;
-// Polynomials are evaluated at 0, at plus and minus these two, and at infinity. With 1 and 2, which need
-// fewer operations, the error would be twice as large.
-constexpr float near_point = 0.625f, far_point = 1.5f;
-constexpr float near2 = near_point * near_point, far2 = far_point * far_point;
+constexpr int64_t depth = winograd_depth, plane_gap = winograd_gap;
 // Weights are fetched so many input channels ahead of their transformation.
 constexpr int64_t fetched_ahead = 8;
-
-using F32 = hn::CappedTag<float, 16>;
-using Vec = hn::Vec<F32>;
-constexpr int64_t lanes = hn::MaxLanes(F32());
-constexpr int panel_vectors = 2;
-constexpr int64_t panel_channels = panel_vectors * lanes;
-// Twice as many sums, a panel's weights and one point fit the registers.
-constexpr int max_rows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;
 
 // Tiles are multiplied in groups of about equally many. The points of a group and a part of the channels of x
 // are (36, max_rows, depth); those of the weights (36, depth, panel_channels); a group's products (36,
@@ -52,117 +41,22 @@ Group group_at(int64_t tiles, int64_t index) {
     return {index, first, tiles * (index + 1) / groups - first};
 }
 
-HWY_INLINE Vec times(float factor, Vec a) { return hn::Mul(hn::Set(F32(), factor), a); }
-HWY_INLINE Vec plus_times(Vec a, float factor, Vec b) { return hn::MulAdd(hn::Set(F32(), factor), b, a); }
-
-// B^T d
-HWY_INLINE void input_points(const Vec (&d)[6], Vec (&p)[6]) {
-    Vec near = plus_times(d[4], -far2, d[2]), near_odd = plus_times(d[3], -far2, d[1]);
-    Vec far = plus_times(d[4], -near2, d[2]), far_odd = plus_times(d[3], -near2, d[1]);
-    p[0] = plus_times(plus_times(d[4], -(near2 + far2), d[2]), near2 * far2, d[0]);
-    p[1] = plus_times(near, near_point, near_odd);
-    p[2] = plus_times(near, -near_point, near_odd);
-    p[3] = plus_times(far, far_point, far_odd);
-    p[4] = plus_times(far, -far_point, far_odd);
-    p[5] = plus_times(plus_times(d[5], -(near2 + far2), d[3]), near2 * far2, d[1]);
-}
-
-// G g
-HWY_INLINE void weight_points(const Vec (&g)[3], Vec (&p)[6]) {
-    constexpr float at_near = 1 / (2 * near2 * (near2 - far2)), at_far = 1 / (2 * far2 * (far2 - near2));
-    Vec near = plus_times(times(at_near, g[0]), at_near * near2, g[2]);
-    Vec far = plus_times(times(at_far, g[0]), at_far * far2, g[2]);
-    p[0] = times(1 / (near2 * far2), g[0]);
-    p[1] = plus_times(near, at_near * near_point, g[1]);
-    p[2] = plus_times(near, -at_near * near_point, g[1]);
-    p[3] = plus_times(far, at_far * far_point, g[1]);
-    p[4] = plus_times(far, -at_far * far_point, g[1]);
-    p[5] = g[2];
-}
-
-// A^T m
-HWY_INLINE void output_pixels(const Vec (&m)[6], Vec (&y)[4]) {
-    Vec near = hn::Add(m[1], m[2]), near_odd = hn::Sub(m[1], m[2]);
-    Vec far = hn::Add(m[3], m[4]), far_odd = hn::Sub(m[3], m[4]);
-    y[0] = hn::Add(hn::Add(m[0], near), far);
-    y[1] = plus_times(times(near_point, near_odd), far_point, far_odd);
-    y[2] = plus_times(times(near2, near), far2, far);
-    y[3] = plus_times(plus_times(m[5], near2 * near_point, near_odd), far2 * far_point, far_odd);
-}
-
-// Where a tile begins, in pixels of y.
-struct Tile {
-    int64_t image, row, column;
-};
-HWY_INLINE Tile tile_at(const Winograd& w, int64_t tile) {
-    int64_t in_image = tile % w.tiles_of_image();
-    return {tile / w.tiles_of_image(), in_image / w.tile_columns() * winograd_tile,
-            in_image % w.tile_columns() * winograd_tile};
-}
-
-// Pixels of x with one vector of channels each, and how far apart they lie.
-struct Patch {
-    const float* first;
-    int64_t row, pixel;
-};
-
-HWY_INLINE void transform_patch(const Patch& x, float* points) {
-    const F32 f;
-    Vec half[window][window], d[window], p[window];
-    for (int64_t j = 0; j < window; ++j) {
-        for (int64_t i = 0; i < window; ++i) d[i] = hn::LoadU(f, x.first + i * x.row + j * x.pixel);
-        input_points(d, p);
-        for (int64_t i = 0; i < window; ++i) half[i][j] = p[i];
-    }
-    for (int64_t i = 0; i < window; ++i) {
-        input_points(half[i], p);
-        for (int64_t j = 0; j < window; ++j) hn::Store(p[j], f, points + (i * window + j) * points_plane);
-    }
-}
-
-// Copies what lies inside of x; the rest of `copy` is zero.
-HWY_INLINE void copy_inside(const Winograd& w, const float* image, int64_t row, int64_t column, float* copy) {
-    const F32 f;
-    for (int64_t i = std::max<int64_t>(0, -row); i < std::min(window, w.height - row); ++i)
-        for (int64_t j = std::max<int64_t>(0, -column); j < std::min(window, w.width - column); ++j)
-            hn::Store(hn::LoadU(f, image + (row + i) * w.x.row + (column + j) * w.x.pixel), f,
-                      copy + (i * window + j) * lanes);
-}
-
-// Points go to `to`, those of the next part of the channels `next` further.
-HWY_INLINE void input_tile(const Winograd& w, const float* x, const Tile& tile, float* to, int64_t next) {
-    int64_t row = tile.row - w.pad_height, column = tile.column - w.pad_width;
-    bool is_inside = row >= 0 && column >= 0 && row + window <= w.height && column + window <= w.width;
-    HWY_ALIGN float copy[winograd_points * lanes];
-    if (!is_inside) std::memset(copy, 0, sizeof copy);
-    for (int64_t c = 0; c < w.ic; c += lanes) {
-        const float* image = x + tile.image * w.x.image + w.x.of_channel(c);
-        float* points = to + c / depth * next + c % depth;
-        if (is_inside) {
-            transform_patch({image + row * w.x.row + column * w.x.pixel, w.x.row, w.x.pixel}, points);
-        } else {
-            copy_inside(w, image, row, column, copy);
-            transform_patch({copy, window * lanes, lanes}, points);
-        }
-    }
-}
-
 void input(const Winograd& w, const float* x, TileRange strip, int64_t first, int64_t last, float* points) {
-    const int64_t next = groups_of(strip.count) * points_group;
+    const PointPlaces places{depth, groups_of(strip.count) * points_group, points_plane};
     for (int64_t i = first; i < last; ++i) {
         Group group = group_at(strip.count, i);
         for (int64_t t = 0; t < group.count; ++t)
             input_tile(w, x, tile_at(w, strip.first + group.first + t), points + i * points_group + t * depth,
-                       next);
+                       places);
     }
 }
 
-// The points of `vectors` vectors of channels from `channel` on, for input channels from `c` on.
-void transform_weights(const Winograd& w, const float* weight, int64_t channel, int vectors, int64_t c,
-                       int64_t count, float* points) {
+// The points of `vectors` vectors of a panel's channels, for input channels from `c` on.
+void transform_weights(const Winograd& w, const float* weight, int vectors, int64_t c, int64_t count,
+                       float* points) {
     const F32 f;
     for (int v = 0; v < vectors; ++v) {
-        const int64_t first = channel + v * lanes, block = w.y.block;
+        const int64_t first = v * lanes, block = w.y.block;
         const float* g = weight + (first / block * w.ic + c) * 9 * block + first % block;
         for (int64_t k = 0; k < count; ++k, g += 9 * block) {
             for (int64_t tap = 0; tap < 9; ++tap) hwy::Prefetch(g + (fetched_ahead * 9 + tap) * block);
@@ -268,7 +162,7 @@ void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t p
     const int vectors = int(std::min(panel_channels, w.oc - channel) / lanes);
     for (int64_t c = 0; c < w.ic; c += depth) {
         const int64_t count = std::min(depth, w.ic - c);
-        transform_weights(w, p.weight, channel, vectors, c, count, p.weights);
+        transform_weights(w, p.weight, vectors, c, count, p.weights);
         const float* points = p.points + c / depth * groups * points_group;
         for (int64_t i = 0; i < winograd_points; ++i)
             for (int64_t g = 0; g < groups; ++g) {
@@ -314,6 +208,7 @@ const WinogradFunctions& functions() {
 int64_t Winograd::panels() const {
     return (oc + functions().panel_channels - 1) / functions().panel_channels;
 }
+int64_t Winograd::blocks_of_panel() const { return functions().panel_channels / y.block; }
 int64_t Winograd::groups(int64_t tiles) const {
     return (tiles + functions().group_tiles - 1) / functions().group_tiles;
 }

@@ -382,7 +382,8 @@ TEST(Conv2d, HasKernelsForChannelBlocks) {
 }
 
 // One of our own algorithms, by name, on images that lie as `name` says.
-void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name) {
+void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name,
+                     uint32_t constant_inputs = 2) {
     for (int threads : {1, 2, 3}) {
         Layout layout = Layout::named(name);
         Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
@@ -393,7 +394,8 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
         TensorSpecs specs;
         for (auto& t : inputs) specs.push_back(t.spec());
         TensorSpec out{DType::f32, shape, layout};
-        Problem problem{ops::Conv2d::name, &c.params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+        Problem problem{ops::Conv2d::name, &c.params,      ops::Conv2d::info.fields, specs,
+                        {&out, 1},         constant_inputs};
         problem.threads = threads;
         auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
         auto ours = std::ranges::find(list, algorithm, [](auto& n) { return n.candidate.name; });
@@ -418,8 +420,60 @@ TEST(Conv2d, ComputesByWinogradInBlocksAndChannelsLast) {
         {{3, 32, 7, 7}, {64, 32, 3, 3}, {.padding = {4, 3}}},
     };
     for (auto& c : cases)
-        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()})
+        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()}) {
             expect_computes("winograd", c, name);
+            expect_computes("winograd_changing", c, name, 0);
+        }
+}
+
+// Two images that lie as `name` says, two that stay plain: of the gradients of convolutions.
+template <class Op>
+void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_view name) {
+    constexpr bool is_of_data = std::is_same_v<Op, ops::Conv2dBackwardData>;
+    Layout layout = Layout::named(name);
+    typename Op::Params params{.stride = c.params.stride, .padding = c.params.padding};
+    Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+    TensorSpec plain[] = {x.spec(), weight.spec()};
+    Tensor dy = random_tensor(ops::Conv2d::infer(c.params, plain).at(0).shape);
+    Tensors inputs = is_of_data ? Tensors{weight, dy, x} : Tensors{x, dy, weight}, laid_out = inputs;
+    laid_out[1] = reordered(dy, layout);
+    if (!is_of_data) laid_out[0] = reordered(x, layout);
+    TensorSpecs plain_specs, specs;
+    for (auto& t : inputs) plain_specs.push_back(t.spec());
+    for (auto& t : laid_out) specs.push_back(t.spec());
+    TensorSpecs expected_out = Op::infer(params, plain_specs), out = expected_out;
+    if (is_of_data) out[0].layout = layout;
+    Problem reference{Op::name, &params, Op::info.fields, plain_specs, expected_out};
+    Tensor expected = run_candidate(
+        list_candidates(find_kernels(Op::info, default_device()), reference).back(), reference, inputs)[0];
+    for (int threads : {1, 2, 3}) {
+        Problem problem{Op::name, &params, Op::info.fields, specs, out};
+        problem.threads = threads;
+        auto list = list_candidates(find_kernels(Op::info, default_device()), problem);
+        auto ours = std::ranges::find(list, algorithm, [](auto& n) { return n.candidate.name; });
+        ASSERT_NE(ours, list.end()) << c.x << name;
+        Tensor got = reordered(run_candidate(*ours, problem, laid_out)[0], {});
+        int64_t reduction = is_of_data ? c.weight.numel() / c.weight[1] : dy.shape().numel() / c.weight[0];
+        expect_close(got, expected, reduction, 4, text(Op::name, c.x, c.weight, ' ', name, ' ', threads));
+    }
+}
+
+// Padding up to the window's size, several strips with a shorter last one, parts of chunks and of panels.
+TEST(Conv2d, HasGradientsByWinogradInBlocksAndChannelsLast) {
+    const ConvCase cases[] = {
+        {{1, 32, 14, 14}, {32, 32, 3, 3}, {.padding = {1, 1}}},
+        {{1, 48, 17, 22}, {80, 48, 3, 3}, {.padding = {1, 1}}},
+        {{2, 160, 13, 15}, {32, 160, 3, 3}, {.padding = {0, 2}}},
+        {{5, 32, 8, 10}, {48, 32, 3, 3}, {.padding = {2, 0}}},
+        {{2, 32, 29, 33}, {64, 32, 3, 3}, {.padding = {1, 1}}},
+        {{17, 256, 2, 3}, {256, 256, 3, 3}, {.padding = {1, 1}}},
+        {{131, 256, 1, 2}, {256, 256, 3, 3}, {.padding = {1, 1}}},
+    };
+    for (auto& c : cases)
+        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()}) {
+            expect_gradient<ops::Conv2dBackwardData>("winograd", c, name);
+            expect_gradient<ops::Conv2dBackwardWeight>("winograd", c, name);
+        }
 }
 
 // Tiles of every size, channels that fill no block or no panel, activations of their own.

@@ -10,12 +10,17 @@ int64_t channel_block() { return cpu_isa() >= Isa::avx512 ? 16 : 8; }
 
 Layout channel_blocks() { return Layout::named(channel_block() == 16 ? "nChw16c" : "nChw8c"); }
 
-Support has_constant_weights_of_f32(const Problem& p) {
+Support is_of_f32(const Problem& p) {
     for (auto specs : {p.inputs, p.outputs})
         for (auto& spec : specs) {
             if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
             if (spec.numel() == 0 && !spec.is_absent()) return {"an empty tensor"};
         }
+    return supported;
+}
+
+Support has_constant_weights_of_f32(const Problem& p) {
+    if (auto support = is_of_f32(p); !support) return support;
     if (!p.is_constant(1) || !p.inputs[1].layout.is_plain()) return {"constant plain weights only"};
     return supported;
 }

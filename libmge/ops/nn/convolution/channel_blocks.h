@@ -17,7 +17,9 @@ namespace mge::ops {
 int64_t channel_block();
 Layout channel_blocks();
 
-// Refuses all but f32, empty tensors, and weights that are no constants or not plain.
+// Refuses all but f32, and empty tensors.
+Support is_of_f32(const Problem& problem);
+// The same, and weights that are no constants or not plain.
 Support has_constant_weights_of_f32(const Problem& problem);
 
 // (oc / block, ic, kernel height, kernel width, block); zeros fill the last block. Blocks of 4, 8 or 16.

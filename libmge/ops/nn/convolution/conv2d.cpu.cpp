@@ -100,9 +100,11 @@ KernelList kernels(Cpu, Conv2d) {
         small_conv2d(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::tiles>(),
         winograd_conv2d(),
+        winograd_conv2d_changing<true>(),
         pointwise_conv2d(),
         cpu::activation_apart<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
+        winograd_conv2d_changing<false>(),
         cpu::in_bf16<widening_convolutions, cpu::Bf16Unit::vectors>(),
         tiled_conv2d(),
         cpu::in_f32<Cpu, Conv2d>(),
@@ -112,7 +114,9 @@ KernelList kernels(Cpu, Conv2d) {
 
 KernelList kernels(Cpu, Conv2dBackwardData) {
     static const Algorithm list[] = {apart_windows_conv2d_backward_data(),
+                                     winograd_conv2d_backward_data<true>(),
                                      onednn_conv2d_backward_data(),
+                                     winograd_conv2d_backward_data<false>(),
                                      cpu::in_f32<Cpu, Conv2dBackwardData>(),
                                      {"reference",
                                       supports_reference,
@@ -123,7 +127,9 @@ KernelList kernels(Cpu, Conv2dBackwardData) {
 }
 
 KernelList kernels(Cpu, Conv2dBackwardWeight) {
-    static const Algorithm list[] = {onednn_conv2d_backward_weight(),
+    static const Algorithm list[] = {winograd_conv2d_backward_weight<true>(),
+                                     onednn_conv2d_backward_weight(),
+                                     winograd_conv2d_backward_weight<false>(),
                                      cpu::in_f32<Cpu, Conv2dBackwardWeight>(),
                                      {"reference",
                                       supports_reference,

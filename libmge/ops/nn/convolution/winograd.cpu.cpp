@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/winograd.h"
+// Constant weights are packed ahead. Those that change are packed in each run: all of them before the strips
+// where there are several, else panel by panel, which are then read from the second cache. The gradient for x
+// is a convolution of dy too, with the weight's axes of channels swapped and its windows turned around; the
+// one for the weight has kernels of its own (winograd_weight.h).
+#include "libmge/ops/nn/convolution/winograd.h"
 
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/winograd_weight.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
-#include "libmge/ops/nn/convolution/winograd.h"
 
 namespace mge::ops {
 namespace {
@@ -40,40 +45,95 @@ int64_t tiles_of(const ConvGeometry& g) {
     return g.n * along(0) * along(1);
 }
 
-Support supports(const Problem& p) {
-    if (auto support = has_constant_weights_of_f32(p); !support) return support;
-    auto g = forward_geometry(p);
+// The gradient for x as the convolution of dy that it is.
+ConvGeometry turned_around(const ConvGeometry& g) {
+    Pair padding{g.kernel[0] - 1 - g.padding[0], g.kernel[1] - 1 - g.padding[1]};
+    return {g.n, g.groups, g.ic, g.oc, g.out, g.in, g.kernel, g.stride, padding, g.dilation};
+}
+
+// Whether tiles of images that lie as these do, and a convolution like this one, suit.
+Support suits(const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y) {
     const Pair one{1, 1}, three{3, 3};
     if (g.kernel != three || g.stride != one || g.dilation != one || g.groups != 1)
         return {"3x3 windows with stride 1, in one group, only"};
-    if (!lies_well(p.inputs[0]) || !lies_well(p.outputs[0]))
-        return {"neighbouring channels side by side only"};
-    if (p.has_input(3) && p.inputs[3].layout != p.outputs[0].layout)
-        return {"a residual that lies as y does"};
+    if (!lies_well(x) || !lies_well(y)) return {"neighbouring channels side by side only"};
     if (g.ic % channel_block() || g.oc % channel_block()) return {"channels that fill whole blocks only"};
     if (std::min(g.ic, g.oc) < enough_channels) return {"few channels"};
     if (tiles_of(g) < enough_tiles) return {"few tiles"};
     return supported;
 }
 
+Support suits_forward(const Problem& p) {
+    if (p.has_input(3) && p.inputs[3].layout != p.outputs[0].layout)
+        return {"a residual that lies as y does"};
+    return suits(forward_geometry(p), p.inputs[0], p.outputs[0]);
+}
+
+Support supports(const Problem& p) {
+    if (auto support = has_constant_weights_of_f32(p); !support) return support;
+    return suits_forward(p);
+}
+
+// Where oneDNN has a Winograd of its own, what stands before it was not measured with weights that change.
+bool is_preferred() { return cpu_isa() < Isa::avx512; }
+
+template <bool Preferred>
+Support has_changing_weights(const Problem& p, size_t weight) {
+    if (is_preferred() != Preferred) return {"another place in the order on this instruction set"};
+    if (auto support = is_of_f32(p); !support) return support;
+    if (!p.inputs[weight].layout.is_plain()) return {"plain weights only"};
+    return supported;
+}
+
+template <bool Preferred>
+Support supports_changing(const Problem& p) {
+    if (p.is_constant(1)) return {"weights that change only"};
+    if (auto support = has_changing_weights<Preferred>(p, 1); !support) return support;
+    return suits_forward(p);
+}
+
+template <bool Preferred>
+Support supports_backward_data(const Problem& p) {
+    if (auto support = has_changing_weights<Preferred>(p, 0); !support) return support;
+    return suits(turned_around(backward_data_geometry(p)), p.inputs[1], p.outputs[0]);
+}
+
+template <bool Preferred>
+Support supports_backward_weight(const Problem& p) {
+    if (is_preferred() != Preferred) return {"another place in the order on this instruction set"};
+    if (auto support = is_of_f32(p); !support) return support;
+    if (!p.outputs[0].layout.is_plain()) return {"plain weights only"};
+    return suits(backward_weight_geometry(p), p.inputs[0], p.inputs[1]);
+}
+
 // Tiles are computed in strips. With enough of them each thread computes strips of its own; else all compute
 // the points of one, then each some panels of channels.
 struct State {
     Winograd shape;
-    std::shared_ptr<const onednn::PackedWeight> weight;
-    int64_t strips;
+    std::shared_ptr<const onednn::PackedWeight> weight;  // null: packed in each run
     int threads;
-    bool shares_points;
+    bool is_backward = false;
+    int64_t strips = 1;
+    bool shares_points = false;
 
     TileRange strip(int64_t i) const {
         int64_t begin = shape.tiles() * i / strips;
         return {begin, shape.tiles() * (i + 1) / strips - begin};
     }
     int64_t most_tiles() const { return (shape.tiles() + strips - 1) / strips; }
-    int64_t scratch() const { return shape.weight_floats() + shape.product_floats(most_tiles()); }
+    // Of one block of channels of y.
+    int64_t packed_block() const { return shape.ic * 9 * shape.y.block; }
+    bool packs_panels() const { return !weight && strips == 1; }
+    bool packs_ahead() const { return !weight && strips > 1; }
+
+    int64_t packed_panel() const { return packs_panels() ? shape.blocks_of_panel() * packed_block() : 0; }
+    int64_t scratch() const {
+        return shape.weight_floats() + shape.product_floats(most_tiles()) + packed_panel();
+    }
     int64_t points() const { return shape.point_floats(most_tiles()); }
+    int64_t packed() const { return packs_ahead() ? shape.ic * shape.oc * 9 : 0; }
     int64_t workspace_floats() const {
-        return threads * scratch() + (shares_points ? 1 : threads) * points();
+        return threads * scratch() + (shares_points ? 1 : threads) * points() + packed();
     }
 };
 
@@ -84,48 +144,106 @@ void cut_into_strips(State& s) {
     s.strips = teams * ((tiles + teams * tiles_of_strip - 1) / (teams * tiles_of_strip));
 }
 
+State state_of(const Problem& p, const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y) {
+    State s{{g.ic, g.oc, g.in[0], g.in[1], g.out[0], g.out[1], g.padding[0], g.padding[1], g.n, strides_of(x),
+             strides_of(y)},
+            nullptr,
+            p.threads};
+    cut_into_strips(s);
+    return s;
+}
+
+Prepared finish(State s, PackedInputs packed = {}) {
+    size_t workspace = size_t(s.workspace_floats()) * sizeof(float);
+    return Prepared::make(std::move(s), workspace, std::move(packed));
+}
+
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = forward_geometry(p);
+    State s = state_of(p, g, p.inputs[0], p.outputs[0]);
+    s.shape.activation = p.as<Conv2d::Params>().activation;
+    if (!p.is_constant(1)) return finish(std::move(s));
     auto [weight, packed] = pack_blocks(context, g, channel_block());
-    State s{{g.ic, g.oc, g.in[0], g.in[1], g.out[0], g.out[1], g.padding[0], g.padding[1], g.n,
-             strides_of(p.inputs[0]), strides_of(p.outputs[0]), p.as<Conv2d::Params>().activation},
-            weight,
-            1,
-            p.threads,
-            false};
-    cut_into_strips(s);
-    size_t workspace = size_t(s.workspace_floats()) * sizeof(float);
-    return Prepared::make(std::move(s), workspace, std::move(packed));
+    s.weight = weight;
+    return finish(std::move(s), std::move(packed));
+}
+
+Prepared prepare_backward_data(const PrepareContext& context) {
+    auto& p = context.problem;
+    State s = state_of(p, turned_around(backward_data_geometry(p)), p.inputs[1], p.outputs[0]);
+    s.is_backward = true;
+    return finish(std::move(s));
+}
+
+// Blocks [first, last) of channels of y, from the weight as it is given.
+void pack(const State& s, const float* weight, int64_t first, int64_t last, float* to) {
+    const int64_t block = s.shape.y.block, ic = s.shape.ic, oc = s.shape.oc;
+    for (int64_t b = first; b < last; ++b, to += s.packed_block()) {
+        if (!s.is_backward) {
+            cpu::pack_row_block({weight + b * block * ic * 9, ic * 9, ic * 9, to, block, block});
+            continue;
+        }
+        for (int64_t c = 0; c < ic; ++c)
+            cpu::pack_row_block(
+                {weight + (c * oc + b * block) * 9, 9, 9, to + (c * 9 + 8) * block, block, -block});
+    }
 }
 
 struct Run {
     const State& s;
     const Launch& launch;
 
+    const float* x() const { return launch.in<float>(s.is_backward ? 1 : 0); }
+    const float* given_weight() const { return launch.in<float>(s.is_backward ? 0 : 1); }
+    const float* epilogue(size_t i) const { return s.is_backward ? nullptr : launch.in_if_given<float>(i); }
+
     float* scratch(int64_t thread) const {
         return static_cast<float*>(launch.workspace) + thread * s.scratch();
     }
     float* points(int64_t thread) const { return scratch(s.threads) + thread * s.points(); }
+    float* packed() const { return points(s.shares_points ? 1 : s.threads); }
+
+    void pack_ahead() const {
+        par_for(s.threads, s.shape.oc / s.shape.y.block, parallel_grain / s.packed_block() + 1,
+                [&](int64_t begin, int64_t end) {
+                    pack(s, given_weight(), begin, end, packed() + begin * s.packed_block());
+                });
+    }
+
+    // The packed weights of a panel, for which there is scratch.
+    const float* weight_of(int64_t panel, float* scratch) const {
+        const int64_t blocks = s.shape.blocks_of_panel(), first = panel * blocks;
+        if (s.packs_panels()) {
+            int64_t last = std::min(first + blocks, s.shape.oc / s.shape.y.block);
+            pack(s, given_weight(), first, last, scratch);
+            return scratch;
+        }
+        const float* all = s.weight ? static_cast<const float*>(s.weight->data()) : packed();
+        return all + first * s.packed_block();
+    }
 
     void panels(TileRange strip, const float* points, int64_t thread, int64_t first, int64_t last) const {
         float* weights = scratch(thread);
-        cpu::WinogradPanel panel{static_cast<const float*>(s.weight->data()),
-                                 launch.in_if_given<float>(2),
-                                 launch.in_if_given<float>(3),
-                                 launch.out<float>(0),
-                                 points,
-                                 weights,
-                                 weights + s.shape.weight_floats()};
-        for (int64_t i = first; i < last; ++i) cpu::winograd_panel(s.shape, panel, strip, i);
+        float* products = weights + s.shape.weight_floats();
+        float* packed_panel = products + s.shape.product_floats(s.most_tiles());
+        for (int64_t i = first; i < last; ++i) {
+            cpu::WinogradPanel panel{weight_of(i, packed_panel),
+                                     epilogue(2),
+                                     epilogue(3),
+                                     launch.out<float>(0),
+                                     points,
+                                     weights,
+                                     products};
+            cpu::winograd_panel(s.shape, panel, strip, i);
+        }
     }
 
     void by_strips() const {
         in_parts(s.threads, s.strips, 1, [&](int thread, int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
                 TileRange strip = s.strip(i);
-                cpu::winograd_input(s.shape, launch.in<float>(0), strip, 0, s.shape.groups(strip.count),
-                                    points(thread));
+                cpu::winograd_input(s.shape, x(), strip, 0, s.shape.groups(strip.count), points(thread));
                 panels(strip, points(thread), thread, 0, s.shape.panels());
             }
         });
@@ -134,7 +252,7 @@ struct Run {
         for (int64_t i = 0; i < s.strips; ++i) {
             TileRange strip = s.strip(i);
             par_for(s.threads, s.shape.groups(strip.count), 1, [&](int64_t begin, int64_t end) {
-                cpu::winograd_input(s.shape, launch.in<float>(0), strip, begin, end, points(0));
+                cpu::winograd_input(s.shape, x(), strip, begin, end, points(0));
             });
             in_parts(s.threads, s.shape.panels(), 1, [&](int thread, int64_t begin, int64_t end) {
                 panels(strip, points(0), thread, begin, end);
@@ -145,11 +263,77 @@ struct Run {
 
 void run(const Prepared& prepared, const Launch& launch) {
     Run run{prepared.state<State>(), launch};
+    if (run.s.packs_ahead()) run.pack_ahead();
     run.s.shares_points ? run.by_panels() : run.by_strips();
+}
+
+// --- the gradient for the weight ---
+
+// So many tiles of a strip: points of x for 32 channels, 295 KB, stay in the second cache. Where the sums of
+// all pairs are more than the last cache holds, twice as many, so that they are fetched half as often.
+constexpr int64_t tiles_of_sums = 64;
+constexpr int64_t many_sums = 1 << 21;
+
+struct WeightState {
+    cpu::WinogradWeight w;
+    int threads;
+
+    bool keeps_sums() const { return w.strips() > 1; }
+    int64_t sums() const { return (keeps_sums() ? w.pairs() : threads) * w.sum_floats(); }
+    size_t workspace() const { return size_t(w.x_floats() + w.dy_floats() + sums()) * sizeof(float); }
+};
+
+Prepared prepare_backward_weight(const PrepareContext& context) {
+    auto& p = context.problem;
+    auto g = backward_weight_geometry(p);
+    Winograd shape = state_of(p, g, p.inputs[0], p.inputs[1]).shape;
+    int64_t strip = cpu::winograd_points * g.ic * g.oc > many_sums ? 2 * tiles_of_sums : tiles_of_sums;
+    WeightState s{{shape, std::min(strip, shape.tiles())}, p.threads};
+    return Prepared::make(s, s.workspace());
+}
+
+void run_backward_weight(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<WeightState>();
+    auto* x_points = static_cast<float*>(launch.workspace);
+    float *dy_points = x_points + s.w.x_floats(), *all_sums = dy_points + s.w.dy_floats();
+    for (int64_t i = 0; i < s.w.strips(); ++i) {
+        const TileRange strip = s.w.strip_at(i);
+        const bool is_last = i + 1 == s.w.strips();
+        par_for(s.threads, strip.count, 1, [&](int64_t begin, int64_t end) {
+            cpu::winograd_weight_points(s.w, launch.in<float>(0), launch.in<float>(1), strip, begin, end,
+                                        x_points, dy_points);
+        });
+        in_parts(s.threads, s.w.pairs(), 1, [&](int thread, int64_t begin, int64_t end) {
+            for (int64_t pair = begin; pair < end; ++pair) {
+                float* sums = all_sums + (s.keeps_sums() ? pair : thread) * s.w.sum_floats();
+                cpu::winograd_weight_sums(s.w, x_points, dy_points, strip.count, pair, i == 0, sums);
+                if (is_last) cpu::winograd_weight_finish(s.w, sums, pair, launch.out<float>(0));
+            }
+        });
+    }
 }
 
 }  // namespace
 
 Algorithm winograd_conv2d() { return {"winograd", supports, prepare, run}; }
+
+template <bool Preferred>
+Algorithm winograd_conv2d_changing() {
+    return {"winograd_changing", supports_changing<Preferred>, prepare, run};
+}
+template <bool Preferred>
+Algorithm winograd_conv2d_backward_data() {
+    return {"winograd", supports_backward_data<Preferred>, prepare_backward_data, run};
+}
+template <bool Preferred>
+Algorithm winograd_conv2d_backward_weight() {
+    return {"winograd", supports_backward_weight<Preferred>, prepare_backward_weight, run_backward_weight};
+}
+template Algorithm winograd_conv2d_changing<true>();
+template Algorithm winograd_conv2d_changing<false>();
+template Algorithm winograd_conv2d_backward_data<true>();
+template Algorithm winograd_conv2d_backward_data<false>();
+template Algorithm winograd_conv2d_backward_weight<true>();
+template Algorithm winograd_conv2d_backward_weight<false>();
 
 }  // namespace mge::ops

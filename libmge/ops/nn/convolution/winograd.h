@@ -8,4 +8,13 @@ namespace mge::ops {
 // by side (kernel/cpu/winograd.h).
 Algorithm winograd_conv2d();
 
+// The same with weights that change, and the gradients. Each stands in its list twice, preferred and behind
+// oneDNN's: which of the two it is, the instruction set says.
+template <bool Preferred>
+Algorithm winograd_conv2d_changing();
+template <bool Preferred>
+Algorithm winograd_conv2d_backward_data();
+template <bool Preferred>
+Algorithm winograd_conv2d_backward_weight();
+
 }  // namespace mge::ops
