@@ -98,7 +98,8 @@ def dump(
         keep_param_name: parameters have the names that modules have for them: ``net.conv.weight``.
         keep_opr_priority: without effect, which a warning says: there are no priorities.
         no_change_graph: always so: a file holds the graph as it was traced.
-        strip_info_file: path of a JSON file that lists the operators and dtypes used.
+        strip_info_file: path of a JSON file (or one that is open for reading and writing) that
+            lists the operators and dtypes used.
         append_json: merge with what this file has.
         optimize_for_inference: let ``kwargs`` act. What they ask for happens when the model is
             compiled, but for the two that store float16.
@@ -194,7 +195,8 @@ def write_model(
         model: the model.
         file: path, or a binary file object.
         append: behind what the file has.
-        strip_info_file: path of a JSON file that lists the operators and dtypes used.
+        strip_info_file: path of a JSON file (or one that is open for reading and writing) that
+            lists the operators and dtypes used.
         append_json: merge with what this file has.
         opset: write ONNX of this operator set.
     """
@@ -332,15 +334,23 @@ def _write_onnx(file, model, opset: int) -> bytes:
 
 
 def _write_strip_info(path, model, append: bool, data: bytes) -> None:
-    info = {
+    """To a path, or a text file that is open for reading and writing."""
+    info: dict = {
         "hash": int.from_bytes(hashlib.sha256(data).digest()[:8], "little"),
         "dtypes": sorted(model.dtypes),
         "opr_types": sorted(set(model.operators)),
         "elemwise_modes": [],
     }
-    infos = []
-    if append and Path(path).exists():
-        old = json.loads(Path(path).read_text())
-        infos = old if isinstance(old, list) else [old]
+    is_open = hasattr(path, "write")
+    old = path.read() if is_open else Path(path).read_text() if Path(path).exists() else ""
+    if append and old:
+        for key, values in json.loads(old).items():
+            if isinstance(values, list):
+                info[key] = sorted({*values, *info.get(key, ())})
+    if is_open:
+        path.seek(0)
+        path.truncate()
+        json.dump(info, path)
+        return
     with written_whole(path) as out:
-        out.write(json.dumps([*infos, info] if append else info).encode())
+        out.write(json.dumps(info).encode())
