@@ -6,6 +6,7 @@ object a new value. The arithmetic lives in the C++ base class; here is what is 
 """
 
 import copy
+import math
 import warnings
 
 import numpy as np
@@ -50,6 +51,11 @@ class Tensor(_mge.Tensor):
         if state.symbolic_shape:
             return _mge.ops.shape_of(self)
         return self._tuple_shape
+
+    @property
+    def size(self):
+        """How many elements there are; under a trace with symbolic shapes an int32 Tensor."""
+        return self.shape.prod() if state.symbolic_shape else math.prod(self._tuple_shape)
 
     @property
     def T(self) -> "Tensor":
@@ -249,6 +255,13 @@ class Tensor(_mge.Tensor):
         """
         return _mge.is_shared(self)
 
+    def _isscalar(self) -> bool:
+        return not self._tuple_shape
+
+    def _dev_tensor(self) -> "Tensor":
+        """The value alone, as code that feeds graphs by hand wants it."""
+        return self.detach()
+
     def _drop(self) -> None:
         """The value may go until it is needed: here it stays, as results do."""
 
@@ -273,7 +286,11 @@ class Tensor(_mge.Tensor):
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
+        return (
+            format(self.item(), spec)
+            if spec and math.prod(self._tuple_shape) == 1
+            else format(str(self), spec)
+        )
 
     def __getnewargs__(self):
         return (self.numpy(), self.dtype, str(self.device))

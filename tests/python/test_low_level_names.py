@@ -104,3 +104,9 @@ def test_arguments_in_order(spec):
     for args, kwargs in (((1,), {}), ((1, 2), {"a": 1}), ((1, 2), {"z": 1})):
         with pytest.raises(TypeError):
             _convert_kwargs_to_args(spec, args, kwargs)
+
+
+def test_what_graphs_by_hand_ask_of_tensors():
+    x = Tensor([[1.0, 2.0]])
+    assert not x._isscalar() and x.sum()._isscalar()
+    assert x._dev_tensor().numpy().tolist() == [[1, 2]]

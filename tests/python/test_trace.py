@@ -645,3 +645,15 @@ def test_side_effects_happen_in_every_call_with_its_values(symbolic):
         assert float(step(mge.Tensor(float(k)))) == 2 * k + 1
     assert seen == [0, 20, 40, 60]
     assert note(mge.Tensor(1.0)) == 5 and note.__doc__ == "Notes a number."
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_the_number_of_elements_follows_the_inputs(symbolic):
+    centred = trace(lambda x: x - x.sum() / x.size, symbolic=symbolic)
+    for shape in ((2, 3), (4, 5), (7,), ()):
+        expected = np.zeros(shape, np.float32)
+        np.testing.assert_array_equal(centred(Tensor(expected + 2)).numpy(), expected)
+    twice = trace(lambda x: x * 2 if x.size > 0 else x, symbolic=symbolic)
+    assert [twice(Tensor([3.0])).item() for _ in range(3)] == [6, 6, 6]
+    flat = trace(lambda x: x.reshape(x.size), symbolic=symbolic)
+    assert [flat(Tensor(np.ones((n, 3), "float32"))).shape for n in (2, 4)] == [(6,), (12,)]

@@ -117,7 +117,7 @@ def fake_quant_bias(bias: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor |
     if bias is None or not all(map(_is_small_and_symmetric, sides)):
         return bias
     scale = sides[0].scale * sides[1].scale
-    if scale.size > 1:  # one for each channel
+    if scale.ndim and scale._tuple_shape != (1,):  # one for each channel
         scale = scale.reshape(bias.shape)
     qparams = create_qparams(dtype_meta="qint32", scale=scale)
     result = fake_quant_tensor(bias, qparams)

@@ -89,7 +89,7 @@ def _check_non_finite(inps: Iterable[Tensor], scale: float = 1.0) -> Tensor:
     largest = []
     for inp in inps:
         inp._reset(inp * scale)
-        if inp.size:
+        if 0 not in inp._tuple_shape:
             largest.append(max(_mge.ops.abs(inp)).astype("float32"))
     if not largest:
         return Tensor(0, dtype="int32")

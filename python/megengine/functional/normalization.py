@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normalisation. Variances are those of the population, statistics are float32."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -57,9 +58,10 @@ def batch_norm(
     def given(name: str, value, default: float) -> Tensor:
         if value is None:
             return Tensor(np.full(shape, default, np.float32), device=inp.device)
-        if value.size != shape[1]:
+        elements = math.prod(value._tuple_shape)
+        if elements != shape[1]:
             raise RuntimeError(
-                f"[batch_norm] {name} has {value.size} elements, the input {shape[1]} channels"
+                f"[batch_norm] {name} has {elements} elements, the input {shape[1]} channels"
             )
         return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
 
@@ -138,7 +140,7 @@ def _batch_norm_of_bounded_variance(
     if training:
         mean = inp.mean((0, 2, 3), keepdims=True)
         var = ((inp - mean) ** 2).mean((0, 2, 3), keepdims=True)
-        count = inp.size // shape[1]
+        count = math.prod(inp._tuple_shape) // shape[1]
         unbiased = var * (count / max(count - 1, 1))
         for old, new in ((running_mean, mean), (running_var, unbiased)):
             if old is not None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making tensors, changing their shape, joining and taking them apart."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -485,10 +486,10 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
         order[0], order[1] = 1, 0
     shape = [0] * len(inputs)
     for k, t in zip(order, inputs, strict=True):
-        shape[k] = t.size
+        shape[k] = math.prod(t._tuple_shape)
     grids = []
     for k, t in zip(order, inputs, strict=True):
-        lone = [t.size if a == k else 1 for a in range(len(inputs))]
+        lone = [shape[k] if a == k else 1 for a in range(len(inputs))]
         grids.append(broadcast_to(_mge.ops.reshape(t, shape=lone), shape))
     return tuple(grids)
 
