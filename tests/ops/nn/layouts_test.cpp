@@ -476,6 +476,20 @@ TEST(Conv2d, HasGradientsByWinogradInBlocksAndChannelsLast) {
         }
 }
 
+// Vectors of 8 and 4 floats take few channels and few tiles: a panel that is not full, one tile of an image.
+TEST(Conv2d, ComputesByWinogradWhereVectorsAreShort) {
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is faster there";
+    const ConvCase cases[] = {
+        {{1, 16, 18, 35}, {16, 16, 3, 3}, {.padding = {1, 1}}},
+        {{1, 24, 9, 12}, {40, 24, 3, 3}, {.padding = {1, 1}, .activation = Activation::relu}},
+        {{1, 136, 7, 7}, {24, 136, 3, 3}, {.padding = {1, 1}, .activation = Activation::relu6}},
+        {{4, 16, 3, 4}, {48, 16, 3, 3}, {.padding = {1, 1}}},
+    };
+    for (auto& c : cases)
+        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()})
+            expect_computes("winograd", c, name);
+}
+
 // Tiles of every size, channels that fill no block or no panel, activations of their own.
 TEST(Conv2d, ComputesWindowsOfOnePixelOnFewPixels) {
     const ConvCase cases[] = {
