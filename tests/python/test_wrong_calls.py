@@ -175,7 +175,7 @@ def test_an_index_beyond_the_end_is_one_error(key):
 
 
 OPTIMIZERS = {
-    O.SGD: (ValueError, ("lr", "momentum", "weight_decay")),
+    O.SGD: (AssertionError, ("lr", "momentum", "weight_decay")),
     O.Adam: (ValueError, ("lr", "eps", "weight_decay")),
     O.AdamW: (ValueError, ("lr", "eps", "weight_decay")),
     O.Adagrad: (AssertionError, ("lr", "lr_decay", "eps", "weight_decay")),
@@ -256,3 +256,9 @@ def test_models_of_every_kind_are_loaded(tmp_path):
     (tmp_path / "none").write_bytes(b"\xff\xfenothing")
     with pytest.raises(RuntimeError, match="not a model this program knows"):
         _mge.load(str(tmp_path / "none"))
+
+
+def test_a_group_that_is_no_dict():
+    optimizer = O.SGD([mge.Parameter([1.0])], 0.1)
+    with pytest.raises(AssertionError, match="must be a dict, got list"):
+        optimizer.add_param_group([mge.Parameter([2.0])])

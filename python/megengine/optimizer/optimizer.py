@@ -65,12 +65,13 @@ class Optimizer(metaclass=ABCMeta):
         Args:
             param_group: ``"params"`` and options.
         Raises:
-            TypeError: it is not a dict of Parameters.
+            TypeError: what it has are no Parameters.
             ValueError: an option without default is missing.
-            AssertionError: a parameter is in another group.
+            AssertionError: it is no dict, or a parameter is in another group.
         """
-        if not isinstance(param_group, dict):
-            raise TypeError(f"a param group must be a dict, got {type(param_group).__name__}")
+        assert isinstance(param_group, dict), (
+            f"a param group must be a dict, got {type(param_group).__name__}"
+        )
         params = param_group["params"]
         if isinstance(params, Parameter):
             params = [params]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from .. import _mge
 from ..tensor import Parameter, Tensor
-from .optimizer import Optimizer, check_not_negative
+from .optimizer import Optimizer, is_not_negative
 
 
 class SGD(Optimizer):
@@ -20,8 +20,8 @@ class SGD(Optimizer):
         nesterov: Nesterov's variant (Sutskever et al., 2013).
         weight_decay: L2 penalty.
     Raises:
-        ValueError: ``lr``, ``momentum`` or ``weight_decay`` is negative or not finite.
-        AssertionError: ``nesterov`` without momentum.
+        AssertionError: ``lr``, ``momentum`` or ``weight_decay`` is negative or not finite, or
+            ``nesterov`` without momentum.
     Example:
         >>> p = Parameter([1.0])
         >>> p.grad = Tensor([2.0])
@@ -44,9 +44,12 @@ class SGD(Optimizer):
         super().__init__(params, options)
 
     def _check_options(self, options: dict) -> None:
-        check_not_negative(options["lr"], "Invalid learning rate")
-        check_not_negative(options["momentum"], "Invalid momentum value")
-        check_not_negative(options["weight_decay"], "Invalid weight_decay value")
+        for name, called in (
+            ("lr", "learning rate"),
+            ("momentum", "momentum value"),
+            ("weight_decay", "weight_decay value"),
+        ):
+            assert is_not_negative(options[name]), f"Invalid {called}: {options[name]}"
         assert not self.nesterov or options["momentum"] > 0.0, (
             "Nesterov momentum requires a momentum"
         )
