@@ -7,6 +7,7 @@ Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``, ``"gpu
 import contextlib
 
 from . import _mge
+from ._mge import Device as CompNode  # noqa: F401
 
 _KINDS = ("cpu", "gpu", "cuda", "rocm", "cambricon", "atlas", "multithread", "xpu")
 

@@ -69,3 +69,8 @@ def test_devices_by_name():
     assert as_device("cpu0").logical_name == "cpu0:0"
     device = mge.Tensor(1.0).device
     assert as_device(device) is device
+
+
+def test_an_error_on_purpose():
+    with pytest.raises(RuntimeError, match="assert_equal"):
+        mge.functional.utils._simulate_error()

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data between the processes of a group: with one process, each gives a copy of what it is given.
 
-Gradients go through. All raise AssertionError before ``init_process_group``.
+Gradients go through. All raise AssertionError before ``init_process_group``; ``remote_send`` and
+``remote_recv`` can be imported, but have nobody to talk to.
 """
 
 from .. import _mge
+from ..core.not_available import NotAvailableError
 from ..tensor import Tensor
 from .group import WORLD, Group
 
@@ -18,6 +20,8 @@ __all__ = [
     "gather",
     "reduce_scatter_sum",
     "reduce_sum",
+    "remote_recv",
+    "remote_send",
     "scatter",
 ]
 
@@ -166,3 +170,21 @@ def all_to_all(
          [2.]], device=xpux:0)
     """
     return _alone(inp, group, device)
+
+
+def remote_send(inp: Tensor, dest_rank: int) -> None:
+    """Send a Tensor to another process, of which there is none.
+
+    Raises:
+        NotAvailableError: always.
+    """
+    raise NotAvailableError("[remote_send] there are no other processes in this version")
+
+
+def remote_recv(src_rank: int, device: str | None = None, inp: Tensor | None = None) -> Tensor:
+    """A Tensor from another process, of which there is none.
+
+    Raises:
+        NotAvailableError: always.
+    """
+    raise NotAvailableError("[remote_recv] there are no other processes in this version")

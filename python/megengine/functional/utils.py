@@ -26,6 +26,15 @@ def _assert_equal(
     return actual
 
 
+def _simulate_error() -> Tensor:
+    """Let an operator fail.
+
+    Raises:
+        RuntimeError: always.
+    """
+    return _assert_equal(Tensor([0.0]), Tensor([1.0]), maxerr=0.0)
+
+
 def _sync() -> None:
     """Wait until the default device has done its work; a CPU has when the calls have returned.
 

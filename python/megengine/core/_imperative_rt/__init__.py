@@ -5,5 +5,15 @@ Code that was written for MegEngine imports them from here; they are defined els
 """
 
 from ..ops.opdef import OpDef  # noqa: F401
-from . import common, core2, ops, utils  # noqa: F401
-from .common import CompNode, bfloat16  # noqa: F401
+from . import common, core2, imperative, ops, utils  # noqa: F401
+from .common import CompNode, TensorAttr, bfloat16  # noqa: F401
+
+_OF_GRAPHS = ("ComputingGraph", "OperatorNode", "VarNode")
+
+
+def __getattr__(name: str):
+    if name in _OF_GRAPHS:  # the room of networks is entered when somebody asks
+        from . import graph
+
+        return getattr(graph, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

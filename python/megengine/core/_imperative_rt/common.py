@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices and dtypes."""
+"""Devices, dtypes, and what is known of a Tensor without its values."""
+
+import dataclasses
+from typing import Any
 
 from ..._mge import Device as CompNode  # noqa: F401
 from ...device import what_is_xpu  # noqa: F401
@@ -10,3 +13,12 @@ from ..tensor.dtype import (  # noqa: F401
     is_dtype_equal,
     is_quantize,
 )
+
+
+@dataclasses.dataclass
+class TensorAttr:
+    """What is known of a Tensor without its values."""
+
+    shape: tuple[int, ...] = ()
+    dtype: Any = None
+    comp_node: Any = None

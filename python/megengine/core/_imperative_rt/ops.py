@@ -8,6 +8,13 @@ from ..ops.builtin import *  # noqa: F403
 from ..ops.builtin.creation import delete_rng_handle, new_rng_handle  # noqa: F401
 
 __getattr__ = _builtin.__getattr__
+# No kernels are made for single operators: a trace fuses what it records.
+jit_supported = False
+
+
+def set_jit_enabled(option: bool) -> bool:
+    """Without effect, as there is nothing to switch; what was set before is False."""
+    return False
 
 
 def get_global_rng_seed() -> int:

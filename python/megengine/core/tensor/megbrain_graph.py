@@ -2,12 +2,16 @@
 """Values into a graph and out of it, by hand, under the names that MegEngine has for that."""
 
 from collections import OrderedDict, namedtuple
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 
 from ...tensor import Tensor
 from ...utils.compiled_graph import Compiled
-from ...utils.network_node import OpenGraph, VarNode
+from ...utils.network_node import OpenGraph, OpNode, VarNode  # noqa: F401
+from .._imperative_rt.common import TensorAttr
+from ..ops.opdef import OpDef, apply
 
 CompGraphLoadResult = namedtuple(
     "CompGraphLoadResult", ["graph", "output_vars_dict", "output_vars_list", "metadata"]
@@ -35,17 +39,133 @@ def at_least_vector(value, dtype=None) -> Tensor:
     return tensor if tensor.ndim else tensor.reshape(1)
 
 
+class Graph(OpenGraph):
+    """A graph that is built by hand, compiled and run.
+
+    ``execute`` asks for a run, which happens when the inputs have values and somebody wants a
+    result; ``wait`` ends it. ``options`` are kept and change nothing.
+
+    Example:
+        >>> graph = Graph()
+        >>> x = InputNode(device="xpux", dtype="float32", graph=graph)
+        >>> y = OutputNode(x.outputs[0] * 2)
+        >>> run = graph.compile(y.outputs[0])
+        >>> run.execute()
+        >>> x.set_value(Tensor([1.0, 2.0]))
+        >>> y.get_value()
+        Tensor([2. 4.], device=xpux:0)
+        >>> run.wait()
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.options = SimpleNamespace(async_exec_level=1, graph_opt_level=2)
+        self._to_do: list[VarNode] = []
+        self._sources: list[tuple[VarNode, Callable]] = []
+        self._sinks: dict[int, Callable] = {}
+
+    def make_const(self, data, dtype=None, device=None, name: str | None = None) -> VarNode:
+        """A constant; see ``Network.make_const``."""
+        value = Tensor(data, dtype=dtype, device=device)
+        found = self.variable(self.number_of(value))
+        if name is not None:
+            found.name = name
+        return found
+
+    def make_h2d(self, *, dtype, device, shape=None, name: str | None = None) -> VarNode:
+        """An input; of rank 1 if nothing is said of its shape."""
+        place = None if device is None else str(device)
+        return self.variable(self.add_input(name or "", dtype, list(shape or (1,)), place))
+
+    make_input = make_h2d
+
+    def compile(self, *outputs: VarNode) -> "Graph":
+        """Say what is to be computed.
+
+        Args:
+            outputs: variables of this graph.
+        Returns:
+            The graph.
+        """
+        self._to_do = list(outputs)
+        return self
+
+    def execute(self) -> None:
+        """Ask for a run."""
+        self.results.clear()
+        self.feeds.clear()
+
+    def wait(self) -> None:
+        """End a run.
+
+        Raises:
+            RuntimeError: an input has no value, or an operator has failed.
+        """
+        for var, source in self._sources:
+            self.feeds[var.name] = at_least_vector(source(), var.dtype)
+        if any(var.id not in self.results for var in self._to_do):
+            Compiled(self._to_do).execute()
+        for number, sink in self._sinks.items():
+            if number in self.results:
+                sink(self.results[number])
+
+    def __call__(self) -> None:
+        self.execute()
+        self.wait()
+
+
+def input_callback(callback: Callable, *, device, dtype, shape=None, graph: Graph) -> tuple:
+    """An input whose value a function gives in each run.
+
+    Args:
+        callback: gives a Tensor.
+        device: of the input.
+        dtype: of the input.
+        shape: of the input; None: a vector.
+        graph: gets the input.
+    Returns:
+        The variable, twice (MegEngine's second one keeps an order).
+    """
+    var = graph.make_h2d(dtype=dtype, device=device, shape=shape)
+    graph._sources.append((var, callback))
+    return var, var
+
+
+def output_callback(callback: Callable, var: VarNode) -> VarNode:
+    """Let a function have a variable's value after each run.
+
+    Args:
+        callback: is called with a Tensor.
+        var: of a ``Graph`` that is compiled with it.
+    Returns:
+        The variable.
+    """
+    var.graph._sinks[var.id] = callback
+    return var
+
+
+def apply_normal_varnode(op: OpDef, *args: VarNode) -> tuple[VarNode, ...]:
+    """``core2.apply``, which takes variables of graphs."""
+    return apply(op, *args)
+
+
 class InputNode:
     """An input of a graph that gets values by hand.
 
     Args:
-        var: the input.
+        var: the input; without it one is made.
+        device: of the new one.
+        dtype: of the new one.
+        shape: of the new one; None: a vector.
+        graph: a ``Graph``, which gets the new one.
     """
 
-    def __init__(self, var: VarNode) -> None:
-        self.var = var
-        self.outputs = [var]
-        self.graph = var.graph
+    def __init__(
+        self, var: VarNode | None = None, *, device=None, dtype=None, shape=None, graph=None
+    ) -> None:
+        self.var = graph.make_h2d(dtype=dtype, device=device, shape=shape) if var is None else var
+        self.outputs = [self.var]
+        self.graph = self.var.graph
 
     @property
     def name(self) -> str:
@@ -55,6 +175,11 @@ class InputNode:
     def set_value(self, value) -> None:
         """What the input is in the next run: a Tensor, or an array."""
         self.graph.feeds[self.name] = at_least_vector(value, self.var.dtype)
+        self.graph.results.clear()
+
+    def reset(self) -> None:
+        """Forget the value."""
+        self.graph.feeds.pop(self.name, None)
         self.graph.results.clear()
 
 
@@ -84,3 +209,24 @@ class OutputNode:
         if self.var.id not in self.graph.results:
             Compiled(self.outputs).execute()
         return self.graph.results[self.var.id]
+
+    def reset(self) -> None:
+        """Forget the value of the last run."""
+        self.graph.results.pop(self.var.id, None)
+
+
+class ValueOutputNode(OutputNode):
+    """The same, whose value is an array."""
+
+    def get_value(self) -> np.ndarray:
+        """The value of the last run, or of one now."""
+        return super().get_value().numpy()
+
+
+class AttrOutputNode(OutputNode):
+    """The same, which tells of the value but its elements."""
+
+    def get_value(self) -> TensorAttr:
+        """Shape, dtype and device in the last run, or in one now."""
+        value = super().get_value()
+        return TensorAttr(value._tuple_shape, value.dtype, value.device)
