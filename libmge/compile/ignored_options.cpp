@@ -9,6 +9,7 @@
 #include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/fused_region.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/quantize/compressed_matmul.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/vision/preprocess.h"
 #include "libmge/passes/node_problem.h"
@@ -74,6 +75,10 @@ bool rounds_products(const Done& done) {
     });
 }
 
+bool compresses_weights(const Done& done) {
+    return any_node(done, [](const Node& node) { return node.op == &ops::CompressedMatmul::info; });
+}
+
 bool never(const Done&) { return false; }
 
 using O = CompileOptions;
@@ -112,6 +117,8 @@ constexpr std::array effects{
            never, "gradients are inferred with their graph, and have every shape that is known"},
     Effect{"precision", [](const O& o) { return o.precision != Precision::strict; }, rounds_products,
            "this model has no product that its device computes in fewer bits"},
+    Effect{"weight_bits", [](const O& o) { return o.weight_bits > 0; }, compresses_weights,
+           "this model has no product with a large constant matrix"},
     Effect{"dtr_config.recomp_memory_factor",
            [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_memory_factor != 1; },
            never, "what is given up is found by simulated plans, not by weighing single values"},

@@ -361,6 +361,13 @@ constexpr std::array rows{
          .doc = "strict: f32; relaxed: products may round their factors to bf16; fast: values between "
                 "steps may be bf16 too. Both where the device computes so faster",
          .words = precision_names}),
+    option<&O::weight_bits>(
+        {.field = "weight_bits",
+         .name = "weight_bits",
+         .flag = "--weight-bits",
+         .keyword = "weight_bits",
+         .doc = "Bits in which linear layers keep each weight, 8 or 4; arithmetic stays f32. 0: as they are",
+         .most = 8}),
     option<&O::threads>({.field = "threads",
                          .name = "threads",
                          .flag = "--threads",

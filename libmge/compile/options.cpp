@@ -44,6 +44,8 @@ constexpr std::array contradictions{
                   [](const O& o) { return o.level < 0 && o.enable_dtr_memory_opt; }, compares_once},
     Contradiction{"level", "enable_sublinear_memory_opt",
                   [](const O& o) { return o.level < 0 && o.enable_sublinear_memory_opt; }, compares_once},
+    Contradiction{"level", "weight_bits", [](const O& o) { return o.level < 0 && o.weight_bits > 0; },
+                  "below zero every value is compared with what all bits of the weights give"},
     no_fake_runs,
     Contradiction{"comp_node_seq_record_level", "force_dynamic_alloc",
                   [](const O& o) { return is_recorded(o) && o.force_dynamic_alloc; },
@@ -111,6 +113,9 @@ void check(const CompileOptions& o, OptionWords words) {
     check_bounds(o, words);
     for (auto& contradiction : contradictions) refuse(contradiction, o, words);
     if (o.layout != own_choice) Layout::named(o.layout);  // UserError for a name that does not exist
+    if (o.weight_bits != 0 && o.weight_bits != 4 && o.weight_bits != 8)
+        throw_user(name_of("weight_bits", words), text("is 0, 4 or 8, not ", o.weight_bits),
+                   ErrorClass::value);
     auto& sublinear = o.sublinear_mem_config;
     if (sublinear.genetic_nr_iter > 0 && sublinear.genetic_pool_size < 2)
         throw_user(name_of("sublinear_mem_config.genetic_pool_size", words),

@@ -102,6 +102,9 @@ struct CompileOptions {
     SelectOptions select;
     int threads = default_threads();
     Precision precision = Precision::strict;
+    // Bits in which matrix products keep each weight of a large constant matrix; all arithmetic stays f32.
+    // 4 or 8; 0: all bits.
+    int weight_bits = 0;
     // How far fast-run may raise the arena above the heuristic plan.
     double workspace_factor = 2.0;
     // By step, the name of the algorithm to take; an empty name leaves the choice open. Empty: all choices

@@ -61,6 +61,7 @@ PassOptions pass_options(const CompileOptions& options) {
                        .select = options.select,
                        .threads = options.threads,
                        .precision = options.precision,
+                       .weight_bits = options.weight_bits,
                        .log_level = options.log_level,
                        .progress = options.progress};
     if (options.measure_layouts) {

@@ -49,6 +49,8 @@
 #include "libmge/ops/optimize/adam_step.h"
 #include "libmge/ops/optimize/lamb_step.h"
 #include "libmge/ops/optimize/sgd_step.h"
+#include "libmge/ops/quantize/compressed_matmul.h"
+#include "libmge/ops/quantize/expand_weight.h"
 #include "libmge/ops/quantize/fake_quantize.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
@@ -125,6 +127,7 @@ using AllOps = TypeList<
     ops::Ceil,
     ops::ClassNms,
     ops::Clip,
+    ops::CompressedMatmul,
     ops::Concat,
     ops::Cond,
     ops::CondTake,
@@ -149,6 +152,7 @@ using AllOps = TypeList<
     ops::Equal,
     ops::Erf,
     ops::Exp,
+    ops::ExpandWeight,
     ops::Expm1,
     ops::Eye,
     ops::FakeQuantize,

@@ -37,6 +37,8 @@ struct PassOptions {
     SelectOptions select;
     int threads = default_threads();
     Precision precision = Precision::strict;
+    // For compress_weights; 0: weights stay as they are.
+    int weight_bits = 0;
     // What MGE_LOG=passes shows: 0 nothing; 1 which passes changed the graph; 2 each value they replaced.
     int log_level = 1;
     // Is told how far a pass is that takes long; empty: nobody.
@@ -80,6 +82,7 @@ MGE_API Graph fuse_activation(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_elementwise(Graph graph, const PassOptions& options);
 MGE_API Graph fuse_channel_moves(Graph graph, const PassOptions& options);
 MGE_API Graph order_channels(Graph graph, const PassOptions& options);
+MGE_API Graph compress_weights(Graph graph, const PassOptions& options);
 MGE_API Graph store_as_f16(Graph graph, const PassOptions& options);
 MGE_API Graph store_as_bf16(Graph graph, const PassOptions& options);
 MGE_API Graph choose_layout(Graph graph, const PassOptions& options);

@@ -37,6 +37,8 @@ constexpr std::array passes{
     // Behind convolutions that have their activations, so that nothing stands between them and the moves.
     Pass{"fuse_channel_moves", 2, fuse_channel_moves},
     Pass{"order_channels", 2, order_channels},
+    // After what reads weights; before their dtype changes.
+    Pass{"compress_weights", on_request, compress_weights},
     // After the fusions, whose insides stay f32.
     Pass{"store_as_f16", on_request, store_as_f16},
     Pass{"store_as_bf16", on_request, store_as_bf16},
@@ -72,6 +74,7 @@ std::optional<bool> switch_of(const Pass& pass, const PassOptions& options) {
         return o.jit ? std::optional(*o.jit > 0) : std::nullopt;
     }
     if (pass.name == "fuse_preprocess") return o.fuse_preprocess;
+    if (pass.name == "compress_weights" && options.weight_bits) return true;
     if (pass.name == "store_as_bf16" && wants_bf16(options)) return true;
     if (pass.name == "store_as_f16" && (o.f16_io_f32_comp || o.f16_io_comp)) return true;
     // These know more operators than convolutions, so `false` is only for them to obey.

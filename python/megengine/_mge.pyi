@@ -782,6 +782,18 @@ class ops:
         """
 
     @staticmethod
+    def compressed_matmul(x: Operand, steps: Operand, scale: Operand, zero_point: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, *, bits: int = 8, group: int = 0, activation: str = 'none') -> Tensor:
+        """The product of the rows of x (..., columns) with the rows of a matrix that is stored in 8 or 4 bits for each weight (`expand_weight` says how): x w^T, float32; then an optional bias (one value per row of the matrix), an optional residual (of the result's shape) and an activation.
+
+        Args:
+            bits: Of a step: 8 or 4.
+            group: Columns that share a scale, with 4 bits an even number; 0: all of a row.
+            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def concat(*xs: Operand, axis: int = 0) -> Tensor:
         """Joins tensors of equal rank along an axis; all other extents have to be equal.
 
@@ -1012,6 +1024,18 @@ class ops:
         """e to the power x.
         Returns:
             y
+        """
+
+    @staticmethod
+    def expand_weight(steps: Operand, scale: Operand, zero_point: Operand | None = None, *, columns: int = 0, bits: int = 8, group: int = 0) -> Tensor:
+        """The matrix (rows, columns) of float32 that is stored in 8 or 4 bits for each weight: (step - zero_point) * scale. Steps are bytes, (rows, groups * bytes of a group), of which one holds two steps of 4 bits, the low half first; scales and zero points are (rows, groups).
+
+        Args:
+            columns: Of the matrix.
+            bits: Of a step: 8 or 4.
+            group: Columns that share a scale, with 4 bits an even number; 0: all of a row.
+        Returns:
+            w
         """
 
     @staticmethod

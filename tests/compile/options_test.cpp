@@ -152,6 +152,13 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
     refuse([](auto& o) { o.graph_opt.jit = 5; }, ErrorCode::usage, "jit");
     refuse([](auto& o) { o.level = -4; }, ErrorCode::usage, "[level] -4 is not between -3 and 3");
     refuse([](auto& o) { o.level = 4; }, ErrorCode::usage, "[level] 4 is not between -3 and 3");
+    refuse([](auto& o) { o.weight_bits = 3; }, ErrorCode::usage, "[weight_bits] is 0, 4 or 8, not 3");
+    refuse(
+        [](auto& o) {
+            o.level = -1;
+            o.weight_bits = 8;
+        },
+        ErrorCode::usage, "[level] contradicts weight_bits");
     refuse([](auto& o) { o.allreduce_pack_max_size = 1; }, ErrorCode::device,
            "[allreduce_pack_max_size] there are no collectives");
     refuse([](auto& o) { o.eager_evaluation = true; }, ErrorCode::usage, "[eager_evaluation] a graph whose");

@@ -36,7 +36,8 @@ std::string read(const std::string& path) {
 OptionValue other_value(const OptionInfo& option) {
     static const std::map<std::string_view, OptionValue> special{{"layout", std::string("NCHW88")},
                                                                  {"select.workspace_limit", int64_t(4096)},
-                                                                 {"threads", int64_t(3)}};
+                                                                 {"threads", int64_t(3)},
+                                                                 {"weight_bits", int64_t(8)}};
     if (auto found = special.find(option.field); found != special.end()) return found->second;
     OptionValue now = option.get(CompileOptions());
     switch (option.type) {
@@ -303,6 +304,8 @@ TEST(OptionList, EveryOptionHasATestOfItsEffect) {
         {"eager_evaluation", {"compile/options_test.cpp", "TEST(CompileOptions, SaysWhatThisBuildCannotDo)"}},
         {"precision",
          {"compile/precision_test.cpp", "TEST(Precision, RelaxedIsTheStrictProductOfRoundedFactors)"}},
+        {"weight_bits",
+         {"passes/compress_weights_test.cpp", "TEST(CompressWeights, KeepsLinearLayersInBytes)"}},
         {"threads", {"tools/test_load_and_run_flags.py", "--threads"}},
         {"workspace_factor", {"compile/fastrun_test.cpp", "TEST(FastRun, KeepsTheArenaWithinTheFactor)"}},
         {"select.heuristic", {"kernel/select_test.cpp", "heuristic"}},

@@ -21,6 +21,11 @@ def steps(*shape, seed=5):
     return np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)
 
 
+def small(*shape):
+    """Scales of steps."""
+    return (0.02 * np.abs(real(*shape)) + 0.01).astype(np.float32)
+
+
 def scale(value):
     return np.array(value, np.float32)
 
@@ -88,6 +93,24 @@ CASES = {
         [real(5, 2, 4), real(3, 2, 4, seed=6)],
         1,
         {"transBatchA": 1, "transBatchB": 1, "transB": 1},
+    ),
+    "matmul_4_bits": (
+        "MatMulNBits",
+        [real(2, 5, 64), steps(7, 2, 16), small(14)],
+        1,
+        {"K": 64, "N": 7, "bits": 4, "block_size": 32},
+    ),
+    "matmul_4_bits_zeros": (
+        "MatMulNBits",
+        [real(3, 80), steps(7, 3, 16), small(21), steps(14), None, real(7)],
+        1,
+        {"K": 80, "N": 7, "bits": 4, "block_size": 32, "accuracy_level": 1},
+    ),
+    "matmul_8_bits": (
+        "MatMulNBits",
+        [real(3, 64), steps(7, 4, 16), small(28), steps(28)],
+        1,
+        {"K": 64, "N": 7, "bits": 8, "block_size": 16},
     ),
     "skip_rms": (
         "SkipSimplifiedLayerNormalization",

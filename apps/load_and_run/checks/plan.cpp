@@ -72,6 +72,7 @@ void PlanWriter::add(const Graph& model, const CompileOptions& options, const Pr
                {"passes", passes},
                {"threads", options.threads},
                {"precision", precisions[size_t(options.precision)]},
+               {"weight_bits", options.weight_bits},
                {"reproducible", options.select.reproducible},
                {"steps", steps}};
     for (auto& known : programs_)
@@ -93,7 +94,7 @@ void PlanWriter::write(const std::string& path, const cli::Invocation& invocatio
 struct PlanReader::Entry {
     std::string model, inputs, layout;
     std::map<std::string, bool, std::less<>> passes;
-    int level = 2, threads = 1;
+    int level = 2, threads = 1, weight_bits = 0;
     Precision precision = Precision::strict;
     bool reproducible = false;
     std::vector<std::string> ops, algorithms;
@@ -119,6 +120,8 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
             auto it = std::find(std::begin(precisions), std::end(precisions), name);
             if (it == std::end(precisions)) throw ModelError(text("'", path, "': precision '", name, "'"));
             entry.precision = Precision(it - std::begin(precisions));
+            // Plans of former releases have none.
+            if (p.contains("weight_bits")) entry.weight_bits = cli::whole_number<int>(p.at("weight_bits"));
             entry.reproducible = p.at("reproducible").get<bool>();
             for (auto& step : p.at("steps")) {
                 entry.ops.push_back(step.at("op").get<std::string>());
@@ -161,6 +164,7 @@ void PlanReader::apply(const Graph& model, const TensorSpecs& inputs, int thread
     options.layout = entry.layout;
     options.threads = entry.threads;
     options.precision = entry.precision;
+    options.weight_bits = entry.weight_bits;
     options.select = {.reproducible = entry.reproducible};
     options.algorithms = entry.algorithms;
 }

@@ -123,10 +123,11 @@ def dump(
             as float16, inputs and outputs keep their dtype; the operators compute in float32 (with
             ``enable_ioc16`` in float16 where a device can). ``precision="relaxed"`` lets products
             round their factors to bfloat16, ``"fast"`` values between operators too, where the
-            processor that runs the model is faster then. ``enable_fuse_…`` (done wherever it is
-            legal, at every level of optimisation) and a layout such as ``enable_nchw88`` are
-            written into the model: ``load_and_run`` without options of its own, and ``_mge.load``,
-            compile it so.
+            processor that runs the model is faster then. ``weight_bits=8`` or ``4`` lets large
+            linear layers keep each weight in so many bits while they run. ``enable_fuse_…`` (done
+            wherever it is legal, at every level of optimisation) and a layout such as
+            ``enable_nchw88`` are written into the model: ``load_and_run`` without options of its
+            own, and ``_mge.load``, compile it so.
     Returns:
         Number of operators, inputs and constants among them, bytes, bytes of weights, content hash,
         names of inputs, outputs and parameters.

@@ -229,6 +229,9 @@ Tensors import_adagrad(const Site& site);
 Tensors import_adam(const Site& site);
 Tensors import_momentum(const Site& site);
 
+// compressed.cpp
+Tensors import_matmul_nbits(const Site& site);
+
 // runtime_attention.cpp
 Tensors import_runtime_attention(const Site& site);
 Tensors import_multi_head_attention(const Site& site);

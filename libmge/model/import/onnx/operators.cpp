@@ -244,6 +244,7 @@ constexpr OperatorRow runtime_rows[] = {
     {"FusedGemm", 1, last, import_fused_gemm},
     {"FusedMatMul", 1, last, import_fused_matmul},
     {"Gelu", 1, last, one<ops::gelu>},
+    {"MatMulNBits", 1, last, import_matmul_nbits},
     {"MultiHeadAttention", 1, last, import_multi_head_attention},
     {"QGemm", 1, last, import_quantised_gemm},
     {"QLinearAdd", 1, last, import_quantised_add},

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/activation.h"
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct CompressedMatmul {
+    static constexpr auto name = "compressed_matmul";
+    static constexpr auto doc =
+        "The product of the rows of x (..., columns) with the rows of a matrix that is stored in 8 or 4 bits "
+        "for "
+        "each weight (`expand_weight` says how): x w^T, float32; then an optional bias (one value per row of "
+        "the "
+        "matrix), an optional residual (of the result's shape) and an activation.";
+    static constexpr auto inputs =
+        names("x", "steps", "scale", optional("zero_point"), optional("bias"), optional("residual"));
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        int64_t bits = 8;
+        int64_t group = 0;
+        Activation activation = Activation::none;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields =
+        field_list(field<&Params::bits>("bits", "Of a step: 8 or 4."),
+                   field<&Params::group>(
+                       "group", "Columns that share a scale, with 4 bits an even number; 0: all of a row."),
+                   field<&Params::activation>("activation",
+                                              "Applied to the result: none, relu, relu6, hswish, silu, "
+                                              "gelu, sigmoid or tanh."));
+    static constexpr Epilogue epilogue{.channel_axis = -1};
+    static constexpr auto autocast = Autocast::wide;
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    // To x, residual and bias; steps, scales and zero points have none.
+    static Tensors gradient(const GradientContext<Params>&);
+    static double operations(const Params&, std::span<const TensorSpec> in, std::span<const TensorSpec> out);
+    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec> out);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, CompressedMatmul);
+inline constexpr OpFunction<CompressedMatmul> compressed_matmul{};
+
+}  // namespace mge::ops
