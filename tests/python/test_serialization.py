@@ -5,7 +5,9 @@ import copyreg
 import gzip
 import io
 import logging
+import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +25,15 @@ def test_round_trip_of_nested_state(tmp_path):
     assert found["step"] == 3 and isinstance(found["t"], mge.Parameter)
     np.testing.assert_array_equal(found["state"]["weight"], net.weight.numpy())
     assert [p.name for p in tmp_path.iterdir()] == ["state.pkl"]
+
+
+@pytest.mark.parametrize("use", [mge.load, lambda path: mge.save({}, path)], ids=["load", "save"])
+@pytest.mark.parametrize("form", [str, Path])
+def test_errors_of_the_system_name_the_file_as_given(tmp_path, use, form):
+    path = form(tmp_path / "nowhere/state.pkl")
+    with pytest.raises(FileNotFoundError) as caught:
+        use(path)
+    assert caught.value.filename == os.fspath(path)
 
 
 class AsMegEngine:

@@ -12,6 +12,16 @@ from .. import _mge
 
 
 @contextlib.contextmanager
+def _named_as_given(path) -> Iterator[None]:
+    """Errors of the system call the file what the caller calls it, as Python's own do."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
+
+
+@contextlib.contextmanager
 def written_whole(path) -> Iterator[BinaryIO]:
     """A file that is written whole or not at all: it gets its name when the block ends well.
 
@@ -23,10 +33,12 @@ def written_whole(path) -> Iterator[BinaryIO]:
     Raises:
         OSError: it cannot be written; the old file is as it was.
     """
-    new = _mge.NewFile(os.fsencode(path))
+    with _named_as_given(path):
+        new = _mge.NewFile(os.fsencode(path))
     with open(new.descriptor, "wb", closefd=False) as stream:
         yield stream
-    new.finish()
+    with _named_as_given(path):
+        new.finish()
 
 
 def open_input(path) -> BinaryIO:
@@ -38,7 +50,8 @@ def open_input(path) -> BinaryIO:
         OSError: it cannot be opened.
         RuntimeError: it is neither a file nor a pipe, or too much comes out of a pipe.
     """
-    return open(_mge.open_input(os.fsencode(path)), "rb")
+    with _named_as_given(path):
+        return open(_mge.open_input(os.fsencode(path)), "rb")
 
 
 def rest_of(stream) -> tuple[memoryview, int]:
