@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -53,6 +54,20 @@ def test_load_takes_paths_and_file_objects(tmp_path):
         assert names(net.input_vars) == ["data"]
         assert names(net.dest_vars) == ["prob"]
         assert net.dest_vars[0].shape == (2, 5)
+
+
+def test_names_of_files_that_are_no_utf8(tmp_path):
+    _, data, _ = small()
+    path = os.path.join(os.fsencode(tmp_path), b"net\xff.mge")
+    with open(path, "wb") as file:
+        file.write(data)
+    with open(os.fsdecode(path), "rb") as file:
+        for form in (path, os.fsdecode(path), file):
+            assert names(Network.load(form).dest_vars) == ["prob"]
+    with open(path, "wb") as file:
+        file.write(data[:-1])
+    with pytest.raises(RuntimeError, match=r"net\\udcff\.mge"):
+        Network.load(path)
 
 
 def test_what_follows_a_model_in_a_file_object_does_not_matter():

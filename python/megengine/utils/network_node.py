@@ -48,12 +48,15 @@ class OpenGraph(_mge.Graph):
         Raises:
             RuntimeError: it is no model, or damaged.
         """
-        if hasattr(file, "read"):
-            return cls(file.read(), str(getattr(file, "name", "a file object")))
-        if os.path.isfile(file):  # its weights are mapped
-            return cls(os.fsdecode(file))
+        has_content = hasattr(file, "read")
+        name = str(getattr(file, "name", "a file object")) if has_content else os.fsdecode(file)
+        label = name.encode(errors="backslashreplace").decode()
+        if has_content:
+            return cls(file.read(), label)
+        if os.path.isfile(file) and label == name:  # its weights are mapped
+            return cls(name)
         with open_input(file) as stream:
-            return cls(stream.read(), os.fsdecode(file))
+            return cls(stream.read(), label)
 
     def variable(self, number: int) -> "VarNode":
         """The object for a value; the extension module asks for those of results, too."""
