@@ -213,3 +213,24 @@ def test_names_that_are_not_there_yet():
             getattr(owner, name)
         with pytest.raises(AttributeError, match="nosuchname"):
             owner.nosuchname  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.array(1),
+        np.array(-1, "int8"),
+        (slice(None), np.array(2)),
+        (np.array(0), [0, 2]),
+        np.array(True),
+        Tensor(1).numpy(),
+    ],
+)
+def test_an_index_array_without_axes_is_a_number(key):
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    np.testing.assert_array_equal(Tensor(x)[key].numpy(), x[key])
+    changed, expected = Tensor(x), x.copy()
+    changed[key] = expected[key] = 7
+    np.testing.assert_array_equal(changed.numpy(), expected)
+    with pytest.raises(IndexError, match="integers or bools, got float64"):
+        Tensor(x)[np.array(1.0)]

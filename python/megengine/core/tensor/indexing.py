@@ -228,18 +228,23 @@ def _normal_entry(entry):
     if isinstance(entry, _mge.Tensor):
         return _normal_tensor(entry)
     if isinstance(entry, (Sequence, np.ndarray)) and not isinstance(entry, str):
-        array = np.asarray([int(e) if isinstance(e, _mge.Tensor) else e for e in entry])
-        if array.size == 0 and array.dtype != np.bool_:
-            array = array.astype(np.int32)
-        if array.dtype == np.bool_:
-            return array
-        if array.dtype.kind in "iu":
-            return array.astype(np.int32)
-        raise IndexError(f"[index] an index array must be of integers or bools, got {array.dtype}")
+        return _normal_array(entry)
     raise IndexError(
         f"[index] {type(entry).__name__} is not an index; allowed are integers, slices,"
         " None, Ellipsis, and arrays or Tensors of integers or bools"
     )
+
+
+def _normal_array(entry):
+    """A sequence or an array as an int32 or bool ndarray; an array without axes as its element."""
+    if not isinstance(entry, np.ndarray):
+        entry = [int(e) if isinstance(e, _mge.Tensor) else e for e in entry]
+    array = np.asarray(entry)
+    if array.dtype == np.bool_:
+        return array if array.ndim else bool(array)
+    if array.dtype.kind in "iu" or array.size == 0:
+        return array.astype(np.int32) if array.ndim else int(array)
+    raise IndexError(f"[index] an index array must be of integers or bools, got {array.dtype}")
 
 
 def _normal_tensor(entry):
