@@ -17,19 +17,22 @@ namespace {
 using cpu::TileRange;
 using cpu::Winograd;
 
-// Below that the transforms, which grow with the channels, take longer than what they save. With vectors of 8
-// or 4 floats products take that much longer, while weights come as fast: what pays begins earlier.
-int64_t enough_channels() { return channel_block() == 16 ? 32 : 16; }
 // So many tiles share the transformation of a weight, and their points stay in the second cache: measured
 // from 28 to 200 on layers of 64 to 512 channels.
 constexpr int64_t tiles_of_strip = 56;
 // Of fewer than that for each thread all threads compute the points together.
 constexpr int64_t tiles_of_thread = 28;
-// With fewer the transformation of a weight costs more than its products, and whole nets gain nothing. At 16,
-// where a layer alone on AVX-512 is slower than with points made ahead (455 to 316 us for 256 channels of
-// 14×14 on two threads), nets are faster: their weights come from beyond the second cache. At 4 (512 channels
-// of 7×7) AVX2 takes 0.73 of the library's time, SSE4 0.65.
-int64_t enough_tiles() { return channel_block() == 16 ? 16 : 4; }
+// With fewer channels the transforms, which grow with them, take longer than what they save; with fewer tiles
+// the transformation of a weight costs more than its products, and whole nets gain nothing. At 16, where a
+// layer alone on AVX-512 is slower than with points made ahead (455 to 316 us for 256 channels of 14×14 on
+// two threads), nets are faster: their weights come from beyond the second cache.
+struct Enough {
+    int64_t channels, tiles;
+};
+constexpr Enough enough{32, 16};
+// With vectors of 8 or 4 floats products take longer, while constant weights come as fast, so what pays
+// begins earlier: at 4 tiles (512 channels of 7×7) AVX2 takes 0.73 of the library's time, SSE4 0.65.
+Enough enough_for_constants() { return channel_block() == 16 ? enough : Enough{16, 4}; }
 
 bool lies_well(const TensorSpec& spec) {
     return spec.layout == channel_blocks() || spec.layout == Layout::named("nhwc");
@@ -54,26 +57,26 @@ ConvGeometry turned_around(const ConvGeometry& g) {
 }
 
 // Whether tiles of images that lie as these do, and a convolution like this one, suit.
-Support suits(const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y) {
+Support suits(const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y, const Enough& least = enough) {
     const Pair one{1, 1}, three{3, 3};
     if (g.kernel != three || g.stride != one || g.dilation != one || g.groups != 1)
         return {"3x3 windows with stride 1, in one group, only"};
     if (!lies_well(x) || !lies_well(y)) return {"neighbouring channels side by side only"};
     if (g.ic % channel_block() || g.oc % channel_block()) return {"channels that fill whole blocks only"};
-    if (std::min(g.ic, g.oc) < enough_channels()) return {"few channels"};
-    if (tiles_of(g) < enough_tiles()) return {"few tiles"};
+    if (std::min(g.ic, g.oc) < least.channels) return {"few channels"};
+    if (tiles_of(g) < least.tiles) return {"few tiles"};
     return supported;
 }
 
-Support suits_forward(const Problem& p) {
+Support suits_forward(const Problem& p, const Enough& least) {
     if (p.has_input(3) && p.inputs[3].layout != p.outputs[0].layout)
         return {"a residual that lies as y does"};
-    return suits(forward_geometry(p), p.inputs[0], p.outputs[0]);
+    return suits(forward_geometry(p), p.inputs[0], p.outputs[0], least);
 }
 
 Support supports(const Problem& p) {
     if (auto support = has_constant_weights_of_f32(p); !support) return support;
-    return suits_forward(p);
+    return suits_forward(p, enough_for_constants());
 }
 
 // Where oneDNN has a Winograd of its own, what stands before it was not measured with weights that change.
@@ -91,7 +94,7 @@ template <bool Preferred>
 Support supports_changing(const Problem& p) {
     if (p.is_constant(1)) return {"weights that change only"};
     if (auto support = has_changing_weights<Preferred>(p, 1); !support) return support;
-    return suits_forward(p);
+    return suits_forward(p, enough);
 }
 
 template <bool Preferred>
