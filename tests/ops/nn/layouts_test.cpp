@@ -381,6 +381,22 @@ TEST(Conv2d, HasKernelsForChannelBlocks) {
         }
 }
 
+// A measurement beside other work may take one of them for the fastest.
+TEST(Conv2d, OffersNoKernelForAnOlderInstructionSet) {
+    ops::Conv2d::Params params{.padding = {1, 1}, .groups = 32};
+    Layout blocks = Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c");
+    TensorSpec specs[] = {{DType::f32, {1, 32, 14, 14}, blocks}, {DType::f32, {32, 1, 1, 3, 3}, {}}};
+    TensorSpec out = specs[0];
+    Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
+    auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+    auto has = [&](std::string_view part) {
+        return std::ranges::any_of(
+            list, [&](auto& n) { return n.candidate.name.find(part) != n.candidate.name.npos; });
+    };
+    EXPECT_EQ(has("sse41"), cpu_isa() < Isa::avx2);
+    EXPECT_EQ(has("avx2"), cpu_isa() >= Isa::avx2 && cpu_isa() < Isa::avx512);
+}
+
 // One of our own algorithms, by name, on images that lie as `name` says.
 void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name,
                      uint32_t constant_inputs = 2) {
