@@ -529,6 +529,14 @@ std::optional<ParamValue> param_from_python(PyObject* object) {
         return param_from_python(number.get());
     }
     if (SubgraphRef graph = subgraph_of(object)) return ParamValue(std::move(graph));
+    if (PyArray_Check(object)) {
+        auto* array = reinterpret_cast<PyArrayObject*>(object);
+        if (PyArray_NDIM(array) == 0 && PyArray_ISNUMBER(array)) {
+            Reference element(PyArray_ToScalar(PyArray_DATA(array), array));
+            if (!element) throw PythonError{};
+            return param_from_python(element.get());
+        }
+    }
     return list_param(object);
 }
 

@@ -18,6 +18,17 @@ Pair = int | tuple[int, int]
 Triple = int | tuple[int, int, int]
 
 
+def is_whole(value) -> bool:
+    """Whether something is one integer: of Python or NumPy, or an array of one without axes.
+
+    Args:
+        value: of any kind.
+    """
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
+    return isinstance(value, (int, np.integer))
+
+
 def pair(value: Pair, who: str, argument: str) -> tuple[int, int]:
     """Two integers from one (used twice) or two.
 
@@ -53,7 +64,7 @@ def at_least(who: str, least: int, **sizes) -> None:
 
 
 def _several(value, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
-    if isinstance(value, (int, np.integer)):
+    if is_whole(value):
         return (int(value),) * count
     values = tuple(int(v) for v in value)
     if len(values) != count:

@@ -12,7 +12,7 @@ from ..tensor import Tensor
 
 
 def _number(value, who: str, argument: str) -> float:
-    if isinstance(value, _mge.Tensor):
+    if isinstance(value, _mge.Tensor) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if not isinstance(value, (bool, int, float, np.number, np.bool_)):
         raise TypeError(f"[{who}] {argument} must be a number, got {type(value).__name__}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.operands import Operand, Shape
+from ..core.operands import Operand, Shape, is_whole
 from ..core.tensor import shaping
 from ..core.tensor.shape_arguments import as_int, as_vector, known_or_symbolic, normal_axis
 from ..tensor import Tensor
@@ -177,7 +177,7 @@ def split(
     """
     axis = normal_axis(axis, inp.ndim, "split")
     total = inp._tuple_shape[axis]
-    if isinstance(nsplits_or_sections, (int, np.integer)):
+    if is_whole(nsplits_or_sections):
         n = int(nsplits_or_sections)
         if not 0 < n <= total:
             raise ValueError(f"[split] the count must be in [1, {total}], got {n}")
@@ -282,7 +282,7 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
         (1, 2)
     """
     inp = _tensor(inp)
-    axes = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
+    axes = [int(axis)] if is_whole(axis) else list(axis)
     rank = inp.ndim + len(axes)
     places = sorted({int(a) % rank for a in axes if -rank <= a < rank})
     if len(places) != len(axes):
@@ -309,7 +309,7 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
     if axis is None:
         axes = [k for k, size in enumerate(shape) if size == 1]
     else:
-        listed = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
+        listed = [int(axis)] if is_whole(axis) else list(axis)
         if any(not -inp.ndim <= a < inp.ndim for a in listed):
             raise RuntimeError(f"[squeeze] axes must lie in rank {inp.ndim}, got {listed}")
         axes = sorted({int(a) % inp.ndim for a in listed})

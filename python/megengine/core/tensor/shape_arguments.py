@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ... import _mge
+from ..operands import is_whole
 from ..tracing_state import is_recorded
 from .dtype import is_integer
 
@@ -78,7 +79,7 @@ def axis_list(axis, who: str) -> list[int]:
     """
     if axis is None:
         return []
-    if isinstance(axis, (int, np.integer)):
+    if is_whole(axis):
         return [int(axis)]
     axes = [as_int(a, who, "axis") for a in axis]
     assert len(set(axes)) == len(axes), f"[{who}] axes must differ, got {axes}"
