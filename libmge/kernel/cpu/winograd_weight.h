@@ -9,13 +9,13 @@
 
 namespace mge::cpu {
 
-// Packs `block` rows of `columns` floats, `stride` apart: (row, column) goes to to[column * step + row].
-// A negative step turns the order of the columns around. Blocks of 4, 8 or 16.
+// Turns rows into columns: (row, column) goes to to[column * step + row]. A negative step turns the order of
+// the columns around.
 struct RowBlock {
     const float* from;
     int64_t stride, columns;
     float* to;
-    int64_t block, step;
+    int64_t rows, step;
 };
 void pack_row_block(const RowBlock& rows);
 

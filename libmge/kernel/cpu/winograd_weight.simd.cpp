@@ -65,12 +65,15 @@ HWY_INLINE void transpose(const float* from, int64_t from_step, float* to, int64
 #endif
 
 void pack(const RowBlock& rows) {
-    int64_t k = 0;
-    for (; k + 4 <= rows.columns; k += 4)
-        for (int64_t r = 0; r < rows.block; r += 4)
+    const int64_t whole_rows = rows.rows / 4 * 4, whole_columns = rows.columns / 4 * 4;
+    auto move = [&](int64_t r, int64_t k) { rows.to[k * rows.step + r] = rows.from[r * rows.stride + k]; };
+    for (int64_t k = 0; k < whole_columns; k += 4)
+        for (int64_t r = 0; r < whole_rows; r += 4)
             transpose(rows.from + r * rows.stride + k, rows.stride, rows.to + k * rows.step + r, rows.step);
-    for (; k < rows.columns; ++k)
-        for (int64_t r = 0; r < rows.block; ++r) rows.to[k * rows.step + r] = rows.from[r * rows.stride + k];
+    for (int64_t k = 0; k < whole_columns; ++k)
+        for (int64_t r = whole_rows; r < rows.rows; ++r) move(r, k);
+    for (int64_t k = whole_columns; k < rows.columns; ++k)
+        for (int64_t r = 0; r < rows.rows; ++r) move(r, k);
 }
 
 // The points of 4×4 pixels of dy.

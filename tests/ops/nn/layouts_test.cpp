@@ -397,6 +397,17 @@ TEST(Conv2d, OffersNoKernelForAnOlderInstructionSet) {
     EXPECT_EQ(has("avx2"), cpu_isa() >= Isa::avx2 && cpu_isa() < Isa::avx512);
 }
 
+// Of plain inputs; what an operator computes at once may be what is tested.
+template <class Op>
+Tensor by_reference(const typename Op::Params& params, const Tensors& inputs) {
+    TensorSpecs specs;
+    for (auto& t : inputs) specs.push_back(t.spec());
+    TensorSpecs out = Op::infer(params, specs);
+    Problem problem{Op::name, &params, Op::info.fields, specs, out};
+    auto list = list_candidates(find_kernels(Op::info, default_device()), problem);
+    return run_candidate(list.back(), problem, inputs)[0];
+}
+
 // One of our own algorithms, by name, on images that lie as `name` says.
 void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name,
                      uint32_t constant_inputs = 2) {
@@ -416,7 +427,7 @@ void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_
         auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
         auto ours = std::ranges::find(list, algorithm, [](auto& n) { return n.candidate.name; });
         ASSERT_NE(ours, list.end()) << c.x << name;
-        Tensor expected = ops::conv2d(x, weight, bias, residual, c.params);
+        Tensor expected = by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual});
         expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
                      c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
     }
@@ -442,6 +453,32 @@ TEST(Conv2d, ComputesByWinogradInBlocksAndChannelsLast) {
         }
 }
 
+// Both of the images, or one, copied to blocks; numbers of pixels that make no whole squares.
+TEST(Conv2d, ComputesByWinogradOnPlainImages) {
+    const ConvCase cases[] = {
+        {{1, 32, 31, 33}, {48, 32, 3, 3}, {.padding = {1, 1}}},
+        {{70, 64, 3, 3}, {32, 64, 3, 3}, {.padding = {1, 1}}},
+    };
+    for (auto& c : cases)
+        for (std::string_view from : {std::string_view("nchw"), channel_blocks()})
+            for (std::string_view to : {std::string_view("nchw"), channel_blocks()}) {
+                ops::Conv2d::Params params = c.params;
+                Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+                Tensor expected = by_reference<ops::Conv2d>(params, {x, weight});
+                Tensors inputs{reordered(x, Layout::named(from)), weight};
+                TensorSpec specs[] = {inputs[0].spec(), weight.spec()};
+                TensorSpec out{DType::f32, expected.shape(), Layout::named(to)};
+                Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
+                problem.threads = 2;
+                auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
+                auto ours = std::ranges::find(list, "winograd_changing",
+                                              [](auto& n) -> std::string_view { return n.candidate.name; });
+                ASSERT_NE(ours, list.end()) << c.x << from << to;
+                expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
+                             c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', from, " to ", to));
+            }
+}
+
 // Two images that lie as `name` says, two that stay plain: of the gradients of convolutions.
 template <class Op>
 void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_view name) {
@@ -454,14 +491,10 @@ void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_
     Tensors inputs = is_of_data ? Tensors{weight, dy, x} : Tensors{x, dy, weight}, laid_out = inputs;
     laid_out[1] = reordered(dy, layout);
     if (!is_of_data) laid_out[0] = reordered(x, layout);
-    TensorSpecs plain_specs, specs;
-    for (auto& t : inputs) plain_specs.push_back(t.spec());
+    Tensor expected = by_reference<Op>(params, inputs);
+    TensorSpecs specs, out{expected.spec()};
     for (auto& t : laid_out) specs.push_back(t.spec());
-    TensorSpecs expected_out = Op::infer(params, plain_specs), out = expected_out;
     if (is_of_data) out[0].layout = layout;
-    Problem reference{Op::name, &params, Op::info.fields, plain_specs, expected_out};
-    Tensor expected = run_candidate(
-        list_candidates(find_kernels(Op::info, default_device()), reference).back(), reference, inputs)[0];
     for (int threads : {1, 2, 3}) {
         Problem problem{Op::name, &params, Op::info.fields, specs, out};
         problem.threads = threads;
@@ -490,6 +523,10 @@ TEST(Conv2d, HasGradientsByWinogradInBlocksAndChannelsLast) {
             expect_gradient<ops::Conv2dBackwardData>("winograd", c, name);
             expect_gradient<ops::Conv2dBackwardWeight>("winograd", c, name);
         }
+    for (auto& c : {cases[4], cases[6], ConvCase{{70, 64, 3, 3}, {32, 64, 3, 3}, {.padding = {1, 1}}}}) {
+        expect_gradient<ops::Conv2dBackwardData>("winograd", c, "nchw");
+        expect_gradient<ops::Conv2dBackwardWeight>("winograd", c, "nchw");
+    }
 }
 
 // Vectors of 8 and 4 floats take few channels and few tiles: a panel that is not full, one tile of an image.

@@ -5,6 +5,8 @@
 // one for the weight has kernels of its own (winograd_weight.h).
 #include "libmge/ops/nn/convolution/winograd.h"
 
+#include <utility>
+
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -28,16 +30,18 @@ constexpr int64_t tiles_of_thread = 28;
 // two threads), nets are faster: their weights come from beyond the second cache.
 struct Enough {
     int64_t channels, tiles;
+    int64_t copied_tiles;  // where plain images are copied as well; 0: they never are
 };
-constexpr Enough enough{32, 16};
+constexpr Enough enough{32, 16, 64};
 // With vectors of 8 or 4 floats products take longer, while constant weights come as fast, so what pays
 // begins earlier: at 4 tiles (512 channels of 7×7) AVX2 takes 0.73 of the library's time, SSE4 0.65.
-Enough enough_for_constants() { return channel_block() == 16 ? enough : Enough{16, 4}; }
+Enough enough_for_constants() { return channel_block() == 16 ? Enough{32, 16, 0} : Enough{16, 4, 0}; }
 
 bool lies_well(const TensorSpec& spec) {
     return spec.layout == channel_blocks() || spec.layout == Layout::named("nhwc");
 }
 
+// Plain images are copied to blocks, and back.
 cpu::ImageStrides strides_of(const TensorSpec& spec) {
     const int64_t block = channel_block(), channels = spec.shape[1], pixels = spec.shape[2] * spec.shape[3];
     bool is_nhwc = spec.layout == Layout::named("nhwc");
@@ -61,16 +65,19 @@ Support suits(const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y, c
     const Pair one{1, 1}, three{3, 3};
     if (g.kernel != three || g.stride != one || g.dilation != one || g.groups != 1)
         return {"3x3 windows with stride 1, in one group, only"};
-    if (!lies_well(x) || !lies_well(y)) return {"neighbouring channels side by side only"};
+    const bool is_copied = x.layout.is_plain() || y.layout.is_plain();
+    for (auto* spec : {&x, &y})
+        if (!lies_well(*spec) && !(least.copied_tiles && spec->layout.is_plain()))
+            return {"neighbouring channels side by side only"};
     if (g.ic % channel_block() || g.oc % channel_block()) return {"channels that fill whole blocks only"};
     if (std::min(g.ic, g.oc) < least.channels) return {"few channels"};
-    if (tiles_of(g) < least.tiles) return {"few tiles"};
+    if (tiles_of(g) < (is_copied ? least.copied_tiles : least.tiles)) return {"few tiles"};
     return supported;
 }
 
 Support suits_forward(const Problem& p, const Enough& least) {
-    if (p.has_input(3) && p.inputs[3].layout != p.outputs[0].layout)
-        return {"a residual that lies as y does"};
+    if (p.has_input(3) && (p.inputs[3].layout != p.outputs[0].layout || !lies_well(p.inputs[3])))
+        return {"a residual that lies as y does, its neighbouring channels side by side"};
     return suits(forward_geometry(p), p.inputs[0], p.outputs[0], least);
 }
 
@@ -111,10 +118,43 @@ Support supports_backward_weight(const Problem& p) {
     return suits(backward_weight_geometry(p), p.inputs[0], p.inputs[1]);
 }
 
+// Of plain images, beside which a copy in blocks lies.
+struct Copies {
+    int64_t planes = 0, pixels = 0;  // no planes: none is needed
+
+    explicit Copies(const TensorSpec& spec) {
+        if (!spec.layout.is_plain()) return;
+        planes = spec.shape[0] * spec.shape[1] / channel_block();
+        pixels = spec.shape[2] * spec.shape[3];
+    }
+    int64_t plane() const { return pixels * channel_block(); }
+    int64_t floats() const { return planes * plane(); }
+
+    void to_blocks(const float* plain, float* blocks, int threads) const {
+        for_planes(threads, [&](int64_t at) {
+            cpu::pack_row_block({plain + at, pixels, pixels, blocks + at, channel_block(), channel_block()});
+        });
+    }
+    void from_blocks(const float* blocks, float* plain, int threads) const {
+        for_planes(threads, [&](int64_t at) {
+            cpu::pack_row_block({blocks + at, channel_block(), channel_block(), plain + at, pixels, pixels});
+        });
+    }
+
+private:
+    template <class Fn>
+    void for_planes(int threads, Fn&& fn) const {
+        par_for(threads, planes, parallel_grain / plane() + 1, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) fn(i * plane());
+        });
+    }
+};
+
 // Tiles are computed in strips. With enough of them each thread computes strips of its own; else all compute
 // the points of one, then each some panels of channels.
 struct State {
     Winograd shape;
+    Copies x, y;
     std::shared_ptr<const onednn::PackedWeight> weight;  // null: packed in each run
     int threads;
     bool is_backward = false;
@@ -138,7 +178,8 @@ struct State {
     int64_t points() const { return shape.point_floats(most_tiles()); }
     int64_t packed() const { return packs_ahead() ? shape.ic * shape.oc * 9 : 0; }
     int64_t workspace_floats() const {
-        return threads * scratch() + (shares_points ? 1 : threads) * points() + packed();
+        return threads * scratch() + (shares_points ? 1 : threads) * points() + packed() + x.floats() +
+               y.floats();
     }
 };
 
@@ -152,6 +193,8 @@ void cut_into_strips(State& s) {
 State state_of(const Problem& p, const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y) {
     State s{{g.ic, g.oc, g.in[0], g.in[1], g.out[0], g.out[1], g.padding[0], g.padding[1], g.n, strides_of(x),
              strides_of(y)},
+            Copies(x),
+            Copies(y),
             nullptr,
             p.threads};
     cut_into_strips(s);
@@ -199,7 +242,9 @@ struct Run {
     const State& s;
     const Launch& launch;
 
-    const float* x() const { return launch.in<float>(s.is_backward ? 1 : 0); }
+    const float* given_x() const { return launch.in<float>(s.is_backward ? 1 : 0); }
+    const float* x() const { return s.x.planes ? x_copy() : given_x(); }
+    float* y() const { return s.y.planes ? y_copy() : launch.out<float>(0); }
     const float* given_weight() const { return launch.in<float>(s.is_backward ? 0 : 1); }
     const float* epilogue(size_t i) const { return s.is_backward ? nullptr : launch.in_if_given<float>(i); }
 
@@ -208,6 +253,8 @@ struct Run {
     }
     float* points(int64_t thread) const { return scratch(s.threads) + thread * s.points(); }
     float* packed() const { return points(s.shares_points ? 1 : s.threads); }
+    float* x_copy() const { return packed() + s.packed(); }
+    float* y_copy() const { return x_copy() + s.x.floats(); }
 
     void pack_ahead() const {
         par_for(s.threads, s.shape.oc / s.shape.y.block, parallel_grain / s.packed_block() + 1,
@@ -233,13 +280,8 @@ struct Run {
         float* products = weights + s.shape.weight_floats();
         float* packed_panel = products + s.shape.product_floats(s.most_tiles());
         for (int64_t i = first; i < last; ++i) {
-            cpu::WinogradPanel panel{weight_of(i, packed_panel),
-                                     epilogue(2),
-                                     epilogue(3),
-                                     launch.out<float>(0),
-                                     points,
-                                     weights,
-                                     products};
+            cpu::WinogradPanel panel{
+                weight_of(i, packed_panel), epilogue(2), epilogue(3), y(), points, weights, products};
             cpu::winograd_panel(s.shape, panel, strip, i);
         }
     }
@@ -268,8 +310,11 @@ struct Run {
 
 void run(const Prepared& prepared, const Launch& launch) {
     Run run{prepared.state<State>(), launch};
-    if (run.s.packs_ahead()) run.pack_ahead();
-    run.s.shares_points ? run.by_panels() : run.by_strips();
+    const State& s = run.s;
+    if (s.packs_ahead()) run.pack_ahead();
+    if (s.x.planes) s.x.to_blocks(run.given_x(), run.x_copy(), s.threads);
+    s.shares_points ? run.by_panels() : run.by_strips();
+    if (s.y.planes) s.y.from_blocks(run.y_copy(), launch.out<float>(0), s.threads);
 }
 
 // --- the gradient for the weight ---
@@ -281,19 +326,23 @@ constexpr int64_t many_sums = 1 << 21;
 
 struct WeightState {
     cpu::WinogradWeight w;
+    Copies x, dy;
     int threads;
 
     bool keeps_sums() const { return w.strips() > 1; }
     int64_t sums() const { return (keeps_sums() ? w.pairs() : threads) * w.sum_floats(); }
-    size_t workspace() const { return size_t(w.x_floats() + w.dy_floats() + sums()) * sizeof(float); }
+    size_t workspace() const {
+        return size_t(w.x_floats() + w.dy_floats() + sums() + x.floats() + dy.floats()) * sizeof(float);
+    }
 };
 
 Prepared prepare_backward_weight(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = backward_weight_geometry(p);
-    Winograd shape = state_of(p, g, p.inputs[0], p.inputs[1]).shape;
+    State forward = state_of(p, g, p.inputs[0], p.inputs[1]);
+    const Winograd& shape = forward.shape;
     int64_t strip = cpu::winograd_points * g.ic * g.oc > many_sums ? 2 * tiles_of_sums : tiles_of_sums;
-    WeightState s{{shape, std::min(strip, shape.tiles())}, p.threads};
+    WeightState s{{shape, std::min(strip, shape.tiles())}, forward.x, forward.y, p.threads};
     return Prepared::make(s, s.workspace());
 }
 
@@ -301,12 +350,15 @@ void run_backward_weight(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<WeightState>();
     auto* x_points = static_cast<float*>(launch.workspace);
     float *dy_points = x_points + s.w.x_floats(), *all_sums = dy_points + s.w.dy_floats();
+    float *x_copy = all_sums + s.sums(), *dy_copy = x_copy + s.x.floats();
+    const float *x = launch.in<float>(0), *dy = launch.in<float>(1);
+    if (s.x.planes) s.x.to_blocks(std::exchange(x, x_copy), x_copy, s.threads);
+    if (s.dy.planes) s.dy.to_blocks(std::exchange(dy, dy_copy), dy_copy, s.threads);
     for (int64_t i = 0; i < s.w.strips(); ++i) {
         const TileRange strip = s.w.strip_at(i);
         const bool is_last = i + 1 == s.w.strips();
         par_for(s.threads, strip.count, 1, [&](int64_t begin, int64_t end) {
-            cpu::winograd_weight_points(s.w, launch.in<float>(0), launch.in<float>(1), strip, begin, end,
-                                        x_points, dy_points);
+            cpu::winograd_weight_points(s.w, x, dy, strip, begin, end, x_points, dy_points);
         });
         in_parts(s.threads, s.w.pairs(), 1, [&](int thread, int64_t begin, int64_t end) {
             for (int64_t pair = begin; pair < end; ++pair) {
