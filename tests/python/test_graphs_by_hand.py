@@ -75,5 +75,7 @@ def test_constants_and_shapes():
 def test_names_of_the_extension_module():
     assert issubclass(by_hand.Graph, ComputingGraph)
     assert issubclass(by_hand.OpNode, OperatorNode) and by_hand.VarNode is VarNode
-    with pytest.raises(AttributeError):
-        _ = mge.core._imperative_rt.no_such_name
+    assert mge.core.Graph is by_hand.Graph
+    for package in (mge.core, mge.core._imperative_rt):
+        with pytest.raises(AttributeError):
+            _ = package.no_such_name

@@ -2,3 +2,11 @@
 """What the public packages share."""
 
 from .options import get_option, set_option  # noqa: F401
+
+
+def __getattr__(name: str):
+    if name == "Graph":  # the room of networks is entered when somebody asks
+        from .tensor.megbrain_graph import Graph
+
+        return Graph
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
