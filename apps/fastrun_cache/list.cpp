@@ -15,12 +15,11 @@ struct ListJob {
     RowFilter filter;
 };
 
-// Imported rows have no time.
+// Imported rows have no time, and a file may say one that no calendar has.
 std::string date_of(int64_t seconds) {
-    if (seconds == 0) return "-";
     std::time_t time = seconds;
     std::tm parts{};
-    gmtime_r(&time, &parts);
+    if (seconds == 0 || !gmtime_r(&time, &parts)) return "-";
     char buffer[32];
     std::strftime(buffer, sizeof buffer, "%F", &parts);
     return buffer;

@@ -44,8 +44,10 @@ Witness& Lookups::witness(int threads) {
 bool Lookups::may_measure_again(const std::vector<Measurement>& doubted, int threads) {
     for (auto& m : doubted) {
         if (!m.doubts) continue;
+        // What is said to have been later than now, by a clock that was wrong or by who wrote the file, is
+        // old.
         int64_t wait = first_wait_s << 2 * std::clamp(m.doubts - 1, 0, most_doublings);
-        if (now() < m.doubted_at + wait) return false;
+        if (m.doubted_at <= now() && m.doubted_at > now() - wait) return false;
     }
     auto it = is_quiet_.find(threads);
     if (it == is_quiet_.end()) it = is_quiet_.emplace(threads, is_quiet(witness(threads))).first;

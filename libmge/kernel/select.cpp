@@ -161,13 +161,16 @@ std::optional<Choice> choose_measured(const Lookups::Times& times,
 
 bool may_measure(const SelectOptions& options) { return !options.heuristic; }
 
+// A file may say any number.
+constexpr int most_doubts = 1000;
+
 // Two times that are doubted: disturbances only ever made them slower. They count how often that was.
 void join_doubts(std::vector<Measurement>& measured, const std::vector<Measurement>& before) {
     for (auto& m : measured) {
         if (!m.doubts) continue;
         auto it = std::ranges::find(before, m.name, &Measurement::name);
         if (it == before.end() || !it->doubts) continue;
-        m.doubts = it->doubts + 1;
+        m.doubts = std::min(it->doubts, most_doubts - 1) + 1;
         m.milliseconds = std::min(m.milliseconds, it->milliseconds);
     }
     sort_by_time(measured);

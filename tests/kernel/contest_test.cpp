@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -189,6 +190,20 @@ protected:
                                             3.0};
         };
         times_ = {{"preferred", preferred}, {"other", other}};
+        return choose_on(std::move(machine));
+    }
+    // The machine is quiet while it is asked, and busy again when it is measured.
+    Choice choose_though_others_come() {
+        auto machine = std::make_unique<FakeWitness>(1);
+        machine_ = machine.get();
+        machine_->disturb = [&](double ms) {
+            bool is_calibration = ms == FakeWitness::calibration_ms;
+            return FakeWitness::Disturbance{
+                is_calibration ? FakeWitness::Kind::none : FakeWitness::Kind::preempted, 3.0};
+        };
+        return choose_on(std::move(machine));
+    }
+    Choice choose_on(std::unique_ptr<FakeWitness> machine) {
         Lookups lookups(std::move(machine), [&] { return now_; });
         SelectOptions options{
             .heuristic = false, .profile = true, .cache = cache_.get(), .lookups = &lookups};
@@ -242,20 +257,39 @@ TEST_F(Doubts, WaitLongerEachTime) {
         pass_since_doubted(wait - 1);
         EXPECT_EQ(choose(1.0, 0.9).source, ChoiceSource::cache) << wait;
         pass_since_doubted(wait);
-        // The machine is quiet while it is asked, and busy again when it is measured.
-        auto machine = std::make_unique<FakeWitness>(1);
-        machine_ = machine.get();
-        machine_->disturb = [&](double ms) {
-            bool is_calibration = ms == FakeWitness::calibration_ms;
-            return FakeWitness::Disturbance{
-                is_calibration ? FakeWitness::Kind::none : FakeWitness::Kind::preempted, 3.0};
-        };
-        Lookups lookups(std::move(machine), [&] { return now_; });
-        SelectOptions options{
-            .heuristic = false, .profile = true, .cache = cache_.get(), .lookups = &lookups};
-        EXPECT_EQ(select(algorithms_, sample_.problem, {}, options).source, ChoiceSource::measured) << wait;
+        EXPECT_EQ(choose_though_others_come().source, ChoiceSource::measured) << wait;
     }
     EXPECT_EQ(doubts(), 4);
+}
+
+// By a clock that was ahead when they were measured.
+TEST_F(Doubts, OfLaterThanNowAreSettled) {
+    is_busy_ = true;
+    choose(1.0, 0.9);
+    is_busy_ = false;
+    pass_since_doubted(-1'000'000'000);
+    EXPECT_EQ(choose(1.0, 0.9).source, ChoiceSource::measured);
+    EXPECT_EQ(doubts(), 0);
+}
+
+// A file may say anything.
+TEST_F(Doubts, AsLateAndAsOftenAsNumbersGo) {
+    constexpr auto latest = std::numeric_limits<int64_t>::max();
+    constexpr int most = std::numeric_limits<int>::max();
+    is_busy_ = true;
+    choose(1.0, 0.9);
+    auto rows = cache_->rows();
+    for (int64_t at : {latest, -latest}) {
+        for (auto& row : rows) {
+            row.measured_at = at;
+            row.measured.doubts = most;
+        }
+        cache_ = FastrunCache::in_memory();
+        EXPECT_EQ(cache_->merge(rows), rows.size());
+        EXPECT_EQ(choose_though_others_come().source, ChoiceSource::measured) << at;
+        EXPECT_GT(doubts(), 1);
+        EXPECT_LT(doubts(), most);
+    }
 }
 
 TEST_F(Doubts, OnlyWhoMayMeasureMeasuresAgain) {

@@ -402,6 +402,17 @@ def test_every_cut_of_a_cache_of_megengine_is_refused(run_tool, tmp_path):
     assert run_tool(TOOL, "import", path, source).code == 5
 
 
+@pytest.mark.parametrize(("second", "date"), [(-(2**63), "-"), (0, "-"), (951782400, "2000-02-29")])
+def test_a_time_that_no_calendar_has(run_tool, tmp_path, second, date):
+    source, path = tmp_path / "rows.json", tmp_path / "imported.sqlite"
+    row = {"machine": "m", "problem": "p", "algorithm": "a", "milliseconds": 1, "workspace": 0}
+    rows = [row | {"attributes": [], "measured_at": second}]
+    source.write_text(json.dumps({"format": "mge-fastrun-cache", "version": 1, "rows": rows}))
+    assert run_tool(TOOL, "import", path, source).code == 0
+    head, line = run_tool(TOOL, "list", path).out.splitlines()[:2]
+    assert line[head.index("measured") :].split()[0] == date
+
+
 def test_import_refuses_foreign_json(run_tool, tmp_path):
     source, path = tmp_path / "rows.json", tmp_path / "imported.sqlite"
     row = {"machine": "m", "problem": "p", "algorithm": "a", "milliseconds": 1, "workspace": 0}
