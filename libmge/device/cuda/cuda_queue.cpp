@@ -45,11 +45,11 @@ private:
     cudaEvent_t event_ = nullptr;
 };
 
-// What the device reads and writes by itself while the host goes on.
-bool is_page_locked(const void* address) {
+// What the device reads by itself while the host goes on: page-locked memory, and managed memory of others'.
+bool is_read_in_place(const void* address) {
     cudaPointerAttributes attributes{};
     return cudaPointerGetAttributes(&attributes, address) == cudaSuccess &&
-           attributes.type == cudaMemoryTypeHost;
+           attributes.type != cudaMemoryTypeUnregistered;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ void CudaQueue::copy_from_host(void* target, const void* source, size_t bytes) {
     refuse_recording();
     check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
     // Pageable memory is copied aside before the call returns.
-    if (is_page_locked(source)) wait();
+    if (is_read_in_place(source)) wait();
 }
 
 void CudaQueue::copy_to_host(void* target, const void* source, size_t bytes) {
