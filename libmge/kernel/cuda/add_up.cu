@@ -7,8 +7,10 @@
 namespace mge::cuda {
 namespace {
 
+constexpr int most_threads = 1024;
+
 // One block.
-__global__ void sum_up(int64_t n, int64_t* counts) {
+__global__ void __launch_bounds__(most_threads) sum_up(int64_t n, int64_t* counts) {
     int64_t before = 0;
     for (int64_t begin = 0; begin < n; begin += blockDim.x) {
         int64_t i = begin + threadIdx.x;
@@ -22,7 +24,6 @@ __global__ void sum_up(int64_t n, int64_t* counts) {
 }  // namespace
 
 void add_up(Stream stream, int64_t n, int64_t* counts) {
-    constexpr int most_threads = 1024;
     launch(sum_up, 1, n > block_threads ? most_threads : block_threads, 0, stream, n, counts);
 }
 

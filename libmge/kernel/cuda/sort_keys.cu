@@ -11,6 +11,7 @@ constexpr int digit_bits = 8, digits = 1 << digit_bits;
 // A block moves a tile of a row; each of its threads also stands for a digit.
 constexpr int tile_threads = digits, warps = tile_threads / 32, keys_of_thread = 8;
 constexpr int tile = tile_threads * keys_of_thread;
+constexpr int most_counters = 4 * digits;  // threads that add up the counts of a row
 
 int64_t tiles_of(int64_t length) { return (length + tile - 1) / tile; }
 
@@ -39,7 +40,7 @@ __global__ void count_digits(KeysToSort<Key> x, int shift, int64_t tiles) {
 // From the counts of a row to the place in it of each tile's first key with a digit. Groups of the block's
 // threads, one thread per digit, share the tiles.
 MGE_DEVICE void find_first_places(uint32_t* of_row, int64_t tiles) {
-    __shared__ uint32_t totals[1024];
+    __shared__ uint32_t totals[most_counters];
     int digit = threadIdx.x % digits, group = threadIdx.x / digits, groups = blockDim.x / digits;
     uint32_t* counts = of_row + digit;
     int64_t begin = tiles * group / groups, end = tiles * (group + 1) / groups;
@@ -63,7 +64,7 @@ MGE_DEVICE void find_first_places(uint32_t* of_row, int64_t tiles) {
     }
 }
 template <class Key>
-__global__ void find_first_places_of_rows(KeysToSort<Key> x, int64_t tiles) {
+__global__ void __launch_bounds__(most_counters) find_first_places_of_rows(KeysToSort<Key> x, int64_t tiles) {
     for (int64_t row = blockIdx.x; row < x.rows; row += gridDim.x) {
         find_first_places(x.counts + row * tiles * digits, tiles);
         __syncthreads();  // nobody overwrites what others still read
@@ -167,7 +168,7 @@ KeysToSort<Key> sort_by_radix(Stream stream, KeysToSort<Key> x) {
     int64_t tiles = tiles_of(x.length);
     unsigned blocks = bounded_blocks(x.rows * tiles);
     constexpr int64_t many_tiles = 64;  // then four threads per digit pay
-    unsigned counters = tiles < many_tiles ? digits : 4 * digits;
+    unsigned counters = tiles < many_tiles ? digits : most_counters;
     for (int shift = 0; shift < x.bits; shift += digit_bits) {
         launch(count_digits<Key>, blocks, tile_threads, 0, stream, x, shift, tiles);
         launch(find_first_places_of_rows<Key>, bounded_blocks(x.rows), counters, 0, stream, x, tiles);

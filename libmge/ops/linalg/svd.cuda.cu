@@ -153,8 +153,10 @@ MGE_DEVICE void write_result(const Vectors& v, const SvdArguments& x, int64_t ma
     __syncthreads();
 }
 
+constexpr int most_threads = 2 * block_threads;
+
 template <class T>
-__global__ void decompose(SvdArguments x) {
+__global__ void __launch_bounds__(most_threads) decompose(SvdArguments x) {
     Vectors v(x);
     bool is_wide = x.rows < x.columns;
     for (int64_t matrix = blockIdx.x; matrix < x.matrices; matrix += gridDim.x) {
@@ -172,7 +174,7 @@ __global__ void decompose(SvdArguments x) {
 template <class T>
 void run_svd(Stream stream, const SvdArguments& x) {
     constexpr int64_t many_vectors = 64;
-    launch(decompose<T>, unsigned(x.blocks), x.shorter < many_vectors ? block_threads : 2 * block_threads, 0,
+    launch(decompose<T>, unsigned(x.blocks), x.shorter < many_vectors ? block_threads : most_threads, 0,
            stream, x);
 }
 template void run_svd<f16>(Stream, const SvdArguments&);

@@ -29,8 +29,8 @@ MGE_DEVICE int64_t below(int64_t bound, PhiloxWords words) {
 }
 
 template <class T>
-__global__ void swap_in_windows(const int32_t* state, unsigned random_stream, int64_t n, T* y,
-                                int32_t* winners) {
+__global__ void __launch_bounds__(largest_window)
+    swap_in_windows(const int32_t* state, unsigned random_stream, int64_t n, T* y, int32_t* winners) {
     __shared__ int is_open;
     PhiloxBlocks blocks(state, random_stream);
     for (int64_t top = n - 1; top > 0; top -= blockDim.x) {

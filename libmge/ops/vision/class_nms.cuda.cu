@@ -23,7 +23,7 @@ MGE_DEVICE bool overlap(Box a, Box b, float threshold) {
 }
 
 // A class of an image per block.
-__global__ void go_through_classes(ClassSuppression s) {
+__global__ void __launch_bounds__(most_suppression_threads) go_through_classes(ClassSuppression s) {
     int64_t most = s.most ? (*s.most < 0 ? 0 : *s.most) : 0;
     float threshold = s.overlap ? *s.overlap : 0;
     for (int64_t pair = blockIdx.x; pair < s.pairs; pair += gridDim.x) {

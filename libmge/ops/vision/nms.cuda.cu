@@ -17,7 +17,8 @@ MGE_DEVICE bool overlap(Box a, Box b, double threshold) {
     return double(common) > threshold * double(area(a) + area(b) - common);
 }
 
-__global__ void go_through(Suppression s, const float* boxes, SuppressionWork work) {
+__global__ void __launch_bounds__(most_suppression_threads)
+    go_through(Suppression s, const float* boxes, SuppressionWork work) {
     auto is_candidate = [](int32_t) { return true; };
     auto do_overlap = [&](int32_t better, int32_t worse) {
         return overlap(box_at(boxes, better), box_at(boxes, worse), s.threshold);

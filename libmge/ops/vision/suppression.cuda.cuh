@@ -56,9 +56,9 @@ MGE_DEVICE int32_t keep_best(const Ordered& boxes, IsCandidate is_candidate, Ove
 }
 
 // For blocks that go through so many boxes.
+inline constexpr int most_suppression_threads = 1024;
 inline unsigned suppression_threads(int64_t boxes) {
-    constexpr unsigned most_threads = 1024;
-    return boxes > block_threads ? most_threads : block_threads;
+    return boxes > block_threads ? most_suppression_threads : block_threads;
 }
 
 }  // namespace mge::cuda
