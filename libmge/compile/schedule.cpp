@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/device/device.h"
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/infer.h"
 #include "libmge/op/view_offsets.h"
@@ -228,6 +229,12 @@ std::vector<InPlace> candidates(const Node& node) {
     return pairs;
 }
 
+// Libraries that convolve on a GPU do not say that they read a residual before they write in its place.
+bool is_for_libraries(const Node& node, DeviceId place) {
+    return node.op->layouts && node.op->layouts->is_preferred && !place.is_host() &&
+           device(place).compute_capability() > 0;
+}
+
 }  // namespace
 
 ValueId owner_of(ValueId id, const std::vector<ValueId>& view_of) {
@@ -241,6 +248,7 @@ std::vector<InPlace> in_place_pairs(const Graph& graph, const Node& node,
     std::erase_if(pairs, [&](InPlace pair) {
         ValueId input = node.inputs[size_t(pair.input)], owner = owner_of(input, view_of);
         auto &from = graph.value(input), &to = graph.value(node.outputs[size_t(pair.output)]);
+        if (is_for_libraries(node, to.device)) return true;
         auto &a = from.spec, &b = to.spec;
         if (!(from.device == to.device) || !a.shape.is_known() || !b.shape.is_known() ||
             a.bytes() != b.bytes() || size_of(a.dtype) != size_of(b.dtype) || !(a.layout == b.layout) ||

@@ -6,12 +6,14 @@
 // reductions over pixels by their physical form; pooling by its kernels), and `reorder` nodes stand only at
 // the borders: one per value, however many readers it has. Which layout: the cheapest whole graph, by
 // measured times when kernels are measured anyway (fast-run), else by an estimate of arithmetic and traffic.
+// On GPUs that is channels last or none, where a library computes in it.
 
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/device.h"
 #include "libmge/graph/infer.h"
 #include "libmge/op/physical_form.h"
 #include "libmge/op/view_offsets.h"
@@ -44,6 +46,10 @@ constexpr std::array candidates{
     Candidate{"nChw8c", 0.9, 0.5, 0.5},
     Candidate{"nhwc", 0.8, 0.8, 3.0},
 };
+// On a GPU there is one besides the plain one, and no arithmetic in the choice: engines compute alike, but
+// copy images into the layout that suits them, and back.
+constexpr std::array<std::string_view, 1> gpu_layouts{"nhwc"};
+constexpr double gpu_bytes_per_ms = 1e9, gpu_launch_ms = 0.002;
 constexpr double plain_efficiency = 0.4, small_plain_efficiency = 1;
 constexpr double peak_flops_per_ms = 1e8, bytes_per_ms = 1e7, launch_ms = 0.002;
 
@@ -258,8 +264,48 @@ bool is_small_and_plain(const Graph& graph, const Node& node) {
                ops::conv_geometry(node.op->name, ops::window_of(params), x.shape, weight.shape));
 }
 
+bool runs_on_gpu(const Graph& graph) {
+    auto prefers = [](auto& node) { return node.op->layouts && node.op->layouts->is_preferred; };
+    auto found = std::ranges::find_if(graph.nodes(), prefers);
+    if (found == graph.nodes().end()) return false;
+    DeviceId place = running_place(graph, *found);
+    return !place.is_host() && device(place).compute_capability() > 0;
+}
+
+// The bytes of images that a convolution on a GPU copies, since they do not lie as its engines want them:
+// those that use tensor cores want channels last, those of strict f32 plain images.
+double copied_bytes(const Graph& graph, const Node& node, Precision precision) {
+    auto product = convolution_of(graph, node);
+    if (!product || !product->result.shape.is_known()) return 0;
+    bool has_tensor_cores = product->result.dtype != DType::f32 || precision != Precision::strict;
+    double bytes = 0;
+    for (auto* ids : {&node.inputs, &node.outputs})
+        for (ValueId id : *ids) {
+            if (id == no_value) continue;
+            auto& spec = graph.value(id).spec;
+            bool is_weight = !is_image(spec) || spec.shape == product->weight.shape;
+            bool is_wanted = spec.layout.is_plain() != has_tensor_cores;
+            if (!is_weight && !has_one_pixel(spec) && !is_wanted) bytes += 2 * double(spec.bytes());
+        }
+    return bytes;
+}
+
+double estimate_on_gpu(const Graph& graph, bool per_item, Precision precision) {
+    double total = 0;
+    for (auto& node : graph.nodes()) {
+        auto& output = graph.value(node.outputs[0]).spec;
+        double items = per_item && is_image(output) ? double(std::max<int64_t>(output.shape[0], 1)) : 1;
+        if (node.op == &ops::Reorder::info)
+            total += gpu_launch_ms + 2 * double(output.bytes()) / gpu_bytes_per_ms / items;
+        if (double bytes = copied_bytes(graph, node, precision))
+            total += gpu_launch_ms + bytes / gpu_bytes_per_ms / items;
+    }
+    return total;
+}
+
 // With `per_item` as for a batch of one.
 double estimate(const Graph& graph, bool per_item, Precision precision) {
+    if (runs_on_gpu(graph)) return estimate_on_gpu(graph, per_item, precision);
     double total = 0;
     for (auto& node : graph.nodes()) {
         auto& output = graph.value(node.outputs[0]).spec;
@@ -344,11 +390,16 @@ Graph choose_layout(Graph graph, const PassOptions& options) {
         if (Graph spread = Spread(graph, options.layout, options).run(); is_laid_out(spread)) return spread;
     std::vector<Graph> graphs;
     std::vector<std::string_view> layouts;
-    for (auto& candidate : candidates)
-        if (Graph spread = Spread(graph, candidate.layout, options).run(); is_laid_out(spread)) {
+    auto add = [&](std::string_view layout) {
+        if (Graph spread = Spread(graph, layout, options).run(); is_laid_out(spread)) {
             graphs.push_back(std::move(spread));
-            layouts.push_back(candidate.layout);
+            layouts.push_back(layout);
         }
+    };
+    if (runs_on_gpu(graph))
+        std::ranges::for_each(gpu_layouts, add);
+    else
+        for (auto& candidate : candidates) add(candidate.layout);
     size_t plain = graphs.size();
     graphs.push_back(graph);
     size_t chosen = cheapest(graphs, options);

@@ -118,19 +118,32 @@ cudnnDataType_t cudnn_type(DType dtype) {
                                   : CUDNN_DATA_FLOAT;
 }
 
-CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, std::span<const int64_t> dims,
+CudnnTarget::CudnnTarget(std::string_view properties) {
+    properties_.emplace(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    properties_->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                     std::span<const char>(properties));
+    properties_->finalize();
+}
+
+void CudnnTarget::name_in(CudnnDescriptor& descriptor, std::optional<cudnnBackendAttributeName_t> handle,
+                          std::optional<cudnnBackendAttributeName_t> properties) const {
+    if (handle_ && handle) descriptor.set(*handle, CUDNN_TYPE_HANDLE, handle_);
+    if (properties_ && properties) descriptor.set(*properties, *properties_);
+}
+
+CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnOrder& order,
                              bool is_virtual) {
-    std::vector<int64_t> strides(dims.size());
+    CudnnDims strides{};
     int64_t stride = 1;
-    for (size_t i = dims.size(); i-- > 0;) {
-        strides[i] = stride;
-        stride *= dims[i];
+    for (size_t i = order.size(); i-- > 0;) {
+        strides[order[i]] = stride;
+        stride *= dims[order[i]];
     }
     CudnnDescriptor d(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     d.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
     d.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
     d.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, cudnn_alignment);
-    d.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, dims);
+    d.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, std::span<const int64_t>(dims));
     d.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, std::span<const int64_t>(strides));
     d.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual);
     return d.finalize();
@@ -149,18 +162,19 @@ CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor
 }
 
 CudnnDescriptor cudnn_operation_graph(std::span<const CudnnDescriptor> operations,
-                                      const CudnnHandle& handle) {
+                                      const CudnnTarget& target) {
     CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle.get());
+    target.name_in(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, std::nullopt);
     return graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations).finalize();
 }
 
-std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph) {
+std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph, const CudnnTarget& target) {
     std::vector<CudnnEngine> result;
     for (auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
         CudnnDescriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
         heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
         heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
+        target.name_in(heuristic, std::nullopt, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
         if (!heuristic.try_finalize()) continue;
         for (auto& config : heuristic.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                                   CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, most_engines)) {
@@ -172,9 +186,10 @@ std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph) {
     return result;
 }
 
-CudnnDescriptor cudnn_config(const CudnnDescriptor& graph, std::string_view name) {
+CudnnDescriptor cudnn_config(const CudnnDescriptor& graph, std::string_view name, const CudnnTarget& target) {
     CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR), config(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
+    target.name_in(engine, std::nullopt, CUDNN_ATTR_ENGINE_DEVICEPROP);
     engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, take_number(name)).finalize();
     std::vector<CudnnDescriptor> knobs;
     while (name.size() > 1) {
@@ -190,9 +205,9 @@ CudnnDescriptor cudnn_config(const CudnnDescriptor& graph, std::string_view name
     return config.finalize();
 }
 
-std::optional<CudnnPlan> cudnn_plan(const CudnnDescriptor& config, const CudnnHandle& handle) {
+std::optional<CudnnPlan> cudnn_plan(const CudnnDescriptor& config, const CudnnTarget& target) {
     CudnnPlan result{CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)};
-    result.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle.get());
+    target.name_in(result.plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
     result.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     if (!result.plan.try_finalize()) return std::nullopt;
     auto bytes = result.plan.values<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1);

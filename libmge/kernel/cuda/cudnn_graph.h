@@ -3,6 +3,7 @@
 // cuDNN's backend API: everything is a descriptor with attributes. An operation graph is asked for engines;
 // an engine with its knobs set is a configuration, from which a plan is made, which runs.
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,14 +58,34 @@ private:
     std::shared_ptr<std::remove_pointer_t<cudnnBackendDescriptor_t>> held_;
 };
 
+// What graphs and plans are made for: a device by its handle; or one that need not be there, by its
+// properties in the form of JSON that cuDNN writes, whose plans can be looked at and not run.
+class CudnnTarget {
+public:
+    CudnnTarget(const CudnnHandle& handle) : handle_(handle.get()) {}  // NOLINT: a handle is a target
+    explicit CudnnTarget(std::string_view properties);
+
+    // Names itself in a descriptor that knows handles by one attribute and properties by another; nullopt:
+    // it knows none, since what it is made of has told it.
+    void name_in(CudnnDescriptor& descriptor, std::optional<cudnnBackendAttributeName_t> handle,
+                 std::optional<cudnnBackendAttributeName_t> properties) const;
+
+private:
+    cudnnHandle_t handle_ = nullptr;
+    std::optional<CudnnDescriptor> properties_;
+};
+
 cudnnDataType_t cudnn_type(DType dtype);
-// Row-major. A virtual tensor is never stored.
-CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, std::span<const int64_t> dims,
+// With the innermost axis of memory last: 0, 1, 2, 3 is row-major. A virtual tensor is never stored.
+using CudnnDims = std::array<int64_t, 4>;
+using CudnnOrder = std::array<size_t, 4>;
+inline constexpr CudnnOrder cudnn_plain{0, 1, 2, 3}, cudnn_channels_last{0, 2, 3, 1};
+CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnOrder& order,
                              bool is_virtual = false);
 // y = mode(x), or mode(x, b).
 CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,
                                 const CudnnDescriptor& y);
-CudnnDescriptor cudnn_operation_graph(std::span<const CudnnDescriptor> operations, const CudnnHandle& handle);
+CudnnDescriptor cudnn_operation_graph(std::span<const CudnnDescriptor> operations, const CudnnTarget& target);
 
 // What addresses are aligned to that plans are made for.
 inline constexpr int64_t cudnn_alignment = 16;
@@ -75,16 +96,16 @@ struct CudnnEngine {
     CudnnDescriptor config;
 };
 // What the heuristic proposes, best guess first, each once.
-std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph);
+std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph, const CudnnTarget& target);
 // The way back from a name.
-CudnnDescriptor cudnn_config(const CudnnDescriptor& graph, std::string_view name);
+CudnnDescriptor cudnn_config(const CudnnDescriptor& graph, std::string_view name, const CudnnTarget& target);
 
 struct CudnnPlan {
     CudnnDescriptor plan;
     size_t workspace = 0;
 };
 // Nullopt when the engine cannot.
-std::optional<CudnnPlan> cudnn_plan(const CudnnDescriptor& config, const CudnnHandle& handle);
+std::optional<CudnnPlan> cudnn_plan(const CudnnDescriptor& config, const CudnnTarget& target);
 
 // `ids` and `addresses` of the graph's tensors that are stored.
 void run_cudnn_plan(const CudnnPlan& plan, const CudnnHandle& handle, std::span<const int64_t> ids,

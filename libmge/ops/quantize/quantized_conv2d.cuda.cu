@@ -57,7 +57,7 @@ struct StepConvWork {
         return {{weight, window, 1}, zero_in(a.weight_zero)};
     }
     MGE_DEVICE StepWindows<X> right(int64_t group) const {
-        auto* x = static_cast<const X*>(a.x) + group * a.conv.ic * a.conv.in_size.value;
+        auto* x = static_cast<const X*>(a.x) + group * a.conv.ic * a.conv.in_steps.channel;
         return {{{x, a.conv}}, zero_in(a.x_zero)};
     }
     MGE_DEVICE void put(int64_t group, int64_t row, int64_t column, Sum sum) const {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/cuda/emulated/library_work.h"
 #include "tests/cuda/emulated/memory.h"
 #include "tests/cuda/emulated/streams.h"
 
@@ -125,6 +126,16 @@ void revive() {
 }
 void break_next_capture() { breaks_capture = true; }
 size_t launched_graphs() { return graphs; }
+
+bool ask_of_stream(void* stream, std::function<void()> work) {
+    auto piece = [work = std::move(work)] {
+        if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+        OpenMemory open;
+        work();
+        return cudaSuccess;
+    };
+    return ask(static_cast<cudaStream_t>(stream), std::move(piece)) == cudaSuccess;
+}
 
 }  // namespace mge::cuda::emulated
 

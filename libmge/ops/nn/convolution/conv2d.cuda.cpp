@@ -12,6 +12,7 @@
 namespace mge::ops {
 namespace {
 
+// Other orders of images are for who cannot give them to cuDNN after all: there is no speed in them here.
 template <ConvGeometry (*Geometry)(const Problem&)>
 Support supports_product(const Problem& p) {
     if (Support plain = plain_layouts(p); !plain) return plain;
@@ -25,7 +26,7 @@ struct State {
 
 Prepared prepared(const Problem& p, const ConvGeometry& g, const cuda::ProductExtents& extents) {
     State state{p.outputs[0].dtype};
-    state.arguments.conv = device_extents(g);
+    state.arguments.conv = device_extents(g, *order_of_images(p));
     state.arguments.extents = extents;
     if (p.op == Conv2d::name)
         state.arguments.activation = cuda::device_activation(p.as<Conv2d::Params>().activation);
@@ -94,6 +95,14 @@ void run_backward_weight(const Prepared& prepared, const Launch& launch) {
 }
 
 }  // namespace
+
+std::optional<ImageOrder> order_of_images(const Problem& p) {
+    constexpr uint32_t like = 1 << 2;
+    if (p.op == Conv2d::name) return image_order(p, Conv2d::layouts);
+    return image_order(
+        p, p.op == Conv2dBackwardData::name ? Conv2dBackwardData::layouts : Conv2dBackwardWeight::layouts,
+        like);
+}
 
 Algorithm implicit_gemm_conv2d() {
     return {"implicit_gemm", supports_product<forward_geometry>, prepare_forward, run_forward};

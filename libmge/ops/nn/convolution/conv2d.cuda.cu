@@ -63,7 +63,7 @@ struct Witnesses {
         Pixel p = window_element(c, int(k));
 #pragma unroll
         for (int i = 0; i < 2; ++i) p.at[i] *= c.dilation[i];
-        p.offset *= c.out_size.value;
+        p.offset *= c.out_steps.channel;
         return p;
     }
     MGE_DEVICE float value(const Row& row, const Column& column) const {
@@ -75,7 +75,8 @@ struct Witnesses {
             at[i] = quotient(distance, c.by_stride[i]);
             if (at[i] * c.stride[i] != distance || at[i] >= c.out[i]) return 0;
         }
-        return widen(dy[row.offset + column.offset + int64_t(at[0]) * c.out[1] + at[1]]);
+        int64_t pixel = int64_t(at[0]) * c.out[1] + at[1];
+        return widen(dy[row.offset + column.offset + pixel * c.out_steps.pixel]);
     }
 };
 
@@ -88,10 +89,9 @@ struct OutputByChannel {
     using Row = int64_t;
     using Column = int64_t;
     MGE_DEVICE bool runs_along_k() const { return true; }
-    MGE_DEVICE Row row(int64_t channel) const { return channel * c.out_size.value; }
+    MGE_DEVICE Row row(int64_t channel) const { return channel * c.out_steps.channel; }
     MGE_DEVICE Column column(int64_t pixel) const {
-        int64_t image = long_quotient(pixel, c.out_size);
-        return pixel + image * (c.groups * c.oc - 1) * c.out_size.value;
+        return pixel_offset(pixel, c.out_size, c.groups * c.oc, c.out_steps);
     }
     MGE_DEVICE float value(Row row, Column column) const { return widen(dy[row + column]); }
 };
@@ -109,10 +109,10 @@ struct ConvWork {
         return static_cast<const T*>(a.weight) + group * a.conv.oc * window();
     }
     MGE_DEVICE const T* x(int64_t group) const {
-        return static_cast<const T*>(a.x) + group * a.conv.ic * a.conv.in_size.value;
+        return static_cast<const T*>(a.x) + group * a.conv.ic * a.conv.in_steps.channel;
     }
     MGE_DEVICE const T* dy(int64_t group) const {
-        return static_cast<const T*>(a.dy) + group * a.conv.oc * a.conv.out_size.value;
+        return static_cast<const T*>(a.dy) + group * a.conv.oc * a.conv.out_steps.channel;
     }
     MGE_DEVICE T* result() const { return static_cast<T*>(a.result); }
 };
@@ -137,9 +137,8 @@ struct BackwardData : ConvWork<T> {
     MGE_DEVICE Witnesses<T> right(int64_t group) const { return {this->dy(group), this->a.conv}; }
     MGE_DEVICE void put(int64_t group, int64_t row, int64_t column, float sum) const {
         auto& c = this->a.conv;
-        int64_t image = long_quotient(column, c.in_size);
-        int64_t at = column + (image * (c.groups * c.ic - 1) + group * c.ic + row) * c.in_size.value;
-        this->result()[at] = from_float<T>(sum);
+        int64_t at = pixel_offset(column, c.in_size, c.groups * c.ic, c.in_steps);
+        this->result()[at + (group * c.ic + row) * c.in_steps.channel] = from_float<T>(sum);
     }
 };
 

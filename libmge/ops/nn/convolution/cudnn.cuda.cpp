@@ -1,185 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by cuDNN. Bias and relu can be part of its operation; what else follows a convolution is a
-// kernel of ours. A residual may lie where the result does, so what has one convolves into the workspace.
+// Convolutions by cuDNN. Bias, residual and relu can be part of its operation; what else follows a
+// convolution is a kernel of ours. cuDNN wants weights to lie as images do, so where those have their
+// channels last it gets a copy of the weight: one that is kept where the weight is constant, else one made in
+// each run.
 
 #include "libmge/ops/nn/convolution/cudnn.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
-#include "libmge/base/error.h"
-#include "libmge/kernel/cuda/cudnn_graph.h"
+#include "libmge/kernel/cuda/copy_plan.h"
 #include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/epilogue.h"
 #include "libmge/kernel/cuda/launch.h"
-#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/nn/convolution/cudnn_operations.cuda.h"
+#include "libmge/ops/nn/convolution/device_extents.cuda.h"
 #include "libmge/ops/nn/convolution/implicit_gemm.h"
 
 namespace mge::ops {
 namespace {
 
 using cuda::cudnn;
-using cuda::CudnnDescriptor;
 
-constexpr std::string_view plain_prefix = "cudnn:", fused_prefix = "cudnn_fused:";
-constexpr size_t most_candidates = 16;
-// Engines may copy what they read and write into a layout that suits them; beyond that it is too much.
-constexpr size_t most_workspace = size_t(32) << 20, most_copies = 2;
 constexpr size_t workspace_alignment = 256;
 
-// Numbers of the tensors in an operation graph.
-enum Id : int64_t { x_id, weight_id, y_id, bias_id, sum_id, biased_id };
-
-// The three operators: which operand is what, and what is computed.
-struct Kind {
-    ConvGeometry (*geometry)(const Problem&);
-    Algorithm (*own)();
-    cudnnBackendDescriptorType_t operation;
-    cudnnBackendAttributeName_t x, weight, y, conv, alpha, beta;
-    std::array<int64_t, 3> ids;  // of input 0, input 1 and the output
-};
-constexpr Kind forward{forward_geometry,
-                       implicit_gemm_conv2d,
-                       CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
-                       {x_id, weight_id, y_id}};
-constexpr Kind backward_data{backward_data_geometry,
-                             implicit_gemm_conv2d_backward_data,
-                             CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
-                             {weight_id, y_id, x_id}};
-constexpr Kind backward_weight{backward_weight_geometry,
-                               implicit_gemm_conv2d_backward_weight,
-                               CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
-                               {x_id, y_id, weight_id}};
-
-// What follows a convolution.
-struct After {
-    bool bias = false, residual = false;
-    Activation activation = Activation::none;
-
-    bool is_nothing() const { return !bias && !residual && activation == Activation::none; }
-    // What cuDNN has ready engines for.
-    bool can_be_fused() const {
-        return bias && !residual && (activation == Activation::none || activation == Activation::relu);
-    }
-};
-After after(const Problem& p) {
-    if (p.op != Conv2d::name) return {};
-    return {p.has_input(2), p.has_input(3), p.as<Conv2d::Params>().activation};
+Algorithm own_kernel(const Problem& p) {
+    if (p.op == Conv2d::name) return implicit_gemm_conv2d();
+    return p.op == Conv2dBackwardData::name ? implicit_gemm_conv2d_backward_data()
+                                            : implicit_gemm_conv2d_backward_weight();
 }
 
-CudnnDescriptor convolution_of(const ConvGeometry& g) {
-    CudnnDescriptor d(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    d.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, int64_t(2));
-    d.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-    d.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
-    auto set = [&](cudnnBackendAttributeName_t name, const Pair& pair) {
-        d.set(name, CUDNN_TYPE_INT64, std::span<const int64_t>(pair));
-    };
-    set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, g.padding);
-    set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, g.padding);
-    set(CUDNN_ATTR_CONVOLUTION_DILATIONS, g.dilation);
-    set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, g.stride);
-    return d.finalize();
-}
-
-// The operations of a problem, with what follows the convolution or without.
-CudnnDescriptor graph_of(const Kind& kind, const Problem& p, bool is_fused, const cuda::CudnnHandle& handle) {
-    ConvGeometry g = kind.geometry(p);
-    auto type = cuda::cudnn_type(p.outputs[0].dtype);
-    using Dims = std::array<int64_t, 4>;
-    Dims x_dims{g.n, g.groups * g.ic, g.in[0], g.in[1]}, y_dims{g.n, g.groups * g.oc, g.out[0], g.out[1]};
-    auto x = cuda::cudnn_tensor(x_id, type, x_dims);
-    auto weight = cuda::cudnn_tensor(weight_id, type, Dims{g.groups * g.oc, g.ic, g.kernel[0], g.kernel[1]});
-    auto y = cuda::cudnn_tensor(y_id, type, y_dims);
-    auto sum = is_fused ? cuda::cudnn_tensor(sum_id, CUDNN_DATA_FLOAT, y_dims, true) : y;
-    CudnnDescriptor convolution(kind.operation);
-    convolution.set(kind.x, x).set(kind.weight, weight).set(kind.y, sum).set(kind.conv, convolution_of(g));
-    convolution.set(kind.alpha, CUDNN_TYPE_FLOAT, 1.f).set(kind.beta, CUDNN_TYPE_FLOAT, 0.f).finalize();
-    std::vector<CudnnDescriptor> operations{convolution};
-    if (is_fused) {
-        bool is_relu = after(p).activation == Activation::relu;
-        auto bias = cuda::cudnn_tensor(bias_id, type, Dims{1, g.groups * g.oc, 1, 1});
-        auto biased = is_relu ? cuda::cudnn_tensor(biased_id, CUDNN_DATA_FLOAT, y_dims, true) : y;
-        operations.push_back(cuda::cudnn_pointwise(CUDNN_POINTWISE_ADD, sum, &bias, biased));
-        if (is_relu)
-            operations.push_back(cuda::cudnn_pointwise(CUDNN_POINTWISE_RELU_FWD, biased, nullptr, y));
-    }
-    return cuda::cudnn_operation_graph(operations, handle);
-}
-
-// Engines that keep what the precision promises.
-bool keeps_precision(const cuda::CudnnEngine& engine, const Problem& p) {
-    auto has = [&](cudnnBackendNumericalNote_t note) { return engine.numerical_notes >> note & 1; };
-    if (has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
-    if (has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13) || has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6))
-        return false;
-    bool is_f32 = p.outputs[0].dtype == DType::f32;
-    if (has(CUDNN_NUMERICAL_NOTE_WINOGRAD) || has(CUDNN_NUMERICAL_NOTE_FFT)) return is_f32;
-    // Without a note of any kind, and yet wrong by 3e-4 of the largest value for 5 x 5 weights (cuDNN 9.19 on
-    // an H100).
-    bool is_inexact = p.op == Conv2dBackwardWeight::name && engine.name.starts_with("17/");
-    if (is_inexact && is_f32 && p.precision == Precision::strict) return false;
-    if (!is_f32 || p.precision != Precision::strict) return true;
-    return !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
-}
-// Those that compile code of their own take seconds to be ready.
-bool is_ready(const cuda::CudnnEngine& engine) {
-    return !(engine.behavior_notes >> CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION & 1);
-}
-
-size_t workspace_limit(const Problem& p) {
-    return std::max(most_workspace,
-                    most_copies * (p.inputs[0].bytes() + p.inputs[1].bytes() + p.outputs[0].bytes()));
-}
-
-void add_candidates(const Kind& kind, const Problem& p, bool is_fused, std::vector<Candidate>& result) {
-    cuda::CudnnHandle handle(p.device.index);
-    auto graph = graph_of(kind, p, is_fused, handle);
-    for (auto& engine : cuda::cudnn_engines(graph)) {
-        if (result.size() == most_candidates) break;
-        if (!keeps_precision(engine, p) || !is_ready(engine)) continue;
-        auto plan = cuda::cudnn_plan(engine.config, handle);
-        if (!plan || plan->workspace > workspace_limit(p)) continue;
-        bool is_reproducible = !(engine.numerical_notes >> CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC & 1);
-        result.push_back({text(is_fused ? fused_prefix : plain_prefix, engine.name),
-                          0,
-                          {.reproducible = is_reproducible,
-                           .accuracy_depends_on_batch = true,
-                           .usable_depends_on_shape = true}});
-    }
-}
-
-template <const Kind& kind>
 std::vector<Candidate> candidates(const Problem& p) {
-    std::vector<Candidate> result;
-    if (after(p).can_be_fused()) add_candidates(kind, p, true, result);
-    add_candidates(kind, p, false, result);
-    std::ranges::stable_partition(result, [](auto& c) { return c.attributes.reproducible; });
-    return result;
+    return cudnn_candidates(p, cuda::CudnnHandle(p.device.index));
 }
 
-template <const Kind& kind>
 Support supports(const Problem& p) {
-    if (Support own = kind.own().supports(p); !own) return own;
+    if (!order_of_images(p)) return {"images that are all plain or all nhwc, and plain weights"};
+    if (Support fits = fits_device_text(cudnn_convolution(p).geometry); !fits) return fits;
     for (size_t i = 0; i < p.inputs.size(); ++i) {
         bool is_example = p.op != Conv2d::name && i == 2;
         if (!is_example && !p.inputs[i].is_absent() && p.inputs[i].dtype != p.outputs[0].dtype)
@@ -191,54 +50,99 @@ Support supports(const Problem& p) {
     return supported;
 }
 
-struct State {
-    cuda::CudnnPlan plan;
-    std::array<int64_t, 3> ids{};
-    bool is_fused = false;  // the plan adds the bias
-    DType dtype{};
-    size_t result_bytes = 0;             // of the workspace, for a result that is not finished
-    cuda::EpilogueArguments epilogue{};  // no elements: nothing is left to do
-    Prepared own;                        // for operands that are not aligned
-};
-
 size_t aligned(size_t bytes) {
     return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
 }
 
-cuda::EpilogueArguments epilogue_of(const Problem& p, const ConvGeometry& g) {
+// A weight (filters, channels, kernel) with its channels behind the kernel, or back.
+cuda::CopyPlan turn_weight(const ConvGeometry& g, DType dtype, bool is_back) {
+    int64_t filters = g.groups * g.oc, kernel = g.kernel[0] * g.kernel[1];
+    StridedSide ours{0, {g.ic * kernel, kernel, 1}}, theirs{0, {g.ic * kernel, 1, g.ic}};
+    return cuda::CopyPlan(StridedCopy(size_of(dtype), {filters, g.ic, kernel}, is_back ? theirs : ours,
+                                      is_back ? ours : theirs));
+}
+
+// The weight as cuDNN wants it, where that is not as we have it.
+struct TurnedWeight {
+    std::optional<cuda::CopyPlan> copy;
+    size_t bytes = 0;  // of the workspace
+    StorageRef kept;   // of a constant one
+};
+
+struct State {
+    cuda::CudnnPlan plan;
+    std::array<CudnnId, 3> ids{};
+    bool is_fused = false;  // the plan does what follows the convolution
+    bool has_residual = false;
+    DType dtype{};
+    size_t result_bytes = 0;             // of the workspace, for a result that is not finished
+    cuda::EpilogueArguments epilogue{};  // no elements: nothing is left to do
+    TurnedWeight turned;
+    Algorithm otherwise{};
+    Prepared own;  // of that, for operands that cuDNN cannot have
+};
+
+cuda::EpilogueArguments epilogue_of(const Problem& p, const CudnnConvolution& c) {
+    auto& g = c.geometry;
     cuda::EpilogueArguments x{};
     x.numel = p.outputs[0].numel();
     x.channels = g.groups * g.oc;
-    x.inner = g.out[0] * g.out[1];
-    x.activation = cuda::device_activation(after(p).activation);
+    x.inner = c.order == ImageOrder::plain ? g.out[0] * g.out[1] : 1;
+    x.activation = cuda::device_activation(conv_epilogue(p).activation);
     return x;
 }
 
-template <const Kind& kind>
+TurnedWeight prepare_weight(const PrepareContext& context, const CudnnConvolution& c) {
+    auto& p = context.problem;
+    TurnedWeight turned;
+    if (!c.weight_is_turned) return turned;
+    auto at = size_t(std::ranges::find(c.ids, weight_id) - c.ids.begin());
+    bool is_result = at == 2;
+    auto& spec = is_result ? p.outputs[0] : p.inputs[at];
+    turned.copy = turn_weight(c.geometry, spec.dtype, is_result);
+    const void* constant = !is_result && at < context.constants.size() ? context.constants[at] : nullptr;
+    if (!constant) {
+        turned.bytes = aligned(spec.bytes());
+        return turned;
+    }
+    auto& queue = queue_of(p.device);
+    turned.kept = queue.allocate(spec.bytes());
+    Launch launch;
+    launch.queue = &queue;
+    turned.copy->run(launch, constant, turned.kept->data);
+    return turned;
+}
+
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
-    std::string_view name = context.candidate.name;
-    bool is_fused = name.starts_with(fused_prefix);
-    name.remove_prefix(is_fused ? fused_prefix.size() : plain_prefix.size());
-    cuda::CudnnHandle handle(p.device.index);
-    auto graph = graph_of(kind, p, is_fused, handle);
-    auto plan = cuda::cudnn_plan(cuda::cudnn_config(graph, name), handle);
-    if (!plan)
-        throw DeviceError(text("[", p.op, "] cuDNN makes no plan of ", context.candidate.name, " any more"));
-    State s{*plan, kind.ids};
-    After follows = after(p);
-    s.is_fused = is_fused;
+    auto c = cudnn_convolution(p);
+    auto follows = conv_epilogue(p);
+    State s{cudnn_candidate_plan(p, context.candidate.name, cuda::CudnnHandle(p.device.index)), c.ids};
+    s.is_fused = is_fused_candidate(context.candidate.name);
+    s.has_residual = follows.residual;
     s.dtype = p.outputs[0].dtype;
-    if (!is_fused && !follows.is_nothing()) s.epilogue = epilogue_of(p, kind.geometry(p));
-    if (follows.residual) s.result_bytes = aligned(p.outputs[0].bytes());
-    s.own = kind.own().prepare(context);
-    size_t workspace = std::max(s.result_bytes + s.plan.workspace + workspace_alignment, s.own.workspace());
-    return Prepared::make(std::move(s), workspace);
+    if (!s.is_fused && !follows.is_nothing()) s.epilogue = epilogue_of(p, c);
+    // A residual may lie where the result does.
+    if (!s.is_fused && follows.residual) s.result_bytes = aligned(p.outputs[0].bytes());
+    s.turned = prepare_weight(context, c);
+    s.otherwise = own_kernel(p);
+    s.own = s.otherwise.prepare(context);
+    size_t needed = s.result_bytes + s.turned.bytes + s.plan.workspace + workspace_alignment;
+    size_t workspace = std::max(needed, s.own.workspace());
+    PackedInputs packed;
+    if (s.turned.kept) packed.pieces.push_back({s.turned.kept->data, s.turned.kept->bytes});
+    return Prepared::make(std::move(s), workspace, std::move(packed));
 }
 
 bool is_aligned(const void* address) { return uintptr_t(address) % cuda::cudnn_alignment == 0; }
-bool are_aligned(const Launch& launch) {
-    return std::ranges::all_of(launch.inputs, is_aligned) && is_aligned(launch.outputs[0]);
+
+// Whether cuDNN can have the operands. It does not say that it reads a residual before it writes in its
+// place.
+bool can_run(const State& s, const Launch& launch) {
+    bool writes_over_residual =
+        s.is_fused && s.has_residual && launch.inputs[3] == static_cast<const void*>(launch.outputs[0]);
+    return !writes_over_residual && std::ranges::all_of(launch.inputs, is_aligned) &&
+           is_aligned(launch.outputs[0]);
 }
 
 void finish(const State& s, const Launch& launch, const void* sums, cuda::Stream stream) {
@@ -253,36 +157,54 @@ void finish(const State& s, const Launch& launch, const void* sums, cuda::Stream
     });
 }
 
-template <const Kind& kind>
+// The tensors of a plan and where they lie.
+struct Addresses {
+    std::array<int64_t, 5> ids{};
+    std::array<const void*, 5> at{};
+    size_t count = 0;
+
+    void add(int64_t id, const void* address) {
+        ids[count] = id;
+        at[count++] = address;
+    }
+};
+
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    if (!are_aligned(launch)) return kind.own().run(s.own, launch);
-    cuda::Stream stream = cuda::stream_of(launch);
+    if (!can_run(s, launch)) return s.otherwise.run(s.own, launch);
     auto* workspace = reinterpret_cast<char*>(aligned(uintptr_t(launch.workspace)));
-    void* result = s.result_bytes ? workspace : launch.outputs[0];
-    std::array<int64_t, 4> ids{s.ids[0], s.ids[1], s.ids[2], bias_id};
-    std::array<const void*, 4> addresses{launch.inputs[0], launch.inputs[1], result,
-                                         s.is_fused ? launch.inputs[2] : nullptr};
-    size_t count = s.is_fused ? 4 : 3;
+    auto take = [&](size_t bytes) { return std::exchange(workspace, workspace + bytes); };
+    void* result = s.result_bytes ? take(s.result_bytes) : launch.outputs[0];
+    void* weight = s.turned.kept ? s.turned.kept->data : take(s.turned.bytes);
+
+    Addresses addresses;
+    for (size_t i = 0; i < 3; ++i) {
+        bool is_turned = s.ids[i] == weight_id && s.turned.copy;
+        addresses.add(s.ids[i], is_turned ? weight : i < 2 ? launch.inputs[i] : result);
+    }
+    if (s.is_fused) addresses.add(bias_id, launch.inputs[2]);
+    if (s.is_fused && s.has_residual) addresses.add(z_id, launch.inputs[3]);
+
+    bool is_weight_result = s.ids[2] == weight_id;
+    if (s.turned.bytes && !is_weight_result)
+        s.turned.copy->run(launch, launch.inputs[s.ids[0] == weight_id ? 0 : 1], weight);
+    cuda::Stream stream = cuda::stream_of(launch);
     {
         cuda::CudnnHandle handle(static_cast<cuda::CudaQueue&>(*launch.queue).device());
         cudnn().check(cudnn().set_stream(handle.get(), stream), "SetStream");
-        cuda::run_cudnn_plan(s.plan, handle, std::span<const int64_t>(ids.data(), count),
-                             std::span<const void* const>(addresses.data(), count),
-                             workspace + s.result_bytes);
+        cuda::run_cudnn_plan(s.plan, handle, std::span<const int64_t>(addresses.ids.data(), addresses.count),
+                             std::span<const void* const>(addresses.at.data(), addresses.count), workspace);
     }
+    if (s.turned.bytes && is_weight_result) s.turned.copy->run(launch, weight, launch.outputs[0]);
     finish(s, launch, result, stream);
 }
 
-template <const Kind& kind>
-Algorithm family() {
-    return {"cudnn", supports<kind>, prepare<kind>, run<kind>, {}, candidates<kind>};
-}
+Algorithm family() { return {"cudnn", supports, prepare, run, {}, candidates}; }
 
 }  // namespace
 
-Algorithm cudnn_conv2d() { return family<forward>(); }
-Algorithm cudnn_conv2d_backward_data() { return family<backward_data>(); }
-Algorithm cudnn_conv2d_backward_weight() { return family<backward_weight>(); }
+Algorithm cudnn_conv2d() { return family(); }
+Algorithm cudnn_conv2d_backward_data() { return family(); }
+Algorithm cudnn_conv2d_backward_weight() { return family(); }
 
 }  // namespace mge::ops

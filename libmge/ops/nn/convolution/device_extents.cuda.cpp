@@ -14,7 +14,7 @@ Support fits_device_text(const ConvGeometry& g) {
     return std::max({g.in[0] * g.in[1], g.out[0] * g.out[1], window}) <= most ? supported : too_large;
 }
 
-cuda::ConvExtents device_extents(const ConvGeometry& g) {
+cuda::ConvExtents device_extents(const ConvGeometry& g, ImageOrder order) {
     cuda::ConvExtents c{};
     c.images = g.n;
     c.groups = g.groups;
@@ -30,6 +30,12 @@ cuda::ConvExtents device_extents(const ConvGeometry& g) {
         c.dilation[i] = int(g.dilation[i]);
         c.by_stride[i] = divisor(g.stride[i]);
     }
+    auto steps = [&](int64_t channels, const Pair& size) {
+        return order == ImageOrder::plain ? cuda::ImageSteps{size[0] * size[1], 1}
+                                          : cuda::ImageSteps{1, channels};
+    };
+    c.in_steps = steps(g.groups * g.ic, g.in);
+    c.out_steps = steps(g.groups * g.oc, g.out);
     c.in_size = divisor(g.in[0] * g.in[1]);
     c.in_columns = divisor(g.in[1]);
     c.out_size = divisor(g.out[0] * g.out[1]);

@@ -43,7 +43,7 @@ struct Windows {
         Pixel p = output_pixel(c, pixel, image_size);
 #pragma unroll
         for (int i = 0; i < 2; ++i) p.at[i] = p.at[i] * c.stride[i] - c.padding[i];
-        p.offset += int64_t(p.at[0]) * c.in[1] + p.at[1];
+        p.offset += (int64_t(p.at[0]) * c.in[1] + p.at[1]) * c.in_steps.pixel;
         return p;
     }
     // How far from there an element lies.
@@ -51,7 +51,7 @@ struct Windows {
         Pixel p = window_element(c, int(element));
 #pragma unroll
         for (int i = 0; i < 2; ++i) p.at[i] *= c.dilation[i];
-        p.offset = (p.offset * c.in[0] + p.at[0]) * c.in[1] + p.at[1];
+        p.offset = p.offset * c.in_steps.channel + (int64_t(p.at[0]) * c.in[1] + p.at[1]) * c.in_steps.pixel;
         return p;
     }
     MGE_DEVICE bool is_inside(const Pixel& begin, const Pixel& step) const {
@@ -72,13 +72,20 @@ struct WindowsByPixel : Windows<T> {
     MGE_DEVICE Column column(int64_t element) const { return this->step(element); }
     MGE_DEVICE float value(const Row& row, const Column& column) const { return this->at(row, column); }
 };
+
+// Where a pixel of all images begins, in images of so many channels: its first channel's element.
+MGE_DEVICE int64_t pixel_offset(int64_t pixel, Divisor size, int64_t channels, ImageSteps steps) {
+    int64_t image = long_quotient(pixel, size), within = pixel - image * size.value;
+    return image * channels * size.value + within * steps.pixel;
+}
 // Where an element of y lies: of a channel within a group, and a pixel of all images.
 struct OutputPlace {
     int64_t channel, offset;
 };
 MGE_DEVICE OutputPlace output_place(const ConvExtents& c, int64_t group, int64_t row, int64_t pixel) {
-    int64_t channel = group * c.oc + row, image = long_quotient(pixel, c.out_size);
-    return {channel, pixel + (image * (c.groups * c.oc - 1) + channel) * c.out_size.value};
+    int64_t channel = group * c.oc + row;
+    return {channel,
+            pixel_offset(pixel, c.out_size, c.groups * c.oc, c.out_steps) + channel * c.out_steps.channel};
 }
 
 }  // namespace mge::cuda

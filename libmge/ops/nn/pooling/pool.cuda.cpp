@@ -3,7 +3,7 @@
 #include "libmge/ops/nn/pooling/pool.cuda.h"
 
 #include "libmge/kernel/cuda/launch.h"
-#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/nn/image_order.cuda.h"
 #include "libmge/ops/nn/pooling/problem_geometry.h"
 
 namespace mge {
@@ -24,7 +24,7 @@ Support supports(const Problem& problem) {
     for (auto& pair : {g.in, g.out, g.kernel, g.stride, g.padding})
         for (int64_t extent : pair)
             if (extent > most) return {"extents of up to 2^29 only"};
-    return plain_layouts(problem);
+    return image_order(problem, Op::layouts) ? supported : Support{"images that are all plain or all nhwc"};
 }
 
 template <class Op>
@@ -36,7 +36,9 @@ Prepared prepare(const PrepareContext& context) {
     State state;
     state.dtype = context.problem.outputs[0].dtype;
     auto& pooling = state.pooling;
-    pooling.planes = g.images * g.channels;
+    bool is_plain = image_order(context.problem, Op::layouts) == ImageOrder::plain;
+    pooling.planes = is_plain ? g.images * g.channels : g.images;
+    pooling.channels = is_plain ? 1 : g.channels;
     pooling.count_include_pad = g.count_include_pad;
     pair(g.in, pooling.in);
     pair(g.out, pooling.out);
@@ -50,7 +52,7 @@ Prepared prepare(const PrepareContext& context) {
 template <class Fn>
 void with_type(const Prepared& prepared, const Launch& launch, Fn&& fn) {
     auto& s = prepared.state<State>();
-    if (s.pooling.planes == 0) return;
+    if (s.pooling.planes * s.pooling.channels == 0) return;
     cuda::dispatch_device_type(s.dtype, FloatTypes{},
                                [&](auto type) { fn(cuda::stream_of(launch), s.pooling, type); });
 }

@@ -8,15 +8,24 @@ namespace {
 
 // A place in images of this size.
 struct Place {
-    int64_t plane;
+    int64_t plane, channel;
     int row, column;
 };
-MGE_DEVICE Place place_in(const int (&size)[2], int64_t i) {
+MGE_DEVICE Place place_in(const Pooling& g, const int (&size)[2], int64_t i) {
     Place at;
+    at.channel = g.channels == 1 ? 0 : split_index(i, g.channels);
     at.column = int(split_index(i, size[1]));
     at.row = int(split_index(i, size[0]));
     at.plane = i;
     return at;
+}
+
+// The element of another pixel of its plane and channel.
+MGE_DEVICE int64_t element_at(const Pooling& g, const int (&size)[2], const Place& of, int row, int column) {
+    return ((of.plane * size[0] + row) * size[1] + column) * g.channels + of.channel;
+}
+MGE_DEVICE int64_t elements_of(const Pooling& g, const int (&size)[2]) {
+    return g.planes * size[0] * size[1] * g.channels;
 }
 
 MGE_DEVICE int higher(int a, int b) { return a > b ? a : b; }
@@ -80,8 +89,8 @@ struct Selected {
 
 // Every lanes-th element of a window, row after row.
 template <class F>
-MGE_DEVICE float window_total(const F& f, const Pooling& g, Window w, int64_t plane, int64_t output, int lane,
-                              int lanes) {
+MGE_DEVICE float window_total(const F& f, const Pooling& g, Window w, const Place& of, int64_t output,
+                              int lane, int lanes) {
     float total = F::start;
     int row = w.top, column = w.left + lane;
     while (true) {
@@ -90,7 +99,7 @@ MGE_DEVICE float window_total(const F& f, const Pooling& g, Window w, int64_t pl
             ++row;
         }
         if (row >= w.bottom) return total;
-        total = f.add(total, (plane * g.in[0] + row) * g.in[1] + column, output);
+        total = f.add(total, element_at(g, g.in, of, row, column), output);
         column += lanes;
     }
 }
@@ -98,15 +107,15 @@ MGE_DEVICE float window_total(const F& f, const Pooling& g, Window w, int64_t pl
 // Some lanes of a warp for each result.
 template <class F, class T>
 __global__ void pool_windows(F f, Pooling g, T* y, int lanes) {
-    int64_t outputs = g.planes * g.out[0] * g.out[1];
+    int64_t outputs = elements_of(g, g.out);
     int lane = int(threadIdx.x) % lanes, in_warp = 32 / lanes;
     // Warps go round as a whole, since their lanes exchange values.
     for (int64_t first = first_piece() / 32 * in_warp; first < outputs;
          first += piece_step() / 32 * in_warp) {
         int64_t output = first + int(threadIdx.x) % 32 / lanes;
-        Place at = place_in(g.out, output);
+        Place at = place_in(g, g.out, output);
         Window w = window_at(g, at.row, at.column);
-        float total = output < outputs ? window_total(f, g, w, at.plane, output, lane, lanes) : F::start;
+        float total = output < outputs ? window_total(f, g, w, at, output, lane, lanes) : F::start;
         total = across_lanes(total, lanes, f);
         if (lane == 0 && output < outputs) y[output] = from_float<T>(f.result(total, count_of(g, w)));
     }
@@ -114,14 +123,14 @@ __global__ void pool_windows(F f, Pooling g, T* y, int lanes) {
 
 template <class T>
 __global__ void gather_max(Pooling g, const T* x, const T* y, const T* dy, T* dx) {
-    int64_t elements = g.planes * g.in[0] * g.in[1];
+    int64_t elements = elements_of(g, g.in);
     for (int64_t i = first_piece(); i < elements; i += piece_step()) {
-        Place at = place_in(g.in, i);
+        Place at = place_in(g, g.in, i);
         Window over = results_of(g, at.row, at.column);
         float value = to_float(x[i]), sum = 0;
         for (int row = over.top; row < over.bottom; ++row)
             for (int column = over.left; column < over.right; ++column) {
-                int64_t output = (at.plane * g.out[0] + row) * g.out[1] + column;
+                int64_t output = element_at(g, g.out, at, row, column);
                 if (to_float(y[output]) == value) sum += to_float(dy[output]);
             }
         dx[i] = from_float<T>(sum);
@@ -130,14 +139,14 @@ __global__ void gather_max(Pooling g, const T* x, const T* y, const T* dy, T* dx
 
 template <class T>
 __global__ void gather_average(Pooling g, const T* dy, T* dx) {
-    int64_t elements = g.planes * g.in[0] * g.in[1];
+    int64_t elements = elements_of(g, g.in);
     for (int64_t i = first_piece(); i < elements; i += piece_step()) {
-        Place at = place_in(g.in, i);
+        Place at = place_in(g, g.in, i);
         Window over = results_of(g, at.row, at.column);
         float sum = 0;
         for (int row = over.top; row < over.bottom; ++row)
             for (int column = over.left; column < over.right; ++column)
-                sum += to_float(dy[(at.plane * g.out[0] + row) * g.out[1] + column]) /
+                sum += to_float(dy[element_at(g, g.out, at, row, column)]) /
                        count_of(g, window_at(g, row, column));
         dx[i] = from_float<T>(sum);
     }
@@ -147,8 +156,8 @@ template <class F, class T>
 void launch_windows(Stream stream, F f, const Pooling& g, T* y) {
     constexpr int64_t large_window = 64;  // elements that are worth a warp
     int lanes = int64_t(g.kernel[0]) * g.kernel[1] >= large_window ? 32 : 1;
-    launch(pool_windows<F, T>, grid_for(g.planes * g.out[0] * g.out[1] * lanes), block_threads, 0, stream, f,
-           g, y, lanes);
+    launch(pool_windows<F, T>, grid_for(g.planes * g.out[0] * g.out[1] * g.channels * lanes), block_threads,
+           0, stream, f, g, y, lanes);
 }
 
 }  // namespace
@@ -167,11 +176,13 @@ void max_pool_select(Stream stream, const Pooling& g, const T* x, const T* y, co
 }
 template <class T>
 void max_pool_backward(Stream stream, const Pooling& g, const T* x, const T* y, const T* dy, T* dx) {
-    launch(gather_max<T>, grid_for(g.planes * g.in[0] * g.in[1]), block_threads, 0, stream, g, x, y, dy, dx);
+    launch(gather_max<T>, grid_for(g.planes * g.in[0] * g.in[1] * g.channels), block_threads, 0, stream, g, x,
+           y, dy, dx);
 }
 template <class T>
 void average_pool_backward(Stream stream, const Pooling& g, const T* dy, T* dx) {
-    launch(gather_average<T>, grid_for(g.planes * g.in[0] * g.in[1]), block_threads, 0, stream, g, dy, dx);
+    launch(gather_average<T>, grid_for(g.planes * g.in[0] * g.in[1] * g.channels), block_threads, 0, stream,
+           g, dy, dx);
 }
 
 template void max_pool(Stream, const Pooling&, const f16*, f16*);

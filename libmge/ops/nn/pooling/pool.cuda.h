@@ -4,9 +4,10 @@
 
 namespace mge::cuda {
 
-// A PoolGeometry; rows first. `planes`: images times channels.
+// A PoolGeometry; rows first. The channels of a plane lie side by side at each of its pixels: of plain images
+// each channel is a plane, with channels last each image.
 struct Pooling {
-    int64_t planes;
+    int64_t planes, channels;
     int in[2], out[2], kernel[2], stride[2], padding[2];
     bool count_include_pad;
 };

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuDNN itself, where it is found, makes plans for a device whose properties it is told: so it says without a
+// GPU whether it takes our operation graphs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "libmge/mge.h"
+#include "libmge/ops/nn/convolution/cudnn_operations.cuda.h"
+
+namespace mge::ops {
+namespace {
+
+constexpr std::string_view h200 =
+    R"({"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"deviceName":"NVIDIA H200",)"
+    R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
+    R"("multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,)"
+    R"("maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,)"
+    R"("maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,)"
+    R"("pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,)"
+    R"("memClockRateKHz":3201000,"l2CacheSize":62914560,"totalGlobalMem":150754820096})";
+
+const Conv2d::Params forward{.padding = {1, 1}, .activation = Activation::relu};
+const Conv2dBackwardData::Params backward_data{.padding = {1, 1}};
+const Conv2dBackwardWeight::Params backward_weight{.padding = {1, 1}};
+
+// The best candidate of a convolution of images (8, 64, 28, 28) and weights of 3 x 3, or of its gradients.
+struct Best {
+    std::string name;
+    size_t workspace = 0;
+};
+Best best_plan(std::string_view op, DType dtype, const Layout& layout) {
+    TensorSpec image{dtype, {8, 64, 28, 28}, layout}, weight{dtype, {64, 64, 3, 3}, {}};
+    TensorSpec bias{dtype, {1, 64, 1, 1}, {}};
+    TensorSpecs inputs{image, weight, bias, image}, outputs{image};
+    Problem p;
+    p.op = op;
+    p.params = &forward;
+    if (op == Conv2dBackwardData::name) {
+        p.params = &backward_data;
+        inputs = {weight, image, image};
+    }
+    if (op == Conv2dBackwardWeight::name) {
+        p.params = &backward_weight;
+        inputs = {image, image, weight};
+        outputs = {weight};
+    }
+    p.inputs = inputs;
+    p.outputs = outputs;
+    cuda::CudnnTarget target(h200);
+    auto candidates = cudnn_candidates(p, target);
+    if (candidates.empty()) return {};
+    auto& name = candidates.front().name;
+    return {name, cudnn_candidate_plan(p, name, target).workspace};
+}
+
+class CudnnPlans : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!cuda::cudnn().why_not.empty()) GTEST_SKIP() << cuda::cudnn().why_not;
+    }
+    Layout channels_last = Layout::named("nhwc");
+};
+
+TEST_F(CudnnPlans, BiasResidualAndReluAreInside) {
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16})
+        for (auto& layout : {Layout(), channels_last})
+            EXPECT_TRUE(is_fused_candidate(best_plan(Conv2d::name, dtype, layout).name)) << dtype << layout;
+}
+
+// What is copied lies in the workspace: who uses tensor cores wants channels last, strict f32 plain images.
+TEST_F(CudnnPlans, ImagesAreCopiedInTheOtherLayout) {
+    for (std::string_view op : {Conv2d::name, Conv2dBackwardData::name, Conv2dBackwardWeight::name}) {
+        auto plain = best_plan(op, DType::f16, {}), last = best_plan(op, DType::f16, channels_last);
+        EXPECT_FALSE(plain.name.empty() || last.name.empty()) << op;
+        EXPECT_LT(last.workspace, plain.workspace) << op;
+    }
+    EXPECT_LT(best_plan(Conv2d::name, DType::f32, {}).workspace,
+              best_plan(Conv2d::name, DType::f32, channels_last).workspace);
+}
+
+}  // namespace
+}  // namespace mge::ops

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cuDNN and cuBLASLt compute, their layouts and what they do behind a convolution or product: on a GPU
+// by the real ones, where they are found; emulated by fakes that know what the real ones refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/other_device.h"
+
+namespace mge::test {
+namespace {
+
+DeviceId gpu() { return other_device().id; }
+
+Tensor filled(const Shape& shape, int seed, DType dtype) {
+    std::vector<double> values(size_t(shape.numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = double((int(i) * 7 + seed * 13) % 23 - 11) / 16;
+    return make_tensor(dtype, shape, values);
+}
+
+double largest_difference(const Tensor& got, const Tensor& expected) {
+    auto a = values_of(to_host(got)), b = values_of(to_host(expected));
+    EXPECT_EQ(a.size(), b.size());
+    double largest = 0;
+    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+        EXPECT_TRUE(std::isfinite(a[i])) << "element " << i;
+        largest = std::max(largest, std::abs(a[i] - b[i]));
+    }
+    return largest;
+}
+
+// By dtype what rounding makes of values up to about 8.
+double rounding(DType dtype) { return dtype == DType::f32 ? 2e-5 : dtype == DType::f16 ? 2e-2 : 1.2e-1; }
+
+bool has_cudnn(const Program& program) {
+    return std::ranges::any_of(program.steps(),
+                               [](auto& step) { return step.algorithm.starts_with("cudnn"); });
+}
+size_t count_steps(const Program& program, std::string_view op, std::string_view algorithm) {
+    return size_t(std::ranges::count_if(program.steps(), [&](auto& step) {
+        return step.op == op && std::string_view(step.algorithm).starts_with(algorithm);
+    }));
+}
+bool has_channels_last(const Program& program) {
+    return std::ranges::any_of(program.values(),
+                               [](auto& value) { return value.spec.layout == Layout::named("nhwc"); });
+}
+
+// A part of a net: two convolutions with their biases, the second with a residual too; a pool; a depthwise
+// one and one of groups.
+Tensor part_of_net(const Tensor& x, DType dtype) {
+    auto constant = [&](const Shape& shape, int seed) { return filled(shape, seed, dtype); };
+    Tensor a = ops::relu(
+        ops::add(ops::conv2d(x, constant({8, 3, 3, 3}, 1), {.padding = {1, 1}}), constant({1, 8, 1, 1}, 2)));
+    Tensor pooled = ops::max_pool2d(a, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
+    Tensor b = ops::conv2d(pooled, constant({8, 8, 3, 3}, 3), {.padding = {1, 1}});
+    Tensor c = ops::relu(ops::add(ops::add(b, constant({1, 8, 1, 1}, 4)), pooled));
+    Tensor d = ops::conv2d(c, constant({8, 1, 1, 3, 3}, 5), {.padding = {1, 1}, .groups = 8});
+    Tensor e = ops::conv2d(d, constant({2, 4, 4, 1, 1}, 6), {.groups = 2});
+    return ops::avg_pool2d(ops::silu(e), {.kernel = {2, 2}, .stride = {2, 2}});
+}
+Graph graph_of_part(DType dtype) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    builder.set_outputs({part_of_net(builder.input({dtype, Shape{2, 3, 9, 9}, {}}, "x"), dtype)});
+    return builder.take();
+}
+
+struct Way {
+    DType dtype;
+    const char* layout;
+    Precision precision = Precision::strict;
+    int record_level = 0;
+    bool measures = false;
+};
+CompileOptions options_of(const Way& way) {
+    CompileOptions options;
+    options.device = gpu();
+    options.layout = way.layout;
+    options.precision = way.precision;
+    options.comp_node_seq_record_level = way.record_level;
+    options.var_sanity_check_first_run = !way.record_level;
+    options.select.profile = way.measures;
+    options.select.heuristic = !way.measures;
+    return options;
+}
+
+TEST(CudaLibraries, ConvolutionsWithWhatFollowsThem) {
+    for (auto& way : {Way{DType::f32, "nchw"}, Way{DType::f32, "nhwc"}, Way{DType::f16, "nchw"},
+                      Way{DType::f16, "nhwc"}, Way{DType::bf16, "nhwc"}, Way{DType::f16, "auto", {}, 1},
+                      Way{DType::f16, "nhwc", {}, 0, true}, Way{DType::f32, "nhwc", Precision::relaxed}}) {
+        SCOPED_TRACE(text(way.dtype, ' ', way.layout, ' ', int(way.precision), ' ', way.record_level));
+        Tensor x = filled({2, 3, 9, 9}, 7, way.dtype);
+        Tensor expected = part_of_net(ops::convert(x, {.dtype = DType::f32}), DType::f32);
+        Executable executable(graph_of_part(way.dtype), options_of(way));
+        Tensors data{to_device(x, gpu())};
+        double tolerance = way.precision == Precision::strict ? rounding(way.dtype) : 2e-2;
+        for (int run = 0; run < 3; ++run)
+            EXPECT_LE(largest_difference(executable.run(data)[0], expected), tolerance) << "run " << run;
+        auto program = Program::compile(graph_of_part(way.dtype), options_of(way));
+        if (!has_cudnn(*program)) continue;
+        if (!way.measures) {
+            EXPECT_EQ(count_steps(*program, "conv2d", "cudnn_fused:"), 2U);
+        }
+        bool wants_nhwc = way.layout == std::string_view("nhwc") || way.dtype != DType::f32;
+        EXPECT_EQ(has_channels_last(*program), wants_nhwc && way.layout != std::string_view("nchw"));
+    }
+}
+
+TEST(CudaLibraries, StrictFloatsStayPlainOnAGpu) {
+    auto program = Program::compile(graph_of_part(DType::f32), options_of({DType::f32, "auto"}));
+    EXPECT_FALSE(has_channels_last(*program));
+}
+
+// A copy of a weight for channels last is made once where it is constant, else in each run.
+TEST(CudaLibraries, GradientsInChannelsLast) {
+    GraphBuilder builder;
+    auto input = [&](const Shape& shape, const char* name) {
+        return builder.input({DType::f16, shape, {}}, name);
+    };
+    Tensor x = input({2, 4, 7, 7}, "x"), weight = input({6, 4, 3, 3}, "weight"),
+           dy = input({2, 6, 4, 4}, "dy");
+    {
+        InterpreterScope scope(builder);
+        ops::Conv2d::Params params{.stride = {2, 2}, .padding = {1, 1}};
+        Tensor y = ops::conv2d(x, weight, params);
+        // dy behind an operator that follows a layout, so that it can have that of y.
+        Tensor d = ops::mul(dy, ops::relu(y));
+        Tensor dx = ops::conv2d_backward_data(weight, d, x, {.stride = {2, 2}, .padding = {1, 1}});
+        Tensor dw = ops::conv2d_backward_weight(x, d, weight, {.stride = {2, 2}, .padding = {1, 1}});
+        builder.set_outputs({y, dx, dw});
+    }
+    Graph graph = builder.take();
+    Tensors data{filled({2, 4, 7, 7}, 1, DType::f16), filled({6, 4, 3, 3}, 2, DType::f16),
+                 filled({2, 6, 4, 4}, 3, DType::f16)};
+    Tensors expected = Executable(graph, {}).run(data), there;
+    for (auto& value : data) there.push_back(to_device(value, gpu()));
+    Way way{DType::f16, "nhwc"};
+    Tensors got = Executable(graph, options_of(way)).run(there);
+    for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_LE(largest_difference(got[i], expected[i]), rounding(DType::f16)) << "output " << i;
+    auto program = Program::compile(graph, options_of(way));
+    if (!has_cudnn(*program)) return;
+    for (auto* op : {"conv2d", "conv2d_backward_data", "conv2d_backward_weight"})
+        EXPECT_EQ(count_steps(*program, op, "cudnn:"), 1U) << op;
+    EXPECT_TRUE(has_channels_last(*program));
+}
+
+TEST(CudaLibraries, GeluBehindAProduct) {
+    auto apply = [](const Tensor& x, DType dtype) {
+        Tensor sums = ops::add(ops::matmul(x, filled({33, 24}, 1, dtype)), filled({24}, 2, dtype));
+        return ops::gelu(sums);
+    };
+    for (DType dtype : {DType::f32, DType::f16})
+        for (auto precision : {Precision::strict, Precision::relaxed}) {
+            GraphBuilder builder;
+            {
+                InterpreterScope scope(builder);
+                builder.set_outputs({apply(builder.input({dtype, Shape{16, 33}, {}}, "x"), dtype)});
+            }
+            Tensor x = filled({16, 33}, 3, dtype);
+            Tensor expected = apply(ops::convert(x, {.dtype = DType::f32}), DType::f32);
+            Executable executable(builder.take(), options_of({dtype, "auto", precision}));
+            Tensors data{to_device(x, gpu())};
+            double difference = largest_difference(executable.run(data)[0], expected);
+            bool is_exact = precision == Precision::strict && dtype == DType::f32;
+            EXPECT_LE(difference, is_exact ? 2e-5 : 1e-2) << dtype << ' ' << int(precision);
+        }
+}
+
+}  // namespace
+}  // namespace mge::test
