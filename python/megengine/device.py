@@ -100,7 +100,7 @@ class default_device(contextlib.ContextDecorator):
     Example:
         >>> with default_device("cpu1"):
         ...     get_default_device()
-        'cpu1:0'
+        'cpu1'
     """
 
     def __init__(self, device: str) -> None:
@@ -116,13 +116,13 @@ class default_device(contextlib.ContextDecorator):
 
 
 def get_default_device() -> str:
-    """Name of the device where new Tensors of this thread live.
+    """Name of the device where new Tensors of this thread live; its first queue is not named.
 
     Example:
         >>> get_default_device()
-        'xpux:0'
+        'xpux'
     """
-    return _mge.get_default_device()
+    return _mge.get_default_device().removesuffix(":0")
 
 
 def what_is_xpu() -> str:

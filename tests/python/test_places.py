@@ -111,7 +111,7 @@ def test_a_thread_has_a_default_device_of_its_own():
         seen["other"] = str(mge.Tensor([1.0]).device)
 
     with default_device("cpu1"):
-        assert get_default_device() == "cpu1:0"
+        assert get_default_device() == "cpu1"
         assert mge.Tensor([1.0]).device == "cpu1:0"
         assert F.arange(3).device == "cpu1:0"
         with default_device("cpu2"):
@@ -120,7 +120,7 @@ def test_a_thread_has_a_default_device_of_its_own():
         thread = threading.Thread(target=look)
         thread.start()
         thread.join()
-    assert seen["other"] == "xpux:0" == get_default_device()
+    assert seen["other"] == "xpux:0" and get_default_device() == "xpux"
 
 
 def test_random_numbers_are_made_on_the_default_device(restored):
@@ -133,7 +133,7 @@ def test_random_numbers_are_made_on_the_default_device(restored):
 def test_a_default_device_ends_with_an_error():
     with pytest.raises(KeyError), default_device("cpu1"):
         raise KeyError
-    assert get_default_device() == "xpux:0"
+    assert get_default_device() == "xpux"
     with pytest.raises(RuntimeError, match="nosuch"):
         default_device("nosuch0")
 
