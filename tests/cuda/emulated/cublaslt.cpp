@@ -297,26 +297,33 @@ struct Addresses {
 };
 
 float activated(const Desc& d, float x) {
-    if (d.epilogue & CUBLASLT_EPILOGUE_RELU) return x < 0 ? 0 : x;
+    if (d.epilogue & CUBLASLT_EPILOGUE_RELU) return x > 0 ? x : 0;  // NaN becomes 0
     if (d.epilogue & CUBLASLT_EPILOGUE_GELU)
         return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
     return x;
 }
 
-void multiply(const Product& p, const Addresses& at, float alpha, float beta, bool rounds_factors) {
-    auto factor = [&](const void* from, const Layout& l, bool is_transposed, int64_t batch, uint64_t row,
-                      uint64_t column) {
-        auto i = int64_t(is_transposed ? column : row) + int64_t(is_transposed ? row : column) * l.pitch;
-        float value = read(from, l.type, batch * l.batch_stride + i);
-        return double(rounds_factors ? from_bits(bits_of(value) & 0xffffe000) : value);
-    };
-    for (int64_t batch = 0; batch < p.d.batches; ++batch)
+// One matrix of a batch, as rows of factors that run along the depth of the product.
+std::vector<double> factors(const void* from, const Layout& l, bool along_rows, int64_t batch, bool rounds) {
+    uint64_t rows = along_rows ? l.columns : l.rows, depth = along_rows ? l.rows : l.columns;
+    std::vector<double> result(rows * depth);
+    for (uint64_t row = 0; row < rows; ++row)
+        for (uint64_t k = 0; k < depth; ++k) {
+            auto i = along_rows ? int64_t(k) + int64_t(row) * l.pitch : int64_t(row) + int64_t(k) * l.pitch;
+            float value = read(from, l.type, batch * l.batch_stride + i);
+            result[row * depth + k] = double(rounds ? from_bits(bits_of(value) & 0xffffe000) : value);
+        }
+    return result;
+}
+
+void multiply(const Product& p, const Addresses& at, float alpha, float beta, bool rounds) {
+    for (int64_t batch = 0; batch < p.d.batches; ++batch) {
+        auto a = factors(at.a, p.a, p.desc.transposes_a, batch, rounds);
+        auto b = factors(at.b, p.b, !p.desc.transposes_b, batch, rounds);
         for (uint64_t column = 0; column < p.d.columns; ++column)
             for (uint64_t row = 0; row < p.d.rows; ++row) {
                 double sum = 0;
-                for (uint64_t k = 0; k < p.depth; ++k)
-                    sum += factor(at.a, p.a, p.desc.transposes_a, batch, row, k) *
-                           factor(at.b, p.b, p.desc.transposes_b, batch, k, column);
+                for (uint64_t k = 0; k < p.depth; ++k) sum += a[row * p.depth + k] * b[column * p.depth + k];
                 auto value = alpha * float(sum);
                 int64_t within = int64_t(row) + int64_t(column) * p.c.pitch;
                 if (beta != 0) value += beta * read(at.c, p.c.type, batch * p.c.batch_stride + within);
@@ -324,6 +331,7 @@ void multiply(const Product& p, const Addresses& at, float alpha, float beta, bo
                 write(at.d, p.d.type, batch * p.d.batch_stride + int64_t(row) + int64_t(column) * p.d.pitch,
                       activated(p.desc, value));
             }
+    }
 }
 
 cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* alpha, const void* a,

@@ -242,7 +242,7 @@ void run_pattern(const ConvolutionPattern& p, const std::map<int64_t, void*>& ad
         auto sum = float(sums.at(at));
         if (p.z) sum += z.get(at);
         if (p.bias) sum += bias.get({0, at[1], 0, 0});
-        if (p.has_relu) sum = sum < 0 ? 0 : sum;
+        if (p.has_relu) sum = sum > 0 ? sum : 0;  // NaN becomes 0
         result.put(at, sum);
     });
 }
