@@ -10,6 +10,7 @@
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/load_and_run/job.h"
+#include "libmge/base/log.h"
 #include "libmge/base/threads.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profiler.h"
@@ -76,6 +77,10 @@ void end_profile(Job& job, Test& test) {
     Profile profile = make_profile(*test.program, job.options.run.model.path, profilers);
     drop_warm_up(profile, job.options.run.warmup_iterations);
     profile.peak = measure_peak(default_threads());
+    if (!profile.peak)
+        log_warning(
+            "load_and_run: there is no memory to measure what the machine can do; the profile does not say "
+            "it");
     std::string path = path_for(o.path(), test.index);
     write_profile(path, profile);
     std::cout << "profile of " << cli::counted(profile.runs.size(), "run") << ": " << path << '\n';

@@ -15,6 +15,7 @@
 #include "apps/profile/files.h"
 #include "apps/profile/show.h"
 #include "apps/profile/text.h"
+#include "libmge/base/error.h"
 #include "libmge/base/threads.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profile_spans.h"
@@ -111,7 +112,9 @@ struct ShowArguments {
 
 Profile open(const std::string& file, bool wants_peak) {
     Profile profile = read_profile(file);
-    if (wants_peak) profile.peak = measure_peak(profile.threads ? profile.threads : default_threads());
+    if (!wants_peak) return profile;
+    profile.peak = measure_peak(profile.threads ? profile.threads : default_threads());
+    if (!profile.peak) throw MemoryError("[--peak] there are no 128 MiB to measure it with");
     return profile;
 }
 

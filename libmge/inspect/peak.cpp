@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <vector>
 
 #include "libmge/base/cache_folder.h"
+#include "libmge/base/cgroup.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -57,6 +59,13 @@ double move(int threads, std::vector<float>& x, std::vector<float>& y) {
                           (end - begin) * part_floats);
     });
     return 12.0 * double(parts * part_floats);
+}
+
+// A control group ends a process that takes more.
+bool fits_into_groups(uint64_t bytes) {
+    auto limit = memory_limit_of_groups();
+    constexpr uint64_t for_others = 16 << 20;
+    return !limit || limit->bytes >= limit->used + bytes + for_others;
 }
 
 // The file: a line with its format, then lines of operations per second, bytes per second, whether the
@@ -150,8 +159,15 @@ std::optional<std::string> kept_peaks_path() {
     return folder ? std::optional(*folder + "/mge/peaks") : std::nullopt;
 }
 
-Peak measure_peak(int threads) {
-    std::vector<float> x(size_t(triad_floats), 1.0f), y(size_t(triad_floats), 1.0f);
+std::optional<Peak> measure_peak(int threads) {
+    if (!fits_into_groups(2 * triad_floats * sizeof(float))) return std::nullopt;
+    std::vector<float> x, y;
+    try {
+        x.assign(size_t(triad_floats), 1.0f);
+        y.assign(size_t(triad_floats), 1.0f);
+    } catch (const std::bad_alloc&) {
+        return std::nullopt;
+    }
     auto witness = system_witness(threads);
     Peak measured = best_of_many({[&] { return rate_of([&] { return compute(threads); }); },
                                   [&] { return rate_of([&] { return move(threads, x, y); }); },

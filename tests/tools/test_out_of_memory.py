@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tools in a limited address space: they do their work, or end with the exit code of memory."""
 
+import json
 import os
 import resource
 import subprocess
@@ -65,6 +66,19 @@ def smallest_limit(tool_path):
     """In less, the system cannot load the program."""
     command = [tool_path("load_and_run"), "--version"]
     return next(limit for limit in range(20, 400, 4) if run_limited(command, limit).returncode == 0)
+
+
+def test_a_profile_does_without_the_peak(tool_path, run_tool, small_model, tmp_path):
+    """What the machine can do is measured with more memory than a small net takes."""
+    path = tmp_path / "profile.json"
+    command = [tool_path("load_and_run"), small_model, "--threads", 1, "--profile", path]
+    done = run_limited(command, 190)
+    assert done.returncode == OK and "no memory to measure" in done.stderr, done.stderr
+    assert "peak" not in json.loads(path.read_text())
+    assert "measured peak" not in run_tool("mge-profile", "show", path).out
+    done = run_limited([tool_path("mge-profile"), "show", path, "--peak"], 150)
+    assert done.returncode == MEMORY and "[--peak]" in done.stderr
+    assert "measured peak" in run_tool("mge-profile", "show", path, "--peak").out
 
 
 @pytest.mark.parametrize(
