@@ -180,8 +180,9 @@ std::string_view kind_of(ErrorCode code) {
 int run_tool(const char* tool, int argc, const char* const* argv,
              const std::function<int(Invocation&)>& body) {
     open_standard_descriptors();
-    // Writing fails instead: the work goes on, and its report is written.
+    // Writing fails instead: the work goes on, its report is written, and no half of a file stays.
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);
     DoorGuard door;
     TextGuard guard;
     Invocation invocation{tool, normalize_arguments(argc, argv), {}};
@@ -210,7 +211,13 @@ Json make_report(const Invocation& invocation) {
     report["tool"] = invocation.tool;
     report["version"] = version;
     report["command"] = invocation.arguments;
-    report["host"] = {{"cpu", cpu_model()}, {"isa", name_of(cpu_isa())}, {"threads", default_threads()}};
+    Json& host = report["host"] = {{"cpu", cpu_model()}};
+    try {
+        host["isa"] = name_of(cpu_isa());
+        host["threads"] = default_threads();
+    } catch (const UserError&) {
+        // Nobody knows after a wrong MGE_ISA or MGE_THREADS: the error that the report is about says so.
+    }
     return report;
 }
 

@@ -6,6 +6,8 @@
 #include <iomanip>
 
 #include "libmge/base/file.h"
+#include "libmge/base/threads.h"
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/model/container.h"
 #include "libmge/model/crypt/crypto_error.h"
@@ -67,6 +69,13 @@ constexpr Kind kinds[] = {
     {ModelKind::onnx, onnx::looks_like_model, open_onnx},
 #endif
 };
+
+// What the environment says wrongly comes out here, or a reader that computes would call the file wrong.
+Model open_as(const Kind& kind, const ModelBytes& file, const OpenOptions& options) {
+    default_threads();
+    cpu_isa();
+    return kind.open(file, options);
+}
 
 const Kind* find_kind(std::span<const std::byte> bytes) {
     auto found = std::ranges::find_if(kinds, [&](const Kind& kind) { return kind.recognise(bytes); });
@@ -144,7 +153,7 @@ Unsealed unseal(const std::string& path, const OpenOptions& options) {
 Model open_unsealed(const Unsealed& model, OpenOptions options) {
     // The key of what came out of an envelope was asked for already.
     options.allow_plain |= model.was_sealed;
-    return find_kind(model.file.bytes)->open(model.file, options);
+    return open_as(*find_kind(model.file.bytes), model.file, options);
 }
 
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
@@ -183,7 +192,7 @@ Model open_part(const UnsealedParts& packed, const std::string& label, const Ope
         if (!is_plain) throw_no_model(label, cipher);
         throw ModelError(text("'", label, "': what is packed in it is not a model"));
     }
-    Model model = kind->open(file, options);
+    Model model = open_as(*kind, file, options);
     model.format = "packed " + model.format;
     return model;
 }

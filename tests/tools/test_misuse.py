@@ -5,10 +5,13 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 OK, USAGE, BAD_FILE, CRYPTO = 0, 2, 5, 6
+
+DATA = Path(__file__).resolve().parents[1] / "data"
 
 # Commands in which @IN is the file to read, and @OUT, where there is one, the file to write.
 READERS = {
@@ -324,6 +327,17 @@ def test_an_interrupt_leaves_nothing_half_done(tool_path, small_model, tmp_path,
     running.send_signal(number)
     assert running.wait(timeout=600) == -number
     assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize("setting", ["MGE_THREADS=0", "MGE_THREADS=1e1", "MGE_ISA=pdp11"])
+@pytest.mark.parametrize(
+    "model", ["megengine/attention.v2.mge", "onnx/torch_unet_ts.onnx"], ids=["mgb", "onnx"]
+)
+def test_a_wrong_variable_is_no_fault_of_the_model(run_tool, setting, model):
+    name, value = setting.split("=")
+    for command in (["mge-dump", "info"], ["load_and_run"]):
+        ran = run_tool(*command, DATA / model, env={name: value})
+        assert ran.code == USAGE and ran.report["error"]["message"].startswith(f"[{name}]"), ran.err
 
 
 # The command line
