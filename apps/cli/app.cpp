@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <set>
 #include <utility>
@@ -190,17 +189,7 @@ void App::check_output_places() {
         invocation_.json.clear();  // the report would be one of them
         throw;
     }
-    check_report_place();
-}
-
-void App::check_report_place() {
-    namespace fs = std::filesystem;
-    fs::path folder = fs::path(invocation_.json).parent_path();
-    std::error_code unknown;  // writing tells it better
-    if (folder.empty() || fs::exists(folder, unknown) || unknown) return;
-    std::string file = std::exchange(invocation_.json, "");
-    throw UsageError(text("[--json] there is no folder '", folder.string(), "' for '", file, "'"),
-                     "make it, or give another");
+    refuse_unwritable(apps, invocation_.json);
 }
 
 void App::print_on_request() {

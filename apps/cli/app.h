@@ -47,7 +47,6 @@ private:
     void parse_arguments();
     void print_on_request();
     void check_output_places();
-    void check_report_place();
     [[noreturn]] void fail_on_unknown();
     [[noreturn]] void fail_without_command();
 

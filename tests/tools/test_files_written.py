@@ -2,6 +2,7 @@
 """Where what a tool writes comes to lie, and what is told before long work instead of after it."""
 
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -80,16 +81,75 @@ def test_exports_do_not_overwrite_each_other(run_tool, small_model, tmp_path):
     ("flags", "code"),
     [
         (["--json", "nowhere/r.json"], USAGE),
+        (["--json", "model.mge/r.json"], USAGE),
+        (["--profile", "nowhere/p.json"], USAGE),
+        (["--dump-outputs=nowhere/o.npz"], USAGE),
+        (["--save-plan", "nowhere/plan"], USAGE),
         (["--baseline", "nowhere.json"], USAGE),
         (["--baseline", "model.mge"], 5),
     ],
-    ids=["folder of the report", "no baseline", "what is no baseline"],
+    ids=[
+        *("folder of the report", "a file in the place of the folder", "folder of the profile"),
+        *("folder of the outputs", "folder of the plan", "no baseline", "what is no baseline"),
+    ],
 )
 def test_told_before_the_runs(run_tool, small_model, tmp_path, flags, code):
     (tmp_path / "model.mge").write_bytes(small_model.read_bytes())
     command = ("load_and_run", small_model, "--duration", 3600, *flags)
     ran = run_tool(*command, json=False, cwd=tmp_path)
     assert ran.code == code and len(ran.err.splitlines()) == 1
+
+
+def test_the_report_says_what_cannot_be_written(run_tool, small_model, tmp_path):
+    command = ("load_and_run", small_model, "--duration", 3600, "--profile", "no/p")
+    ran = run_tool(*command, cwd=tmp_path)
+    message = ran.report["error"]["message"]
+    assert ran.code == USAGE and message.startswith("[--profile] there is no folder")
+    ran = run_tool("mge-dump", "convert", small_model, "no/model.mge", cwd=tmp_path)
+    assert ran.code == USAGE and ran.report["error"]["message"].startswith("there is no folder")
+
+
+def test_a_folder_for_others(homeless, open_folder, small_model):
+    model = shutil.copy(small_model, open_folder)
+    closed = open_folder / "closed"
+    closed.mkdir(0o755)
+    file = closed / "file"
+    for flag in ("--profile", "--json"):
+        ran = homeless(model, "--duration", "3600", flag, file, folder=open_folder)
+        assert ran.returncode == USAGE and f"[{flag}] cannot write '{file}'" in ran.stderr
+        assert "Permission denied" in ran.stderr and len(ran.stderr.splitlines()) == 1
+    # Each can be written by everybody, or makes what is missing.
+    made = open_folder / "new/folder"
+    flags = ("--json", "/dev/null", "--bin-out-dump", made, "--fast-run")
+    cache = made / "c.sqlite"
+    ran = homeless(model, *flags, "--fast-run-algo-policy", cache, folder=open_folder)
+    assert ran.returncode == 0 and cache.exists(), ran.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("mge-dump", "convert", "@MODEL", "out"),
+        ("mge-dump", "weights", "@MODEL", "out.npz"),
+        ("mge-crypt", "keygen", "out"),
+        ("load_and_run", "@MODEL", "--fast-run", "--dump-outputs", "out.npz"),
+    ],
+    ids=lambda command: " ".join(command[:2]).replace(" @MODEL", ""),
+)
+def test_files_may_not_become_so_large(tool_path, small_model, tmp_path, command):
+    """The system's limit is an error of writing, not the end by a signal."""
+    tool, *arguments = (str(small_model) if word == "@MODEL" else word for word in command)
+    done = subprocess.run(
+        [tool_path(tool), *arguments],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)),
+        check=False,
+    )
+    assert done.returncode == USAGE and "File too large" in done.stderr, done.stderr
+    assert not list(tmp_path.glob("*out*"))
 
 
 def test_a_relative_cache_folder_is_ignored(run_tool, small_model, tmp_path):

@@ -65,10 +65,10 @@ void add_inspection(CLI::App& app, CheckOptions& o) {
         ->type_name("FILE");
     app.add_flag("--io-dump-stdout", o.io_dump_stdout, "The text, on stdout");
     app.add_flag("--io-dump-stderr", o.io_dump_stderr, "The text, on stderr");
-    cli::written(
+    cli::written_with_folders(
         app.add_option("--bin-io-dump", o.bin_io_dump, "Dump the values of the first run, one file for each"))
         ->type_name("DIR");
-    cli::written(
+    cli::written_with_folders(
         app.add_option("--bin-out-dump", o.bin_out_dump, "Dump the outputs of every run, warm-up included"))
         ->type_name("DIR");
     app.add_option("--mem-limit", o.mem_limit, "Never take more memory for the model than this: 64MiB, 1G")
@@ -76,8 +76,8 @@ void add_inspection(CLI::App& app, CheckOptions& o) {
     cli::written(
         app.add_option("--memory-timeline", o.memory_timeline, "Write which value lies where and when"))
         ->type_name("FILE.json|.svg");
-    cli::written(app.add_option("--get-static-mem-info", o.static_memory_info,
-                                "Write graph.json and StaticMemoryInfo.json as MegEngine does"))
+    cli::written_with_folders(app.add_option("--get-static-mem-info", o.static_memory_info,
+                                             "Write graph.json and StaticMemoryInfo.json as MegEngine does"))
         ->type_name("DIR");
 }
 

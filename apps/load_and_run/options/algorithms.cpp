@@ -19,7 +19,7 @@ void add(CLI::App& app, AlgorithmOptions& o) {
     app.add_option("--fast-run-shared-batch-size", o.shared_batch_size,
                    "Measure with this batch size whatever the inputs' is; 0: with the inputs'")
         ->check(cli::whole_number(0, 1u << 31));
-    cli::written(
+    cli::written_with_folders(
         app.add_option(
             "--fast-run-algo-policy", o.cache,
             "Cache of measured algorithms (default: $XDG_CACHE_HOME/mge/fastrun.sqlite). Without "
