@@ -52,6 +52,7 @@
 #include "libmge/ops/quantize/compressed_matmul.h"
 #include "libmge/ops/quantize/expand_weight.h"
 #include "libmge/ops/quantize/fake_quantize.h"
+#include "libmge/ops/quantize/map_bytes.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
@@ -194,6 +195,7 @@ using AllOps = TypeList<
     ops::LogicalOr,
     ops::LogicalXor,
     ops::Logsigmoid,
+    ops::MapBytes,
     ops::Matinv,
     ops::Matmul,
     ops::Max,

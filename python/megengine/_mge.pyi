@@ -1399,6 +1399,13 @@ class ops:
         """
 
     @staticmethod
+    def map_bytes(x: Operand, table: Operand) -> Tensor:
+        """What a table has for each byte: y = table[x], where -1 of int8 is the last place, 255, as its bits are. The table has 256 elements of uint8 or int8, and y has its dtype.
+        Returns:
+            y
+        """
+
+    @staticmethod
     def matinv(x: Operand) -> Tensor:
         """Inverse of each square matrix of the last two axes (Gauss-Jordan elimination with pivots, in double precision).
         Returns:
@@ -2417,6 +2424,10 @@ class updates:
     @staticmethod
     def logsigmoid(*inputs: Operand, **params: Any) -> None:
         """As ops.logsigmoid; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
+
+    @staticmethod
+    def map_bytes(*inputs: Operand, **params: Any) -> None:
+        """As ops.map_bytes; the inputs get the outputs that have their place, without new memory where nobody else holds the old."""
 
     @staticmethod
     def matmul(*inputs: Operand, **params: Any) -> None:

@@ -441,6 +441,10 @@ QUANTISED = {
         lambda x: ops.dequantize(x, ONE, mge.Tensor(np.array(7, "int32"))), STEP_IMAGES
     ),
     "dequantize_sums": Case(lambda x: ops.dequantize(x, ONE), whole(4, 6)),
+    "map_bytes": Case(
+        lambda x: ops.map_bytes(x, mge.Tensor(steps(256, dtype="uint8", low=0, high=255))),
+        STEP_IMAGES,
+    ),
     "quantized_add": Case(
         lambda a, b: ops.quantized_add(
             a, b, ONE, OTHER, ONE, b_zero=mge.Tensor(np.array(3, "int32")), relu=True, dtype="uint8"

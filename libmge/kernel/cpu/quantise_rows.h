@@ -34,6 +34,8 @@ struct QuantiseRows {
     // The integer part modulo 256; that of NaN and of what no int32 holds is -2^31.
     void (*to_low_byte)(const float* x, uint8_t* y, int64_t n);
     void (*add)(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& sum);
+    // y = table[x], of 256 elements.
+    void (*map)(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table);
     // To the nearest step and back; NaN stays.
     void (*fake)(const float* x, float* y, int64_t n, const Steps& steps, FakeSteps how);
 };

@@ -118,6 +118,40 @@ void add(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSu
         wanted, [&]<class StepsOf>(std::type_identity<StepsOf>) { add_by<StepsOf>(a, b, y, n, s, wanted); });
 }
 
+// The table is sixteen of sixteen bytes. x ^ (16 * i) is a place in the i-th where the upper half of x is i;
+// 112 more, as far as a byte goes, sets the highest bit of all others, for which a look-up gives 0.
+template <int vectors>
+HWY_INLINE void map_vectors(const uint8_t* x, uint8_t* y, const uint8_t* table) {
+    const hn::ScalableTag<uint8_t> bytes;
+    const size_t lanes = hn::Lanes(bytes);
+    hn::Vec<decltype(bytes)> place[vectors], found[vectors];
+    for (int k = 0; k < vectors; ++k) {
+        place[k] = hn::LoadU(bytes, x + size_t(k) * lanes);
+        found[k] = hn::Zero(bytes);
+    }
+    const auto none = hn::Set(bytes, 112);
+    for (int i = 0; i < 16; ++i) {
+        auto part = hn::LoadDup128(bytes, table + 16 * i);
+        auto upper = hn::Set(bytes, uint8_t(16 * i));
+        for (int k = 0; k < vectors; ++k) {
+            auto inside = hn::SaturatedAdd(hn::Xor(place[k], upper), none);
+            found[k] = hn::Or(found[k], hn::TableLookupBytesOr0(part, inside));
+        }
+    }
+    for (int k = 0; k < vectors; ++k) hn::StoreU(found[k], bytes, y + size_t(k) * lanes);
+}
+
+void map(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table) {
+    constexpr int vectors = 4;  // for each load of a part of the table
+    const auto lanes = int64_t(hn::Lanes(hn::ScalableTag<uint8_t>()));
+    HWY_ALIGN uint8_t parts[256];  // aligned, as LoadDup128 wants them
+    std::memcpy(parts, table, sizeof(parts));
+    int64_t i = 0;
+    for (; i + vectors * lanes <= n; i += vectors * lanes) map_vectors<vectors>(x + i, y + i, parts);
+    for (; i + lanes <= n; i += lanes) map_vectors<1>(x + i, y + i, parts);
+    for (; i < n; ++i) y[i] = parts[x[i]];
+}
+
 void fake(const float* x, float* y, int64_t n, const Steps& s, FakeSteps how) {
     bool is_shifted_first = how == FakeSteps::shifted_then_rounded;
     Simd scale = Simd::fill(s.scale), zero = Simd::fill(s.zero), lower = Simd::fill(s.lower);
@@ -148,6 +182,7 @@ QuantiseRows make_quantise_rows() {
             to_reals<int32_t>,
             to_low_byte,
             add,
+            map,
             fake};
 }
 

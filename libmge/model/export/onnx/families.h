@@ -117,6 +117,7 @@ Operands export_roi_pool2d(Site&);
 // quantised.cpp
 Operands export_quantize(Site&);
 Operands export_dequantize(Site&);
+Operands export_map_bytes(Site&);
 Operands export_quantized_add(Site&);
 Operands export_quantized_conv2d(Site&);
 

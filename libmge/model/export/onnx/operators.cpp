@@ -91,6 +91,7 @@ constexpr OperatorRow rows[] = {
     {&ops::LogicalOr::info, export_same, "Or"},
     {&ops::LogicalXor::info, export_same, "Xor"},
     {&ops::Logsigmoid::info, export_logsigmoid, "Softplus, Neg"},
+    {&ops::MapBytes::info, export_map_bytes, "Gather"},
     {&ops::Matmul::info, export_matmul, "MatMul"},
     {&ops::Max::info, export_reduce, "ReduceMax"},
     {&ops::MaxPool2d::info, export_max_pool2d, "MaxPool"},

@@ -95,6 +95,11 @@ Operands export_quantize(Site& s) {
 
 Operands export_dequantize(Site& s) { return {real_of(s, s.in(0), steps_of(s, s.rank(0), s.dtype()))}; }
 
+// Places from -1 down count from the end, as the bits do.
+Operands export_map_bytes(Site& s) {
+    return {s.emit("Gather", {s.in(1), s.cast(s.in(0), s.dtype(0), DType::i32)})};
+}
+
 Operands export_quantized_add(Site& s) {
     auto& p = s.params<ops::QuantizedAdd>();
     enum Input : size_t { a, b, a_scale, b_scale, y_scale, a_zero, b_zero, y_zero };

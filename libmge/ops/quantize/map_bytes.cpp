@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/quantize/map_bytes.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo MapBytes::info = define<MapBytes>();
+
+TensorSpecs MapBytes::infer(const Params&, std::span<const TensorSpec> in) {
+    auto is_byte = [](DType dtype) { return dtype == DType::u8 || dtype == DType::i8; };
+    if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype))
+        throw_user(name, text("maps uint8 or int8 to uint8 or int8, got ", in[0].dtype, " and ", in[1].dtype),
+                   ErrorClass::type);
+    if (!(in[1].shape == Shape{256}))
+        throw_user(name, text("the table has to have shape (256,), got ", in[1].shape));
+    return {{in[1].dtype, in[0].shape, {}}};
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A function of steps of a byte (quantisation.h) has 256 values: whoever knows it writes them down.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+#include "libmge/op/elementwise_form.h"
+
+namespace mge::ops {
+
+struct MapBytes {
+    static constexpr auto name = "map_bytes";
+    static constexpr auto doc =
+        "What a table has for each byte: y = table[x], where -1 of int8 is the last place, 255, as its bits "
+        "are. The table has 256 elements of uint8 or int8, and y has its dtype.";
+    static constexpr auto inputs = names("x", "table");
+    static constexpr auto outputs = output_names("y");
+    static constexpr bool stops_gradient = true;
+    using Params = NoParams;
+    static constexpr auto fields = no_fields;
+    static constexpr auto in_place = in_place_list(InPlace{0, 0});
+    static constexpr PerInputElement operations{1};
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static std::optional<PhysicalForm> physical_form(const Params& p, const Layout& layout,
+                                                     std::span<const TensorSpec> in,
+                                                     std::span<const TensorSpec> out) {
+        auto form = elementwise_form(std::make_shared<const Params>(p), layout, in.first(1), out);
+        if (form) form->inputs.push_back(in[1]);
+        return form;
+    }
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, MapBytes);
+inline constexpr OpFunction<MapBytes> map_bytes{};
+
+}  // namespace mge::ops
