@@ -23,6 +23,10 @@ constexpr std::array passes{
     Pass{"merge_duplicates", 1, merge_duplicates},
     // After equal parts of a formula are one, before the fusions that take in what it says.
     Pass{"recognise_formulas", 2, recognise_formulas},
+    // What they leave face to face is a function of bytes.
+    Pass{"move_bytes", 2, move_bytes},
+    // Before the fusions take parts of the functions away.
+    Pass{"tabulate_bytes", 2, tabulate_bytes},
     // Before the fusions: scale and shift of a batch norm go into weights and bias.
     Pass{"fold_batch_norm", 2, fold_batch_norm},
     Pass{"fuse_grain", 2, fuse_grain},

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only moves elements moves steps of a byte instead of the real numbers that they stand for, which are
+// four times as large:
+//
+//     transpose(dequantize(x)) => dequantize(transpose(x))
+//     quantize(transpose(x))   => transpose(quantize(x))
+//     quantize(concat(x, y))   => concat(quantize(x), quantize(y))
+//
+// where scale and zero point are one number each and nobody else reads the real numbers. No operator comes to
+// work on more elements than before. What then stands face to face, quantize(dequantize(x)), is a function of
+// bytes (tabulate_bytes).
+
+#include <algorithm>
+#include <cstring>
+
+#include "libmge/graph/copy_node.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/quantize/quantize.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/split.h"
+#include "libmge/ops/shape/transpose.h"
+#include "libmge/passes/pass.h"
+#include "libmge/passes/rewrite.h"
+
+namespace mge {
+namespace {
+
+bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
+// Moves the elements of its first input, some or all of them.
+bool moves_first(const Node& node) {
+    for (auto* op : {&ops::AddAxis::info, &ops::Flatten::info, &ops::RemoveAxis::info, &ops::Reshape::info,
+                     &ops::Slice::info, &ops::Split::info, &ops::Transpose::info})
+        if (node.op == op) return node.op != &ops::Split::info || node.inputs.size() == 1;
+    return false;
+}
+bool joins(const Node& node) { return node.op == &ops::Concat::info; }
+
+// Bytes in the target, the numbers of the source that give them meaning, of which the zero point may be
+// absent, and the node there that did so first.
+struct Steps {
+    ValueId bytes = no_value, scale = no_value, zero = no_value;
+    NodeId dequantize = -1;
+};
+
+class Mover {
+public:
+    explicit Mover(const Graph& graph)
+        : graph_(graph), rewrite_(graph), uses_(graph.use_counts()), steps_(graph.values().size()) {}
+
+    Graph run() && {
+        for (size_t i = 0; i < graph_.nodes().size(); ++i)
+            if (!move_steps(NodeId(i)) && !quantize_before(NodeId(i))) copy(NodeId(i));
+        return rewrite_.finish();
+    }
+
+private:
+    void copy(NodeId id);
+    bool move_steps(NodeId id);
+    bool quantize_before(NodeId id);
+    ValueId quantized(ValueId real, const Node& quantize);
+    bool may_quantize_before(ValueId real) const;
+    bool are_alike(ValueId a, ValueId b) const;
+    ValueId one_number(ValueId id);
+    std::vector<ValueId> with_scale(ValueId x, ValueId scale, ValueId zero);
+    ValueId made(NodeId id) { return rewrite_.target().node(id).outputs[0]; }
+    NodeId add(const Node& like, const OpInfo& op, std::shared_ptr<const void> params,
+               std::vector<ValueId> inputs, const TensorSpecs& outputs);
+    // The specs of what a node makes, with another dtype.
+    TensorSpecs specs_as(const Node& node, DType dtype) const;
+    DType dtype_in_target(ValueId id) { return rewrite_.target().value(id).spec.dtype; }
+
+    const Graph& graph_;
+    Rewrite rewrite_;
+    std::vector<int> uses_;
+    std::vector<Steps> steps_;  // by real value of the source
+};
+
+bool is_one_number(const Graph& graph, ValueId id) {
+    return id == no_value || (graph.value(id).is_constant() && graph.value(id).spec.numel() == 1);
+}
+ValueId zero_of(const Node& node) { return node.inputs.size() > 2 ? node.inputs[2] : no_value; }
+
+// Whatever rank the bytes come to have.
+ValueId Mover::one_number(ValueId id) {
+    if (id == no_value) return no_value;
+    auto& value = graph_.value(id);
+    if (value.spec.shape.rank() == 0) return rewrite_(id);
+    return rewrite_.target().add_constant(value.constant.with_shape({}), value.name, value.device);
+}
+
+std::vector<ValueId> Mover::with_scale(ValueId x, ValueId scale, ValueId zero) {
+    std::vector<ValueId> inputs{x, one_number(scale)};
+    if (zero != no_value) inputs.push_back(one_number(zero));
+    return inputs;
+}
+
+// Constants of one number and the same contents, or both absent.
+bool Mover::are_alike(ValueId a, ValueId b) const {
+    if (a == no_value || b == no_value) return a == b;
+    auto &x = graph_.value(a).constant, &y = graph_.value(b).constant;
+    return x.dtype() == y.dtype() && std::memcmp(x.data(), y.data(), x.spec().bytes()) == 0;
+}
+
+void Mover::copy(NodeId id) {
+    rewrite_.copy(id);
+    auto& node = graph_.node(id);
+    bool is_ours = node.op == &ops::Dequantize::info && is_byte(graph_.value(node.inputs[0]).spec.dtype) &&
+                   is_one_number(graph_, node.inputs[1]) && is_one_number(graph_, zero_of(node));
+    if (is_ours)
+        steps_[size_t(node.outputs[0])] = {rewrite_(node.inputs[0]), node.inputs[1], zero_of(node), id};
+}
+
+NodeId Mover::add(const Node& like, const OpInfo& op, std::shared_ptr<const void> params,
+                  std::vector<ValueId> inputs, const TensorSpecs& outputs) {
+    return rewrite_.target().add_node(op, std::move(params), std::move(inputs), like.name, &outputs,
+                                      &graph_.place(like));
+}
+
+TensorSpecs Mover::specs_as(const Node& node, DType dtype) const {
+    TensorSpecs specs = specs_of(graph_, node.outputs);
+    for (auto& spec : specs) spec.dtype = dtype;
+    return specs;
+}
+
+bool Mover::move_steps(NodeId id) {
+    auto& node = graph_.node(id);
+    if (!moves_first(node) && !joins(node)) return false;
+    size_t operands = joins(node) ? node.inputs.size() : 1;
+    const Steps first = steps_[size_t(node.inputs[0])];
+    std::vector<ValueId> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (i >= operands) {
+            inputs.push_back(rewrite_(node.inputs[i]));
+            continue;
+        }
+        auto& steps = steps_[size_t(node.inputs[i])];
+        bool fits = steps.bytes != no_value && uses_[size_t(node.inputs[i])] == 1 &&
+                    are_alike(steps.scale, first.scale) && are_alike(steps.zero, first.zero);
+        if (!fits || dtype_in_target(steps.bytes) != dtype_in_target(first.bytes)) return false;
+        inputs.push_back(steps.bytes);
+    }
+    auto& target = rewrite_.target();
+    TensorSpecs reals = specs_of(graph_, node.outputs);
+    NodeId moved =
+        add(node, *node.op, node.params, std::move(inputs), specs_as(node, dtype_in_target(first.bytes)));
+    const auto bytes = target.node(moved).outputs;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        NodeId real = add(node, ops::Dequantize::info, std::make_shared<const ops::Dequantize::Params>(),
+                          with_scale(bytes[i], first.scale, first.zero), {reals[i]});
+        rewrite_.replace(node.outputs[i], made(real));
+        for (size_t k = 0; k < operands; ++k)
+            take_work(graph_.node(steps_[size_t(node.inputs[k])].dequantize), target.node(real));
+        steps_[size_t(node.outputs[i])] = {bytes[i], first.scale, first.zero, first.dequantize};
+    }
+    take_work(node, target.node(moved));
+    return true;
+}
+
+// As many elements go in as come out.
+bool Mover::may_quantize_before(ValueId real) const {
+    auto& value = graph_.value(real);
+    if (value.producer < 0 || uses_[size_t(real)] != 1 || steps_[size_t(real)].bytes != no_value)
+        return false;
+    auto& node = graph_.node(value.producer);
+    if ((!moves_first(node) && !joins(node)) || node.outputs.size() != 1) return false;
+    int64_t elements = 0;
+    for (ValueId id : joins(node) ? std::span(node.inputs) : std::span(node.inputs).first(1)) {
+        auto& spec = graph_.value(id).spec;
+        if (spec.dtype != DType::f32 || !spec.shape.is_known()) return false;
+        elements += spec.numel();
+    }
+    return node.op != &ops::Slice::info && value.spec.shape.is_known() && elements == value.spec.numel();
+}
+
+// The steps of a real value of the source.
+ValueId Mover::quantized(ValueId real, const Node& quantize) {
+    if (!may_quantize_before(real)) {
+        TensorSpec spec = graph_.value(real).spec;
+        spec.dtype = graph_.value(quantize.outputs[0]).spec.dtype;
+        NodeId steps = add(quantize, ops::Quantize::info, quantize.params,
+                           with_scale(rewrite_(real), quantize.inputs[1], zero_of(quantize)), {spec});
+        take_work(quantize, rewrite_.target().node(steps));
+        return made(steps);
+    }
+    auto& node = graph_.node(graph_.value(real).producer);
+    std::vector<ValueId> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        bool is_moved = joins(node) || i == 0;
+        inputs.push_back(is_moved ? quantized(node.inputs[i], quantize) : rewrite_(node.inputs[i]));
+    }
+    NodeId moved = add(node, *node.op, node.params, std::move(inputs),
+                       specs_as(node, graph_.value(quantize.outputs[0]).spec.dtype));
+    take_work(node, rewrite_.target().node(moved));
+    return made(moved);
+}
+
+bool Mover::quantize_before(NodeId id) {
+    auto& node = graph_.node(id);
+    bool is_ours = node.op == &ops::Quantize::info && is_one_number(graph_, node.inputs[1]) &&
+                   is_one_number(graph_, zero_of(node)) && may_quantize_before(node.inputs[0]) &&
+                   is_byte(graph_.value(node.outputs[0]).spec.dtype);
+    if (is_ours) rewrite_.replace(node.outputs[0], quantized(node.inputs[0], node));
+    return is_ours;
+}
+
+}  // namespace
+
+Graph move_bytes(Graph graph, const PassOptions& options) {
+    return remove_dead_nodes(Mover(graph).run(), options);
+}
+
+}  // namespace mge
