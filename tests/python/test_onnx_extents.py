@@ -188,6 +188,17 @@ def test_attention_over_images_of_any_size(tmp_path):
         same_as_runtime(path, np.random.default_rng(5).normal(size=shape).astype(np.float32))
 
 
+def test_heads_of_an_open_width_are_refused(tmp_path):
+    """By what they lack, not by the widths that the reader tries."""
+    heads = {"q_num_heads": 3, "kv_num_heads": 3}
+    attention = node("Attention", ["x", "x", "x"], ["y"], **heads)
+    ports = [port("x", ["b", "n", "w"])], [port("y", ["b", "n", "w"])]
+    path = model_of([attention], *ports, tmp_path, opset=23)
+    with pytest.raises(RuntimeError, match="a width of heads that differs between runs") as caught:
+        load(path)
+    assert "1 place without a counterpart" in str(caught.value)
+
+
 @pytest.mark.parametrize("side", ["w", 64])
 def test_how_many_there_are_is_no_constant(side, tmp_path):
     """Where the sides have to be multiples of 64, few other extents remain to compare with."""

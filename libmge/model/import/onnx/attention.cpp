@@ -98,6 +98,15 @@ Tensor probabilities(const Tensor& scores) {
     return ops::where(is_blind, number(scores, 0), softmax_along(safe, -1));
 }
 
+// (batch, length, heads, width) of heads side by side.
+Tensor in_heads(const Site& site, const Tensor& x, int64_t heads) {
+    if (rank_of(x) != 3) invalid(heads, " heads side by side in ", x.shape());
+    auto width = site.extents.find_extent(x, 2);
+    if (!width) unsupported("a width of heads that differs between runs");
+    if (heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
+    return reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
+}
+
 Tensor in_precision(const Site& site, const Tensor& scores) {
     auto wanted = int(site.attributes.integer("softmax_precision", 0));
     if (!wanted) return scores;
@@ -110,10 +119,7 @@ Tensor in_precision(const Site& site, const Tensor& scores) {
 
 Tensor heads_apart(const Site& site, const Tensor& x, int64_t heads) {
     if (rank_of(x) == 4) return x;
-    auto width = site.extents.find_extent(x, 2);
-    if (rank_of(x) != 3 || !width || heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
-    Tensor parts = reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
-    return ops::transpose(parts, {.pattern = {0, 2, 1, 3}});
+    return ops::transpose(in_heads(site, x, heads), {.pattern = {0, 2, 1, 3}});
 }
 
 Tensor side_by_side(const Tensor& x) {
@@ -161,15 +167,8 @@ Tensors import_rotary_embedding(const Site& site) {
     // (batch, length, heads, width)
     Tensor x = site.in(0);
     bool has_heads = rank_of(x) == 4;
-    if (has_heads) {
-        x = ops::transpose(x, {.pattern = {0, 2, 1, 3}});
-    } else {
-        int64_t heads = site.attributes.integer("num_heads", 0);
-        auto width = site.extents.find_extent(x, 2);
-        if (rank_of(x) != 3 || !width || heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
-        x = reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
-    }
-    site.attributes.integer("num_heads", 0);
+    int64_t heads = site.attributes.integer("num_heads", 0);
+    x = has_heads ? Tensor(ops::transpose(x, {.pattern = {0, 2, 1, 3}})) : in_heads(site, x, heads);
     auto width = site.extents.find_extent(x, 3);
     if (!width) unsupported("a width of heads that differs between runs");
     int64_t turned = site.attributes.integer("rotary_embedding_dim", 0);
