@@ -9,6 +9,7 @@ from test_onnx_control import same_as_runtime
 from test_onnx_import import onnx, port
 
 load = importlib.import_module("megengine.onnx.reading").load
+runtime = pytest.importorskip("onnxruntime")
 KINDS = onnx.TensorProto
 X = np.random.default_rng(1).normal(size=(90, 3)).astype(np.float32)
 
@@ -222,9 +223,33 @@ def test_categories(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "labels, kind",
+    [({"classlabels_int64s": [4, -2, 7]}, int), ({"classlabels_strings": ["a", "b", "c"]}, str)],
+)
+def test_dictionaries_of_classes_are_a_matrix_with_a_column_each(tmp_path, labels, kind):
+    keys = KINDS.INT64 if kind is int else KINDS.STRING
+    values = onnx.helper.make_tensor_type_proto(KINDS.FLOAT, [])
+    rows = onnx.helper.make_sequence_type_proto(onnx.helper.make_map_type_proto(keys, values))
+    path = learned(
+        tmp_path, "ZipMap", [onnx.helper.make_value_info("y", rows)], version=1, **labels
+    )
+    expected = runtime.InferenceSession(str(path)).run(None, {"x": X})[0]
+    model = load(path)
+    names = [kind(label) for label in model.metadata["onnx.classes.y"].split(",")]
+    y = model(X).numpy()
+    assert y.shape == X.shape and len(names) == 3
+    assert [dict(zip(names, row, strict=True)) for row in y] == expected
+
+
+def test_labels_of_other_columns_are_refused(tmp_path):
+    path = learned(tmp_path, "ZipMap", [port("y", None)], version=1, classlabels_int64s=[0, 1])
+    with pytest.raises(RuntimeError, match="2 labels for"):
+        load(path)
+
+
+@pytest.mark.parametrize(
     "op, outputs, attributes, reason",
     [
-        ("ZipMap", ["y"], {"classlabels_int64s": [0, 1]}, "zipmap=False"),
         ("OneHotEncoder", ["y"], {"cats_strings": ["a", "b"]}, "encode them before the model"),
         (
             "LinearClassifier",

@@ -220,9 +220,14 @@ Tensors import_label_encoder(const Site& site) {
     return {ops::where(is_any, found, otherwise)};
 }
 
-Tensors import_zip_map(const Site&) {
-    unsupported(
-        "a table for each example: export the model without it (zipmap=False in skl2onnx and onnxmltools)");
+// What others make a list of dictionaries, by the labels of the classes, stays the matrix: a column for each.
+Tensors import_zip_map(const Site& site) {
+    auto whole = site.attributes.integers("classlabels_int64s").value_or(IntList());
+    size_t labels = std::max(whole.size(), site.attributes.words("classlabels_strings").size());
+    auto columns = site.extents.find_extent(site.in(0), site.rank(0) - 1);
+    if (!labels || (columns && *columns != int64_t(labels)))
+        invalid(labels, " labels for ", site.in(0).shape());
+    return {site.in(0)};
 }
 
 }  // namespace mge::onnx

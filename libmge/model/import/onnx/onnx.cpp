@@ -116,6 +116,17 @@ std::string extents_text(const file::TensorShapeProto& shape) {
     return result;
 }
 
+// Of the columns of what a ZipMap names.
+std::string class_labels(const file::NodeProto& node) {
+    std::string result;
+    auto add = [&](const auto& label) { result += text(result.empty() ? "" : ",", label); };
+    for (auto& attribute : node.attribute()) {
+        if (attribute.name() == "classlabels_int64s") std::ranges::for_each(attribute.ints(), add);
+        if (attribute.name() == "classlabels_strings") std::ranges::for_each(attribute.strings(), add);
+    }
+    return result;
+}
+
 // What nothing here reads and a writer may want back: where the model comes from, and the names of extents.
 std::map<std::string, std::string> metadata_of(const file::ModelProto& model) {
     std::map<std::string, std::string> metadata;
@@ -129,6 +140,9 @@ std::map<std::string, std::string> metadata_of(const file::ModelProto& model) {
     note("ir_version", text(model.ir_version()));
     for (auto& set : model.opset_import())
         note("opset." + (set.domain().empty() ? "ai.onnx" : set.domain()), text(set.version()));
+    for (auto& node : model.graph().node())
+        if (node.domain() == learning_domain && node.op_type() == "ZipMap" && node.output_size())
+            note("classes." + node.output(0), class_labels(node));
     for (auto& input : model.graph().input())
         note("extents." + input.name(), extents_text(input.type().tensor_type().shape()));
     for (auto& output : model.graph().output())
