@@ -3,11 +3,11 @@
 
 #include <array>
 
-#include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/compressed_rows.h"
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/product_epilogue.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/quantize/compressed_product.h"
 
@@ -37,17 +37,10 @@ State state_of(const Problem& p) {
     return {compressed_weight(params, p.inputs), rows_of_x(p), params.activation};
 }
 
-// Bias, residual and activation of columns [first, last) of y.
-void finish(const State& s, const Launch& launch, int64_t first, int64_t last) {
-    auto *b = launch.in_if_given<float>(bias), *added = launch.in_if_given<float>(residual);
-    for (int64_t m = 0; m < s.rows; ++m) {
-        float* y = launch.out<float>(0) + m * s.weight.rows;
-        if (b)
-            for (int64_t n = first; n < last; ++n) y[n] += b[n];
-        if (added)
-            for (int64_t n = first; n < last; ++n) y[n] += added[m * s.weight.rows + n];
-        cpu::activate(s.activation, y + first, last - first);
-    }
+void finish(const State& s, const Launch& launch, const cpu::ProductPart& part) {
+    cpu::finish({launch.in_if_given<float>(bias), launch.in_if_given<float>(residual), s.activation,
+                 s.weight.rows, launch.out<float>(0)},
+                part);
 }
 
 // ---- few rows of x ----
@@ -71,7 +64,7 @@ void run_rows(const Prepared& prepared, const Launch& launch) {
     const int64_t grain = grain_multiplications / (s.weight.columns * std::max<int64_t>(s.rows, 1)) + 1;
     par_for(launch.threads, s.weight.rows, grain, [&](int64_t first, int64_t last) {
         cpu::multiply_rows(s.weight, data, rows, first, last, launch.out<float>(0));
-        finish(s, launch, first, last);
+        finish(s, launch, {0, s.rows, first, last});
     });
 }
 
@@ -139,8 +132,9 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
         auto& product = last - first == blocks.rows ? blocks.block : *blocks.last;
         product.run({inputs, outputs, floats + blocks.floats(), launch.threads}, blocks.threads);
     }
-    par_for(launch.threads, n, parallel_grain / s.rows + 1,
-            [&](int64_t first, int64_t last) { finish(s, launch, first, last); });
+    par_for(launch.threads, s.rows, parallel_grain / n + 1, [&](int64_t first, int64_t last) {
+        finish(s, launch, {first, last, 0, n});
+    });
 }
 
 // ---- reference ----

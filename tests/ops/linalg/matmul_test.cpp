@@ -78,6 +78,23 @@ TEST(Matmul, OfLargeMatricesFollowsNumpy) {
             {.reduction = 40, .gradient = false});
 }
 
+// Panels with a rest, tiles of all heights, sums and rows of several blocks; few panels for the threads and
+// many.
+TEST(Matmul, OfRowsAndAMatrixOfPanelsFollowsNumpy) {
+    struct Extents {
+        int64_t m, k, n;
+    };
+    for (auto [m, k, n] :
+         {Extents{4, 32, 16}, {5, 33, 17}, {7, 300, 35}, {11, 257, 49}, {250, 520, 17}, {31, 64, 400}})
+        for (bool transpose_b : {false, true})
+            check_op<ops::Matmul>({.transpose_b = transpose_b, .activation = Activation::gelu},
+                                  {{.shape = {m, k}},
+                                   {.shape = transpose_b ? Shape{n, k} : Shape{k, n}},
+                                   {.shape = {n}},
+                                   {.shape = {m, n}}},
+                                  {.reduction = k, .gradient = false});
+}
+
 // Numbers that bf16 does not reach, in one of the panels.
 TEST(Matmul, OfLargeMatricesKeepsInfinityAndNan) {
     using Limits = std::numeric_limits<float>;

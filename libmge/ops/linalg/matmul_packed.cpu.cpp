@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/linalg/matmul_packed.h"
+
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/cpu/packed_product.h"
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/linalg/matmul_geometry.h"
+
+namespace mge::ops {
+namespace {
+
+// Fewer rows read a panel too seldom, fewer columns leave it half empty, shorter sums are all beginnings.
+constexpr int64_t enough_rows = 4, enough_columns = 16, enough_depth = 32;
+// Work per thread that is worth a parallel region; about 30 multiplications per nanosecond are done.
+constexpr int64_t grain_multiplications = 1 << 15;
+// Threads share the panels where each gets so many of them, else the rows.
+constexpr int64_t panels_per_thread = 4;
+
+struct State {
+    cpu::PackedProduct shape;
+    std::shared_ptr<const onednn::PackedWeight> weight;
+    Activation activation;
+};
+
+MatmulGeometry geometry(const Problem& p) {
+    return matmul_geometry(p.as<Matmul::Params>(), p.inputs[0].shape, p.inputs[1].shape);
+}
+
+Support supports(const Problem& p) {
+    if (Support plain = plain_layouts(p); !plain) return plain;
+    // There it packs weights, too; with shorter vectors it copies them in every run.
+    if (cpu_isa() >= Isa::avx512) return {"the library is as fast with vectors of 512 bits"};
+    for (auto specs : {p.inputs, p.outputs})
+        for (auto& spec : specs)
+            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
+    if (!p.is_constant(1)) return {"constant matrices only"};
+    auto g = geometry(p);
+    if (g.batches() != 1 || g.a_stride_k != 1 || g.a_stride_m != g.k) return {"dense rows only"};
+    if (g.m < enough_rows || g.n < enough_columns || g.k < enough_depth) return {"a small matrix"};
+    return supported;
+}
+
+// A row behind the other in each panel; oneDNN's word for that has blocks of 16 rows, which changes nothing
+// but the padding behind the last.
+onednn::MemoryDesc panels(const MatmulGeometry& g) { return onednn::tagged({g.k, g.n}, dnnl_BA16a16b); }
+
+Prepared prepare(const PrepareContext& context) {
+    auto& p = context.problem;
+    auto g = geometry(p);
+    const int64_t dims[]{g.k, g.n}, strides[]{g.b_stride_k, g.b_stride_n};
+    auto used = panels(g);
+    State state{
+        {g.m, g.n, g.k, 0},
+        onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, context.constants[1], p.threads),
+        p.as<Matmul::Params>().activation};
+    state.shape.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.shape.panels();
+    PackedInputs packed{{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};
+    return Prepared::make(std::move(state), 0, std::move(packed));
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    const auto& shape = s.shape;
+    float* y = launch.out<float>(0);
+    const float* residual = launch.in_if_given<float>(3);
+    const bool is_in_place = residual == y;
+    const cpu::PackedProductData data{launch.in<float>(0), static_cast<const float*>(s.weight->data()), y,
+                                      is_in_place};
+    const cpu::ProductEpilogue epilogue{launch.in_if_given<float>(2), is_in_place ? nullptr : residual,
+                                        s.activation, shape.n, y};
+    auto compute = [&](const cpu::ProductPart& part) {
+        cpu::packed_product(shape, data, part);
+        cpu::finish(epilogue, part);
+    };
+    constexpr int64_t columns = cpu::PackedProduct::panel_columns;
+    if (shape.panels() >= panels_per_thread * launch.threads) {
+        const int64_t grain = grain_multiplications / (shape.m * shape.k * columns) + 1;
+        par_for(launch.threads, shape.panels(), grain, [&](int64_t first, int64_t last) {
+            compute({0, shape.m, first * columns, std::min(last * columns, shape.n)});
+        });
+        return;
+    }
+    par_for(launch.threads, shape.m, grain_multiplications / (shape.n * shape.k) + 1,
+            [&](int64_t first, int64_t last) {
+                compute({first, last, 0, shape.n});
+            });
+}
+
+}  // namespace
+
+Algorithm packed_matmul() { return {"packed", supports, prepare, run}; }
+
+}  // namespace mge::ops
