@@ -8,8 +8,8 @@
 namespace mge::ops {
 
 // UserError when the inputs do not fit together.
-CompressedWeight compressed_weight(const CompressedMatmul::Params& params,
-                                   std::span<const TensorSpec> inputs);
-int64_t rows_of_x(const Problem& problem);
+MGE_API CompressedWeight compressed_weight(const CompressedMatmul::Params& params,
+                                           std::span<const TensorSpec> inputs);
+MGE_API int64_t rows_of_x(const Problem& problem);
 
 }  // namespace mge::ops

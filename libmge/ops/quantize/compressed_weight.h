@@ -13,11 +13,12 @@ namespace mge::ops {
 
 // `columns` of the matrix; a group of 0 is a whole row. UserError of `who` when the specs do not fit
 // together.
-CompressedWeight compressed_weight(std::string_view who, int64_t bits, int64_t group, int64_t columns,
-                                   const TensorSpec& steps, const TensorSpec& scale, const TensorSpec& zero);
+MGE_API CompressedWeight compressed_weight(std::string_view who, int64_t bits, int64_t group, int64_t columns,
+                                           const TensorSpec& steps, const TensorSpec& scale,
+                                           const TensorSpec& zero);
 
 // From input `first` on: steps, scale, zero point.
-CompressedData compressed_data(const Launch& launch, size_t first);
+MGE_API CompressedData compressed_data(const Launch& launch, size_t first);
 
 // w[row * columns + column], each as the definition says: for references.
 float weight_at(const CompressedWeight& shape, const CompressedData& data, int64_t row, int64_t column);
