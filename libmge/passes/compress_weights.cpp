@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "libmge/device/device.h"

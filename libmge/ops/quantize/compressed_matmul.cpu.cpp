@@ -2,6 +2,7 @@
 #include "libmge/ops/quantize/compressed_matmul.h"
 
 #include <array>
+#include <optional>
 
 #include "libmge/kernel/cpu/compressed_rows.h"
 #include "libmge/kernel/cpu/onednn/call.h"
@@ -17,7 +18,7 @@ namespace {
 enum Input : size_t { x, steps, scale, zero_point, bias, residual };
 
 // Up to so many rows of x their products are made from the steps directly: a weight is then made a float for
-// each four of them. Measured: with more rows it is worth to store the floats.
+// each four of them. By estimate: with more rows it is worth to store the floats.
 constexpr int64_t few_rows = 16;
 // Work per thread that is worth a parallel region; about 20 multiplications per nanosecond are done.
 constexpr int64_t grain_multiplications = 1 << 14;
