@@ -5,8 +5,7 @@
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/packed_product.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/linalg/matmul_geometry.h"
+#include "libmge/ops/linalg/constant_matrix.h"
 
 namespace mge::ops {
 namespace {
@@ -24,19 +23,11 @@ struct State {
     Activation activation;
 };
 
-MatmulGeometry geometry(const Problem& p) {
-    return matmul_geometry(p.as<Matmul::Params>(), p.inputs[0].shape, p.inputs[1].shape);
-}
-
 Support supports(const Problem& p) {
-    if (Support plain = plain_layouts(p); !plain) return plain;
+    if (Support constant = has_constant_matrix_of_f32(p); !constant) return constant;
     // There it packs weights, too; with shorter vectors it copies them in every run.
     if (cpu_isa() >= Isa::avx512) return {"the library is as fast with vectors of 512 bits"};
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs)
-            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
-    if (!p.is_constant(1)) return {"constant matrices only"};
-    auto g = geometry(p);
+    auto g = geometry_of(p);
     if (g.batches() != 1 || g.a_stride_k != 1 || g.a_stride_m != g.k) return {"dense rows only"};
     if (g.m < enough_rows || g.n < enough_columns || g.k < enough_depth) return {"a small matrix"};
     return supported;
@@ -48,7 +39,7 @@ onednn::MemoryDesc panels(const MatmulGeometry& g) { return onednn::tagged({g.k,
 
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
-    auto g = geometry(p);
+    auto g = geometry_of(p);
     const int64_t dims[]{g.k, g.n}, strides[]{g.b_stride_k, g.b_stride_n};
     auto used = panels(g);
     State state{

@@ -3,8 +3,7 @@
 
 #include "libmge/kernel/cpu/packed_row.h"
 #include "libmge/kernel/cpu/row_times_weight.h"
-#include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/linalg/matmul_geometry.h"
+#include "libmge/ops/linalg/constant_matrix.h"
 
 namespace mge::ops {
 namespace {
@@ -15,17 +14,9 @@ namespace {
 constexpr int64_t few_columns = cpu::panel_columns / 4;
 constexpr int64_t many_in_columns = 1 << 19;
 
-MatmulGeometry geometry(const Problem& p) {
-    return matmul_geometry(p.as<Matmul::Params>(), p.inputs[0].shape, p.inputs[1].shape);
-}
-
 Support supports(const Problem& p) {
-    if (Support plain = plain_layouts(p); !plain) return plain;
-    for (auto specs : {p.inputs, p.outputs})
-        for (auto& spec : specs)
-            if (!spec.is_absent() && spec.dtype != DType::f32) return {"f32 only"};
-    if (!p.is_constant(1)) return {"constant matrices only"};
-    auto g = geometry(p);
+    if (Support constant = has_constant_matrix_of_f32(p); !constant) return constant;
+    auto g = geometry_of(p);
     if (g.m != 1 || g.batches() != 1 || g.a_stride_k != 1) return {"one dense row only"};
     if (g.n == 0 || g.k == 0) return {"an empty operand"};
     if (g.n <= few_columns) return {"few columns, most of a panel would be empty"};
@@ -35,7 +26,7 @@ Support supports(const Problem& p) {
 }
 
 Prepared prepare(const PrepareContext& context) {
-    auto g = geometry(context.problem);
+    auto g = geometry_of(context.problem);
     return cpu::prepare_row(
         {g.n, g.k, g.b_stride_k, g.b_stride_n, context.problem.as<Matmul::Params>().activation},
         context.constants[1], 1, context.problem.threads);
