@@ -79,5 +79,25 @@ TEST_F(CudnnPlans, ImagesAreCopiedInTheOtherLayout) {
               best_plan(Conv2d::name, DType::f32, channels_last).workspace);
 }
 
+// Sums of steps: with and without groups, for a kernel and for one pixel. Nothing is copied.
+TEST_F(CudnnPlans, SumsOfStepsNeedNoCopies) {
+    struct Case {
+        Shape x, weight;
+        int64_t groups;
+    };
+    for (auto& c : {Case{{8, 64, 28, 28}, {64, 64, 3, 3}, 1}, Case{{8, 64, 28, 28}, {128, 64, 1, 1}, 1},
+                    Case{{8, 64, 28, 28}, {2, 32, 32, 3, 3}, 2}, Case{{8, 3, 32, 32}, {16, 3, 3, 3}, 1},
+                    Case{{8, 64, 28, 28}, {64, 1, 1, 3, 3}, 64}}) {
+        auto g = conv_geometry("test", {{1, 1}, {1, 1}, {1, 1}, c.groups}, c.x, c.weight);
+        cuda::CudnnTarget target(h200);
+        auto engines = cuda::cudnn_engines(step_convolution_graph(g, target), target);
+        std::erase_if(engines, [&](auto& engine) { return !engine.is_ready(); });
+        ASSERT_FALSE(engines.empty()) << c.x << c.weight;
+        auto plan = cuda::cudnn_plan(engines.front().config, target);
+        ASSERT_TRUE(plan) << engines.front().name;
+        EXPECT_EQ(plan->workspace, 0U) << engines.front().name;
+    }
+}
+
 }  // namespace
 }  // namespace mge::ops

@@ -150,6 +150,55 @@ TEST(CudaLibraries, GradientsInChannelsLast) {
     EXPECT_TRUE(has_channels_last(*program));
 }
 
+// Quantised convolutions with all that may follow their sums: bias, residual, activation, scales of channels.
+Tensor part_of_steps(const Tensor& x) {
+    using Conv = ops::QuantizedConv2d;
+    auto scale = [](float value) { return tensor_of<float>({1}, {value}); };
+    auto weight = [](const Shape& shape, int seed) {
+        std::vector<double> values(size_t(shape.numel()));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = double((int(i) * 37 + seed * 11) % 255 - 127);
+        return make_tensor(DType::i8, shape, values);
+    };
+    auto bias = make_tensor(DType::i32, {1, 8, 1, 1}, {-900, 70'000, 3, 4, -50'000, 6, 7, 800});
+    auto scales = make_tensor(DType::f32, {8}, {1e-4, 2e-4, 3e-4, 4e-4, 5e-4, 6e-4, 7e-4, 8e-4});
+    Tensor none, steps = ops::quantize(x, scale(0.01f), none, {.dtype = DType::i8});
+    Tensor a =
+        ops::quantized_conv2d({steps, weight({8, 3, 3, 3}, 1), scales, bias, none, none, none, scale(0.05f)},
+                              {.padding = {1, 1}, .activation = Activation::relu});
+    Tensor b = ops::quantized_conv2d(
+        {a, weight({8, 8, 3, 3}, 2), scale(3e-5f), bias, a, none, none, scale(0.02f), none, scale(0.05f)},
+        {.padding = {1, 1}, .activation = Activation::hswish, .rounding = ops::StepRounding::half_even});
+    Tensor c = ops::quantized_conv2d(
+        {b, weight({8, 1, 1, 3, 3}, 3), scale(3e-4f), none, none, none, none, scale(0.1f)},
+        {.stride = {2, 2}, .groups = 8});
+    Conv::Params sums;
+    sums.groups = 2;
+    return ops::quantized_conv2d({c, weight({2, 4, 4, 1, 1}, 4), none, none, none, none, none, none}, sums);
+}
+
+TEST(CudaLibraries, StepsHaveTheBitsOfTheCpu) {
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        builder.set_outputs({part_of_steps(builder.input({DType::f32, Shape{2, 3, 9, 9}, {}}, "x"))});
+    }
+    Graph graph = builder.take();
+    Tensor x = filled({2, 3, 9, 9}, 7, DType::f32);
+    auto expected = values_of(part_of_steps(x));
+    Tensors data{to_device(x, gpu())};
+    for (auto& way : {Way{DType::i8, "nchw"}, Way{DType::i8, "nhwc"}, Way{DType::i8, "auto"},
+                      Way{DType::i8, "auto", {}, 1}, Way{DType::i8, "auto", {}, 0, true}}) {
+        SCOPED_TRACE(text(way.layout, ' ', way.record_level, ' ', way.measures));
+        Executable executable(graph, options_of(way));
+        for (int run = 0; run < 3; ++run)
+            EXPECT_EQ(values_of(to_host(executable.run(data)[0])), expected) << "run " << run;
+        auto program = Program::compile(graph, options_of(way));
+        if (!has_cudnn(*program) || way.measures) continue;
+        EXPECT_EQ(count_steps(*program, "quantized_conv2d", "cudnn:"), 4U);
+        EXPECT_EQ(has_channels_last(*program), way.layout != std::string_view("nchw"));
+    }
+}
+
 TEST(CudaLibraries, GeluBehindAProduct) {
     auto apply = [](const Tensor& x, DType dtype) {
         Tensor sums = ops::add(ops::matmul(x, filled({33, 24}, 1, dtype)), filled({24}, 2, dtype));

@@ -113,9 +113,18 @@ std::vector<CudnnDescriptor> CudnnDescriptor::descriptors(cudnnBackendAttributeN
 }
 
 cudnnDataType_t cudnn_type(DType dtype) {
-    return dtype == DType::f16    ? CUDNN_DATA_HALF
-           : dtype == DType::bf16 ? CUDNN_DATA_BFLOAT16
-                                  : CUDNN_DATA_FLOAT;
+    switch (dtype) {
+        case DType::f16:
+            return CUDNN_DATA_HALF;
+        case DType::bf16:
+            return CUDNN_DATA_BFLOAT16;
+        case DType::i8:
+            return CUDNN_DATA_INT8;
+        case DType::i32:
+            return CUDNN_DATA_INT32;
+        default:
+            return CUDNN_DATA_FLOAT;
+    }
 }
 
 CudnnTarget::CudnnTarget(std::string_view properties) {

@@ -4,6 +4,7 @@
 // an engine with its knobs set is a configuration, from which a plan is made, which runs.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -89,11 +90,16 @@ CudnnDescriptor cudnn_operation_graph(std::span<const CudnnDescriptor> operation
 
 // What addresses are aligned to that plans are made for.
 inline constexpr int64_t cudnn_alignment = 16;
+inline bool is_aligned_for_cudnn(const void* address) { return uintptr_t(address) % cudnn_alignment == 0; }
 
 struct CudnnEngine {
     std::string name;  // "<engine>/k<knob>=<value>,…", stable within a version of cuDNN
     uint32_t numerical_notes = 0, behavior_notes = 0;  // bit i: note i
     CudnnDescriptor config;
+
+    bool has(cudnnBackendNumericalNote_t note) const { return numerical_notes >> note & 1; }
+    // Those that compile code of their own take seconds to be ready.
+    bool is_ready() const { return !(behavior_notes >> CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION & 1); }
 };
 // What the heuristic proposes, best guess first, each once.
 std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph, const CudnnTarget& target);

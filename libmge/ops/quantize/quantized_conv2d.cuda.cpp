@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/quantize/quantized_conv2d.cuda.h"
+#include "libmge/ops/quantize/quantized_conv2d.h"
 
 #include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/device_extents.cuda.h"
 #include "libmge/ops/quantize/quantisation.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
+#include "libmge/ops/quantize/step_convolution.cuda.h"
 
 namespace mge::ops {
 namespace {
@@ -14,14 +14,9 @@ namespace {
 using Conv = QuantizedConv2d;
 using ByteTypes = Types<uint8_t, int8_t>;
 
-ConvGeometry geometry_of(const Problem& p) {
-    return conv_geometry(Conv::name, window_of(p.as<Conv::Params>()), p.inputs[Conv::x].shape,
-                         p.inputs[Conv::weight].shape);
-}
-
 Support supports(const Problem& p) {
     if (Support plain = plain_layouts(p); !plain) return plain;
-    return fits_device_text(geometry_of(p));
+    return fits_device_text(step_geometry(p));
 }
 
 struct State {
@@ -30,12 +25,36 @@ struct State {
 };
 
 Prepared prepare(const PrepareContext& context) {
-    auto& problem = context.problem;
+    auto& p = context.problem;
+    return Prepared::make(
+        State{p.inputs[Conv::x].dtype, p.inputs[Conv::weight].dtype,
+              step_arguments(p, image_order(p, Conv::layouts).value_or(ImageOrder::plain))});
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    cuda::StepConvArguments a = state.arguments;
+    if (a.extents.elements() == 0) return;
+    set_addresses(a, launch);
+    cuda::dispatch_device_type(state.x, ByteTypes{}, [&]<class X>(std::type_identity<X>) {
+        cuda::dispatch_device_type(state.weight, ByteTypes{}, [&]<class Weight>(std::type_identity<Weight>) {
+            cuda::convolve_steps<X, Weight>(cuda::stream_of(launch), a);
+        });
+    });
+}
+
+}  // namespace
+
+ConvGeometry step_geometry(const Problem& p) {
+    return conv_geometry(Conv::name, window_of(p.as<Conv::Params>()), p.inputs[Conv::x].shape,
+                         p.inputs[Conv::weight].shape);
+}
+
+cuda::StepConvArguments step_arguments(const Problem& problem, ImageOrder order) {
     auto& p = problem.as<Conv::Params>();
-    auto g = geometry_of(problem);
-    State state{problem.inputs[Conv::x].dtype, problem.inputs[Conv::weight].dtype};
-    auto& a = state.arguments;
-    a.conv = device_extents(g);
+    auto g = step_geometry(problem);
+    cuda::StepConvArguments a{};
+    a.conv = device_extents(g, order);
     a.extents = {g.oc, g.n * g.out[0] * g.out[1], g.ic * g.kernel[0] * g.kernel[1], g.groups};
     a.is_exact = !problem.has_input(Conv::y_scale);
     if (!a.is_exact) {
@@ -49,16 +68,11 @@ Prepared prepare(const PrepareContext& context) {
     a.is_scale_per_channel = problem.has_input(Conv::scale) && problem.inputs[Conv::scale].numel() > 1;
     a.is_even = p.rounding == StepRounding::half_even;
     a.activation = cuda::device_activation(p.activation);
-    return Prepared::make(state);
+    return a;
 }
 
-void run(const Prepared& prepared, const Launch& launch) {
-    auto& state = prepared.state<State>();
-    cuda::StepConvArguments a = state.arguments;
-    if (a.extents.elements() == 0) return;
-    auto input = [&]<class T>(Conv::Input i, const T*& address) {
-        address = size_t(i) < launch.inputs.size() ? launch.in<T>(i) : nullptr;
-    };
+void set_addresses(cuda::StepConvArguments& a, const Launch& launch) {
+    auto input = [&]<class T>(Conv::Input i, const T*& address) { address = launch.in_if_given<T>(i); };
     input(Conv::x, a.x);
     input(Conv::weight, a.weight);
     input(Conv::scale, a.scale);
@@ -71,21 +85,17 @@ void run(const Prepared& prepared, const Launch& launch) {
     input(Conv::residual_scale, a.residual_scale);
     input(Conv::residual_zero, a.residual_zero);
     a.y = launch.outputs[0];
-    cuda::dispatch_device_type(state.x, ByteTypes{}, [&]<class X>(std::type_identity<X>) {
-        cuda::dispatch_device_type(state.weight, ByteTypes{}, [&]<class Weight>(std::type_identity<Weight>) {
-            cuda::convolve_steps<X, Weight>(cuda::stream_of(launch), a);
-        });
-    });
 }
 
-}  // namespace
+Algorithm implicit_gemm_quantized_conv2d() { return {"implicit_gemm", supports, prepare, run}; }
+
 }  // namespace mge::ops
 
 namespace mge {
 
 template <>
 KernelList kernels(Cuda, ops::QuantizedConv2d) {
-    static constexpr Algorithm list[] = {{"implicit_gemm", ops::supports, ops::prepare, ops::run}};
+    static const Algorithm list[] = {ops::cudnn_quantized_conv2d(), ops::implicit_gemm_quantized_conv2d()};
     return list;
 }
 

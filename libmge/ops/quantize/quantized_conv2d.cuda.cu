@@ -44,24 +44,11 @@ MGE_DEVICE void put_step(void* steps, int type, int64_t i, int32_t step) {
         static_cast<uint8_t*>(steps)[i] = uint8_t(step);
 }
 
-template <class X, class Weight>
-struct StepConvWork {
-    using Value = int32_t;
+// What becomes of the sum of an element of y.
+struct StepEpilogue {
     StepConvArguments a;
-    ProductExtents extents;
-    float* parts = nullptr;
 
-    MGE_DEVICE StepWeights<Weight> left(int64_t group) const {
-        int64_t window = a.conv.ic * a.conv.kernel_size.value;
-        auto* weight = static_cast<const Weight*>(a.weight) + group * a.conv.oc * window;
-        return {{weight, window, 1}, zero_in(a.weight_zero)};
-    }
-    MGE_DEVICE StepWindows<X> right(int64_t group) const {
-        auto* x = static_cast<const X*>(a.x) + group * a.conv.ic * a.conv.in_steps.channel;
-        return {{{x, a.conv}}, zero_in(a.x_zero)};
-    }
-    MGE_DEVICE void put(int64_t group, int64_t row, int64_t column, Sum sum) const {
-        OutputPlace place = output_place(a.conv, group, row, column);
+    MGE_DEVICE void put(const OutputPlace& place, Sum sum) const {
         if (a.bias) sum += Sum(a.bias[place.channel]);
         put_step(a.y, a.y_type, place.offset, a.is_exact ? int32_t(sum) : finished(int32_t(sum), place));
     }
@@ -78,15 +65,60 @@ struct StepConvWork {
     }
 };
 
+template <class X, class Weight>
+struct StepConvWork {
+    using Value = int32_t;
+    StepEpilogue epilogue;
+    ProductExtents extents;
+    float* parts = nullptr;
+
+    MGE_DEVICE StepWeights<Weight> left(int64_t group) const {
+        auto& a = epilogue.a;
+        int64_t window = a.conv.ic * a.conv.kernel_size.value;
+        auto* weight = static_cast<const Weight*>(a.weight) + group * a.conv.oc * window;
+        return {{weight, window, 1}, zero_in(a.weight_zero)};
+    }
+    MGE_DEVICE StepWindows<X> right(int64_t group) const {
+        auto& a = epilogue.a;
+        auto* x = static_cast<const X*>(a.x) + group * a.conv.ic * a.conv.in_steps.channel;
+        return {{{x, a.conv}}, zero_in(a.x_zero)};
+    }
+    MGE_DEVICE void put(int64_t group, int64_t row, int64_t column, Sum sum) const {
+        epilogue.put(output_place(epilogue.a.conv, group, row, column), sum);
+    }
+};
+
+// In the order of y.
+__global__ void finish(StepEpilogue epilogue, const int32_t* sums, int64_t elements) {
+    auto& c = epilogue.a.conv;
+    const int64_t channels = c.groups * c.oc, size = c.out_size.value;
+    for (int64_t i = first_piece(); i < elements; i += piece_step()) {
+        int64_t rest = i, at = i, channel;
+        if (c.out_steps.channel == 1) {
+            channel = split_index(rest, channels);
+        } else {
+            const int64_t pixel = split_index(rest, size);
+            channel = split_index(rest, channels);
+            at = (rest * size + pixel) * channels + channel;
+        }
+        epilogue.put({channel, i}, Sum(sums[at]));
+    }
+}
+
 }  // namespace
 
 template <class X, class Weight>
 void convolve_steps(Stream stream, const StepConvArguments& x) {
-    launch_products(stream, StepConvWork<X, Weight>{x, x.extents});
+    launch_products(stream, StepConvWork<X, Weight>{{x}, x.extents});
 }
 template void convolve_steps<uint8_t, uint8_t>(Stream, const StepConvArguments&);
 template void convolve_steps<uint8_t, int8_t>(Stream, const StepConvArguments&);
 template void convolve_steps<int8_t, uint8_t>(Stream, const StepConvArguments&);
 template void convolve_steps<int8_t, int8_t>(Stream, const StepConvArguments&);
+
+void finish_steps(Stream stream, const StepConvArguments& x, const int32_t* sums) {
+    const int64_t elements = x.extents.elements();
+    launch(finish, grid_for(elements), block_threads, 0, stream, StepEpilogue{x}, sums, elements);
+}
 
 }  // namespace mge::cuda

@@ -35,10 +35,10 @@ Descriptor& as_descriptor(cudnnBackendDescriptor_t d) { return *static_cast<Desc
 struct Engine {
     int64_t number;
     cudnnDataType_t type;
-    std::vector<cudnnBackendNumericalNote_t> notes;
-    std::vector<int64_t> knobs;  // values of knob 2
-    int64_t workspace;
-    bool copies_plain_images = false, compiles = false, is_of_weights = false;
+    std::vector<cudnnBackendNumericalNote_t> notes{};
+    std::vector<int64_t> knobs{};  // values of knob 2
+    int64_t workspace = 0;
+    bool copies_plain_images = false, compiles = false, is_of_weights = false, wants_channels_last = false;
 };
 const std::vector<Engine>& engines() {
     constexpr int64_t odd = 131;
@@ -56,6 +56,9 @@ const std::vector<Engine>& engines() {
         {0, CUDNN_DATA_FLOAT, {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}, {}, 0},
         {70, CUDNN_DATA_HALF, {}, {}, 0, false, true},
         {1, CUDNN_DATA_FLOAT, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, {}, 512, false, false, true},
+        {.number = 28, .type = CUDNN_DATA_INT8, .knobs = {3}, .workspace = odd, .wants_channels_last = true},
+        {.number = 70, .type = CUDNN_DATA_INT8, .compiles = true},
+        {.number = 0, .type = CUDNN_DATA_INT8, .notes = {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}},
     };
     return all;
 }
@@ -70,13 +73,17 @@ const Engine* find_engine(const emulated::ConvolutionPattern& pattern, int64_t n
         pattern.operation->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
     for (auto& engine : engines())
         if (engine.number == number && engine.type == pattern.type &&
-            (is_of_weights || !engine.is_of_weights))
+            (is_of_weights || !engine.is_of_weights) &&
+            (pattern.is_channels_last || !engine.wants_channels_last))
             return &engine;
     return nullptr;
 }
 
 int64_t bytes_of(const Descriptor& tensor) {
-    int64_t bytes = tensor.value<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT ? 4 : 2;
+    auto type = tensor.value<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
+    int64_t bytes = type == CUDNN_DATA_INT8                                ? 1
+                    : type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_INT32 ? 4
+                                                                           : 2;
     for (int64_t i = 0; i < tensor.count(CUDNN_ATTR_TENSOR_DIMENSIONS); ++i)
         bytes *= tensor.values<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
     return bytes;

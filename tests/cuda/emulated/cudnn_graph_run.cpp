@@ -89,14 +89,19 @@ struct Image {
         int64_t offset = 0;
         for (size_t axis = 0; axis < 4; ++axis) offset += (dims[axis] == 1 ? 0 : i[axis]) * strides[axis];
         if (type == CUDNN_DATA_FLOAT) return reinterpret_cast<const float*>(at)[offset];
+        if (type == CUDNN_DATA_INT8) return reinterpret_cast<const int8_t*>(at)[offset];
         if (type == CUDNN_DATA_BFLOAT16)
             return from_bits(uint32_t(reinterpret_cast<const uint16_t*>(at)[offset]) << 16);
         return float(reinterpret_cast<const _Float16*>(at)[offset]);
     }
-    void put(const Four& i, float value) const {
+    // Integers wrap around.
+    void put(const Four& i, double sum) const {
         int64_t offset = 0;
         for (size_t axis = 0; axis < 4; ++axis) offset += i[axis] * strides[axis];
-        if (type == CUDNN_DATA_FLOAT) {
+        auto value = float(sum);
+        if (type == CUDNN_DATA_INT32) {
+            reinterpret_cast<uint32_t*>(at)[offset] = uint32_t(int64_t(sum));
+        } else if (type == CUDNN_DATA_FLOAT) {
             reinterpret_cast<float*>(at)[offset] = value;
         } else if (type == CUDNN_DATA_BFLOAT16) {
             uint32_t bits = bits_of(value), odd = bits >> 16 & 1;
@@ -190,10 +195,17 @@ std::optional<ConvolutionPattern> pattern_of(const Descriptor& graph) {
     bool is_followed = operations.size() > 1;
     if (is_followed) p.stored.push_back(p.result);
     if (is_virtual(*p.result) || (is_followed && !p.bias)) return std::nullopt;
-    p.type = type_of(*p.result);
+    // Of steps the sums are stored.
+    p.type = type_of(*x);
+    bool has_steps = p.type == CUDNN_DATA_INT8;
+    auto sums = p.operation->other(names->window).value<cudnnDataType_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
+    if (sums != (has_steps ? CUDNN_DATA_INT32 : CUDNN_DATA_FLOAT) ||
+        (has_steps && (is_followed || !is_forward)))
+        return std::nullopt;
     bool all_plain = true, all_last = true;
     for (auto* tensor : p.stored) {
-        if (is_virtual(*tensor) || type_of(*tensor) != p.type) return std::nullopt;
+        auto type = has_steps && tensor == p.result ? CUDNN_DATA_INT32 : p.type;
+        if (is_virtual(*tensor) || type_of(*tensor) != type) return std::nullopt;
         all_plain &= has_order(*tensor, {0, 1, 2, 3});
         all_last &= has_order(*tensor, {0, 2, 3, 1});
     }
@@ -239,6 +251,7 @@ void run_pattern(const ConvolutionPattern& p, const std::map<int64_t, void*>& ad
     });
     Image z = p.z ? image(*p.z) : Image{}, bias = p.bias ? image(*p.bias) : Image{};
     for_each(result.dims, [&](const Four& at) {
+        if (p.type == CUDNN_DATA_INT8) return result.put(at, sums.at(at));
         auto sum = float(sums.at(at));
         if (p.z) sum += z.get(at);
         if (p.bias) sum += bias.get({0, at[1], 0, 0});

@@ -11,20 +11,18 @@
 #include <cstdint>
 #include <utility>
 
-#include "libmge/kernel/cuda/copy_plan.h"
 #include "libmge/kernel/cuda/device_activation.h"
 #include "libmge/kernel/cuda/epilogue.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/ops/nn/convolution/cudnn_operations.cuda.h"
 #include "libmge/ops/nn/convolution/device_extents.cuda.h"
 #include "libmge/ops/nn/convolution/implicit_gemm.h"
+#include "libmge/ops/nn/convolution/turned_weight.cuda.h"
 
 namespace mge::ops {
 namespace {
 
 using cuda::cudnn;
-
-constexpr size_t workspace_alignment = 256;
 
 Algorithm own_kernel(const Problem& p) {
     if (p.op == Conv2d::name) return implicit_gemm_conv2d();
@@ -50,25 +48,6 @@ Support supports(const Problem& p) {
     return supported;
 }
 
-size_t aligned(size_t bytes) {
-    return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
-}
-
-// A weight (filters, channels, kernel) with its channels behind the kernel, or back.
-cuda::CopyPlan turn_weight(const ConvGeometry& g, DType dtype, bool is_back) {
-    int64_t filters = g.groups * g.oc, kernel = g.kernel[0] * g.kernel[1];
-    StridedSide ours{0, {g.ic * kernel, kernel, 1}}, theirs{0, {g.ic * kernel, 1, g.ic}};
-    return cuda::CopyPlan(StridedCopy(size_of(dtype), {filters, g.ic, kernel}, is_back ? theirs : ours,
-                                      is_back ? ours : theirs));
-}
-
-// The weight as cuDNN wants it, where that is not as we have it.
-struct TurnedWeight {
-    std::optional<cuda::CopyPlan> copy;
-    size_t bytes = 0;  // of the workspace
-    StorageRef kept;   // of a constant one
-};
-
 struct State {
     cuda::CudnnPlan plan;
     std::array<CudnnId, 3> ids{};
@@ -93,24 +72,12 @@ cuda::EpilogueArguments epilogue_of(const Problem& p, const CudnnConvolution& c)
 }
 
 TurnedWeight prepare_weight(const PrepareContext& context, const CudnnConvolution& c) {
+    if (!c.weight_is_turned) return {};
     auto& p = context.problem;
-    TurnedWeight turned;
-    if (!c.weight_is_turned) return turned;
     auto at = size_t(std::ranges::find(c.ids, weight_id) - c.ids.begin());
     bool is_result = at == 2;
-    auto& spec = is_result ? p.outputs[0] : p.inputs[at];
-    turned.copy = turn_weight(c.geometry, spec.dtype, is_result);
     const void* constant = !is_result && at < context.constants.size() ? context.constants[at] : nullptr;
-    if (!constant) {
-        turned.bytes = aligned(spec.bytes());
-        return turned;
-    }
-    auto& queue = queue_of(p.device);
-    turned.kept = queue.allocate(spec.bytes());
-    Launch launch;
-    launch.queue = &queue;
-    turned.copy->run(launch, constant, turned.kept->data);
-    return turned;
+    return turned_weight(p, c.geometry, p.outputs[0].dtype, constant, is_result);
 }
 
 Prepared prepare(const PrepareContext& context) {
@@ -123,7 +90,7 @@ Prepared prepare(const PrepareContext& context) {
     s.dtype = p.outputs[0].dtype;
     if (!s.is_fused && !follows.is_nothing()) s.epilogue = epilogue_of(p, c);
     // A residual may lie where the result does.
-    if (!s.is_fused && follows.residual) s.result_bytes = aligned(p.outputs[0].bytes());
+    if (!s.is_fused && follows.residual) s.result_bytes = workspace_part(p.outputs[0].bytes());
     s.turned = prepare_weight(context, c);
     s.otherwise = own_kernel(p);
     s.own = s.otherwise.prepare(context);
@@ -134,15 +101,13 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(s), workspace, std::move(packed));
 }
 
-bool is_aligned(const void* address) { return uintptr_t(address) % cuda::cudnn_alignment == 0; }
-
 // Whether cuDNN can have the operands. It does not say that it reads a residual before it writes in its
 // place.
 bool can_run(const State& s, const Launch& launch) {
     bool writes_over_residual =
         s.is_fused && s.has_residual && launch.inputs[3] == static_cast<const void*>(launch.outputs[0]);
-    return !writes_over_residual && std::ranges::all_of(launch.inputs, is_aligned) &&
-           is_aligned(launch.outputs[0]);
+    return !writes_over_residual && std::ranges::all_of(launch.inputs, cuda::is_aligned_for_cudnn) &&
+           cuda::is_aligned_for_cudnn(launch.outputs[0]);
 }
 
 void finish(const State& s, const Launch& launch, const void* sums, cuda::Stream stream) {
@@ -172,7 +137,7 @@ struct Addresses {
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     if (!can_run(s, launch)) return s.otherwise.run(s.own, launch);
-    auto* workspace = reinterpret_cast<char*>(aligned(uintptr_t(launch.workspace)));
+    auto* workspace = reinterpret_cast<char*>(workspace_part(uintptr_t(launch.workspace)));
     auto take = [&](size_t bytes) { return std::exchange(workspace, workspace + bytes); };
     void* result = s.result_bytes ? take(s.result_bytes) : launch.outputs[0];
     void* weight = s.turned.kept ? s.turned.kept->data : take(s.turned.bytes);

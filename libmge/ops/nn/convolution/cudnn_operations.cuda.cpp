@@ -5,6 +5,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/ops/nn/convolution/implicit_gemm.h"
+#include "libmge/ops/nn/convolution/turned_weight.cuda.h"
 
 namespace mge::ops {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 using cuda::CudnnDescriptor, cuda::CudnnDims;
 
 constexpr std::string_view plain_prefix = "cudnn:", fused_prefix = "cudnn_fused:";
-constexpr size_t most_candidates = 16;
 // Engines may copy what they read and write into a layout that suits them; beyond that it is too much.
 constexpr size_t most_workspace = size_t(32) << 20, most_copies = 2;
 
@@ -52,10 +52,10 @@ const Operation& operation_of(const Problem& p) {
                                               : backward_weight;
 }
 
-CudnnDescriptor window_of_convolution(const ConvGeometry& g) {
+CudnnDescriptor window_of_convolution(const ConvGeometry& g, cudnnDataType_t sums) {
     CudnnDescriptor d(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
     d.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, int64_t(2));
-    d.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+    d.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, sums);
     d.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
     auto set = [&](cudnnBackendAttributeName_t name, const Pair& pair) {
         d.set(name, CUDNN_TYPE_INT64, std::span<const int64_t>(pair));
@@ -67,6 +67,23 @@ CudnnDescriptor window_of_convolution(const ConvGeometry& g) {
     return d.finalize();
 }
 
+CudnnDescriptor convolution_operation(const Operation& names, const ConvGeometry& g, const CudnnDescriptor& x,
+                                      const CudnnDescriptor& weight, const CudnnDescriptor& y,
+                                      cudnnDataType_t sums) {
+    CudnnDescriptor d(names.type);
+    d.set(names.x, x).set(names.weight, weight).set(names.y, y);
+    d.set(names.conv, window_of_convolution(g, sums));
+    return d.set(names.alpha, CUDNN_TYPE_FLOAT, 1.f).set(names.beta, CUDNN_TYPE_FLOAT, 0.f).finalize();
+}
+
+struct CudnnShapes {
+    CudnnDims x, weight, y;
+    explicit CudnnShapes(const ConvGeometry& g)
+        : x{g.n, g.groups * g.ic, g.in[0], g.in[1]},
+          weight{g.groups * g.oc, g.ic, g.kernel[0], g.kernel[1]},
+          y{g.n, g.groups * g.oc, g.out[0], g.out[1]} {}
+};
+
 // The operations of a problem, with what follows the convolution or without. cuDNN's own order, which it has
 // ready engines for: relu(convolution + z + bias).
 CudnnDescriptor graph_of(const Problem& p, bool is_fused, const cuda::CudnnTarget& target) {
@@ -74,23 +91,15 @@ CudnnDescriptor graph_of(const Problem& p, bool is_fused, const cuda::CudnnTarge
     auto& g = c.geometry;
     auto type = cuda::cudnn_type(p.outputs[0].dtype);
     auto& order = c.order == ImageOrder::plain ? cuda::cudnn_plain : cuda::cudnn_channels_last;
-    CudnnDims x_dims{g.n, g.groups * g.ic, g.in[0], g.in[1]},
-        y_dims{g.n, g.groups * g.oc, g.out[0], g.out[1]};
-    CudnnDims weight_dims{g.groups * g.oc, g.ic, g.kernel[0], g.kernel[1]},
-        bias_dims{1, g.groups * g.oc, 1, 1};
-    auto x = cuda::cudnn_tensor(x_id, type, x_dims, order);
-    auto weight = cuda::cudnn_tensor(weight_id, type, weight_dims, order);
-    auto y = cuda::cudnn_tensor(y_id, type, y_dims, order);
-    auto between = [&](int64_t id) { return cuda::cudnn_tensor(id, CUDNN_DATA_FLOAT, y_dims, order, true); };
+    const CudnnShapes dims(g);
+    auto x = cuda::cudnn_tensor(x_id, type, dims.x, order);
+    auto weight = cuda::cudnn_tensor(weight_id, type, dims.weight, order);
+    auto y = cuda::cudnn_tensor(y_id, type, dims.y, order);
+    auto between = [&](int64_t id) { return cuda::cudnn_tensor(id, CUDNN_DATA_FLOAT, dims.y, order, true); };
 
     std::vector<CudnnDescriptor> operations;
     CudnnDescriptor last = is_fused ? between(sum_id) : y;
-    auto& names = operation_of(p);
-    CudnnDescriptor convolution(names.type);
-    convolution.set(names.x, x).set(names.weight, weight).set(names.y, last);
-    convolution.set(names.conv, window_of_convolution(g));
-    convolution.set(names.alpha, CUDNN_TYPE_FLOAT, 1.f).set(names.beta, CUDNN_TYPE_FLOAT, 0.f).finalize();
-    operations.push_back(convolution);
+    operations.push_back(convolution_operation(operation_of(p), g, x, weight, last, CUDNN_DATA_FLOAT));
     if (is_fused) {
         auto follows = conv_epilogue(p);
         auto then = [&](cudnnPointwiseMode_t mode, const CudnnDescriptor* operand,
@@ -99,8 +108,8 @@ CudnnDescriptor graph_of(const Problem& p, bool is_fused, const cuda::CudnnTarge
             last = to;
         };
         bool is_relu = follows.activation == Activation::relu;
-        auto z = cuda::cudnn_tensor(z_id, type, y_dims, order);
-        auto bias = cuda::cudnn_tensor(bias_id, type, bias_dims, order);
+        auto z = cuda::cudnn_tensor(z_id, type, dims.y, order);
+        auto bias = cuda::cudnn_tensor(bias_id, type, {1, g.groups * g.oc, 1, 1}, order);
         if (follows.residual) then(CUDNN_POINTWISE_ADD, &z, between(added_id));
         then(CUDNN_POINTWISE_ADD, &bias, is_relu ? between(biased_id) : y);
         if (is_relu) then(CUDNN_POINTWISE_RELU_FWD, nullptr, y);
@@ -110,22 +119,19 @@ CudnnDescriptor graph_of(const Problem& p, bool is_fused, const cuda::CudnnTarge
 
 // Engines that keep what the precision promises.
 bool keeps_precision(const cuda::CudnnEngine& engine, const Problem& p) {
-    auto has = [&](cudnnBackendNumericalNote_t note) { return engine.numerical_notes >> note & 1; };
-    if (has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
-    if (has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13) || has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6))
+    if (engine.has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
+    if (engine.has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13) ||
+        engine.has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6))
         return false;
     bool is_f32 = p.outputs[0].dtype == DType::f32;
-    if (has(CUDNN_NUMERICAL_NOTE_WINOGRAD) || has(CUDNN_NUMERICAL_NOTE_FFT)) return is_f32;
+    if (engine.has(CUDNN_NUMERICAL_NOTE_WINOGRAD) || engine.has(CUDNN_NUMERICAL_NOTE_FFT)) return is_f32;
     // Without a note of any kind, and yet wrong by 3e-4 of the largest value for 5 x 5 weights (cuDNN 9.19 on
     // an H100).
     bool is_inexact = p.op == Conv2dBackwardWeight::name && engine.name.starts_with("17/");
     if (is_inexact && is_f32 && p.precision == Precision::strict) return false;
     if (!is_f32 || p.precision != Precision::strict) return true;
-    return !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
-}
-// Those that compile code of their own take seconds to be ready.
-bool is_ready(const cuda::CudnnEngine& engine) {
-    return !(engine.behavior_notes >> CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION & 1);
+    return !engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) &&
+           !engine.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
 }
 
 size_t workspace_limit(const Problem& p) {
@@ -137,11 +143,11 @@ void add_candidates(const Problem& p, bool is_fused, const cuda::CudnnTarget& ta
                     std::vector<Candidate>& result) {
     auto graph = graph_of(p, is_fused, target);
     for (auto& engine : cuda::cudnn_engines(graph, target)) {
-        if (result.size() == most_candidates) break;
-        if (!keeps_precision(engine, p) || !is_ready(engine)) continue;
+        if (result.size() == most_cudnn_candidates) break;
+        if (!keeps_precision(engine, p) || !engine.is_ready()) continue;
         auto plan = cuda::cudnn_plan(engine.config, target);
         if (!plan || plan->workspace > workspace_limit(p)) continue;
-        bool is_reproducible = !(engine.numerical_notes >> CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC & 1);
+        bool is_reproducible = !engine.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
         result.push_back({text(is_fused ? fused_prefix : plain_prefix, engine.name),
                           0,
                           {.reproducible = is_reproducible,
@@ -163,7 +169,7 @@ CudnnConvolution cudnn_convolution(const Problem& p) {
     if (is_data) c.ids = {weight_id, y_id, x_id};
     if (!is_forward && !is_data) c.ids = {x_id, y_id, weight_id};
     auto& g = c.geometry;
-    c.weight_is_turned = c.order == ImageOrder::channels_last && g.ic > 1 && g.kernel[0] * g.kernel[1] > 1;
+    c.weight_is_turned = c.order == ImageOrder::channels_last && is_turned_for_channels_last(g);
     return c;
 }
 
@@ -178,6 +184,17 @@ std::vector<Candidate> cudnn_candidates(const Problem& p, const cuda::CudnnTarge
     add_candidates(p, false, target, result);
     std::ranges::stable_partition(result, [](auto& c) { return c.attributes.reproducible; });
     return result;
+}
+
+CudnnDescriptor step_convolution_graph(const ConvGeometry& g, const cuda::CudnnTarget& target) {
+    const CudnnShapes dims(g);
+    auto tensor = [](CudnnId id, DType dtype, const CudnnDims& d) {
+        return cuda::cudnn_tensor(id, cuda::cudnn_type(dtype), d, cuda::cudnn_channels_last);
+    };
+    CudnnDescriptor operation = convolution_operation(forward, g, tensor(x_id, DType::i8, dims.x),
+                                                      tensor(weight_id, DType::i8, dims.weight),
+                                                      tensor(y_id, DType::i32, dims.y), CUDNN_DATA_INT32);
+    return cuda::cudnn_operation_graph(std::span(&operation, 1), target);
 }
 
 bool is_fused_candidate(std::string_view name) { return name.starts_with(fused_prefix); }

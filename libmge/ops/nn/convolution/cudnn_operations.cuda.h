@@ -40,6 +40,11 @@ struct ConvEpilogue {
 };
 ConvEpilogue conv_epilogue(const Problem& problem);
 
+inline constexpr size_t most_cudnn_candidates = 16;
+
+// Of steps (int8), all with their channels last: the sums of their products, in int32.
+cuda::CudnnDescriptor step_convolution_graph(const ConvGeometry& g, const cuda::CudnnTarget& target);
+
 // "cudnn:" and the name of a configuration (kernel/cuda/cudnn_graph.h), or "cudnn_fused:" where it does what
 // follows the convolution too; best guess first.
 std::vector<Candidate> cudnn_candidates(const Problem& problem, const cuda::CudnnTarget& target);

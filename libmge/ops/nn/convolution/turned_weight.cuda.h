@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/cuda/copy_plan.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/tensor/storage.h"
+
+namespace mge::ops {
+
+// A weight as cuDNN wants it, where that is not as we have it: with its channels behind the kernel.
+struct TurnedWeight {
+    std::optional<cuda::CopyPlan> copy;
+    size_t bytes = 0;  // of the workspace
+    StorageRef kept;   // of a constant one
+};
+
+// Where cuDNN wants a weight beside channels last in another order than ours.
+bool is_turned_for_channels_last(const ConvGeometry& g);
+
+// `constant`: its address, null where runs have different ones, or it is a result, which is turned back.
+TurnedWeight turned_weight(const Problem& problem, const ConvGeometry& g, DType dtype, const void* constant,
+                           bool is_result);
+
+// Bytes of a part of a workspace, such that what follows it lies as cuDNN's operands have to.
+constexpr size_t workspace_alignment = 256;
+constexpr size_t workspace_part(size_t bytes) {
+    return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+}
+
+}  // namespace mge::ops
