@@ -199,10 +199,75 @@ Net make_lstm() {
             lstm,   [](Parameters& p) { return make_adam(p, {.learning_rate = 0.01}); }};
 }
 
+// --- as examples/quickstart has it ---
+
+Tensor digit_net(const Parameters& p, std::span<const Tensor> data, bool training) {
+    auto convolved = [&](const Tensor& x, const std::string& name) {
+        Tensor y = ops::add(ops::conv2d(x, p.at(name), {.padding = {1, 1}}), p.at(name + ".bias"));
+        return ops::relu(normed(p, name + ".norm", y, training));
+    };
+    Tensor x = ops::max_pool2d(convolved(convolved(data[0], "first"), "second"),
+                               {.kernel = {2, 2}, .stride = {2, 2}});
+    x = ops::reshape(x, {.shape = {4, 32 * 4 * 4}});
+    if (training) x = ops::dropout(x, data[1], {.probability = 0.2})[0];
+    return linear(p, "classes", x);
+}
+
+Net make_digit_net() {
+    Maker make(5);
+    auto convolution = [&](const std::string& name, int64_t from, int64_t to) {
+        make.convolution(name, from, to, 3);
+        make.parameters.add(name + ".bias", make.uniform({1, to, 1, 1}, -0.1, 0.1));
+        make.norm(name + ".norm", to);
+    };
+    convolution("first", 1, 16);
+    convolution("second", 16, 32);
+    make.linear("classes", 32 * 4 * 4, classes);
+    Tensors data{make.uniform({4, 1, 8, 8}, 0, 1), tensor_of<int32_t>({2}, {5, 0})};
+    return {"Digits", make.parameters, data, make.targets(4), digit_net, [](Parameters& p) {
+                return make_sgd(p, {.learning_rate = 0.02, .momentum = 0.9, .weight_decay = 1e-4});
+            }};
+}
+
+// --- as U-Net: a class for each pixel ---
+
+constexpr int64_t images = 2, side = 8;
+
+Tensor u_net(const Parameters& p, std::span<const Tensor> data, bool training) {
+    auto convolved = [&](const Tensor& x, const std::string& name) {
+        return ops::relu(
+            normed(p, name + ".norm", ops::conv2d(x, p.at(name), {.padding = {1, 1}}), training));
+    };
+    Tensor seen = convolved(data[0], "stem");
+    Tensor x = convolved(ops::max_pool2d(seen, {.kernel = {2, 2}, .stride = {2, 2}}), "down");
+    x = ops::conv2d_backward_data(p.at("up"), x, {.stride = {2, 2}});
+    x = ops::conv2d(convolved(ops::concat({x, seen}, {.axis = 1}), "merge"), p.at("head"));
+    x = ops::transpose(x, {.pattern = {0, 2, 3, 1}});
+    return ops::reshape(x, {.shape = {images * side * side, classes}});
+}
+
+Net make_u_net() {
+    Maker make(6);
+    auto convolution = [&](const std::string& name, int64_t from, int64_t to) {
+        make.convolution(name, from, to, 3);
+        make.norm(name + ".norm", to);
+    };
+    convolution("stem", 3, 6);
+    convolution("down", 6, 12);
+    make.weight("up", {12, 6, 2, 2}, 12);
+    convolution("merge", 12, 6);
+    make.convolution("head", 6, classes, 1);
+    Tensors data{make.uniform({images, 3, side, side}, -1, 1)};
+    return {"UNet", make.parameters,
+            data,   make.targets(images * side * side),
+            u_net,  [](Parameters& p) { return make_sgd(p, {.learning_rate = 0.1, .momentum = 0.9}); }};
+}
+
 }  // namespace
 
 std::vector<Net> make_nets() {
-    return {make_residual_net(), make_mobile_net(), make_transformer(), make_lstm()};
+    return {make_residual_net(), make_mobile_net(), make_transformer(),
+            make_lstm(),         make_digit_net(),  make_u_net()};
 }
 
 }  // namespace mge::test

@@ -22,7 +22,8 @@ struct Net {
 };
 
 // Convolutions, batch norms and residuals; depthwise convolutions, squeeze and excite; embedding, attention
-// and layer norms; an LSTM. On the CPU, the same in each process.
+// and layer norms; an LSTM; the quickstart's net, with dropout; transposed convolutions and joins. On the
+// CPU, the same in each process.
 std::vector<Net> make_nets();
 
 }  // namespace mge::test
