@@ -2,11 +2,11 @@
 #include "libmge/base/byte_count.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
 #include "libmge/base/error.h"
+#include "libmge/base/letters.h"
 
 namespace mge {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::string_view prefixes = "KMGT";
 // 1024 to the power that a unit stands for; 0 for what is none.
 double factor_of(std::string unit) {
     std::erase(unit, ' ');
-    std::ranges::transform(unit, unit.begin(), [](char c) { return char(std::toupper(uint8_t(c))); });
+    std::ranges::transform(unit, unit.begin(), capital);
     if (unit.empty() || unit == "B") return 1;
     size_t power = prefixes.find(unit[0]);
     std::string rest = unit.substr(1);

@@ -2,7 +2,8 @@
 #include "libmge/model/import/megengine/counterparts.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "libmge/base/letters.h"
 
 namespace mge::megengine {
 namespace {
@@ -78,7 +79,7 @@ std::string in_camel_case(std::string_view name) {
     std::string result;
     bool begins = true;
     for (char c : name) {
-        if (c != '_') result += begins ? char(std::toupper(c)) : c;
+        if (c != '_') result += begins ? capital(c) : c;
         begins = c == '_';
     }
     return result;
@@ -86,7 +87,7 @@ std::string in_camel_case(std::string_view name) {
 
 std::string in_capitals(std::string_view name) {
     std::string result(name);
-    std::ranges::transform(result, result.begin(), [](char c) { return char(std::toupper(c)); });
+    std::ranges::transform(result, result.begin(), capital);
     return result;
 }
 
