@@ -9,7 +9,7 @@ Example:
 
 import importlib
 
-from . import _mge
+from . import _environment, _mge  # noqa: F401
 from ._mge import InternalError
 from .tensor import Parameter, Tensor
 

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong calls end in errors that say who complains, what was given and what is allowed."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -248,14 +253,22 @@ def test_an_input_and_an_output_have_names_of_their_own(tmp_path):
 
 
 def test_models_of_every_kind_are_loaded(tmp_path):
-    from pathlib import Path
-
     data = Path(__file__).parents[1] / "data"
     model = _mge.load(str(data / "megengine" / "dynamic.v2.mge"))
     assert model.input_names and model.output_names and model.text
     (tmp_path / "none").write_bytes(b"\xff\xfenothing")
     with pytest.raises(RuntimeError, match="not a model this program knows"):
         _mge.load(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "5000"])
+def test_a_wrong_number_of_threads_is_told_by_the_import(value):
+    command = [sys.executable, "-c", "import megengine"]
+    package = {"PYTHONPATH": str(Path(mge.__file__).parents[1]), "MGE_THREADS": value}
+    done = subprocess.run(command, env={**os.environ, **package}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("ValueError: [MGE_THREADS]")
+    assert done.stderr.count("  File ") == 3, done.stderr  # theirs, the package, and who looked
 
 
 def test_a_group_that_is_no_dict():
