@@ -99,7 +99,7 @@ class Graph:
 
 class GraphFunction:
     """A model file as a function of inputs and weights."""
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | os.PathLike) -> None:
         ...
     def call(self, inputs: list, weights: list) -> list:
         """The outputs for a list of Tensors or arrays, with these values of the weights."""
@@ -143,9 +143,9 @@ class Model:
         ...
     def to_onnx_bytes(self, opset: int = 17) -> bytes:
         ...
-    def write(self, path: str) -> None:
+    def write(self, path: str | os.PathLike) -> None:
         """Write the file whole or not at all."""
-    def write_onnx(self, path: str, opset: int = 17, most_inner_bytes: int = 2147483648) -> None:
+    def write_onnx(self, path: str | os.PathLike, opset: int = 17, most_inner_bytes: int = 2147483648) -> None:
         """Write an ONNX file whole or not at all; weights of more bytes than that go to PATH.data."""
 
 class NewFile:
@@ -220,7 +220,7 @@ def added_libraries() -> list:
 def arranged_subgraph(graph: megengine._mge.Subgraph, inputs: collections.abc.Sequence[int], like: Any, outputs: collections.abc.Sequence[int]) -> megengine._mge.Subgraph:
     """The graph with inputs in another order, -1 for a further one like the next Tensor of `like`, and with other results: its own, or new inputs counted back from -1."""
 
-def cache_folder() -> str | None:
+def cache_folder() -> Any | None:
     """The folder for what may be made again, which nobody else may write to; None when there is none."""
 
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
@@ -238,7 +238,7 @@ def exchange_thread_device(device: Any | None) -> Any:
 def file_limit() -> int:
     """Bytes of memory that one file may ask for (MGE_FILE_LIMIT)."""
 
-def forget_measurements(path: str) -> int:
+def forget_measurements(path: str | os.PathLike) -> int:
     """Removes what a file has kept for whichever machine; how much that was."""
 
 def from_dlpack(capsule: Any, copy: bool | None) -> Any:
@@ -259,22 +259,22 @@ def is_recorded(arg: Any, /) -> bool:
 def is_shared(tensor: Any) -> bool:
     """Whether a Tensor's value lies in memory that other processes can have too."""
 
-def keep_measurements(path: str | None) -> None:
+def keep_measurements(path: str | os.PathLike | None) -> None:
     """The file that keeps what is measured from now on; None: this process's memory."""
 
 def keeps_memory(tensor: Any) -> bool:
     """Whether what the Tensor is given is written to memory that others have too."""
 
-def library_path() -> str:
+def library_path() -> Any:
     """The file of libmge that this process runs."""
 
 def list_options() -> list:
     """The options of a compilation: name, field in C++, keyword, sentence, default and words."""
 
-def load(path: str) -> megengine._mge.Model:
+def load(path: str | os.PathLike) -> megengine._mge.Model:
     """Read a model file of any kind: .mge, MegEngine's, packed."""
 
-def load_operators(path: str, symbol: str = 'mge_operators') -> tuple:
+def load_operators(path: str | os.PathLike, symbol: str = 'mge_operators') -> tuple:
     """Add the operators of a shared object; gives its name, its path and their names."""
 
 def memory_stats(device: Any | None = None) -> dict:

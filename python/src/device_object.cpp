@@ -2,6 +2,7 @@
 #include "python/src/device_object.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -141,13 +142,16 @@ void add_device_functions(PyObject* module_object) {
         nb::arg("benchmark"), nb::arg("deterministic"),
         "How algorithms are chosen: by measuring, and only reproducible ones.");
     module.def(
-        "keep_measurements", [](std::optional<std::string> path) { keep_measurements(path); },
+        "keep_measurements",
+        [](const std::optional<std::filesystem::path>& path) {
+            keep_measurements(path ? std::optional(path->string()) : std::nullopt);
+        },
         nb::arg("path").none(),
         "The file that keeps what is measured from now on; None: this process's memory.");
     module.def(
         "forget_measurements",
-        [](const std::string& path) {
-            auto cache = FastrunCache::open(path);
+        [](const std::filesystem::path& path) {
+            auto cache = FastrunCache::open(path.string());
             return cache->remove(cache->rows());
         },
         nb::arg("path"), "Removes what a file has kept for whichever machine; how much that was.");

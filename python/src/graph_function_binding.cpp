@@ -2,6 +2,7 @@
 #include "python/src/graph_function_binding.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -71,7 +72,9 @@ void add_graph_functions(PyObject* module_object) {
     nb::class_<FileFunction>(module, "GraphFunction", "A model file as a function of inputs and weights.")
         .def(
             "__init__",
-            [](FileFunction* self, const std::string& path) { new (self) FileFunction(open_model(path)); },
+            [](FileFunction* self, const std::filesystem::path& path) {
+                new (self) FileFunction(open_model(path.string()));
+            },
             nb::arg("path"))
         .def_ro("input_names", &FileFunction::input_names)
         .def_ro("output_names", &FileFunction::output_names)

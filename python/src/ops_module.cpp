@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -220,16 +221,23 @@ void add_updates_module(PyObject* module) {
     }
 }
 
+// As Python writes paths that are no UTF-8.
+nb::object path_text(std::string_view path) {
+    auto text = nb::steal(PyUnicode_DecodeFSDefaultAndSize(path.data(), Py_ssize_t(path.size())));
+    if (!text) throw nb::python_error();
+    return text;
+}
+
 nb::tuple describe(const AddedLibrary& library) {
     nb::list names;
     for (auto* op : library.ops) names.append(nb::str(op->name.data(), op->name.size()));
-    return nb::make_tuple(library.name, library.path, names);
+    return nb::make_tuple(library.name, path_text(library.path), names);
 }
 
-nb::tuple load(const std::string& path, const std::string& symbol) {
+nb::tuple load(const std::filesystem::path& path, const std::string& symbol) {
     const AddedLibrary& library = [&]() -> auto& {
         nb::gil_scoped_release released;
-        return load_operators(path, symbol.c_str());
+        return load_operators(path.string(), symbol.c_str());
     }
     ();
     for (auto* op : library.ops) add_function(ops_module(), *op);
@@ -267,14 +275,18 @@ void add_ops_module(PyObject* module) {
         },
         "Name, path and operators of each library that was added.");
     functions.def(
-        "cache_folder", [] { return cache_folder(); },
+        "cache_folder",
+        []() -> std::optional<nb::object> {
+            auto folder = cache_folder();
+            return folder ? std::optional(path_text(*folder)) : std::nullopt;
+        },
         "The folder for what may be made again, which nobody else may write to; None when there is none.");
     functions.def(
         "library_path",
         [] {
             Dl_info info{};
             ::dladdr(reinterpret_cast<void*>(&load_operators), &info);
-            return std::string(info.dli_fname ? info.dli_fname : "");
+            return path_text(info.dli_fname ? info.dli_fname : "");
         },
         "The file of libmge that this process runs.");
 }

@@ -3,6 +3,7 @@
 #include "python/src/conversion.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -394,14 +395,17 @@ void add_model(nb::module_& module) {
         .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"),
              nb::arg("max_error") = nb::none())
         .def(
-            "write", [](const LoadedModel& m, const std::string& path) { write_model(path, m.model()); },
+            "write",
+            [](const LoadedModel& m, const std::filesystem::path& path) {
+                write_model(path.string(), m.model());
+            },
             nb::arg("path"), "Write the file whole or not at all.")
         .def("to_bytes", &to_bytes)
         .def(
             "write_onnx",
-            [](const LoadedModel& m, const std::string& path, int opset, size_t most_inner_bytes) {
+            [](const LoadedModel& m, const std::filesystem::path& path, int opset, size_t most_inner_bytes) {
                 nb::gil_scoped_release released;
-                write_onnx(path, m.model(), {opset, most_inner_bytes});
+                write_onnx(path.string(), m.model(), {opset, most_inner_bytes});
             },
             nb::arg("path"), nb::arg("opset") = default_onnx_opset,
             nb::arg("most_inner_bytes") = OnnxOptions{}.most_inner_bytes,
@@ -417,7 +421,10 @@ void add_model(nb::module_& module) {
         .def_prop_ro("operators", &operators)
         .def_prop_ro("dtypes", &dtypes);
     module.def(
-        "load", [](const std::string& path) { return std::make_shared<LoadedModel>(open_model(path)); },
+        "load",
+        [](const std::filesystem::path& path) {
+            return std::make_shared<LoadedModel>(open_model(path.string()));
+        },
         nb::arg("path"), "Read a model file of any kind: .mge, MegEngine's, packed.");
     module.def("onnx_rows", &onnx::known_operators,
                "ONNX's operators that are read: name, first and last version.");

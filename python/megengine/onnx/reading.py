@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX files as functions of Tensors."""
 
+import os
+
 from .. import _mge
 from ..module import Module
 from ..tensor import Parameter
@@ -51,7 +53,7 @@ class Model(_Named):
         path: of the file.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | os.PathLike) -> None:
         super().__init__(_mge.load(path))
 
     def __call__(self, *inputs, **named):
@@ -86,7 +88,7 @@ class TrainableModel(Module, _Named):
         path: of the file.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | os.PathLike) -> None:
         Module.__init__(self)
         _Named.__init__(self, _mge.GraphFunction(path))
         self._weights = []  # names of attributes, in the order of a call
@@ -110,7 +112,7 @@ class TrainableModel(Module, _Named):
         return _one_or_all(self._graph.call(self._in_order(inputs, named), weights))
 
 
-def load(path: str, trainable: bool = False) -> Model | TrainableModel:
+def load(path: str | os.PathLike, trainable: bool = False) -> Model | TrainableModel:
     """Read an ONNX file.
 
     Args:
@@ -132,4 +134,4 @@ def load(path: str, trainable: bool = False) -> Model | TrainableModel:
         >>> sorted(name for name, _ in net.named_parameters())
         ['bias', 'weight']
     """
-    return (TrainableModel if trainable else Model)(str(path))
+    return (TrainableModel if trainable else Model)(path)
