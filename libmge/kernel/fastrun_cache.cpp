@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/fastrun_cache.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 #include <thread>
 
 #include "libmge/base/cache_folder.h"
@@ -32,6 +34,15 @@ CREATE TABLE IF NOT EXISTS measurement (
     doubts INTEGER NOT NULL,      -- searches in a row that could not trust the time; 0: it is trusted
     checksum INTEGER NOT NULL,    -- of all of the above
     PRIMARY KEY (machine, problem, algorithm)
+) WITHOUT ROWID;
+)";
+// Programs that do not know this table leave it alone, so it is no other format.
+constexpr const char* considered_schema = R"(
+CREATE TABLE IF NOT EXISTS considered (
+    machine TEXT NOT NULL,
+    problem TEXT NOT NULL,
+    algorithms TEXT NOT NULL,     -- that there were when it was measured, a line each
+    PRIMARY KEY (machine, problem)
 ) WITHOUT ROWID;
 )";
 constexpr const char* measured_columns =
@@ -160,9 +171,14 @@ void import_second_format(Database& db) {
     for (auto& row : intact) insert(renewed, row);
 }
 
+bool has_considered(const Database& db) {
+    return db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'considered'").step();
+}
+
 void make_schema(Database& db) {
-    if (version_of(db) == schema_version) return;
+    if (version_of(db) == schema_version && has_considered(db)) return;
     Transaction transaction(db);
+    db.execute(considered_schema);
     int found = version_of(db);  // another process may have been quicker
     if (found == 2) import_second_format(db);
     db.execute(schema);
@@ -243,11 +259,14 @@ void put(Database& db, std::span<const CacheRow> rows, bool keep_newer) {
         "ON CONFLICT DO UPDATE SET milliseconds = excluded.milliseconds, "
         "workspace = excluded.workspace, attributes = excluded.attributes, "
         "measured_at = excluded.measured_at, doubts = excluded.doubts, checksum = excluded.checksum";
-    // What is trusted comes before what is not, then the newer.
-    if (keep_newer)
-        sql +=
-            " WHERE (excluded.doubts = 0, excluded.measured_at) > "
-            "(measurement.doubts = 0, measurement.measured_at)";
+    // What is trusted comes before what is not, then the newer. A clock that was ahead would win for ever.
+    if (keep_newer) {
+        auto rank = [now = std::time(nullptr)](const std::string& table) {
+            return text('(', table, ".doubts = 0, CASE WHEN ", table, ".measured_at > ", now, " THEN 0 ELSE ",
+                        table, ".measured_at END)");
+        };
+        sql += text(" WHERE ", rank("excluded"), " > ", rank("measurement"));
+    }
     auto statement = db.prepare(sql.c_str());
     for (auto& row : rows) insert(statement, row);
     transaction.commit();
@@ -261,6 +280,8 @@ void erase(Database& db, std::span<const CacheRow> rows) {
         statement.reset();
         statement.bind(1, row.machine).bind(2, row.problem).bind(3, row.measured.name).step();
     }
+    db.execute(
+        "DELETE FROM considered WHERE (machine, problem) NOT IN (SELECT machine, problem FROM measurement)");
     transaction.commit();
 }
 
@@ -275,6 +296,34 @@ public:
 private:
     Statement& statement_;
 };
+
+std::optional<std::vector<std::string>> find_considered(Database& db, const std::string& machine,
+                                                        const std::string& problem) {
+    static const std::string sql = "SELECT algorithms FROM considered WHERE machine = ? AND problem = ?";
+    Statement& query = db.reused(sql);
+    Reset at_the_end(query);
+    query.bind(1, machine).bind(2, problem);
+    if (!query.step()) return std::nullopt;
+    std::vector<std::string> names;
+    std::istringstream lines(query.text(0));
+    for (std::string line; std::getline(lines, line);) names.push_back(line);
+    return names;
+}
+
+// Another program may know algorithms that this one does not: they stay.
+void add_considered(Database& db, const std::string& machine, const std::string& problem,
+                    std::span<const std::string_view> algorithms) {
+    if (algorithms.empty()) return;
+    Transaction transaction(db);
+    auto names = find_considered(db, machine, problem).value_or(std::vector<std::string>{});
+    for (auto& name : algorithms)
+        if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+    std::string lines;
+    for (auto& name : names) lines.append(name).push_back('\n');
+    auto statement = db.prepare("INSERT OR REPLACE INTO considered VALUES (?, ?, ?)");
+    statement.bind(1, machine).bind(2, problem).bind(3, lines).step();
+    transaction.commit();
+}
 
 }  // namespace
 
@@ -413,19 +462,36 @@ void FastrunCache::change(const std::function<void(Database&)>& body) {
     });
 }
 
-void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured) {
+std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& problem) {
+    if (access_ == Access::read) return std::nullopt;
+    std::string here = machine(problem.device), key = problem.key();
+    std::lock_guard lock(sqlite_mutex());
+    try {
+        return find_considered(connection_.get(), here, key);
+    } catch (const Error& e) {
+        if (!is_tolerant_) throw;
+        warn(e);
+        return std::nullopt;
+    }
+}
+
+void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured,
+                         std::span<const std::string_view> considered) {
     if (access_ == Access::read && is_tolerant_) return;
+    const std::string here = machine(problem.device), key = problem.key();
     std::vector<CacheRow> rows;
-    for (auto& m : measured)
-        rows.push_back({machine(problem.device), problem.key(), m, int64_t(std::time(nullptr))});
-    auto add = [&](Database& db) { put(db, rows, false); };
+    for (auto& m : measured) rows.push_back({here, key, m, int64_t(std::time(nullptr))});
+    auto add = [&](Database& db) {
+        put(db, rows, false);
+        add_considered(db, here, key, considered);
+    };
     try {
         change(add);
     } catch (const Error& e) {
         if (!is_tolerant_) throw;
         warn(e);
         if (!storage_ || has_lost_storage_.exchange(true)) return;
-        store(problem, measured);  // for this process
+        store(problem, measured, considered);  // for this process
     }
 }
 

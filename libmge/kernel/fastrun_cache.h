@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libmge/base/per_process.h"
@@ -80,13 +81,20 @@ public:
 
     // The intact rows of a problem on this machine, fastest first; nullopt when there are none.
     std::optional<std::vector<Measurement>> find(const Problem& problem);
-    void store(const Problem& problem, const std::vector<Measurement>& measured);
+    // `considered`: the names of the algorithms that there were, measured or not, since some are hopeless and
+    // others refuse the problem.
+    void store(const Problem& problem, const std::vector<Measurement>& measured,
+               std::span<const std::string_view> considered = {});
+    // Those of all times that the problem was stored here; nullopt: nobody said, or nothing may be written,
+    // so that whoever measures for the sake of others would do so for ever.
+    std::optional<std::vector<std::string>> considered(const Problem& problem);
     const std::string& path() const { return path_; }
 
     // Every row, in order of machine, problem and time.
     std::vector<CacheRow> rows();
     // Adds the intact ones of these rows, all or none; of two for the same machine, problem and algorithm the
-    // newer one stays. Own damaged rows go. Returns how many were added or replaced.
+    // newer one stays, one of a time to come counting as old. Own damaged rows go. Returns how many were
+    // added or replaced.
     size_t merge(std::span<const CacheRow> rows);
     // Returns how many there were.
     size_t remove(std::span<const CacheRow> rows);

@@ -164,12 +164,17 @@ bool may_measure(const SelectOptions& options) { return !options.heuristic; }
 // A file may say any number.
 constexpr int most_doubts = 1000;
 
-// Two times that are doubted: disturbances only ever made them slower. They count how often that was.
+// Of two times the one that is trusted stays. Both are doubted: disturbances only ever made them slower; they
+// count how often that was.
 void join_doubts(std::vector<Measurement>& measured, const std::vector<Measurement>& before) {
     for (auto& m : measured) {
         if (!m.doubts) continue;
         auto it = std::ranges::find(before, m.name, &Measurement::name);
-        if (it == before.end() || !it->doubts) continue;
+        if (it == before.end()) continue;
+        if (!it->doubts) {
+            m = *it;
+            continue;
+        }
         m.doubts = std::min(it->doubts, most_doubts - 1) + 1;
         m.milliseconds = std::min(m.milliseconds, it->milliseconds);
     }
@@ -183,13 +188,32 @@ const Lookups::Times& measure(Asked& asked, std::span<const void* const> constan
     if (options.lookups) options.lookups->begin_measuring();
     auto measured = measure_candidates(known.listed(asked.list(), problem), problem, constants, options);
     join_doubts(measured, before);
-    if (options.cache && !measured.empty()) options.cache->store(problem, measured);
+    if (options.cache && !measured.empty()) {
+        std::vector<std::string_view> considered;
+        for (auto& algorithm : asked.list()) considered.push_back(algorithm.name);
+        options.cache->store(problem, measured, considered);
+    }
     if (options.lookups) return options.lookups->keep_measured(known, std::move(measured));
     return known.times.emplace(Lookups::Times{std::move(measured), ChoiceSource::measured});
 }
 
-// What is known: to this compilation, or to the cache. Times that were doubted are measured again when that
-// may be; what is not known at all is measured.
+// An algorithm for the problem that was not there yet when its times were measured.
+bool has_newcomer(KernelList list, const Problem& problem, const std::vector<Measurement>& measured,
+                  FastrunCache& cache) {
+    std::vector<const Algorithm*> unmeasured;
+    for (auto& algorithm : list)
+        if (!algorithm.attributes.naive &&
+            std::ranges::none_of(measured, [&](auto& m) { return m.name.starts_with(algorithm.name); }))
+            unmeasured.push_back(&algorithm);
+    auto considered = unmeasured.empty() ? std::nullopt : cache.considered(problem);
+    return considered && std::ranges::any_of(unmeasured, [&](auto* algorithm) {
+               return std::ranges::find(*considered, algorithm->name) == considered->end() &&
+                      algorithm->supports(problem);
+           });
+}
+
+// What is known: to this compilation, or to the cache. Times that were doubted, or that new algorithms might
+// beat, are measured again when that may be; what is not known at all is measured.
 const Lookups::Times& find_times(Asked& asked, std::span<const void* const> constants,
                                  const SelectOptions& options) {
     auto& known = asked.measured().times;
@@ -199,8 +223,12 @@ const Lookups::Times& find_times(Asked& asked, std::span<const void* const> cons
     if (options.cache)
         if (auto stored = options.cache->find(problem)) times.measured = std::move(*stored);
     bool is_absent = times.measured.empty();
+    auto is_outdated = [&] {
+        return is_doubtful(times.measured) ||
+               has_newcomer(asked.list(), problem, times.measured, *options.cache);
+    };
     if (may_measure(options) &&
-        (is_absent || (options.lookups && is_doubtful(times.measured) &&
+        (is_absent || (options.lookups && is_outdated() &&
                        options.lookups->may_measure_again(times.measured, problem.threads))))
         return measure(asked, constants, options, times.measured);
     return known.emplace(std::move(times));

@@ -173,8 +173,11 @@ protected:
     }
     static inline FakeWitness* machine_ = nullptr;
     static inline std::map<std::string, double> times_;
+    static Support never(const Problem&) { return {"never"}; }
     static constexpr Algorithm algorithms_[] = {{"preferred", always, prepare, run},
-                                                {"other", always, prepare, run}};
+                                                {"other", always, prepare, run},
+                                                {"impossible", never, prepare, run}};
+    KernelList known_ = algorithms_;  // to the program
 
     std::unique_ptr<FastrunCache> cache_ = FastrunCache::in_memory();
     int64_t now_ = start;
@@ -207,7 +210,7 @@ protected:
         Lookups lookups(std::move(machine), [&] { return now_; });
         SelectOptions options{
             .heuristic = false, .profile = true, .cache = cache_.get(), .lookups = &lookups};
-        return select(algorithms_, sample_.problem, {}, options);
+        return select(known_, sample_.problem, {}, options);
     }
     int doubts() { return cache_->find(sample_.problem)->front().doubts; }
     void pass_since_doubted(int64_t seconds) {
@@ -290,6 +293,54 @@ TEST_F(Doubts, AsLateAndAsOftenAsNumbersGo) {
         EXPECT_GT(doubts(), 1);
         EXPECT_LT(doubts(), most);
     }
+}
+
+// A program that knows more measures once, on a quiet machine.
+TEST_F(Doubts, ANewAlgorithmIsMeasured) {
+    known_ = std::span(algorithms_).first(1);
+    EXPECT_EQ(choose(1.0, 0.5).candidate.name, "preferred");
+    known_ = algorithms_;
+    is_busy_ = true;
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
+    is_busy_ = false;
+    Choice choice = choose(1.0, 0.5);
+    EXPECT_EQ(choice.source, ChoiceSource::measured);
+    EXPECT_EQ(choice.candidate.name, "other");
+    for (size_t count : {3, 1, 3}) {
+        known_ = KernelList(algorithms_).first(count);
+        EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache) << count;
+    }
+}
+
+TEST_F(Doubts, ANewAlgorithmThatIsHopelessIsMeasuredOnce) {
+    known_ = std::span(algorithms_).first(1);
+    choose(1.0, 100.0);
+    known_ = algorithms_;
+    EXPECT_EQ(choose(1.0, 100.0).source, ChoiceSource::measured);
+    EXPECT_EQ(choose(1.0, 100.0).source, ChoiceSource::cache);
+}
+
+TEST_F(Doubts, ANewAlgorithmThatRefusesIsNotMeasured) {
+    known_ = std::span(algorithms_).first(2);
+    choose(1.0, 2.0);
+    known_ = algorithms_;
+    EXPECT_EQ(choose(1.0, 2.0).source, ChoiceSource::cache);
+}
+
+TEST_F(Doubts, RowsOfWhoDidNotSayWhatThereWasStand) {
+    cache_->store(sample_.problem, {{"preferred", 1.0}});
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
+}
+
+// The machine was quiet when it was asked, and busy when the new one was measured.
+TEST_F(Doubts, WhatIsTrustedOutlivesADisturbedMeasurement) {
+    known_ = std::span(algorithms_).first(1);
+    choose(1.0, 0.9);
+    known_ = algorithms_;
+    EXPECT_EQ(choose_though_others_come().source, ChoiceSource::measured);
+    auto found = cache_->find(sample_.problem);
+    ASSERT_TRUE(found);
+    for (auto& m : *found) EXPECT_EQ(m.doubts, m.name == "other") << m.name;
 }
 
 TEST_F(Doubts, OnlyWhoMayMeasureMeasuresAgain) {

@@ -9,9 +9,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 #include "libmge/base/hash.h"
 #include "libmge/kernel/explain_miss.h"
@@ -292,6 +295,52 @@ TEST_F(CacheFile, MergePrefersWhatIsTrusted) {
     EXPECT_EQ(merged(3, 50, 0), 3) << "older, but trusted";
     EXPECT_EQ(merged(4, 300, 1), 3) << "newer, but doubted";
     EXPECT_EQ(merged(5, 300, 0), 5);
+}
+
+// By a clock that was ahead, or by who wrote the file: it would win for ever.
+TEST_F(CacheFile, MergeTakesRowsOfATimeToComeForOld) {
+    constexpr auto latest = std::numeric_limits<int64_t>::max();
+    auto cache = FastrunCache::open(path_);
+    auto merged = [&](double ms, int64_t at) {
+        std::vector<CacheRow> rows{{"m", "p", {"a", ms}, at}};
+        cache->merge(rows);
+        return cache->rows().front().measured.milliseconds;
+    };
+    EXPECT_EQ(merged(1, latest), 1) << "there was nothing";
+    EXPECT_EQ(merged(2, 100), 2);
+    EXPECT_EQ(merged(3, std::time(nullptr) + 1'000'000), 2);
+    EXPECT_EQ(merged(4, 200), 4);
+}
+
+TEST_F(CacheFile, KeepsWhichAlgorithmsThereWere) {
+    Sample sample(3);
+    auto cache = FastrunCache::open(path_);
+    EXPECT_EQ(cache->considered(sample.problem), std::nullopt);
+    std::string_view first[] = {"a", "b"}, second[] = {"b", "c"};
+    cache->store(sample.problem, {{"a", 1.0}}, first);
+    cache->store(sample.problem, {{"b", 2.0}}, second);
+    cache = FastrunCache::open(path_);
+    EXPECT_THAT(*cache->considered(sample.problem), ElementsAre("a", "b", "c"))
+        << "each program knows others";
+    EXPECT_EQ(cache->considered(Sample(4).problem), std::nullopt);
+    EXPECT_EQ(FastrunCache::open_read_only(path_)->considered(sample.problem), std::nullopt);
+    EXPECT_THAT(cache->verify(), IsEmpty());
+    cache->remove(cache->rows());
+    EXPECT_EQ(cache->considered(sample.problem), std::nullopt);
+}
+
+// Files of programs that asked nobody.
+TEST_F(CacheFile, ReadsFilesThatDoNotSayWhichAlgorithmsThereWere) {
+    Sample sample(3);
+    FastrunCache::open(path_)->store(sample.problem, {{"a", 1.0}});
+    sql("DROP TABLE considered");
+    EXPECT_TRUE(FastrunCache::open_read_only(path_)->find(sample.problem));
+    auto cache = FastrunCache::open(path_);
+    EXPECT_TRUE(cache->find(sample.problem));
+    EXPECT_EQ(cache->considered(sample.problem), std::nullopt);
+    std::string_view names[] = {"a"};
+    cache->store(sample.problem, {{"a", 1.0}}, names);
+    EXPECT_THAT(*cache->considered(sample.problem), ElementsAre("a"));
 }
 
 // Where nothing may be written beside it, as another user or on a file system that is read-only. Root may
