@@ -13,10 +13,12 @@
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
+#include "libmge/base/log.h"
 #include "libmge/base/threads.h"
 #include "libmge/compile/program.h"
 #include "libmge/model/packed_constants.h"
 #include "libmge/model/stored_options.h"
+#include "libmge/ops/quantize/compressed_matmul.h"
 #include "libmge/passes/pass.h"
 
 namespace mge::dump {
@@ -30,6 +32,7 @@ struct Options {
     bool const_shape = false;
     cli::LayoutOptions layout;
     std::string device;
+    int weight_bits = 0;  // 0: as the model asks
     bool pack = false;
     int threads = 0;  // 0: what this machine allows
     std::string cache;
@@ -37,6 +40,7 @@ struct Options {
 
 // Its choice belongs to the machine that runs the model, so it is made there.
 constexpr std::string_view machine_pass = "choose_layout";
+constexpr std::string_view compressing_pass = "compress_weights";
 
 std::vector<std::string> pass_names() {
     std::vector<std::string> names;
@@ -45,10 +49,31 @@ std::vector<std::string> pass_names() {
     return names;
 }
 
-bool is_wanted(const Pass& pass, const Options& options) {
-    auto names = [&](auto& list) { return std::ranges::find(list, pass.name) != list.end(); };
-    if (pass.name == machine_pass || names(options.without)) return false;
-    return options.only.empty() ? pass.level <= options.level : names(options.only);
+bool holds(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+bool is_wanted(const Pass& pass, const Options& options, int weight_bits) {
+    if (pass.name == machine_pass || holds(options.without, pass.name)) return false;
+    if (pass.name == compressing_pass) return weight_bits > 0;
+    return options.only.empty() ? pass.level <= options.level : holds(options.only, pass.name);
+}
+
+// As the option says, or else a dump of the model, for which it would be done at each load.
+int weight_bits_of(const Options& options, const Model& model) {
+    const bool is_named = holds(options.only, compressing_pass);
+    int bits = options.weight_bits;
+    if (auto stored = stored_options(model); stored && !bits && (options.only.empty() || is_named))
+        bits = with_stored({}, *stored).weight_bits;
+    if (is_named && !bits)
+        throw cli::UsageError(text("--passes names ", compressing_pass, ", and nothing says how many bits"),
+                              "add --weight-bits 8 or 4");
+    return bits;
+}
+
+bool is_compressed(const Graph& graph) {
+    return std::ranges::any_of(graph.nodes(),
+                               [](auto& node) { return node.op == &ops::CompressedMatmul::info; });
 }
 
 struct LayoutChoice {
@@ -122,8 +147,10 @@ int run(const Options& options, const cli::Invocation& invocation) {
     Model model = options.input.read();
     DeviceId device = cli::device_of(options.device);
     if (options.const_shape) check_test_cases(model);
-    PassOptions how{.fixed_shapes = options.const_shape, .verify = true};
-    for (auto& pass : pipeline()) how.passes[std::string(pass.name)] = is_wanted(pass, options);
+    PassOptions how{
+        .fixed_shapes = options.const_shape, .verify = true, .weight_bits = weight_bits_of(options, model)};
+    for (auto& pass : pipeline())
+        how.passes[std::string(pass.name)] = is_wanted(pass, options, how.weight_bits);
     size_t before = model.graph.nodes().size();
     std::vector<PassStage> stages;
     model.graph = run_passes(std::move(model.graph), how, &stages);
@@ -138,6 +165,10 @@ int run(const Options& options, const cli::Invocation& invocation) {
     }
     cli::print_table(std::cout, rows);
     auto choice = choose_layout(model, options.layout, device);
+    if (options.weight_bits && !is_compressed(model.graph)) {
+        choice.without_effect.push_back("--weight-bits");
+        log_warning("--weight-bits has no effect: the model has no product with a large constant matrix");
+    }
     model.packed = options.pack ? pack(model.graph, options) : PackedConstants{};
     if (!choice.layout.empty()) std::cout << "layout for load_and_run: " << choice.layout << '\n';
     cli::Json result{{"input", options.input.path},
@@ -173,6 +204,12 @@ void add_optimize(cli::App& app) {
     command.add_flag("--const-shape", options->const_shape,
                      "Fix the shapes of the inputs as they are in the model: what follows from them is "
                      "computed now, and the model runs at no others (default: at all that it runs at now)");
+    command
+        .add_option("--weight-bits", options->weight_bits,
+                    "Keep the weights of large linear layers in so many bits, 8 or 4; arithmetic stays f32 "
+                    "(default: what the model asks for)")
+        ->check(CLI::IsMember({8, 4}))
+        ->type_name("N");
     command.add_flag("--pack", options->pack,
                      "Store the weights also as kernels of this machine read them, so that loading packs "
                      "nothing; the file grows by as much");

@@ -361,6 +361,11 @@ def test_dump_options_are_carried_by_the_model():
     assert options["fuse_conv_bias_with_z"] is True and options["fuse_grain"] is False
     assert "fuse_preprocess" not in options
     assert carried(predict, enable_nchw44=False)[1] == plain_hash
+    options = carried(predict, precision="relaxed", weight_bits=8)[0]
+    assert options["precision"] == "relaxed" and options["weight_bits"] == 8
+    assert carried(predict, weight_bits=0)[1] == plain_hash
+    with pytest.raises(ValueError, match=r"weight_bits.* is 0, 4 or 8, not 3"):
+        predict.dump(io.BytesIO(), weight_bits=3)
     with pytest.raises(ValueError, match="enable_nchw4 contradicts enable_nchw88"):
         predict.dump(io.BytesIO(), enable_nchw4=True, enable_nchw88=True)
     with pytest.warns(UserWarning, match="enable_nchw88 has no effect"):

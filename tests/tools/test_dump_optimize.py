@@ -70,6 +70,50 @@ def test_optimize_packs(run_tool, outputs_of, conv_model, conv_net, tmp_path):
     assert run_tool(TOOL, "optimize", packed, tmp_path / "again.mge").result["packed_weights"] == 0
 
 
+@pytest.fixture
+def linear(tmp_path):
+    """A layer large enough to be compressed: its function, and dumps of it with options."""
+    weight = np.random.RandomState(1).standard_normal((128, 128)).astype("float32")
+    traced = trace(
+        lambda x: mge.functional.matmul(x, mge.Tensor(weight)), symbolic=True, capture_as_const=True
+    )
+
+    def dump(name, **options):
+        traced.dump(tmp_path / name, **options)
+        return tmp_path / name
+
+    x = np.random.RandomState(2).standard_normal((3, 128)).astype("float32")
+    traced(mge.Tensor(x))
+    return x, x @ weight, dump
+
+
+@pytest.mark.parametrize("bits, part, lost", [(8, 0.3, 0.02), (4, 0.2, 0.25)])
+def test_optimize_keeps_weights_in_few_bits(
+    run_tool, outputs_of, linear, tmp_path, bits, part, lost
+):
+    x, expected, dump = linear
+    plain, asked = dump("plain.mge"), dump("asked.mge", weight_bits=bits)
+    for model, flags in ((plain, ["--weight-bits", bits]), (asked, [])):
+        out = tmp_path / "out.mge"
+        ran = run_tool(TOOL, "optimize", model, out, *flags)
+        assert ran.code == 0 and not ran.result["options_without_effect"], ran.err
+        assert out.stat().st_size < part * plain.stat().st_size
+        got = outputs_of(out, x)[0]
+        np.testing.assert_allclose(got, outputs_of(asked, x)[0], rtol=1e-4, atol=1e-4)
+        assert np.linalg.norm(got - expected) < lost * np.linalg.norm(expected)
+    for flags in (["--without", "compress_weights"], ["--passes", "fuse_bias"]):
+        ran = run_tool(TOOL, "optimize", asked, out, *flags)
+        assert ran.code == 0 and out.stat().st_size > part * plain.stat().st_size
+
+
+def test_weight_bits_that_do_nothing_are_told(run_tool, image_model, tmp_path):
+    ran = run_tool(TOOL, "optimize", image_model, tmp_path / "out.mge", "--weight-bits", 8)
+    assert ran.code == 0 and "--weight-bits has no effect" in ran.err
+    assert ran.result["options_without_effect"] == ["--weight-bits"]
+    for flags in (["--weight-bits", 3], ["--passes", "compress_weights"]):
+        assert run_tool(TOOL, "optimize", image_model, tmp_path / "out.mge", *flags).code == 2
+
+
 @pytest.mark.parametrize("flags", [("--threads", 1), ("--cache", "x")])
 def test_how_to_pack_needs_packing(run_tool, image_model, tmp_path, flags):
     ran = run_tool(TOOL, "optimize", image_model, tmp_path / "out.mge", *flags)

@@ -31,8 +31,12 @@ DEFAULT_MAXERR = 1e-4
 
 # Keywords of optimisations, by the names of their options.
 OPTIMISATIONS = {word: name for word, name in NAMES.items() if word.startswith("enable_")}
-# Those that take a word: what they may be stands in the list.
-WORDED = {row["keyword"]: row["name"] for row in LIST if row["keyword"] and row["words"]}
+# Those that take a value: a word that stands in the list, or how many bits.
+VALUED = {
+    row["keyword"]: row["name"]
+    for row in LIST
+    if row["keyword"] and (row["words"] or row["keyword"] == "weight_bits")
+}
 
 # What Python calls the options that a model's metadata names.
 KEYWORDS = {name: word for word, name in OPTIMISATIONS.items()} | {
@@ -248,7 +252,7 @@ def check_format(dump_format: str | None) -> None:
 
 
 def _check_known(kwargs) -> None:
-    unknown = set(kwargs) - set(OPTIMISATIONS) - set(WORDED) - set(LAYOUTS)
+    unknown = set(kwargs) - set(OPTIMISATIONS) - set(VALUED) - set(LAYOUTS)
     if unknown:
         raise ValueError(f"unknown options: {sorted(unknown)}")
 
@@ -264,7 +268,7 @@ def warn_of(**arguments) -> None:
 def optimisations(kwargs: dict, is_wanted: bool) -> dict:
     """What the model shall carry, by the names of the options."""
     _check_known(kwargs)
-    given = {word: value if word in WORDED else bool(value) for word, value in kwargs.items()}
+    given = {word: value if word in VALUED else bool(value) for word, value in kwargs.items()}
     # On unless it is given as False; all others say something only as True.
     given = {word: on for word, on in given.items() if on or word == "enable_fuse_grain"}
     if given and not is_wanted:
@@ -276,7 +280,7 @@ def optimisations(kwargs: dict, is_wanted: bool) -> dict:
     layouts = [word for word in given if word in LAYOUTS]
     if len(layouts) > 1:
         raise ValueError(f"[dump] {layouts[0]} contradicts {layouts[1]}; give one of them")
-    names = OPTIMISATIONS | WORDED
+    names = OPTIMISATIONS | VALUED
     options = {names[word]: value for word, value in given.items() if word in names}
     return options | ({"layout": LAYOUTS[layouts[0]]} if layouts else {})
 
@@ -330,7 +334,7 @@ def _write_onnx(file, model, opset: int) -> bytes:
         data = model.to_onnx_bytes(opset)
         file.write(data)
         return data
-    model.write_onnx(str(file), opset)
+    model.write_onnx(file, opset)
     return Path(file).read_bytes()
 
 
