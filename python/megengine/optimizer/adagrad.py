@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from .. import _mge
-from ..tensor import Parameter, Tensor
+from ..tensor import Parameter
 from .optimizer import Optimizer, is_not_negative
 
 
@@ -55,8 +55,7 @@ class Adagrad(Optimizer):
             self._add_state(param, "step", 0.0)
 
     def _updates(self, param_group: dict) -> None:
-        lr = Tensor(param_group["lr"])
-        for param, states in self._trained(param_group):
+        for param, states, lr in self._trained(param_group):
             _mge.updates.adagrad_step(
                 param,
                 param.grad,

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from .. import _mge
-from ..tensor import Parameter, Tensor
+from ..tensor import Parameter
 from .optimizer import Optimizer, check_not_negative, is_finite
 
 
@@ -61,8 +61,7 @@ class Adam(Optimizer):
 
     def _updates(self, param_group: dict) -> None:
         beta1, beta2 = param_group["betas"]
-        lr = Tensor(param_group["lr"])
-        for param, states in self._trained(param_group):
+        for param, states, lr in self._trained(param_group):
             _mge.updates.adam_step(
                 param,
                 param.grad,

@@ -42,8 +42,7 @@ class LAMB(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
     def _updates(self, param_group: dict) -> None:
-        lr = Tensor(param_group["lr"])
-        for param, states in self._trained(param_group):
+        for param, states, lr in self._trained(param_group):
             self._update(param, param.grad, states, lr, param_group)
 
     def _update(

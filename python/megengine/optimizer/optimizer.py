@@ -117,11 +117,17 @@ class Optimizer(metaclass=ABCMeta):
     def _updates(self, param_group: dict) -> None:
         """Change the parameters of a group by their gradients."""
 
-    def _trained(self, param_group: dict) -> Iterator[tuple[Parameter, dict]]:
-        """The parameters of a group that have a gradient, each with its states."""
+    def _trained(self, param_group: dict) -> Iterator[tuple[Parameter, dict, Tensor]]:
+        """The parameters of a group that have a gradient, each with its states and the learning
+        rate, which lies where the parameter does.
+        """
+        rates: dict = {}
         for param in param_group["params"]:
             if param.grad is not None:
-                yield param, self._state.get(param, {})
+                device = param.device
+                if device not in rates:
+                    rates[device] = Tensor(param_group["lr"], device=device)
+                yield param, self._state.get(param, {}), rates[device]
 
     def _get_params(self) -> list[Parameter]:
         return [param for group in self.param_groups for param in group["params"]]

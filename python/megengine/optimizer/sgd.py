@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from .. import _mge
-from ..tensor import Parameter, Tensor
+from ..tensor import Parameter
 from .optimizer import Optimizer, is_not_negative
 
 
@@ -61,8 +61,7 @@ class SGD(Optimizer):
 
     def _updates(self, param_group: dict) -> None:
         momentum = param_group["momentum"]
-        lr = Tensor(param_group["lr"])
-        for param, states in self._trained(param_group):
+        for param, states, lr in self._trained(param_group):
             velocity = states["momentum_buffer"] if momentum else None
             _mge.updates.sgd_step(
                 param,
