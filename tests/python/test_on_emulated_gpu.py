@@ -57,6 +57,7 @@ FILES = (
     "traced_module_functions",
     "traced_module_passes",
     "traced_training",
+    "two_gpus",
     "updates",
     "vision",
     "weight_scaler",
