@@ -8,6 +8,7 @@ Example:
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from . import _environment, _mge  # noqa: F401
 from ._mge import InternalError
@@ -15,19 +16,7 @@ from .tensor import Parameter, Tensor
 
 # isort: split
 # Needs Tensor.
-from . import (
-    autodiff,
-    config,
-    core,
-    data,
-    device,
-    functional,
-    jit,
-    module,
-    optimizer,
-    random,
-    utils,
-)
+from . import config, core, device, functional
 from .core.not_available import NotAvailableError, missing, watch
 from .core.printing import set_printoptions
 from .device import (
@@ -56,7 +45,10 @@ from .logger import (
     set_log_level,
     set_mgb_log_level,
 )
-from .serialization import load, save
+
+if TYPE_CHECKING:
+    from . import autodiff, data, jit, module, optimizer, random, utils
+    from .serialization import load, save
 
 __version__ = _mge.__version__
 tensor = Tensor  # the class; the module of this name is imported by its path
@@ -105,11 +97,25 @@ __all__ = [
 ]
 
 
+# What is imported when somebody first asks for it: half of the time that all of it would take.
+_ROOMS = ("autodiff", "data", "jit", "module", "optimizer", "random", "utils")
+_NAMES = {"load": "serialization", "save": "serialization"}
+
+
 def __getattr__(name: str):
-    """MegEngine's short name for ``utils.comp_graph_tools``, which is imported when it is used."""
+    """The rooms above, and MegEngine's short name for ``utils.comp_graph_tools``."""
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _NAMES:
+        globals()[name] = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+        return globals()[name]
     if name == "cgtools":
         return importlib.import_module(f"{__name__}.utils.comp_graph_tools")
     return missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 watch(__name__)

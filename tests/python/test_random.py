@@ -121,7 +121,9 @@ def test_parameters_broadcast_behind_the_size():
     assert mge.random.gamma(two, column, size=(5,)).shape == (5, 3, 2)
     assert mge.random.beta(two, 3, size=4).shape == (4, 2)
     assert mge.random.poisson(column).shape == (3, 1)
-    assert mge.random.gamma(2.0).shape == () == mge.random.exponential(2.0).shape
+    for draw in (mge.random.gamma, mge.random.poisson, lambda x: mge.random.beta(x, 1)):
+        assert draw(2.0).shape == (1,) == draw(mge.Tensor(2.0)).shape
+    assert mge.random.exponential(2.0).shape == ()
     assert mge.random.poisson(2.0, size=mge.Tensor([2, 3])).shape == (2, 3)
 
 
@@ -271,3 +273,17 @@ def test_wrong_arguments():
         mge.random.multinomial([1.0, 2.0], 1)
     with pytest.raises(RuntimeError, match="weight 0 of row 0 is -1"):
         mge.random.multinomial(mge.Tensor([-1.0, 2.0]), 1)
+
+
+@pytest.mark.parametrize(
+    "seed, error",
+    [(-1, ValueError), (1 << 64, TypeError), (1.5, TypeError), (None, TypeError)],
+)
+def test_seeds_that_are_none(seed, error):
+    with pytest.raises(error):
+        mge.random.seed(seed)
+    if seed is not None:
+        with pytest.raises(error):
+            mge.random.RNG(seed)
+    mge.random.seed((1 << 64) - 1)
+    mge.random.seed(0)

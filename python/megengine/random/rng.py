@@ -14,8 +14,8 @@ from .. import _mge
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
-# From this generator each DataLoader draws the seeds of its workers.
-_host_rng = np.random.MT19937()
+# From this generator each DataLoader draws the seeds of its workers; None: nobody has asked yet.
+_host_rng = None
 
 
 class _Stream:
@@ -59,7 +59,8 @@ class RNG:
 
     def __init__(self, seed: int | None = None, device=None):
         self._device = device
-        self._stream = None if seed is None else _Stream(as_int(seed, "RNG", "seed"), device)
+        self._seed = None if seed is None else _checked_seed(seed, "RNG")
+        self._stream = None if seed is None else _Stream(self._seed, device)
 
     def get_state(self) -> list[int] | dict:
         """Where the stream is.
@@ -202,7 +203,8 @@ class RNG:
             scale: the scale, positive; a number or a Tensor that broadcasts with ``shape``.
             size: shape put before that of the parameters; None for nothing.
         Returns:
-            float32 Tensor. Where an element of a Tensor is not positive, it is 0.
+            float32 Tensor, of shape (1,) where there is none to follow. Where an element of a
+            Tensor is not positive, it is 0.
         Raises:
             AssertionError: a number is not positive, or a Tensor lies on another device than the
                 stream.
@@ -210,7 +212,7 @@ class RNG:
             >>> default_rng.gamma(Tensor([1.0, 2.0]), Tensor([[1.0], [3.0]]), size=(4,)).shape
             (4, 2, 2)
         """
-        shape, scale = self._spread("gamma", size, shape=shape, scale=scale)
+        shape, scale = _with_rank(self._spread("gamma", size, shape=shape, scale=scale))
         return _mge.ops.gamma(self._next_state(), shape, scale)
 
     def beta(self, alpha: float | Tensor, beta: float | Tensor, size=None) -> Tensor:
@@ -221,7 +223,8 @@ class RNG:
             beta: positive; a number or a Tensor that broadcasts with ``alpha``.
             size: shape put before that of the parameters; None for nothing.
         Returns:
-            float32 Tensor. Where an element of a Tensor is not positive, it is 0.
+            float32 Tensor, of shape (1,) where there is none to follow. Where an element of a
+            Tensor is not positive, it is 0.
         Raises:
             AssertionError: a number is not positive, or a Tensor lies on another device than the
                 stream.
@@ -229,7 +232,7 @@ class RNG:
             >>> default_rng.beta(2.0, Tensor([1.0, 3.0])).shape
             (2,)
         """
-        alpha, beta = self._spread("beta", size, alpha=alpha, beta=beta)
+        alpha, beta = _with_rank(self._spread("beta", size, alpha=alpha, beta=beta))
         return _mge.ops.beta(self._next_state(), alpha, beta)
 
     def poisson(self, lam: float | Tensor, size=None) -> Tensor:
@@ -239,7 +242,8 @@ class RNG:
             lam: the mean, positive; a number or a Tensor.
             size: shape put before that of ``lam``; None for nothing.
         Returns:
-            float32 Tensor of whole numbers. Where an element of a Tensor is not positive, it is 0.
+            float32 Tensor of whole numbers, of shape (1,) where there is none to follow. Where an
+            element of a Tensor is not positive, it is 0.
         Raises:
             AssertionError: a number is not positive, or a Tensor lies on another device than the
                 stream.
@@ -247,7 +251,7 @@ class RNG:
             >>> default_rng.poisson(4.0, size=(2, 3)).shape
             (2, 3)
         """
-        (lam,) = self._spread("poisson", size, lam=lam)
+        (lam,) = _with_rank(self._spread("poisson", size, lam=lam))
         return _mge.ops.poisson(self._next_state(), lam)
 
     def multinomial(self, input: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
@@ -303,6 +307,39 @@ class RNG:
         return [_mge.ops.broadcast_to(value, shape=shape) for value in values]
 
 
+def _with_rank(values: list[Tensor]) -> list[Tensor]:
+    return [value if value.ndim else _mge.ops.reshape(value, shape=[1]) for value in values]
+
+
+def _checked_seed(seed: int, who: str) -> int:
+    number = as_int(seed, who, "seed")
+    if number < 0:
+        raise ValueError(f"[{who}] the seed must not be negative, got {number}")
+    if number >= 1 << 64:
+        raise TypeError(f"[{who}] the seed must be below 2**64, got {number}")
+    return number
+
+
+def _infer_broadcasted_shape(inps) -> tuple[int, ...]:
+    return tuple(np.broadcast_shapes(*(value._tuple_shape for value in inps)))
+
+
+def _broadcast_tensors_with_size(inps, size) -> list[Tensor]:
+    """Tensors as they are drawn for: ``size``, then what they broadcast to."""
+    front = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    shape = [*front, *_infer_broadcasted_shape(inps)]
+    return [_mge.ops.broadcast_to(value, shape=shape) for value in inps]
+
+
+def _random_seed_generator():
+    while True:
+        yield host_seed()
+
+
+def _default_rng() -> RNG:
+    return RNG()
+
+
 def _shape(size, who: str) -> dict:
     """The argument of an operator that says the shape; None is (1,)."""
     if who == "normal" and isinstance(size, int):
@@ -342,13 +379,23 @@ def seed(seed: int) -> None:
 
     Args:
         seed: same seed, same numbers.
+    Raises:
+        TypeError: it is no number, or not below 2**64.
+        ValueError: it is negative.
     Example:
         >>> seed(1)
     """
     global _seed, _host_rng
-    _seed = as_int(seed, "seed", "seed")
+    _seed = _checked_seed(seed, "seed")
     _streams.clear()
-    _host_rng = np.random.MT19937(_seed & 0xFFFFFFFF)
+    _host_rng = None
+
+
+def _host_generator():
+    global _host_rng
+    if _host_rng is None:  # numpy.random takes a tenth of the package's time to import
+        _host_rng = np.random.MT19937(_seed & 0xFFFFFFFF)
+    return _host_rng
 
 
 def _checked_words(words) -> list[int]:
@@ -370,7 +417,7 @@ def get_rng_state() -> dict:
         >>> float(default_rng.uniform()) == float(x)
         True
     """
-    host = _host_rng.state["state"]
+    host = _host_generator().state["state"]
     return {
         "seed": _seed,
         "streams": {device: stream.words for device, stream in _streams.items()},
@@ -408,13 +455,23 @@ def set_rng_state(state: dict) -> None:
     for device, value in words.items():
         # Streams stay the objects that traces know.
         _streams.setdefault(device, _Stream(number, device)).words = value
-    _host_rng.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+    generator = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+    _host_generator().state = generator
 
 
 def host_seed() -> int:
     """A random number for the seeds of workers."""
-    return int(np.random.Generator(_host_rng).integers(0, 2**31 - 1))
+    return int(np.random.Generator(_host_generator()).integers(0, 2**31 - 1))
 
 
-default_rng = RNG()
+default_rng = _default_handle = RNG()
+uniform = default_rng.uniform
+normal = default_rng.normal
+permutation = default_rng.permutation
+shuffle = default_rng.shuffle
+exponential = default_rng.exponential
+gamma = default_rng.gamma
+beta = default_rng.beta
+poisson = default_rng.poisson
+multinomial = default_rng.multinomial
 seed(_seed)

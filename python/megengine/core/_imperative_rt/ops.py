@@ -5,7 +5,11 @@ from ...random import get_rng_state
 from ...random import seed as set_global_rng_seed  # noqa: F401
 from ..ops import builtin as _builtin
 from ..ops.builtin import *  # noqa: F403
-from ..ops.builtin.creation import delete_rng_handle, new_rng_handle  # noqa: F401
+from ..ops.builtin.creation import (  # noqa: F401
+    delete_rng_handle,
+    get_rng_handle_compnode,
+    new_rng_handle,
+)
 
 __getattr__ = _builtin.__getattr__
 # No kernels are made for single operators: a trace fuses what it records.

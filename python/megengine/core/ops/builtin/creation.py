@@ -40,6 +40,11 @@ def delete_rng_handle(handle: int) -> None:
     _streams.pop(handle, None)
 
 
+def get_rng_handle_compnode(handle: int):
+    """Where such a stream makes its numbers."""
+    return _stream(handle)._stream.device
+
+
 def _stream(handle: int):
     if handle and handle not in _streams:
         raise RuntimeError(f"[random] there is no stream with the handle {handle}")
