@@ -3,9 +3,14 @@
 
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "libmge/graph/infer.h"
 #include "libmge/model/import/megengine/counterparts.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/passes/rewrite.h"
 
 namespace mge::python {
 namespace {
@@ -16,11 +21,31 @@ std::string name_in(const std::string& scope, const Graph& graph, const Node& no
     return text(scope, scope.empty() ? "" : ".", is_elementwise ? found.mode : found.type);
 }
 
-void name_node(Graph& graph, Node& node, std::string name) {
+bool has_bias(const Node& node) {
+    if (node.op != &ops::Conv2d::info && node.op != &ops::Matmul::info) return false;
+    return named_input(node, "bias") != no_value;
+}
+
+// What the results of a node are called: a sum where the operator adds a bias, which MegEngine does behind
+// it.
+std::string result_name(const std::string& name, const Node& node) {
+    if (!has_bias(node)) return name;
+    size_t dot = name.rfind('.');
+    return (dot == std::string::npos ? "" : name.substr(0, dot + 1)) + "ADD";
+}
+
+// Names that stand several times are numbered.
+void number_equal(std::vector<std::string>& names) {
+    std::map<std::string, int> counts, next;
+    for (auto& name : names) ++counts[name];
+    for (auto& name : names)
+        if (counts[name] > 1) name = text(name, '[', next[name]++, ']');
+}
+
+void name_results(Graph& graph, const Node& node, const std::string& name) {
     for (ValueId id : node.outputs)
         graph.value(id).name =
             node.outputs.size() > 1 ? text(name, ":o", graph.value(id).output_index) : name;
-    node.name = std::move(name);
 }
 
 }  // namespace
@@ -45,20 +70,20 @@ void drop_names(Graph& graph, const KeptNames& kept) {
 }
 
 void name_recorded(Graph& graph, const NameScopes& scopes) {
-    std::vector<std::string> names;
-    std::map<std::string, int> counts, next;
+    std::vector<std::string> names, results;
     size_t scope = 0;
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         while (scope < scopes.size() && scopes[scope].first <= i) ++scope;
-        names.push_back(name_in(scope ? scopes[scope - 1].second : "", graph, graph.nodes()[i]));
-        ++counts[names.back()];
+        auto& node = graph.nodes()[i];
+        names.push_back(name_in(scope ? scopes[scope - 1].second : "", graph, node));
+        results.push_back(result_name(names.back(), node));
     }
+    number_equal(names);
+    number_equal(results);
     for (size_t i = 0; i < names.size(); ++i) {
-        auto& name = names[i];
-        if (counts[name] > 1)
-            name_node(graph, graph.node(NodeId(i)), text(name, '[', next[name]++, ']'));
-        else
-            name_node(graph, graph.node(NodeId(i)), name);
+        Node& node = graph.node(NodeId(i));
+        name_results(graph, node, results[i]);
+        node.name = names[i];
     }
 }
 

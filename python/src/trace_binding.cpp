@@ -154,6 +154,13 @@ Graph with_halves(Graph graph) {
     return run_passes(std::move(graph), options);
 }
 
+void fold_batch_norms(LoadedModel& model) {
+    PassOptions options{.level = 0, .fixed_shapes = false};
+    options.passes["fold_batch_norm"] = true;
+    Graph& graph = model.model().graph;
+    graph = remove_dead_nodes(run_passes(std::move(graph), options), {});
+}
+
 OptionValue to_option_value(nb::handle value, std::string_view keyword) {
     if (value.is_none()) return {};
     if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
@@ -392,6 +399,8 @@ void add_model(nb::module_& module) {
                 return run_model(m, inputs, &profiler);
             },
             nb::arg("inputs"), nb::arg("profiler"), "The same, with a CallProfiler of this run.")
+        .def("fold_batch_norms", &fold_batch_norms,
+             "Put those of inference into the weights of the layers before them; before the first run.")
         .def("add_test_case", &add_test_case, nb::arg("name"), nb::arg("inputs"), nb::arg("with_outputs"),
              nb::arg("max_error") = nb::none())
         .def(

@@ -54,7 +54,8 @@ def small(seed: int = 3):
     module = Small()
     module.eval()
     data = np.random.default_rng(seed).random((2, 3, 8, 8), np.float32)
-    return module, dumped(module, data, arg_names=["data"], output_names=["prob"]), data
+    names = {"arg_names": ["data"], "output_names": ["prob"], "no_change_graph": True}
+    return module, dumped(module, data, **names), data
 
 
 def run(net: Network, *arrays, outputs=None, **dump_options) -> dict[str, np.ndarray]:

@@ -136,3 +136,14 @@ def test_several_outputs_and_types_without_a_counterpart():
     net = loaded(lambda x: F.topk(F.softmax(x), 2)[0])
     assert computed(net) == ["Softmax", "TopK"]
     assert [var.name for var in net.all_vars][-1] == "TopK:o0"
+
+
+def test_what_adds_a_bias_gives_a_sum():
+    net = M.Sequential(M.Conv2d(1, 2, 1), M.Linear(4, 3), M.Linear(3, 3, bias=False))
+    traced = trace(symbolic=True, capture_as_const=True)(lambda x: net(x))
+    traced(mge.Tensor(np.ones((1, 1, 2, 4), "float32")))
+    file = io.BytesIO()
+    traced.dump(file, keep_var_name=2, keep_opr_name=True)
+    operators = [o for o in Network.load(io.BytesIO(file.getvalue())).all_oprs if o.inputs]
+    assert [o.name for o in operators] == ["0.Convolution", "1.MatrixMul", "2.MatrixMul"]
+    assert [o.outputs[0].name for o in operators] == ["0.ADD", "1.ADD", "2.MatrixMul"]

@@ -423,7 +423,7 @@ def test_names_that_are_kept():
 
     def kept(**options):
         file = io.BytesIO()
-        info = net.dump(file, **options)
+        info = net.dump(file, optimize_for_inference=False, **options)
         loaded = Network.load(io.BytesIO(file.getvalue()))
         again = loaded.get_opr_by_type(nodes.ConvolutionForward)
         found = {again.name, again.outputs[0].name, again.inputs[1].name, *info.params}
@@ -438,7 +438,7 @@ def test_names_that_are_kept():
 def test_dump_writes_half_precision_where_it_is_asked_for():
     net = Network.load(io.BytesIO(small()[1]))
     full, half = io.BytesIO(), io.BytesIO()
-    before = net.dump(full)
+    before = net.dump(full, optimize_for_inference=False)
     after = net.dump(half, enable_io16xc32=True)
     assert after.tensor_value_bytes < before.tensor_value_bytes * 0.6
     with pytest.warns(UserWarning, match="optimize_for_inference is False"):

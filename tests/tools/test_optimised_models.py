@@ -75,6 +75,7 @@ def dump(tmp_path_factory):
             input_data=["#rand(-1,1,2,3,8,8)"],
             training=options.get("training", False),
             enable_io16xc32=halves,
+            no_change_graph=True,
         )
         return path
 

@@ -101,12 +101,13 @@ def dump(
         keep_opr_name: operators have these names.
         keep_param_name: parameters have the names that modules have for them: ``net.conv.weight``.
         keep_opr_priority: without effect, which a warning says: there are no priorities.
-        no_change_graph: always so: a file holds the graph as it was traced.
+        no_change_graph: write the graph as it was traced, batch norms too.
         strip_info_file: path of a JSON file (or one that is open for reading and writing) that
             lists the operators and dtypes used.
         append_json: merge with what this file has.
-        optimize_for_inference: let ``kwargs`` act. What they ask for happens when the model is
-            compiled, but for the two that store float16.
+        optimize_for_inference: put batch norms of evaluation mode into the weights of the layers
+            before them, but for ONNX, and let ``kwargs`` act. What these ask for happens when the
+            model is compiled, but for the two that store float16.
         user_info: any picklable object to keep in the file.
         enable_metadata: keep metadata at all.
         input_data: test cases: ``"#rand(min,max[,shape…])"``, ``"x.npy"``, ``"name:…;name2:…"``,
@@ -160,6 +161,8 @@ def dump(
         training,
         kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name),
     )
+    if optimize_for_inference and not (no_change_graph or training or is_onnx):
+        model.fold_batch_norms()
     for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
         model.add_test_case(
             name,

@@ -163,7 +163,8 @@ class Network:
             keep_opr_priority: without effect, which a warning says: there are no priorities.
             strip_info_file: path of a JSON file that lists the operators and dtypes used.
             append_json: merge with what this file has.
-            optimize_for_inference: let ``kwargs`` act.
+            optimize_for_inference: put batch norms of evaluation mode into the weights of the
+                layers before them, and let ``kwargs`` act.
             append: write behind what the file has.
             user_info: any picklable object to keep in the file.
             enable_metadata: keep metadata at all.
@@ -198,6 +199,8 @@ class Network:
             options,
             dumping.kept_names(keep_var_name, keep_opr_name, keep_param_name),
         )
+        if optimize_for_inference:
+            model.fold_batch_norms()
         return dumping.write_model(
             model, file, append=append, strip_info_file=strip_info_file, append_json=append_json
         )
