@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -148,6 +149,7 @@ def test_wrong_groups_are_refused(nothing, arguments, kind, text):
 def test_the_package_is_imported_when_it_is_used():
     code = """
 import sys
+from concurrent.futures import ThreadPoolExecutor
 import megengine as mge
 assert not [name for name in sys.modules if "distributed" in name]
 assert mge.distributed.get_world_size() == 1
@@ -162,3 +164,53 @@ def test_nobody_to_talk_to():
     ):
         with pytest.raises(mge.NotAvailableError, match="no other processes"):
             talk()
+
+
+@pytest.fixture
+def clients():
+    """Three clients of one server."""
+    server = dist.Server()
+    yield [dist.Client("localhost", server.py_server_port) for _ in range(3)]
+    del server
+
+
+def together(*calls):
+    """What calls give that wait for each other."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [one.result(timeout=30) for one in [pool.submit(*call) for call in calls]]
+
+
+def test_values_have_names(clients):
+    first, second, _ = clients
+    first.user_set("k", {"a": [1, 2.5, None]})
+    assert second.user_get("k") == second.user_pop("k") == {"a": [1, 2.5, None]}
+    assert together((second.user_get, "later"), (first.user_set, "later", 3)) == [3, None]
+
+
+def test_barriers_open_again(clients):
+    for _ in range(3):
+        assert together(*((one.group_barrier, "here", 3) for one in clients)) == [None] * 3
+
+
+def test_one_client_tells_the_others(clients):
+    first, second, third = clients
+    for value in (7, 8):
+        calls = (
+            (first.bcast_val, value, "b", 3),
+            *((c.bcast_val, None, "b", 3) for c in (second, third)),
+        )
+        assert together(*calls) == [value] * 3
+
+
+def test_a_server_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(dist.server, "_PATIENCE_SECONDS", 0)
+    with pytest.raises(ConnectionError, match="no server at localhost:1"):
+        dist.Client("localhost", 1)
+    server = dist.Server()
+    with pytest.raises(OSError, match="in use"):
+        dist.Server(server.py_server_port)
+
+
+def test_a_program_with_a_server_ends():
+    code = "import megengine.distributed as dist; server = dist.Server()"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

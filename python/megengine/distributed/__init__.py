@@ -23,10 +23,13 @@ from .group import (
 )
 from .helper import bcast_list_, make_allreduce_cb, synchronized
 from .launcher import launcher
+from .server import Client, Server
 
 __all__ = [
     "WORLD",
+    "Client",
     "Group",
+    "Server",
     "bcast_list_",
     "get_backend",
     "get_local_device_id",

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that the processes of a run tell each other: a server of the first, clients of all.
+
+Plain data goes through it (numbers below 2**31, texts, lists, dicts), no Tensors. There is no
+password: whoever reaches the port can read and change what is there.
+"""
+
+import threading
+import time
+import weakref
+from collections import Counter
+from socketserver import ThreadingMixIn
+from xmlrpc.client import ServerProxy
+from xmlrpc.server import SimpleXMLRPCServer
+
+_PATIENCE_SECONDS = 60
+
+
+class _Board:
+    """What the clients call, each call on a thread of its own."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._values: dict = {}
+        self._waiting: Counter = Counter()  # at a barrier
+        self._opened: Counter = Counter()  # how often a barrier has opened
+        self._left: dict = {}  # how many clients have to take part in a broadcast yet
+
+    def connect(self) -> bool:
+        return True
+
+    def user_set(self, key: str, value) -> None:
+        with self._changed:
+            self._values[key] = value
+            self._changed.notify_all()
+
+    def user_get(self, key: str):
+        with self._changed:
+            self._changed.wait_for(lambda: key in self._values)
+            return self._values[key]
+
+    def user_pop(self, key: str):
+        with self._changed:
+            self._changed.wait_for(lambda: key in self._values)
+            return self._values.pop(key)
+
+    def group_barrier(self, key: str, size: int) -> None:
+        with self._changed:
+            turn = self._opened[key]
+            self._waiting[key] += 1
+            if self._waiting[key] < size:
+                self._changed.wait_for(lambda: self._opened[key] > turn)
+                return
+            self._waiting[key] = 0
+            self._opened[key] += 1
+            self._changed.notify_all()
+
+    def bcast_val(self, value, key: str, size: int):
+        with self._changed:
+            self._left.setdefault(key, size)
+            if value is not None:
+                self._values[key] = value
+                self._changed.notify_all()
+            self._changed.wait_for(lambda: key in self._values)
+            found = self._values[key]
+            self._left[key] -= 1
+            if self._left[key] == 0:
+                del self._left[key], self._values[key]
+            return found
+
+
+class _ThreadedServer(ThreadingMixIn, SimpleXMLRPCServer):
+    daemon_threads = True
+
+
+def _stop(server: _ThreadedServer) -> None:
+    server.shutdown()
+    server.server_close()
+
+
+class Server:
+    """Answers clients on a thread of this process, until the process or the object ends.
+
+    Args:
+        port: where; 0 takes a free one, which ``py_server_port`` tells.
+    Raises:
+        OSError: the port is taken.
+    Example:
+        >>> server = Server()
+        >>> client = Client("localhost", server.py_server_port)
+        >>> client.user_set("epoch", 3)
+        >>> client.user_get("epoch")
+        3
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        server = _ThreadedServer(("0.0.0.0", port), logRequests=False, allow_none=True)
+        server.register_instance(_Board())
+        self.py_server_port: int = server.server_address[1]
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        weakref.finalize(self, _stop, server)
+
+
+class Client:
+    """Speaks with a server.
+
+    Args:
+        master_ip: the server's machine.
+        port: the server's port.
+    Raises:
+        ConnectionError: nobody has answered for a minute.
+    Example:
+        >>> server = Server()
+        >>> client = Client("localhost", server.py_server_port)
+        >>> client.user_set("path", "/data")
+        >>> client.user_pop("path")
+        '/data'
+    """
+
+    def __init__(self, master_ip: str, port: int) -> None:
+        self.master_ip = master_ip
+        self.port = port
+        self._broadcasts: Counter = Counter()
+        self.connect()
+
+    def _call(self, method: str, *arguments):
+        # A connection for each call: one that waits holds up no other.
+        with ServerProxy(f"http://{self.master_ip}:{self.port}", allow_none=True) as proxy:
+            return getattr(proxy, method)(*arguments)
+
+    def connect(self) -> None:
+        """Wait until the server is there.
+
+        Raises:
+            ConnectionError: nobody has answered for a minute.
+        """
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                self._call("connect")
+                return
+            except OSError as error:
+                if time.monotonic() > end:
+                    raise ConnectionError(
+                        f"[Client] no server at {self.master_ip}:{self.port}: {error}"
+                    ) from error
+                time.sleep(0.1)
+
+    def group_barrier(self, key: str, size: int) -> None:
+        """Wait until so many clients wait.
+
+        Args:
+            key: what they call it.
+            size: how many they are.
+        """
+        self._call("group_barrier", key, size)
+
+    def user_set(self, key: str, val) -> None:
+        """Give a value a name.
+
+        Args:
+            key: the name.
+            val: plain data.
+        """
+        self._call("user_set", key, val)
+
+    def user_get(self, key: str):
+        """The value of a name; waits until there is one."""
+        return self._call("user_get", key)
+
+    def user_pop(self, key: str):
+        """The value of a name, which it loses; waits until there is one."""
+        return self._call("user_pop", key)
+
+    def bcast_val(self, val, key: str, size: int):
+        """What one of several clients gives, for all of them.
+
+        Args:
+            val: plain data, of one of them; None of the others.
+            key: what they call it; it may be used again.
+            size: how many they are.
+        Returns:
+            The value.
+        """
+        self._broadcasts[key] += 1
+        return self._call("bcast_val", val, f"{key}_bcast_{self._broadcasts[key]}", size)
