@@ -255,6 +255,9 @@ class Tensor(_mge.Tensor):
         """
         return _mge.is_shared(self)
 
+    def _broadcast(self, shape) -> "Tensor":
+        return shaping.broadcast(self, shape)
+
     def _isscalar(self) -> bool:
         return not self._tuple_shape
 

@@ -40,8 +40,8 @@ def test_array_dataset_gives_tuples():
 def test_concat_dataset():
     data = ConcatDataset([ArrayDataset([1, 2]), ArrayDataset([3])])
     assert [data[k][0] for k in (0, 1, 2, -1, -3)] == [1, 2, 3, 3, 1]
-    for wrong in (3, -4):
-        with pytest.raises(ValueError, match="out of range"):
+    for wrong, error in ((3, IndexError), (-4, ValueError)):
+        with pytest.raises(error, match="out of range"):
             data[wrong]
 
 

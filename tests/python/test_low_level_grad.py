@@ -6,7 +6,7 @@ import pytest
 
 from megengine import Tensor
 from megengine.autodiff import GradManager
-from megengine.core.autodiff.grad import Function, Grad
+from megengine.core.autodiff.grad import Function, Grad, GradKey, get_grad_managers
 
 
 def test_gradients_go_to_the_callback_of_each_tensor_that_has_one():
@@ -97,3 +97,34 @@ def test_gradients_of_results_that_do_not_broadcast_are_refused():
     with GradManager().attach(x) as manager:
         with pytest.raises(RuntimeError, match=r"shape \(3,\) has shape \(2,\)"):
             manager.backward(x * x, Tensor([1.0, 2.0]))
+
+
+def test_the_tape_behind_it():
+    x, found = Tensor([3.0]), []
+    key = GradKey("own")
+    key.attach(x, found.append)
+    assert key.name == "own" and key.is_attached_to(x) and not key.is_attached_to(Tensor([3.0]))
+    key.backward([x * x], [Tensor([1.0])])
+    assert found[0].item() == 6 and not key.is_attached_to(x)
+    key.enter()
+    key.exit()
+    with pytest.raises(RuntimeError, match="nothing is recorded"):
+        key.backward([x], [Tensor([1.0])])
+
+
+def test_those_that_are_alive_are_listed():
+    grad = Grad("listed")
+    assert grad in get_grad_managers() and grad._name == "listed"
+    del grad
+    assert "listed" not in [one._name for one in get_grad_managers()]
+
+
+def test_who_holds_a_gradient_sees_it_grow():
+    x = Tensor([2.0])
+    manager = GradManager().attach(x)
+    with manager:
+        manager.backward(x * 3)
+    held = x.grad
+    with manager:
+        manager.backward(x * 4)
+    assert held is x.grad and held.item() == 7

@@ -9,10 +9,12 @@ import megengine as mge
 from megengine import Tensor, amp, config
 from megengine.core import _config, get_option, set_option
 from megengine.core import _trace_option as trace_option
-from megengine.core._imperative_rt import core2
+from megengine.core._imperative_rt import core2, ops
 from megengine.core.tensor import amp as amp_settings
+from megengine.core.tensor import array_method
 from megengine.jit.tracing import TraceError
 from megengine.module.module import _expand_structure
+from megengine.random import rng
 from megengine.traced_module.utils import _convert_kwargs_to_args
 
 OPTIONS = {
@@ -110,3 +112,28 @@ def test_what_graphs_by_hand_ask_of_tensors():
     x = Tensor([[1.0, 2.0]])
     assert not x._isscalar() and x.sum()._isscalar()
     assert x._dev_tensor().numpy().tolist() == [[1, 2]]
+
+
+def test_what_operators_of_tensors_are_made_of():
+    x = Tensor([[1.0, 2.0]])
+    assert isinstance(x, array_method.ArrayMethodMixin)
+    assert not isinstance(1.0, array_method.ArrayMethodMixin)
+    assert array_method._elwise_apply([x, x], "MUL").numpy().tolist() == [[1, 4]]
+    assert array_method._reduce("product")(x, axis=1).numpy().tolist() == [2]
+    assert array_method._matmul(x, x, transpose_b=True).numpy().tolist() == [[5]]
+    assert x._broadcast((2, 2)).numpy().tolist() == [[1, 2], [1, 2]]
+    assert x._broadcast(Tensor([2, 2])).shape == (2, 2)
+
+
+def test_names_of_random_numbers():
+    assert rng._infer_broadcasted_shape([Tensor([1.0, 2.0]), Tensor([[1.0], [2.0]])]) == (2, 2)
+    spread = rng._broadcast_tensors_with_size([Tensor([1.0, 2.0]), Tensor(1.0)], (3,))
+    assert [one.shape for one in spread] == [(3, 2)] * 2
+    assert rng.uniform == rng._default_handle.uniform and isinstance(rng._default_rng(), rng.RNG)
+    mge.random.seed(3)
+    first = next(rng._random_seed_generator())
+    mge.random.seed(3)
+    assert next(rng._random_seed_generator()) == first
+    handle = ops.new_rng_handle("cpu1", 5)
+    assert ops.get_rng_handle_compnode(handle) == "cpu1"
+    ops.delete_rng_handle(handle)

@@ -139,6 +139,7 @@ def test_what_is_not_wanted_is_zero():
     wanted = {"cal_params": False, "cal_flops": False, "cal_activations": False}
     totals, details = module_stats(Net(), input_shapes=(2, 3, 16, 16), **wanted)
     assert totals == (0, 0, 0, 0, 0) and len(details.params) == 9
+    assert not details.flops and not details.activations
 
 
 def test_parameters_are_those_that_are_read():

@@ -161,7 +161,10 @@ class GradManager:
             if tensor.format != "default" and isinstance(grad, Tensor):
                 grad.format = tensor.format
             old = getattr(tensor, "grad", None)
-            tensor.grad = grad if old is None or grad is None else old + grad
+            if old is not None and grad is not None:
+                old += grad  # who holds the gradient sees the sum
+                grad = old
+            tensor.grad = grad
 
     def release(self) -> None:
         """Stop recording and forget what was recorded."""

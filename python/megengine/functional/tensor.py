@@ -9,7 +9,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import Operand, Shape, is_whole
 from ..core.tensor import shaping
-from ..core.tensor.shape_arguments import as_int, as_vector, known_or_symbolic, normal_axis
+from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
 from ..tensor import Tensor
 from .complex_numbers import complex, imag, polar, real
 from .creation import (
@@ -92,15 +92,7 @@ def broadcast_to(inp: Operand, shape: Shape) -> Tensor:
         Tensor([[1 2]
          [1 2]], dtype=int32, device=xpux:0)
     """
-    inp = _tensor(inp)
-    if isinstance(shape, (list, tuple)):
-        if any(isinstance(v, (int, np.integer)) and v < 0 for v in shape):
-            raise ValueError(f"[broadcast_to] sizes must not be negative, got {tuple(shape)}")
-        shape = [-1 if v is None else v for v in shape]
-    sizes, target = known_or_symbolic(shape, "broadcast_to")
-    if target is not None:
-        return _mge.ops.broadcast_to(inp, target)
-    return _mge.ops.broadcast_to(inp, shape=sizes)
+    return shaping.broadcast(_tensor(inp), shape)
 
 
 def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:

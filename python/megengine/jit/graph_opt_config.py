@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 
-@dataclass
+@dataclass(repr=False)
 class GraphOptimizationConfig:
     """What fused elementwise operators may be fused with; None leaves it to the engine.
 
@@ -12,9 +12,17 @@ class GraphOptimizationConfig:
         jit_fuse_dimshuffle: transpositions that they read.
         jit_fuse_reduce: a reduction that reads them.
     Example:
-        >>> GraphOptimizationConfig().jit_fuse_dimshuffle
-        False
+        >>> GraphOptimizationConfig(jit_fuse_reduce=True)
+        GraphOptimizationConfig { jit_fuse_dimshuffle = UNSET, jit_fuse_reduce = ON }
     """
 
-    jit_fuse_dimshuffle: bool | None = False
-    jit_fuse_reduce: bool | None = False
+    jit_fuse_dimshuffle: bool | None = None
+    jit_fuse_reduce: bool | None = None
+
+    def __repr__(self) -> str:
+        words = {None: "UNSET", False: "OFF", True: "ON"}
+        moves, reduction = words[self.jit_fuse_dimshuffle], words[self.jit_fuse_reduce]
+        return (
+            f"GraphOptimizationConfig {{ jit_fuse_dimshuffle = {moves},"
+            f" jit_fuse_reduce = {reduction} }}"
+        )

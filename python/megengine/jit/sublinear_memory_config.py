@@ -26,3 +26,11 @@ class SublinearMemoryConfig:
     genetic_pool_size: int = 20
     lb_memory_mb: int = 0
     num_worker: int = field(default_factory=lambda: max(1, get_device_count("cpu") // 2))
+
+    def __post_init__(self):
+        for name in ("thresh_nr_try", "genetic_nr_iter", "genetic_pool_size"):
+            value = getattr(self, name)
+            assert value >= 0, f"[SublinearMemoryConfig] {name} must not be negative, got {value}"
+        assert self.num_worker > 0, (
+            f"[SublinearMemoryConfig] num_worker must be positive, got {self.num_worker}"
+        )

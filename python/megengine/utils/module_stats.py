@@ -263,8 +263,8 @@ def module_stats(
     Returns:
         Two named tuples: ``total_stats`` with ``param_size``, ``param_dims``, ``flops``,
         ``act_size``, ``act_dims`` (sizes in bytes; 0 for what was not wanted), and the rows of
-        the tables, ``params``, ``flops``, ``activations``. None with an error in the log when
-        there are neither inputs nor shapes.
+        the tables, ``params``, ``flops``, ``activations`` (none of what was not wanted, but for
+        ``params``). None with an error in the log when there are neither inputs nor shapes.
     Example:
         >>> totals, details = module_stats(M.Linear(4, 2), input_shapes=(1, 4))
         >>> totals.param_dims, totals.flops, details.params[0]["name"]
@@ -293,7 +293,9 @@ def module_stats(
         _print_tables(watch, wanted, inputs is not None)
     totals = total_stats(param_size, param_dims, flops, act_size, act_dims)
     print_summary(**_summary(totals, count, wanted))
-    return totals, stats_details(watch.params, watch.flops, watch.activations)
+    return totals, stats_details(
+        watch.params, watch.flops if cal_flops else [], watch.activations if cal_activations else []
+    )
 
 
 def _print_tables(watch: _Watch, wanted: dict[str, bool], has_input: bool) -> None:

@@ -1,12 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0
 """``Grad``: one tape, whose gradients go to functions."""
 
+import itertools
+import weakref
 from collections.abc import Callable
 
 from ... import _mge
 from ...autodiff.function import Function  # noqa: F401
 from ...autodiff.result_gradients import like_results
 from ...tensor import Tensor
+
+_numbers = itertools.count()
+_grad_manager_dict: "weakref.WeakValueDictionary[str, Grad]" = weakref.WeakValueDictionary()
+
+
+def get_grad_managers() -> "list[Grad]":
+    """The ``Grad`` objects that are alive, in no order."""
+    return list(_grad_manager_dict.values())
+
+
+class GradKey:
+    """A tape and the functions that get its gradients; ``Grad`` is the way to use one.
+
+    It records from ``enter``, or from the first ``attach``, to ``backward`` or ``exit``.
+
+    Args:
+        name: what it is called.
+    Example:
+        >>> key, x = GradKey("example"), Tensor([3.0])
+        >>> key.attach(x, print)
+        >>> key.backward([x * x], [Tensor([1.0])])
+        Tensor([6.], device=xpux:0)
+    """
+
+    def __init__(self, name: str | None = None):
+        self.name = name or ""
+        self._tape: _mge.Tape | None = None
+        self._attached: list[tuple[weakref.ref, Callable | None]] = []
+
+    def enter(self) -> None:
+        """Begin to record."""
+        if self._tape is None:
+            self._tape = _mge.Tape()
+            self._tape.start()
+
+    def attach(self, tensor: Tensor, callback: Callable | None = None) -> None:
+        """Ask for the gradient of a floating Tensor, which the function is called with."""
+        self.enter()
+        self._tape.attach(tensor)
+        self._attached.append((weakref.ref(tensor), callback))
+
+    def is_attached_to(self, tensor: Tensor) -> bool:
+        """Whether the gradient of a Tensor was asked for."""
+        return any(reference() is tensor for reference, _ in self._attached)
+
+    def suppress(self) -> None:
+        """Record nothing until ``resume``."""
+        self.enter()
+        self._tape.stop()
+
+    def resume(self) -> None:
+        """Go on with recording."""
+        self.enter()
+        self._tape.start()
+
+    def backward(self, ys: list[Tensor], dys: list[Tensor]) -> None:
+        """Compute the gradients and hand them to the functions; this ends the recording.
+
+        Args:
+            ys: results.
+            dys: their gradients, of shapes that broadcast to theirs.
+        Raises:
+            RuntimeError: nothing is recorded.
+        """
+        if self._tape is None:
+            raise RuntimeError("[Grad] nothing is recorded: use it in a with block, or call wrt")
+        tape, self._tape = self._tape, None
+        attached, self._attached = self._attached, []
+        tape.stop()
+        try:
+            grads = tape.backward(list(ys), like_results(list(ys), list(dys)))
+        finally:
+            tape.release()
+        for (_, callback), grad in zip(attached, grads, strict=True):
+            if callback is not None and grad is not None:
+                callback(grad)
+
+    def exit(self) -> None:
+        """End the recording and forget it."""
+        if self._tape is not None:
+            self._tape.stop()
+            self._tape.release()
+            self._tape = None
+            self._attached = []
 
 
 class Grad:
@@ -24,15 +110,15 @@ class Grad:
     """
 
     def __init__(self, name: str | None = None):
-        self._name = name
-        self._tape: _mge.Tape | None = None
-        self._callbacks: list[Callable | None] = []
+        self._impl = GradKey(f"grad_{next(_numbers)}" if name is None else name)
+        _grad_manager_dict[self._name] = self
 
-    def _begin(self) -> _mge.Tape:
-        if self._tape is None:
-            self._tape = _mge.Tape()
-            self._tape.start()
-        return self._tape
+    @property
+    def _name(self) -> str:
+        return self._impl.name
+
+    def _is_attached_to(self, tensor: Tensor) -> bool:
+        return self._impl.is_attached_to(tensor)
 
     def wrt(self, *tensors: Tensor, callback: Callable | None = None) -> "Grad":
         """Ask for the gradients of tensors.
@@ -43,10 +129,8 @@ class Grad:
         Returns:
             This object.
         """
-        tape = self._begin()
         for tensor in tensors:
-            tape.attach(tensor)
-            self._callbacks.append(callback)
+            self._impl.attach(tensor, callback)
         return self
 
     def __call__(self, ys: Tensor | list[Tensor], dys: Tensor | list[Tensor]) -> None:
@@ -58,38 +142,22 @@ class Grad:
         Raises:
             RuntimeError: nothing is recorded.
         """
-        if self._tape is None:
-            raise RuntimeError("[Grad] nothing is recorded: use it in a with block, or call wrt")
-        ys, dys = ([v] if isinstance(v, Tensor) else list(v) for v in (ys, dys))
-        tape, self._tape = self._tape, None
-        callbacks, self._callbacks = self._callbacks, []
-        tape.stop()
-        try:
-            grads = tape.backward(ys, like_results(ys, dys))
-        finally:
-            tape.release()
-        for callback, grad in zip(callbacks, grads, strict=True):
-            if callback is not None and grad is not None:
-                callback(grad)
+        self._impl.backward(*([v] if isinstance(v, Tensor) else list(v) for v in (ys, dys)))
 
     def suppress(self) -> None:
         """Record nothing until ``resume``."""
-        self._begin().stop()
+        self._impl.suppress()
 
     def resume(self) -> None:
         """Go on with recording."""
-        self._begin().start()
+        self._impl.resume()
 
     def __enter__(self) -> "Grad":
-        self._begin()
+        self._impl.enter()
         return self
 
     def __exit__(self, exc_type, exc_val, exc_tb) -> None:
-        if self._tape is not None:
-            self._tape.stop()
-            self._tape.release()
-            self._tape = None
-            self._callbacks = []
+        self._impl.exit()
 
     def __repr__(self) -> str:
         return f"Grad({self._name!r})"

@@ -6,6 +6,8 @@ Arguments and errors are those of ``functional.reshape``, ``transpose``, ``flatt
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ... import _mge
 from .shape_arguments import known_or_symbolic
 
@@ -20,6 +22,18 @@ def reshaped(inp: _mge.Tensor, target_shape) -> _mge.Tensor:
     if sizes and min(sizes) < 0 and (min(sizes) < -1 or sizes.count(-1) > 1):
         raise ValueError(f"[reshape] sizes are not negative, except for one -1, got {sizes}")
     return _mge.ops.reshape(inp, shape=sizes)
+
+
+def broadcast(inp: _mge.Tensor, shape) -> _mge.Tensor:
+    """The same values, repeated along axes; None keeps the size of one."""
+    if isinstance(shape, (list, tuple)):
+        if any(isinstance(v, (int, np.integer)) and v < 0 for v in shape):
+            raise ValueError(f"[broadcast_to] sizes must not be negative, got {tuple(shape)}")
+        shape = [-1 if v is None else v for v in shape]
+    sizes, target = known_or_symbolic(shape, "broadcast_to")
+    if target is not None:
+        return _mge.ops.broadcast_to(inp, target)
+    return _mge.ops.broadcast_to(inp, shape=sizes)
 
 
 def transposed(inp: _mge.Tensor, pattern: Sequence[int | str]) -> _mge.Tensor:

@@ -100,7 +100,9 @@ class ConcatDataset(Dataset):
     Args:
         datasets: the data sets, with a length.
     Raises:
-        ValueError: a number is out of range.
+        AssertionError: there is no data set, or one has no length.
+        IndexError: a number is too large.
+        ValueError: a number is too far below zero.
     Example:
         >>> ConcatDataset([ArrayDataset([1]), ArrayDataset([2])])[-1]
         (2,)
@@ -109,6 +111,7 @@ class ConcatDataset(Dataset):
     def __init__(self, datasets: Iterable[Dataset]):
         super().__init__()
         self.datasets = list(datasets)
+        assert self.datasets, "ConcatDataset is made of one data set or more"
         if any(isinstance(d, StreamDataset) for d in self.datasets):
             raise AssertionError("ConcatDataset does not support StreamDataset")
         self.ends = list(accumulate(len(d) for d in self.datasets))
@@ -116,7 +119,8 @@ class ConcatDataset(Dataset):
     def __getitem__(self, idx: int):
         total = len(self)
         if not -total <= idx < total:
-            raise ValueError(f"index {idx} is out of range for {total} samples")
+            error = IndexError if idx > 0 else ValueError
+            raise error(f"index {idx} is out of range for {total} samples")
         idx %= total
         which = bisect_right(self.ends, idx)
         start = self.ends[which - 1] if which else 0
