@@ -13,6 +13,7 @@ from network_samples import dumped, run, small, sums
 
 import megengine as mge
 import megengine.functional as F
+import megengine.module as M
 from megengine.core._trace_option import use_symbolic_shape
 from megengine.core.plain_pickle import UnsafePickleError
 from megengine.jit import trace
@@ -98,6 +99,7 @@ def test_metadata_comes_back():
         "user_info": None,
         "graph_modified": False,
         "optimized_for_inference": True,
+        "enable_fuse_grain": True,
     }
     file = io.BytesIO()
     net.dump(file, user_info={"made": ["by", 1]}, enable_nchw88=True)
@@ -106,8 +108,14 @@ def test_metadata_comes_back():
         "user_info": {"made": ["by", 1]},
         "graph_modified": True,
         "optimized_for_inference": True,
+        "enable_fuse_grain": True,
         "enable_nchw88": True,
     }
+    file = io.BytesIO()
+    net.dump(file, user_info={"base": M.Module, "t": mge.Tensor([1])}, enable_fuse_grain=False)
+    again = Network.load(io.BytesIO(file.getvalue())).metadata
+    assert again["user_info"]["base"] is M.Module and again["user_info"]["t"].item() == 1
+    assert again["optimized_for_inference"] is False and "enable_fuse_grain" not in again
     file = io.BytesIO()
     net.dump(file, enable_metadata=False)
     assert Network.load(io.BytesIO(file.getvalue())).metadata is None

@@ -591,9 +591,12 @@ def test_sublinear_memory_config_acts(symbolic):
     config = SublinearMemoryConfig(thresh_nr_try=2, num_worker=1)
     traced = trace(symbolic=symbolic, sublinear_memory_config=config)(gradient)
     np.testing.assert_allclose(results(traced), results(gradient), rtol=1e-5)
-    for bad in ({"genetic_pool_size": 1, "genetic_nr_iter": 20}, {"thresh_nr_try": -1}):
-        with pytest.raises(ValueError, match="sublinear_memory_config"):
-            trace(step, sublinear_memory_config=SublinearMemoryConfig(**bad))
+    small = SublinearMemoryConfig(genetic_pool_size=1, genetic_nr_iter=20)
+    with pytest.raises(ValueError, match="sublinear_memory_config"):
+        trace(step, sublinear_memory_config=small)
+    for name, number in (("thresh_nr_try", -1), ("genetic_nr_iter", -1), ("num_worker", 0)):
+        with pytest.raises(AssertionError, match=name):
+            SublinearMemoryConfig(**{name: number})
     with pytest.raises(ValueError, match=r"\[opt_level\] contradicts sublinear_memory_config"):
         trace(step, sublinear_memory_config=config, opt_level=-1)
 

@@ -206,14 +206,16 @@ class _Machine:
         return value
 
     def _named_value(self, name: _Name):
-        """What a name stands for in the structures of traced modules."""
+        """What a name stands for in the structures of traced modules; the class of all Modules
+        anywhere, which nothing here calls.
+        """
         key = name.module, name.name
         found = record_class(*key) or self._tensors.get(key)
         if name.module in _BUILTINS:
             found = _STRUCTURE_NAMES.get(name.name)
         elif key == _MODULE:
             from ..module import Module as found
-        if found is None or not self._has_graphs:
+        if found is None or not (self._has_graphs or key == _MODULE):
             raise UnsafePickleError(f"it holds {name} itself, not an object made by it")
         return found
 

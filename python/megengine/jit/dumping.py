@@ -290,12 +290,14 @@ def optimisations(kwargs: dict, is_wanted: bool) -> dict:
 
 def metadata(user_info, is_modified: bool, is_optimised: bool, kwargs: dict) -> dict[str, str]:
     """What a model that is dumped with these optimisations says of itself."""
-    asked = [option for option, word in KEYWORDS.items() if kwargs.get(word)]
+    # The fusion that is on unless it is given as False counts as asked for.
+    asked = [
+        option
+        for option, word in KEYWORDS.items()
+        if is_optimised and kwargs.get(word, word == "enable_fuse_grain")
+    ]
     return stored_metadata(
-        user_info,
-        is_modified=is_modified,
-        is_optimised=is_optimised,
-        options=asked if is_optimised else [],
+        user_info, is_modified=is_modified, is_optimised=bool(asked), options=asked
     )
 
 
