@@ -107,3 +107,45 @@ def test_normalize_broadcasts_as_numpy_does(shape, of_one):
             T.Normalize(mean, std).apply(image)
         return
     np.testing.assert_allclose(T.Normalize(mean, std).apply(image), expected, rtol=1e-6)
+
+
+class Moved(T.VisionTransform):
+    """By (10, 20)."""
+
+    def _apply_image(self, image):
+        return image + 1
+
+    def _apply_coords(self, coords):
+        return coords + np.array([10.0, 20.0])
+
+
+def test_what_follows_from_coordinates():
+    order = ["image", "boxes", "keypoints", "polygons", "boxes_category", "info"]
+    boxes, seen = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[[1.0, 1.0, 2.0]]])
+    polygon = [[np.array([[0.0, 1.0]])]]
+    image, moved, keypoints, polygons, kind, info = Moved(order=order).apply(
+        (np.zeros((2, 2, 3)), boxes, seen, polygon, [5], {"path": "x"})
+    )
+    assert image.max() == 1 and moved.tolist() == [[11, 22, 13, 24]]
+    assert keypoints.tolist() == [[[11, 21, 2]]] and polygons[0][0].tolist() == [[10, 21]]
+    assert (kind, info) == ([5], {"path": "x"})
+
+
+def test_one_field_comes_back_bare():
+    image = np.zeros((2, 2, 3))
+    assert Moved().apply((image,)).shape == (2, 2, 3)
+    assert len(Moved().apply((image, 3))) == 2
+
+
+@pytest.mark.parametrize(
+    "order, error", [(["batch"], ValueError), (["depth"], NotImplementedError), (5, ValueError)]
+)
+def test_orders_that_are_refused(order, error):
+    with pytest.raises(error):
+        Moved(order=order)
+    with pytest.raises(NotImplementedError, match="no rule for 'mask'"):
+        Moved(order=["mask"]).apply((np.zeros((2, 2, 1)),))
+
+
+def test_transforms_print_their_names():
+    assert repr(T.CenterCrop(4)) == "CenterCrop" and repr(T.PseudoTransform()) == "PseudoTransform"

@@ -24,6 +24,9 @@ class Transform(ABC):
     def apply(self, input):
         """Change one sample."""
 
+    def __repr__(self) -> str:
+        return type(self).__name__
+
 
 class PseudoTransform(Transform):
     """Changes nothing.

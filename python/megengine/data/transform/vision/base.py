@@ -7,17 +7,24 @@ import numpy as np
 
 from ..meta_transform import Transform
 
-_KEPT = ("image_category", "info", "category", "boxes_category", "keypoints_category")
+# How kinds of fields end that stay as they are, unless a transform has a rule for them.
+_KEPT = ("category", "info")
+_CORNERS = np.array([0, 1, 2, 1, 0, 3, 2, 3])  # of a box, in its four numbers
 
 
 class VisionTransform(Transform):
     """Base of the image transforms: calls ``_apply_<kind>`` for each field.
 
+    Who derives from it writes ``_apply_image``, and ``_apply_coords`` and ``_apply_mask`` where
+    there are such fields; boxes, keypoints and polygons follow from what becomes of coordinates.
+
     Args:
-        order: kinds of the fields.
+        order: kinds of the fields: ``"image"``, ``"coords"``, ``"boxes"``, ``"mask"``,
+            ``"keypoints"``, ``"polygons"``, those that the transform has rules of its own for, and
+            names that end in ``category`` or ``info``, which stay as they are.
     Raises:
-        ValueError: ``order`` is not a sequence.
-        NotImplementedError: a transform has no rule for a kind of field.
+        ValueError: ``order`` is not a sequence, or has ``"batch"``.
+        NotImplementedError: the transform has no rule for a kind of field.
     Example:
         >>> class Inverted(VisionTransform):
         ...     def _apply_image(self, image):
@@ -35,35 +42,56 @@ class VisionTransform(Transform):
             order = ("image",)
         elif not isinstance(order, Sequence) or isinstance(order, str):
             raise ValueError(f"order should be a sequence of names, got {order!r}")
+        for kind in order:
+            if kind == "batch":
+                raise ValueError(f"order cannot have {kind!r}: samples are changed one by one")
+            if not kind.endswith(_KEPT) and self._get_apply(kind) is None:
+                raise NotImplementedError(f"[{type(self).__name__}] there is no rule for {kind!r}")
         self.order = tuple(order)
 
     def apply_batch(self, inputs: Sequence) -> list:
         return [self.apply(sample) for sample in inputs]
 
     def apply(self, input):
-        """Change one sample: an image, or a tuple of fields."""
-        single = not isinstance(input, tuple)
-        fields = (input,) if single else input
-        changed = [self._rule(kind)(field) for kind, field in zip(self.order, fields, strict=False)]
-        out = (*changed, *fields[len(changed) :])
-        return out[0] if single else out
+        """Change one sample: an image, or a tuple of fields, of which one alone comes back bare."""
+        fields = input if isinstance(input, tuple) else (input,)
+        out = []
+        for kind, field in zip(self.order, fields, strict=False):
+            rule = self._get_apply(kind)
+            out.append(field if rule is None else rule(field))
+        out += fields[len(out) :]
+        return out[0] if len(out) == 1 else tuple(out)
 
-    def _rule(self, kind: str):
-        if kind in _KEPT:
-            return lambda field: field
-        rule = getattr(self, f"_apply_{kind}", None)
-        if rule is None:
-            raise NotImplementedError(f"[{type(self).__name__}] there is no rule for {kind!r}")
-        return rule
+    def _get_apply(self, key: str):
+        return getattr(self, f"_apply_{key}", None)
+
+    def _get_image(self, input) -> np.ndarray:
+        """The field of a sample that is its image."""
+        return input[self.order.index("image")] if isinstance(input, tuple) else input
+
+    def _apply_image(self, image: np.ndarray) -> np.ndarray:
+        raise NotImplementedError(f"[{type(self).__name__}] there is no rule for 'image'")
+
+    def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
+        raise NotImplementedError(f"[{type(self).__name__}] there is no rule for 'coords'")
+
+    def _apply_mask(self, mask: np.ndarray) -> np.ndarray:
+        raise NotImplementedError(f"[{type(self).__name__}] there is no rule for 'mask'")
+
+    def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
+        """(N, 4), what is around their corners afterwards."""
+        corners = np.asarray(boxes).reshape(-1, 4)[:, _CORNERS].reshape(-1, 2)
+        moved = self._apply_coords(corners).reshape(-1, 4, 2)
+        return np.concatenate([moved.min(axis=1), moved.max(axis=1)], axis=1)
 
     def _apply_keypoints(self, keypoints: np.ndarray) -> np.ndarray:
         """(…, 3): where they are, and whether they are to be seen."""
         moved = self._apply_coords(keypoints[..., :2].reshape(-1, 2))
         return np.concatenate([moved.reshape(*keypoints.shape[:-1], 2), keypoints[..., 2:]], -1)
 
-    def _image_of(self, input) -> np.ndarray:
-        """The field of a sample that is its image."""
-        return input[self.order.index("image")] if isinstance(input, tuple) else input
+    def _apply_polygons(self, polygons: Sequence) -> list:
+        """Of each instance a list of arrays (…, 2)."""
+        return [[self._apply_coords(part) for part in instance] for instance in polygons]
 
 
 class PixelTransform(VisionTransform):

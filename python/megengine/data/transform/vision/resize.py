@@ -23,7 +23,7 @@ class _Resizing(VisionTransform):
         raise NotImplementedError
 
     def apply(self, input):
-        height, width, _ = self._image_of(input).shape
+        height, width, _ = self._get_image(input).shape
         self._from, self._to = (height, width), self._size_for(height, width)
         return super().apply(input)
 
@@ -205,7 +205,7 @@ class RandomResizedCrop(_Resizing):
         self._corner = (0, 0)
 
     def apply(self, input):
-        height, width, _ = self._image_of(input).shape
+        height, width, _ = self._get_image(input).shape
         y, x, *self._from = self._window(height, width)
         self._from, self._to, self._corner = tuple(self._from), self.output_size, (y, x)
         return VisionTransform.apply(self, input)

@@ -260,7 +260,7 @@ class CenterCrop(_Window):
     """
 
     def apply(self, input):
-        free = self._check(self._image_of(input))
+        free = self._check(self._get_image(input))
         self._corner = tuple(round(f / 2) for f in free)
         return super().apply(input)
 
@@ -296,7 +296,7 @@ class RandomCrop(_Window):
 
     def apply(self, input):
         top, bottom, left, right = self._border
-        height, width = self._image_of(input).shape[:2]
+        height, width = self._get_image(input).shape[:2]
         # What is still missing is added below and on the right.
         x = int(np.random.randint(0, max(width + left + right - self.output_size[1], 0) + 1))
         y = int(np.random.randint(0, max(height + top + bottom - self.output_size[0], 0) + 1))
@@ -335,7 +335,7 @@ class _RandomFlip(VisionTransform):
     def apply(self, input):
         if np.random.random() >= self.prob:
             return input
-        self._shape = self._image_of(input).shape[:2]
+        self._shape = self._get_image(input).shape[:2]
         return super().apply(input)
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
