@@ -101,6 +101,9 @@ class SyncBatchNorm(_BatchNorm):
         group: processes that take part.
     Raises:
         NotImplementedError: a group is given; there is one process in this version.
+    Example:
+        >>> SyncBatchNorm(3)(F.ones((2, 3, 4, 4))).shape
+        (2, 3, 4, 4)
     """
 
     def __init__(

@@ -31,6 +31,15 @@ def apply_easy_quant(
         The net, whose observers hold the new scales.
     Raises:
         TypeError: ``module`` is no Module, or a part of it has an observer without a scale to set.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net, x = M.Sequential(M.Linear(4, 2)), F.ones((8, 4))
+        >>> net.eval()
+        >>> net = Q.quantize_qat(net, qconfig=Q.calibration_qconfig)
+        >>> _ = net(x)
+        >>> net = Q.apply_easy_quant(Q.reset_qconfig(net, Q.passive_qconfig), x)
+        >>> net[0].act_observer.scale.item() > 0
+        True
     """
     was_training = module.training
     module.eval()

@@ -72,6 +72,12 @@ class TracedModule(Module):
         is_qat: whether it is the inside of a QATModule; those are called as a whole.
     Raises:
         NotAvailableError: ``is_qat``.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> net = M.Sequential(M.Linear(2, 3), M.ReLU())
+        >>> traced = trace_module(net, F.ones((1, 2)))
+        >>> isinstance(traced, TracedModule), traced(F.ones((4, 2))).shape
+        (True, (4, 3))
     """
 
     def __init__(self, is_top: bool, argdef_graph_map, argdef_outdef_map, is_qat: bool = False):

@@ -89,6 +89,11 @@ def fold_weight_bias(
         transpose: the convolution is a transposed one.
     Returns:
         Weight and bias, the bias in the shape of ``bn_mean``.
+    Example:
+        >>> one, two = F.ones((1, 1, 1, 1)), F.full((1, 1, 1, 1), 2.0)
+        >>> weight, bias = fold_weight_bias(two, one, one, one, one, one, eps=0.0)
+        >>> weight.item(), bias.item()
+        (2.0, 1.0)
     """
     scale = fold_factor(gamma, bn_var, eps)
     folded = -bn_mean * scale if bias is None else (bias.reshape(bn_mean.shape) - bn_mean) * scale
@@ -205,5 +210,8 @@ def fuse_linear_bn_relu_module(linear: Linear, bn: BatchNorm1d | None, relu: ReL
     Raises:
         KeyError: there is no such module, or nothing to fuse.
         ValueError: one is in training mode, the other one is not.
+    Example:
+        >>> fuse_linear_bn_relu_module(M.Linear(2, 3), None, M.ReLU())
+        LinearRelu(in_features=2, out_features=3, bias=True)
     """
     return _fuse(linear, bn, relu)

@@ -89,6 +89,13 @@ def graph_traversal(outputs: Sequence[VarNode]):
         Six dicts with ids as keys: operators; what they read; by what is read, who reads it, as
         (id, position of the input); by operator, the operators that read it; by number of inputs,
         the ids of operators that wait for so many; by operator, for how many it waits.
+    Example:
+        >>> from megengine.core.tensor.megbrain_graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.make_h2d(dtype="float32", device="xpux", name="x")
+        >>> oprs, variables, *_ = graph_traversal([F.exp(x * 2)])
+        >>> len(oprs), len(variables)
+        (4, 3)
     """
     oprs, variables = {}, {}
     var2oprs, opr2receivers = defaultdict(list), defaultdict(list)
@@ -155,6 +162,14 @@ def replace_vars(dst: Sequence[VarNode], varmap: dict[VarNode, VarNode]) -> list
         varmap: from each variable to the one in its place, of the same graph.
     Returns:
         One VarNode for each of ``dst``; what does not depend on a replaced one is itself.
+    Example:
+        >>> from megengine.core.tensor.megbrain_graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.make_h2d(dtype="float32", device="xpux", name="x")
+        >>> y = F.exp(x)
+        >>> (z,) = replace_vars([y], {x: x * 2})
+        >>> z.owner.inputs[0].owner.params["mode"]
+        'MUL'
     """
     if not dst:
         return []
@@ -172,6 +187,15 @@ def replace_oprs(dst: Sequence[VarNode], oprmap: dict[OpNode, OpNode]) -> list[V
         oprmap: from each operator to the one in its place.
     Raises:
         ValueError: two operators do not have equally many outputs.
+    Example:
+        >>> from megengine.core.tensor.megbrain_graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.make_h2d(dtype="float32", device="xpux", name="x")
+        >>> y = x + 1
+        >>> z = F.exp(y)
+        >>> (w,) = replace_oprs([z], {y.owner: (x * 2).owner})
+        >>> w.owner.inputs[0].owner.params["mode"]
+        'MUL'
     """
     pairs = [zip(old.outputs, new.outputs, strict=True) for old, new in oprmap.items()]
     return replace_vars(dst, {old: new for pair in pairs for old, new in pair})
@@ -185,6 +209,12 @@ def find_vars_by_name(dst: Sequence[VarNode], names: Sequence[str]) -> list[VarN
         names: exact names.
     Raises:
         AssertionError: there is no variable of such a name.
+    Example:
+        >>> from megengine.core.tensor.megbrain_graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.make_h2d(dtype="float32", device="xpux", name="x")
+        >>> find_vars_by_name([F.exp(x)], ["x"]) == [x]
+        True
     """
     found = {var.name: var for var in get_dep_vars(dst)}
     missing = [name for name in names if name not in found]
@@ -201,6 +231,13 @@ def convert_inputs(dst: Sequence[VarNode], inputs: Sequence[VarNode] | None = No
         inputs: which; None: all that ``dst`` needs.
     Returns:
         ``dst``, and an OrderedDict from names to InputNodes.
+    Example:
+        >>> from megengine.core.tensor.megbrain_graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.make_h2d(dtype="float32", device="xpux", name="x")
+        >>> outputs, inputs = convert_inputs([x * 2])
+        >>> list(inputs)
+        ['x']
     """
     inputs = get_dep_vars(dst, "Host2DeviceCopy") if inputs is None else list(inputs)
     return list(dst), OrderedDict((var.name, InputNode(var)) for var in inputs)
@@ -213,6 +250,15 @@ def convert_outputs(dst: Sequence[VarNode]):
         dst: VarNodes of a graph whose inputs ``convert_inputs`` has made ready.
     Returns:
         ``dst``, and an OrderedDict from names to OutputNodes.
+    Example:
+        >>> from megengine.core.tensor.megbrain_graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.make_h2d(dtype="float32", device="xpux", name="x")
+        >>> (y,), inputs = convert_inputs([x * 2])
+        >>> y.name = "y"
+        >>> _, outputs = convert_outputs([y])
+        >>> list(outputs)
+        ['y']
     """
     return list(dst), OrderedDict((var.name, OutputNode(var)) for var in dst)
 
@@ -229,6 +275,13 @@ def embed_inputs(dst: Sequence[VarNode], data: Sequence, inputs: Sequence[VarNod
         constants.
     Raises:
         AssertionError: there are more or fewer inputs than data.
+    Example:
+        >>> from megengine.core.tensor.megbrain_graph import Graph
+        >>> graph = Graph()
+        >>> x = graph.make_h2d(dtype="float32", device="xpux", name="x")
+        >>> (y,), constants = embed_inputs([x * 2], [np.float32([3])])
+        >>> y.numpy()
+        array([6.], dtype=float32)
     """
     inputs = get_dep_vars(dst, "Host2DeviceCopy") if inputs is None else list(inputs)
     if len(inputs) != len(data):

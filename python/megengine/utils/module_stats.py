@@ -80,6 +80,14 @@ def register_hook_module(module: type | Iterable[type]) -> None:
 
     Args:
         module: the class, or several.
+    Example:
+        >>> class Twice(M.Module):
+        ...     def forward(self, x):
+        ...         return x + x
+        >>> register_hook_module(Twice)
+        >>> totals, _ = module_stats(Twice(), input_shapes=(2, 3))
+        >>> totals.act_dims
+        6
     """
     hook_modules.extend([module] if isinstance(module, type) else module)
 
