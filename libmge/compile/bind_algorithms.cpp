@@ -7,6 +7,9 @@
 #include "libmge/base/number_text.h"
 #include "libmge/compile/release_constants.h"
 #include "libmge/graph/origins.h"
+#include "libmge/kernel/prepare_together.h"
+#include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/fused_region.h"
 #include "libmge/passes/node_problem.h"
 
 namespace mge {
@@ -117,11 +120,23 @@ std::vector<size_t> workspace_limits(const Graph& graph, const Schedule& schedul
     return limits;
 }
 
-}  // namespace
+// Of fused steps on a GPU, whose texts are then compiled together before the first of them is measured.
+void prepare_fused(const Graph& graph, const Schedule& schedule, const CompileOptions& options) {
+    SelectOptions heuristic = options.select;
+    heuristic.profile = false;
+    for (auto& step : schedule.steps) {
+        auto& node = graph.node(step.node);
+        bool is_fused = node.op == &ops::FusedElementwise::info || node.op == &ops::FusedRegion::info;
+        if (is_fused && !step.is_dynamic && !step.device.is_host()) bind(graph, node, options, heuristic);
+    }
+}
 
-std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule,
-                                    const CompileOptions& options, const Bound& bound) {
-    if (!options.algorithms.empty()) return bind_named(graph, schedule, options, bound);
+std::vector<Choice> bind_chosen(const Graph& graph, const Schedule& schedule, const CompileOptions& options,
+                                const Bound& bound, PrepareTogether& together) {
+    if (options.select.profile) {
+        prepare_fused(graph, schedule, options);
+        together.finish();
+    }
     std::vector<size_t> limits;
     // Limits that follow from the plan would depend on the batch.
     if (options.select.profile && !options.select.same_between_batches)
@@ -137,6 +152,17 @@ std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule
             options.progress(
                 {"choosing algorithms", i + 1, schedule.steps.size(), graph.node(step.node).op->name});
     }
+    return choices;
+}
+
+}  // namespace
+
+std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule,
+                                    const CompileOptions& options, const Bound& bound) {
+    PrepareTogether together;
+    auto choices = options.algorithms.empty() ? bind_chosen(graph, schedule, options, bound, together)
+                                              : bind_named(graph, schedule, options, bound);
+    together.finish();
     return choices;
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "libmge/mge.h"
 #include "tests/cuda/emulated/memory.h"
 #include "tests/harness/expect_error.h"
@@ -90,6 +92,55 @@ TEST(EmulatedCuda, WhatCannotBeRecordedGoesStepByStep) {
     runs.launched_graphs(1);
     cuda::emulated::break_next_capture();
     EXPECT_EQ(runs.launched_graphs(3), 0U);
+}
+
+// Three regions with sines of their own between products, and what else a test adds.
+Graph regions(double number, bool with_sum = false) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    Tensor x = builder.input({DType::f32, {4, 4}, {}}, "x"), y = x;
+    for (int i = 0; i < 3; ++i)
+        y = ops::matmul(ops::sin(ops::add(y, scalar_tensor(number + i, DType::f32, host_device))), x);
+    y = ops::exp(ops::cos(y));
+    builder.set_outputs({with_sum ? ops::sum(ops::mul(y, y), {.axes = {0}}) : y});
+    return builder.take();
+}
+
+std::shared_ptr<const Program> on_gpu(Graph graph, bool measures = false) {
+    CompileOptions options;
+    options.device = gpu();
+    options.select.profile = measures;
+    return Program::compile(std::move(graph), options);
+}
+
+size_t texts_compiled(const std::function<void()>& work) {
+    size_t before = cuda::emulated::compiled_texts();
+    work();
+    return cuda::emulated::compiled_texts() - before;
+}
+
+TEST(EmulatedCuda, TheTextsOfAProgramAreCompiledAsOne) {
+    EXPECT_EQ(texts_compiled([] { on_gpu(regions(0.5)); }), 1U);
+    EXPECT_EQ(texts_compiled([] { on_gpu(regions(0.5)); }), 0U) << "its kernels are there";
+    EXPECT_EQ(texts_compiled([] { on_gpu(regions(0.5, true)); }), 1U);
+    EXPECT_EQ(texts_compiled([] { on_gpu(regions(7.5), true); }), 1U) << "before any of them is measured";
+    EXPECT_EQ(texts_compiled([] {
+                  Tensor x = ops::reshape(on(host_device, std::vector<float>(16, 1)), {.shape = {4, 4}});
+                  auto context = Context::create(on_gpu(regions(0.5)));
+                  context->fill_inputs({&x, 1});
+                  context->run();
+                  context->wait();
+              }),
+              0U)
+        << "nothing is left for the runs";
+}
+
+TEST(EmulatedCuda, WhatRunsAtOnceWaitsForNoCompiler) {
+    EXPECT_EQ(texts_compiled([] {
+                  Tensor x = on(gpu(), {1, 2, 3});
+                  floats_of(ops::sum(ops::cos(ops::exp(ops::add(x, x))), {.axes = {0}}));
+              }),
+              0U);
 }
 
 TEST(EmulatedCudaDeathTest, TheHostCannotReadItsMemory) {

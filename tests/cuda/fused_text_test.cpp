@@ -35,11 +35,14 @@ protected:
     void TearDown() override { std::filesystem::remove_all(folder_); }
     std::string cubin(const char* program, const TensorSpecs& inputs) {
         auto plan = ops::plan_fused(ops::FusedProgram::parse(program), inputs);
-        return cuda::compile_text(ops::fused_text(plan), "sm_90");
+        return compiled({ops::fused_text(plan)});
     }
     std::string cubin(const char* program, const TensorSpecs& inputs, const ops::FusedTotal& total) {
         auto plan = ops::plan_fused(ops::FusedProgram::parse(program), inputs);
-        return cuda::compile_text(ops::fused_text(plan, total), "sm_90");
+        return compiled({ops::fused_text(plan, total)});
+    }
+    std::string compiled(const std::vector<cuda::KernelText>& texts) {
+        return cuda::compile_text(cuda::joined_text(texts), "sm_90");
     }
     std::vector<std::filesystem::path> kept() {
         std::vector<std::filesystem::path> files;
@@ -124,6 +127,21 @@ TEST_F(FusedText, TranspositionsAndReductionsCompile) {
             cubin("inputs 1; sqrt 0; convert[dtype=uint8] 1", {half}, {"Multiplication", false, method}),
             StartsWith(elf));
     }
+}
+
+TEST_F(FusedText, SeveralAreOne) {
+    TensorSpec x{DType::f32, {40, 60}, {}};
+    std::vector<cuda::KernelText> texts;
+    for (auto* program : {"inputs 1; exp 0; sin 1", "inputs 1; sigmoid 0; relu 1", "inputs 1; tanh 0"}) {
+        auto plan = ops::plan_fused(ops::FusedProgram::parse(program), {&x, 1});
+        texts.push_back(ops::fused_text(plan));
+        texts.push_back(ops::fused_text(plan, {"Addition", false, cuda::ReduceMethod::rows}));
+    }
+    std::string cubin = compiled(texts);
+    EXPECT_THAT(cubin, StartsWith(elf));
+    for (auto* name : {"fused_0", "fused_1", "joined_1", "fused_4", "fused_5", "joined_5"})
+        EXPECT_THAT(cubin, HasSubstr(name));
+    EXPECT_EQ(kept().size(), 1u);
 }
 
 TEST_F(FusedText, IsKeptOnDisk) {

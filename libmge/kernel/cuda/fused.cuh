@@ -40,11 +40,12 @@ MGE_DEVICE Pack<T, pack> pack_at(const void* in, int64_t at) {
 template <class P, int pack>
 MGE_DEVICE void run_fused(const FusedArguments& x) {
     auto* y = static_cast<typename P::Result*>(x.out);
-    for (int64_t i = first_piece(); i < x.packs; i += piece_step()) {
-        Pack<typename P::Result, pack> result;
-        P::template load<pack>(x, i * pack, result.v);
-        reinterpret_cast<Pack<typename P::Result, pack>*>(y)[i] = result;
-    }
+    if constexpr (pack > 1)
+        for (int64_t i = first_piece(); i < x.packs; i += piece_step()) {
+            Pack<typename P::Result, pack> result;
+            P::template load<pack>(x, i * pack, result.v);
+            reinterpret_cast<Pack<typename P::Result, pack>*>(y)[i] = result;
+        }
     for (int64_t i = x.packs * pack + first_piece(); i < x.numel; i += piece_step()) {
         typename P::Result one[1];
         P::template load<1>(x, i, one);

@@ -29,10 +29,9 @@ template <class P, class F, class A, ReduceMethod method, int pack>
 MGE_DEVICE void reduce_fused(const FusedReduceArguments& x) {
     auto reduction = fused_reduction<P, F, A>(x);
     auto* totals = static_cast<typename Totals<F, A>::Total*>(x.totals);
-    if (x.program.packs)
-        reduce_by<method, pack>(reduction, x.geometry, totals);
-    else
-        reduce_by<method, 1>(reduction, x.geometry, totals);
+    if constexpr (pack > 1)
+        if (x.program.packs) return reduce_by<method, pack>(reduction, x.geometry, totals);
+    reduce_by<method, 1>(reduction, x.geometry, totals);
 }
 template <class P, class F, class A>
 MGE_DEVICE void join_fused(const FusedReduceArguments& x) {

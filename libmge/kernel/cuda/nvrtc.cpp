@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -123,13 +122,19 @@ private:
     nvrtcProgram program_ = nullptr;
 };
 
+std::vector<std::string> options_for(const std::string& architecture) {
+    return {"--gpu-architecture=" + architecture, "--std=c++20", "--device-as-default-execution-space",
+            "--split-compile=0"};  // by as many threads as there are cores
+}
+
 // --- cubins on disk ---
 
 // By everything that a cubin depends on.
 std::string key_of(const std::string& source, const std::string& architecture) {
     int major = 0, minor = 0;
     nvrtc().version(&major, &minor);
-    std::string all = text(source, '\0', architecture, '\0', major, '.', minor);
+    std::string all = text(source, '\0', major, '.', minor);
+    for (auto& option : options_for(architecture)) all += '\0' + option;
     for (auto& header : device_texts()) all += header.text;
     auto print = fingerprint(all.data(), all.size());
     std::array<char, 33> digits{};
@@ -173,12 +178,7 @@ void keep_cubin(const std::filesystem::path& path, const std::string& cubin) try
 
 class LoadedKernel final : public CompiledKernel {
 public:
-    LoadedKernel(const std::string& cubin, const std::string& name) {
-        check(cudaLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-              "cudaLibraryLoadData");
-        check(cudaLibraryGetKernel(&kernel_, library_, name.c_str()), "cudaLibraryGetKernel");
-    }
-    // Never unloaded: kernels are kept as long as the process.
+    explicit LoadedKernel(cudaKernel_t kernel) : kernel_(kernel) {}
     void launch(Stream stream, unsigned grid, unsigned block, const void* argument) const override {
         void* arguments[] = {const_cast<void*>(argument)};
         check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), dim3{grid, 1, 1}, dim3{block, 1, 1},
@@ -187,23 +187,24 @@ public:
     }
 
 private:
-    cudaLibrary_t library_ = nullptr;
-    cudaKernel_t kernel_ = nullptr;
+    cudaKernel_t kernel_;
 };
 
-std::string architecture_of_thread() {
-    int device = 0, major = 0, minor = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-          "cudaDeviceGetAttribute");
-    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
-          "cudaDeviceGetAttribute");
-    return text("sm_", major, minor);
-}
+// Never unloaded: kernels are kept as long as the process.
+class LoadedCubin final : public LoadedText {
+public:
+    explicit LoadedCubin(const std::string& cubin) {
+        check(cudaLibraryLoadData(&library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+              "cudaLibraryLoadData");
+    }
+    std::unique_ptr<const CompiledKernel> kernel(const std::string& name) const override {
+        cudaKernel_t found = nullptr;
+        check(cudaLibraryGetKernel(&found, library_, name.c_str()), "cudaLibraryGetKernel");
+        return std::make_unique<LoadedKernel>(found);
+    }
 
-struct Kernels {
-    std::mutex mutex;
-    std::map<std::array<std::string, 3>, std::shared_ptr<const CompiledKernel>> all;
+private:
+    cudaLibrary_t library_ = nullptr;
 };
 
 }  // namespace
@@ -216,20 +217,13 @@ std::string compile_text(const std::string& source, const std::string& architect
     if (path)
         if (std::string cubin = read_cubin(*path); !cubin.empty()) return cubin;
     static const Headers headers;
-    std::vector<std::string> options{"--gpu-architecture=" + architecture, "--std=c++20",
-                                     "--device-as-default-execution-space"};
-    std::string cubin = Program(source, headers).compile(options);
+    std::string cubin = Program(source, headers).compile(options_for(architecture));
     if (path) keep_cubin(*path, cubin);
     return cubin;
 }
 
-std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& source, const std::string& name) {
-    static Kernels& kernels = *std::make_unique<Kernels>().release();
-    std::array<std::string, 3> key{source, name, architecture_of_thread()};
-    std::lock_guard lock(kernels.mutex);
-    auto& slot = kernels.all[key];
-    if (!slot) slot = std::make_shared<LoadedKernel>(compile_text(source, key[2]), name);
-    return slot;
+std::unique_ptr<const LoadedText> load_text(const std::string& source, const std::string& architecture) {
+    return std::make_unique<LoadedCubin>(compile_text(source, architecture));
 }
 
 }  // namespace mge::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Device text that is compiled while the program runs (NVRTC).
+// Device text that is compiled while the program runs: by NVRTC, or for a GPU that is emulated by the host's
+// compiler.
 
 #include <memory>
 #include <string>
@@ -16,15 +17,22 @@ public:
     virtual void launch(Stream stream, unsigned grid, unsigned block, const void* argument) const = 0;
 };
 
+// A text whose kernels are found by their names, as long as the process lives.
+class LoadedText {
+public:
+    virtual ~LoadedText() = default;
+    virtual std::unique_ptr<const CompiledKernel> kernel(const std::string& name) const = 0;
+};
+
 // Empty when text can be compiled; else what is missing.
 const std::string& why_no_text_compiler();
 
-// The kernel `name` of a text, which may include headers of kernel/cuda and kernel/scalar, for the calling
-// thread's device. Compiled once per process, and kept on disk (gpu-kernels/ in the cache folder) for the
-// next one. InternalError with the compiler's words when the text is wrong.
-std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& text, const std::string& name);
+// For all devices of the architecture ("sm_90"). InternalError with the compiler's words when the text is
+// wrong.
+std::unique_ptr<const LoadedText> load_text(const std::string& text, const std::string& architecture);
 
-// The machine code of a text for an architecture ("sm_90"), from the disk or new. Needs no GPU.
+// The machine code of a text, kept on disk (gpu-kernels/ in the cache folder) for the next process. Needs no
+// GPU. By NVRTC alone.
 std::string compile_text(const std::string& text, const std::string& architecture);
 
 }  // namespace mge::cuda

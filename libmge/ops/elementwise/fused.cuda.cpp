@@ -42,11 +42,15 @@ Support supports_fused(const FusedProgram& program, const Problem& p) {
     return supports_fused_plan(program, p);
 }
 
+std::shared_ptr<const cuda::CompiledKernel> fused_kernel(const cuda::KernelText& text,
+                                                         const std::string& name, const Problem& p) {
+    return cuda::compile_kernel(text, name, device(p.device).compute_capability());
+}
+
 Prepared prepare_fused(const FusedProgram& program, const Problem& p) {
     auto plan = plan_fused(program, p.inputs);
-    cuda::use_device(p.device.index);  // whose architecture the text is compiled for
     int64_t pieces = (plan.arguments.numel + plan.pack - 1) / plan.pack;
-    auto kernel = cuda::compile_kernel(fused_text(plan), "fused");
+    auto kernel = fused_kernel(fused_text(plan), "fused", p);
     auto grid = cuda::bounded_blocks((pieces + threads - 1) / threads);
     return Prepared::make(State{std::move(kernel), std::move(plan), grid});
 }

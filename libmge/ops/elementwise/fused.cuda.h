@@ -2,7 +2,7 @@
 #pragma once
 // What fused operators share on a GPU.
 
-#include "libmge/kernel/cuda/text_compiler.h"
+#include "libmge/kernel/cuda/kernel_text.h"
 #include "libmge/ops/elementwise/fused_text.cuda.h"
 
 namespace mge::ops {
@@ -10,6 +10,9 @@ namespace mge::ops {
 // One launch that stores the program's result.
 Support supports_fused(const FusedProgram& program, const Problem& problem);
 Prepared prepare_fused(const FusedProgram& program, const Problem& problem);
+// A kernel of a text for the problem's device.
+std::shared_ptr<const cuda::CompiledKernel> fused_kernel(const cuda::KernelText& text,
+                                                         const std::string& name, const Problem& problem);
 void run_fused(const Prepared& prepared, const Launch& launch);
 
 // With addresses; packs of so many elements where these allow it.

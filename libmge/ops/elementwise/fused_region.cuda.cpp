@@ -53,9 +53,8 @@ Prepared prepare_reduced(const PrepareContext& context) {
     x.y_type = cuda::type_index(p.outputs[0].dtype);
     x.divisor = &reduction == &Mean::info ? double(x.geometry.length) : 1;
     auto made = fused_text(s.plan, {functor_of(reduction), &reduction == &Mean::info, x.geometry.method});
-    cuda::use_device(p.device.index);  // whose architecture the text is compiled for
-    s.kernel = cuda::compile_kernel(made, "fused");
-    if (x.geometry.pieces > 1) s.join = cuda::compile_kernel(made, "joined");
+    s.kernel = fused_kernel(made, "fused", p);
+    if (x.geometry.pieces > 1) s.join = fused_kernel(made, "joined", p);
     size_t workspace = cuda::reduction_workspace(x.geometry, cuda::most_total_bytes);
     return Prepared::make(std::move(s), workspace);
 }

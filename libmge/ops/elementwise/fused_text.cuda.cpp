@@ -146,7 +146,6 @@ public:
     explicit Writer(const FusedPlan& plan) : plan_(plan) {}
 
     std::string write() {
-        line("using namespace mge::cuda;");
         line("struct Program {");
         line("using Result = ", type_of(plan_.registers.back()), ';');
         write_compute();
@@ -269,23 +268,20 @@ FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> in
     return plan;
 }
 
-std::string fused_text(const FusedPlan& plan) {
-    return text("#include \"libmge/kernel/cuda/fused.cuh\"\n", Writer(plan).write(),
-                "extern \"C\" __global__ void fused(FusedArguments x) { run_fused<Program, ", plan.pack,
-                ">(x); }\n");
+cuda::KernelText fused_text(const FusedPlan& plan) {
+    return {"libmge/kernel/cuda/fused.cuh",
+            Writer(plan).write(),
+            {{"fused", "FusedArguments", text("run_fused<Program, ", plan.pack, ">(x);")}}};
 }
 
-std::string fused_text(const FusedPlan& plan, const FusedTotal& total) {
+cuda::KernelText fused_text(const FusedPlan& plan, const FusedTotal& total) {
     auto combined = total.in_floats ? "float" : "Combined<Read<Program::Result>>";
-    return text("#include \"libmge/kernel/cuda/fused_reduce.cuh\"\n", Writer(plan).write(),
-                "using Sum = ", total.functor, ";\nusing Value = ", combined,
-                ";\n"
-                "extern \"C\" __global__ void fused(FusedReduceArguments x) { reduce_fused<Program, Sum, "
-                "Value, ReduceMethod(",
-                int(total.method), "), ", plan.pack,
-                ">(x); }\n"
-                "extern \"C\" __global__ void joined(FusedReduceArguments x) { join_fused<Program, Sum, "
-                "Value>(x); }\n");
+    return {"libmge/kernel/cuda/fused_reduce.cuh",
+            text(Writer(plan).write(), "using Sum = ", total.functor, ";\nusing Value = ", combined, ";\n"),
+            {{"fused", "FusedReduceArguments",
+              text("reduce_fused<Program, Sum, Value, ReduceMethod(", int(total.method), "), ", plan.pack,
+                   ">(x);")},
+             {"joined", "FusedReduceArguments", "join_fused<Program, Sum, Value>(x);"}}};
 }
 
 }  // namespace mge::ops

@@ -4,6 +4,7 @@
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cuda/fused.h"
+#include "libmge/kernel/cuda/kernel_text.h"
 #include "libmge/ops/elementwise/fused_views.h"
 
 namespace mge::ops {
@@ -28,7 +29,7 @@ Support supports_fused_plan(const FusedProgram& program, const Problem& problem)
 FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> inputs);
 
 // A kernel "fused", of FusedArguments, that stores the program's result.
-std::string fused_text(const FusedPlan& plan);
+cuda::KernelText fused_text(const FusedPlan& plan);
 
 // What a reduction makes of the result.
 struct FusedTotal {
@@ -37,6 +38,6 @@ struct FusedTotal {
     cuda::ReduceMethod method{};
 };
 // A kernel "fused", of FusedReduceArguments, and "joined" for the pieces that it leaves.
-std::string fused_text(const FusedPlan& plan, const FusedTotal& total);
+cuda::KernelText fused_text(const FusedPlan& plan, const FusedTotal& total);
 
 }  // namespace mge::ops

@@ -33,6 +33,8 @@ void revive();
 void break_next_capture();
 // So many graphs were launched until now.
 size_t launched_graphs();
+// So many texts were compiled until now.
+size_t compiled_texts();
 // From now on streams mix by this seed.
 void mix_streams(unsigned seed);
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,11 +16,14 @@
 
 #include "libmge/base/error.h"
 #include "tests/cuda/emulated/cuda_runtime.h"
+#include "tests/cuda/emulated/memory.h"
 
 namespace mge::cuda {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::atomic<size_t> compiled{0};
 
 // Kernels have one parameter of whatever type, which a launch keeps. Without an argument a call says how
 // large one is.
@@ -32,14 +36,15 @@ static unsigned long call_kernel(void (*kernel)(A), const void* argument) {
 )";
 constexpr std::string_view kernel_begin = "extern \"C\" __global__ void ";
 
-// "call_fused" for a kernel "fused".
+// "call_fused_1" for a kernel "fused_1", which is in the namespace "text_1".
 std::string entries_of(std::string_view source) {
     std::string entries = caller;
     for (size_t at = source.find(kernel_begin); at != source.npos; at = source.find(kernel_begin, at)) {
         at += kernel_begin.size();
         auto name = source.substr(at, source.find('(', at) - at);
-        entries += text("extern \"C\" unsigned long call_", name,
-                        "(const void* argument) { return call_kernel(", name, ", argument); }\n");
+        entries +=
+            text("extern \"C\" unsigned long call_", name, "(const void* argument) { return call_kernel(text",
+                 name.substr(name.rfind('_')), "::", name, ", argument); }\n");
     }
     return entries;
 }
@@ -70,7 +75,7 @@ using Call = unsigned long (*)(const void*);
 // The library that the emulation is in, which the new one links; nothing when it is in the program itself.
 std::string own_library() {
     Dl_info info{};
-    if (!::dladdr(reinterpret_cast<const void*>(&compile_kernel), &info)) return {};
+    if (!::dladdr(reinterpret_cast<const void*>(&load_text), &info)) return {};
     std::string path = info.dli_fname;
     return path.ends_with(".so") ? fs::absolute(path).string() : std::string();
 }
@@ -122,6 +127,19 @@ private:
     Call call_;
 };
 
+class HostText final : public LoadedText {
+public:
+    explicit HostText(void* library) : library_(library) {}
+    std::unique_ptr<const CompiledKernel> kernel(const std::string& name) const override {
+        void* call = ::dlsym(library_, ("call_" + name).c_str());
+        MGE_CHECK(call, "no kernel ", name);
+        return std::make_unique<HostKernel>(reinterpret_cast<Call>(call));
+    }
+
+private:
+    void* library_;
+};
+
 }  // namespace
 
 const std::string& why_no_text_compiler() {
@@ -129,15 +147,13 @@ const std::string& why_no_text_compiler() {
     return nothing;
 }
 
-std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& source, const std::string& name) {
-    static std::mutex mutex;
-    static std::map<std::string, void*> libraries;
-    std::lock_guard lock(mutex);
-    auto& library = libraries[source];
-    if (!library) library = build(source);
-    void* call = ::dlsym(library, ("call_" + name).c_str());
-    MGE_CHECK(call, "no kernel ", name);
-    return std::make_shared<HostKernel>(reinterpret_cast<Call>(call));
+std::unique_ptr<const LoadedText> load_text(const std::string& source, const std::string&) {
+    static std::mutex building;
+    std::lock_guard lock(building);
+    ++compiled;
+    return std::make_unique<HostText>(build(source));
 }
+
+size_t emulated::compiled_texts() { return compiled; }
 
 }  // namespace mge::cuda
