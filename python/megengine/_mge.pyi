@@ -159,6 +159,9 @@ class NewFile:
     def finish(self) -> None:
         """Flush it to the disk and give it its name."""
 
+class OutOfRangeError(IndexError):
+    """An index beyond the end of its axis: Python's and NumPy's class, and MegEngine's."""
+
 class PausedRecording:
     """No tape of this thread records until end()."""
     def __init__(self) -> None:

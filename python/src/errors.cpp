@@ -11,6 +11,7 @@ namespace {
 
 PyObject* internal_error = nullptr;
 PyObject* trace_error = nullptr;
+PyObject* out_of_range_error = nullptr;
 
 PyObject* class_of(const Error& error) {
     if (dynamic_cast<const InternalError*>(&error)) return internal_error;
@@ -21,7 +22,7 @@ PyObject* class_of(const Error& error) {
         case ErrorClass::type:
             return PyExc_TypeError;
         case ErrorClass::index:
-            return PyExc_IndexError;
+            return out_of_range_error;
         case ErrorClass::key:
             return PyExc_KeyError;
         case ErrorClass::assertion:
@@ -69,6 +70,11 @@ void add_exceptions(PyObject* module) {
                                "A broken promise inside the library, with its place in the source.");
     trace_error = add_class(module, "TraceError", PyExc_RuntimeError,
                             "A traced function did something else than when it was recorded.");
+    Reference classes(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
+    if (!classes) throw PythonError{};
+    out_of_range_error =
+        add_class(module, "OutOfRangeError", classes.get(),
+                  "An index beyond the end of its axis: Python's and NumPy's class, and MegEngine's.");
 }
 
 PyObject* trace_error_class() { return trace_error; }

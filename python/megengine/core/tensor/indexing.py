@@ -31,10 +31,6 @@ class _Plan:
     array_axes: list[int] = field(default_factory=list)
 
 
-class OutOfRangeError(IndexError, RuntimeError):
-    """An index beyond the end of its axis: Python's and NumPy's class, and MegEngine's."""
-
-
 def getitem(x, key):
     """The value of ``x[key]``.
 
@@ -45,19 +41,13 @@ def getitem(x, key):
     """
     items = _plain_items(x, key)
     if items:
-        try:
-            return _mge.ops.slice(x, items=items)
-        except IndexError as error:
-            raise OutOfRangeError(str(error)) from None
+        return _mge.ops.slice(x, items=items)
     if _is_full_mask(x, key):
         return _mge.ops.cond_take(x, key)[0]
     plan = _make_plan(x, key)
-    try:
-        y = _select_basic(x, plan)
-        if plan.arrays:
-            y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
-    except IndexError as error:
-        raise OutOfRangeError(str(error)) from None
+    y = _select_basic(x, plan)
+    if plan.arrays:
+        y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
     return _mge.ops.copy(y) if y is x else y
 
 
@@ -109,15 +99,12 @@ def setitem(x, key, value) -> None:
         _mge.updates.where(key, _mge.ops.copy(value) if value is given else value, x)
         return
     plan = _make_plan(x, key)
-    try:
-        if plan.items and not plan.arrays and not plan.new_axes:
-            _mge.updates.set_slice(x, value, *plan.bounds, items=plan.items)
-        elif plan.arrays and not plan.items and not plan.new_axes:
-            _mge.updates.set_take(x, value, *plan.arrays, axes=plan.array_axes)
-        else:
-            x._reset(_assigned(x, plan, value))
-    except IndexError as error:
-        raise OutOfRangeError(str(error)) from None
+    if plan.items and not plan.arrays and not plan.new_axes:
+        _mge.updates.set_slice(x, value, *plan.bounds, items=plan.items)
+    elif plan.arrays and not plan.items and not plan.new_axes:
+        _mge.updates.set_take(x, value, *plan.arrays, axes=plan.array_axes)
+    else:
+        x._reset(_assigned(x, plan, value))
 
 
 def _set_steps(x, key, value) -> None:
