@@ -231,8 +231,14 @@ def cache_folder() -> Any | None:
 def call_function(forward: Any, backward: Any, args: Any) -> Any:
     """Calls forward(*args) unrecorded and puts it on the tapes with its own gradient rule."""
 
+def can_share(tensor: Any) -> bool:
+    """Whether the Tensor's device has memory that other processes can have too."""
+
 def capture_subgraph(function: Any, inputs: Any, captured: Any, sliced: int = 0, grad_owners: Any | None = None) -> tuple:
     """What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, as (graph, captured, changed, positions): the Tensors from outside that it uses are further inputs, behind those of `captured`; those that it changes are as before, and behind the results come their new values and those from before, which are captured at these positions. A list `grad_owners` gets the Tensors whose gradients it leaves, which come behind the results, too."""
+
+def collect_loans() -> None:
+    """Lets go of memory that no other process has any more."""
 
 def compute_capability(device: Any) -> int:
     """Ten times that of a GPU."""
@@ -270,6 +276,9 @@ def keep_measurements(path: str | os.PathLike | None) -> None:
 def keeps_memory(tensor: Any) -> bool:
     """Whether what the Tensor is given is written to memory that others have too."""
 
+def lend_memory(tensor: Any) -> Any:
+    """What another process opens a Tensor's value on a GPU with; it stays until that is done."""
+
 def library_path() -> Any:
     """The file of libmge that this process runs."""
 
@@ -299,6 +308,9 @@ def onnx_rows() -> list[tuple[str, int, int]]:
 
 def open_input(path: bytes) -> int:
     """A descriptor of a regular file, or of what a pipe gives."""
+
+def open_lent(tensor: Any, descriptor: int, handle: bytes, block_offset: int, bytes: int, offset: int, dtype: Any, shape: collections.abc.Sequence[int], physical: str, logical: str) -> None:
+    """Gives a Tensor its value in another process's memory; the descriptor is taken over."""
 
 def open_shared(tensor: Any, descriptor: int, bytes: int, offset: int, dtype: Any, shape: collections.abc.Sequence[int], device: Any) -> None:
     """Gives a Tensor its value in shared memory; the descriptor is taken over."""

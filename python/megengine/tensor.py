@@ -238,7 +238,7 @@ class Tensor(_mge.Tensor):
         Returns:
             The Tensor.
         Raises:
-            RuntimeError: it is not on a CPU, or the system has no such memory left.
+            RuntimeError: it is on neither CPU nor GPU, or the system has no such memory left.
         Example:
             >>> Tensor([1.0]).share_memory().is_shared()
             True

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -13,10 +14,12 @@
 #include <vector>
 
 #include "libmge/device/default_device.h"
+#include "libmge/device/sharing.h"
 #include "libmge/tensor/borrowed.h"
 #include "python/src/conversion.h"
 #include "python/src/dlpack.h"
 #include "python/src/errors.h"
+#include "python/src/lent_memory.h"
 #include "python/src/meaning.h"
 #include "python/src/shared_memory.h"
 #include "python/src/tensor_arguments.h"
@@ -204,15 +207,34 @@ int shared_descriptor(nb::handle object) {
     return storage ? descriptor_of(*storage.get()) : -1;
 }
 
+// What its memory can be shared by; null where the host has it.
+SharingDevice* sharing_device(DeviceId id) {
+    return id.is_host() ? nullptr : dynamic_cast<SharingDevice*>(&device(id));
+}
+
+// Memory of a GPU stays where it is; what was given to the object alone is then the others', too.
+bool is_shared(nb::handle object) {
+    auto& value = tensor_argument(object, "is_shared");
+    if (value.is_symbolic() || !value.device().is_host())
+        return !value.is_symbolic() && as_tensor(object.ptr())->keeps_memory;
+    return shared_descriptor(object) >= 0;
+}
+
 // The object's value moves to memory that processes share.
 void share_memory(nb::handle object) {
-    if (shared_descriptor(object) >= 0 && as_tensor(object.ptr())->keeps_memory) return;
+    if (is_shared(object) && as_tensor(object.ptr())->keeps_memory) return;
     tensor_argument(object, "share_memory");
     Tensor value = concrete_value(object.ptr());
-    if (!value.device().is_host())
-        throw_user("share_memory", "only Tensors on a CPU can be shared; use to('cpu0') first");
-    StorageRef shared = make_shared_memory(value.data(), value.spec().bytes());
-    value_of(object.ptr()) = Tensor(value.spec(), std::move(shared), 0, value.device());
+    if (value.device().is_host()) {
+        StorageRef shared = make_shared_memory(value.data(), value.spec().bytes());
+        value_of(object.ptr()) = Tensor(value.spec(), std::move(shared), 0, value.device());
+    } else {
+        if (!sharing_device(value.device()))
+            throw_user("share_memory", "only Tensors on a CPU or GPU can be shared; use to('cpu0') first");
+        Tensor own = empty_tensor(value.spec(), value.device());
+        queue_of(value.device()).copy(own.address(), value.address(), value.spec().bytes());
+        value_of(object.ptr()) = std::move(own);
+    }
     as_tensor(object.ptr())->keeps_memory = true;
 }
 
@@ -220,6 +242,41 @@ void share_memory(nb::handle object) {
 nb::tuple shared_part(nb::handle object) {
     auto& impl = *tensor_argument(object, "shared_part").impl();
     return nb::make_tuple(shared_descriptor(object), impl.storage->bytes, impl.offset);
+}
+
+// For another process: device, descriptor to send, the block and where in it the value lies.
+nb::object lend_memory(nb::handle object) {
+    share_memory(object);
+    auto& value = value_of(object.ptr());
+    auto& storage = value.impl()->storage;
+    SharedBlock block = sharing_device(value.device())->share(*storage.get());
+    return nb::make_tuple(physical_name(value.device()), lend(storage, block),
+                          nb::bytes(block.handle.data(), block.handle.size()), block.offset, block.bytes,
+                          value.impl()->offset);
+}
+
+// By what a device is called here when that is the sender's, else by its own name.
+DeviceId received_device(const std::string& physical, const std::string& logical) {
+    DeviceId id = parse_device(logical);
+    return physical_name(id) == physical ? id : parse_device(physical);
+}
+
+void open_lent(nb::handle object, int descriptor, const nb::bytes& handle, size_t block_offset, size_t bytes,
+               size_t offset, nb::handle dtype, const std::vector<int64_t>& shape,
+               const std::string& physical, const std::string& logical) {
+    auto keeper = receive_loan(descriptor);
+    tensor_argument(object, "open_lent");
+    TensorSpec spec{parse_dtype(dtype.ptr()), Shape(std::span<const int64_t>(shape)), {}};
+    if (offset > bytes || spec.bytes() > bytes - offset)
+        throw_user("open_lent", text(spec, " does not lie in ", bytes, " bytes"));
+    DeviceId id = received_device(physical, logical);
+    auto* there = sharing_device(id);
+    if (!there) throw_user("open_lent", text(physical, " shares no memory"));
+    SharedBlock block{{handle.c_str(), handle.size()}, block_offset, bytes};
+    StorageRef storage = find_lent(block);
+    if (!storage) storage = there->open_shared(block, std::move(keeper));
+    value_of(object.ptr()) = Tensor(spec, std::move(storage), offset, id);
+    as_tensor(object.ptr())->keeps_memory = true;
 }
 
 void open_shared(nb::handle object, int descriptor, size_t bytes, size_t offset, nb::handle dtype,
@@ -252,8 +309,22 @@ void add_sharing(PyObject* module_object) {
         },
         nb::arg("tensor"), "Whether what the Tensor is given is written to memory that others have too.");
     module.def(
-        "is_shared", [](nb::handle object) { return shared_descriptor(object) >= 0; }, nb::arg("tensor"),
-        "Whether a Tensor's value lies in memory that other processes can have too.");
+        "can_share",
+        [](nb::handle object) {
+            tensor_argument(object, "can_share");
+            DeviceId id = concrete_value(object.ptr()).device();
+            return id.is_host() || sharing_device(id);
+        },
+        nb::arg("tensor"), "Whether the Tensor's device has memory that other processes can have too.");
+    module.def("is_shared", &is_shared, nb::arg("tensor"),
+               "Whether a Tensor's value lies in memory that other processes can have too.");
+    module.def("lend_memory", &lend_memory, nb::arg("tensor"),
+               "What another process opens a Tensor's value on a GPU with; it stays until that is done.");
+    module.def("open_lent", &open_lent, nb::arg("tensor"), nb::arg("descriptor"), nb::arg("handle"),
+               nb::arg("block_offset"), nb::arg("bytes"), nb::arg("offset"), nb::arg("dtype"),
+               nb::arg("shape"), nb::arg("physical"), nb::arg("logical"),
+               "Gives a Tensor its value in another process's memory; the descriptor is taken over.");
+    module.def("collect_loans", &collect_loans, "Lets go of memory that no other process has any more.");
     module.def("shared_part", &shared_part, nb::arg("tensor"),
                "Descriptor of the shared memory, its bytes, and where in them the value lies.");
     module.def("open_shared", &open_shared, nb::arg("tensor"), nb::arg("descriptor"), nb::arg("bytes"),

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "libmge/device/default_device.h"
+#include "libmge/device/queue.h"
 #include "libmge/eager/trace.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
@@ -215,7 +216,15 @@ bool write_value(PyTensor* object, const Tensor& given) {
     object->keeps_memory =
         value.dtype() == mine.dtype() && value.shape() == mine.shape() && value.device() == mine.device();
     if (!object->keeps_memory || value.address() == mine.address()) return false;
-    std::memmove(mine.data(), value.data(), mine.spec().bytes());
+    size_t bytes = mine.spec().bytes();
+    if (mine.device().is_host()) {
+        std::memmove(mine.data(), value.data(), bytes);
+        return true;
+    }
+    // Other processes may be told of it at once, in ways that know nothing of queues.
+    auto& queue = queue_of(mine.device());
+    queue.copy(mine.address(), value.address(), bytes);
+    queue.wait();
     return true;
 }
 

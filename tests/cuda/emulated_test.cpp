@@ -5,8 +5,10 @@
 
 #include <functional>
 
+#include "libmge/device/sharing.h"
 #include "libmge/mge.h"
 #include "tests/cuda/emulated/memory.h"
+#include "tests/cuda/emulated/several.h"
 #include "tests/harness/expect_error.h"
 #include "tests/harness/other_device.h"
 #include "tests/shadow/values.h"
@@ -43,6 +45,69 @@ TEST(EmulatedCuda, AFaultThatLastsNamesTheLastOperators) {
     EXPECT_THAT(error_of<DeviceError>([&] { ops::add(x, x); }), HasSubstr("cudaErrorIllegalAddress"));
     cuda::emulated::revive();
     EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
+}
+
+TEST(EmulatedCuda, EveryFaultThatLastsLosesTheDevice) {
+    for (auto fault : {cudaErrorContained, cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorAssert,
+                       cudaErrorHardwareStackError, cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
+                       cudaErrorInvalidAddressSpace, cudaErrorInvalidPc, cudaErrorLaunchFailure,
+                       cudaErrorTensorMemoryLeak, cudaErrorMpsClientTerminated, cudaErrorExternalDevice}) {
+        Tensor x = on(gpu(), {1, 2, 3});
+        queue_of(gpu()).wait();
+        cuda::emulated::fail_next(fault);
+        EXPECT_THAT(error_of<DeviceError>([&] { floats_of(ops::add(x, x)); }),
+                    AllOf(HasSubstr(text('(', int(fault), ')')), HasSubstr("is lost to this process")));
+        EXPECT_THAT(error_of<DeviceError>([&] { device(gpu()).synchronize(); }),
+                    HasSubstr("is lost to this process"));
+        cuda::emulated::revive();
+    }
+}
+
+TEST(EmulatedCuda, AFaultThatPassesIsToldOnce) {
+    Tensor x = on(gpu(), {1, 2, 3});
+    queue_of(gpu()).wait();
+    cuda::emulated::fail_next(cudaErrorInvalidValue);
+    EXPECT_THAT(error_of<DeviceError>([&] { floats_of(ops::add(x, x)); }),
+                AllOf(HasSubstr("cudaErrorInvalidValue (1)"), Not(HasSubstr("is lost"))));
+    EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
+}
+
+TEST(EmulatedCuda, AnotherLibrarysChoiceOfTheDeviceIsNoticed) {
+    Tensor x = on(gpu(), {1, 2, 3});
+    ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+    EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
+    EXPECT_EQ(cuda::emulated::device_of_thread(), 0);
+}
+
+TEST(EmulatedCuda, GpusReadEachOthersMemoryWhereTheyCan) {
+    DeviceId other = gpu();
+    other.index = 1;
+    auto there_and_back = [&] { return floats_of(to_device(to_device(on(gpu(), {1, 2, 3}), other), gpu())); };
+    size_t before = cuda::emulated::copies_between_peers();
+    EXPECT_THAT(there_and_back(), testing::ElementsAre(1, 2, 3));
+    EXPECT_EQ(cuda::emulated::copies_between_peers(), before + 2);
+    cuda::emulated::set_peer_access(false);
+    EXPECT_THAT(there_and_back(), testing::ElementsAre(1, 2, 3));
+    EXPECT_EQ(cuda::emulated::copies_between_peers(), before + 2) << "through the host";
+    cuda::emulated::set_peer_access(true);
+}
+
+TEST(EmulatedCuda, ABlockIsSharedByTheHandleOfItsSegment) {
+    auto* sharing = dynamic_cast<SharingDevice*>(&device(gpu()));
+    ASSERT_TRUE(sharing);
+    Tensor first = on(gpu(), {1, 2, 3}), second = on(gpu(), {4, 5, 6});
+    auto share = [&](const Tensor& x) { return sharing->share(*x.impl()->storage.get()); };
+    SharedBlock one = share(first), two = share(second);
+    EXPECT_EQ(one.handle, two.handle) << "of one segment";
+    EXPECT_NE(one.offset, two.offset);
+    EXPECT_THAT(floats_of(first), testing::ElementsAre(1, 2, 3)) << "it is still there";
+    EXPECT_THAT(error_of<DeviceError>([&] { sharing->open_shared(one, nullptr); }),
+                HasSubstr("cudaIpcOpenMemHandle"))
+        << "the process that shares has it already";
+    EXPECT_THAT(error_of<UserError>([&] {
+                    sharing->open_shared({"short", 0, 4}, nullptr);
+                }),
+                HasSubstr("a handle has 64 bytes, got 5"));
 }
 
 // Runs of a program, with the level at which contexts record them.
@@ -141,6 +206,38 @@ TEST(EmulatedCuda, WhatRunsAtOnceWaitsForNoCompiler) {
                   floats_of(ops::sum(ops::cos(ops::exp(ops::add(x, x))), {.axes = {0}}));
               }),
               0U);
+}
+
+// A large value is read at both ends, and all others are alive between.
+Graph valley(int64_t elements) {
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    Tensor early = ops::sin(builder.input({DType::f32, {elements}, {}}, "x"));
+    Tensor wide = ops::concat(Tensors{ops::exp(early), ops::neg(early)}, {.axis = 0});
+    Tensor narrow = ops::max(ops::cos(wide), {.axes = {0}, .keepdims = true});
+    builder.set_outputs({ops::mul(early, narrow)});
+    return builder.take();
+}
+
+TEST(EmulatedCuda, ValuesThatWaitOnTheHostLieInPageLockedMemory) {
+    constexpr int64_t elements = 1 << 19;
+    Tensor x = on(host_device, std::vector<float>(elements, 0.5F));
+    CompileOptions options;
+    options.device = gpu();
+    options.enable_memory_swap = true;
+    auto run = [&](const CompileOptions& o) {
+        auto context = Context::create(Program::compile(valley(elements), o));
+        context->fill_inputs({&x, 1});
+        context->run();
+        context->wait();
+        return std::pair(floats_of(context->copy_output(0)), device(gpu()).memory().page_locked);
+    };
+    size_t before = device(gpu()).memory().page_locked;
+    auto [values, locked] = run(options);
+    EXPECT_EQ(locked, before + elements * sizeof(float));
+    EXPECT_EQ(device(gpu()).memory().page_locked, before);
+    options.enable_memory_swap = false;
+    EXPECT_EQ(run(options), std::pair(values, before));
 }
 
 TEST(EmulatedCudaDeathTest, TheHostCannotReadItsMemory) {

@@ -13,8 +13,14 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 import megengine.multiprocessing as mp
+from megengine import _mge
 
-METHODS = ("fork", "spawn", "forkserver")
+ON_GPU = "MGE_TESTS_ON_GPU" in os.environ
+if ON_GPU:
+    import gpu_as_default  # noqa: F401  in the processes that are started, too
+
+# A child of fork() cannot use a GPU.
+METHODS = ("spawn", "forkserver") if ON_GPU else ("fork", "spawn", "forkserver")
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 
@@ -39,6 +45,7 @@ def test_queues_hand_on_memory(method):
         mge.Tensor([1.0, 2.0]),
         mge.Parameter([[1], [2]], name="weight"),
         mge.Tensor([1.0, 2.0], dtype="bfloat16", device="cpu1"),
+        mge.Tensor([1.0, 2.0], device="gpu1" if ON_GPU else "cpu0"),
     ]
     sent[0].grad = mge.Tensor([5.0, 6.0])
     for tensor in sent:
@@ -61,7 +68,7 @@ def test_queues_hand_on_memory(method):
 
 
 def test_shapes_views_and_quantised_tensors_arrive():
-    context = mp.get_context("fork")
+    context = mp.get_context(METHODS[0])
     receiver, sender = context.Pipe(duplex=False)
     base = mge.Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).share_memory()
     quantised = mge.Tensor([1.0, 2.0]).astype(mge.core.tensor.dtype.qint8(0.5))
@@ -73,7 +80,7 @@ def test_shapes_views_and_quantised_tensors_arrive():
 
 
 def test_nothing_is_left_open():
-    context = mp.get_context("fork")
+    context = mp.get_context(METHODS[0])
     receiver, sender = context.Pipe(duplex=False)
 
     def trips(count):
@@ -97,7 +104,7 @@ def keep_receiving(tensors, done):
 
 
 def test_a_large_tensor_takes_milliseconds():
-    context = mp.get_context("fork")
+    context = mp.get_context(METHODS[0])
     tensors, done = context.Queue(), context.Queue()
     process = context.Process(target=keep_receiving, args=(tensors, done), daemon=True)
     process.start()
@@ -196,7 +203,7 @@ def send_and_die(tensors):
 
 
 def test_a_sender_that_is_gone_is_an_error():
-    context = mp.get_context("fork")
+    context = mp.get_context(METHODS[0])
     tensors = context.Queue()
     process = context.Process(target=send_and_die, args=(tensors,))
     process.start()
@@ -205,12 +212,16 @@ def test_a_sender_that_is_gone_is_an_error():
         tensors.get(timeout=60)
 
 
+def copied(tensor):
+    return F.copy(tensor)
+
+
 def test_the_module_stands_in_for_pythons():
     assert set(multiprocessing.__all__) <= set(mp.__all__)
     assert mp.Process is multiprocessing.Process and mp.cpu_count() > 0
-    with mp.get_context("fork").Pool(2) as pool:
+    with mp.get_context(METHODS[0]).Pool(2) as pool:
         tensors = [mge.Tensor([float(k)]) for k in range(4)]
-        doubled = pool.map(F.copy, tensors)
+        doubled = pool.map(copied, tensors)
         assert [t.item() for t in doubled] == [0, 1, 2, 3]
 
 
@@ -224,3 +235,39 @@ def test_sharing_keeps_the_value_and_the_object():
     np.testing.assert_array_equal(weight.numpy(), [5, 4])
     value = weight * 1
     assert not value.is_shared()
+
+
+def hold(tensors, done):
+    tensor = tensors.get()
+    done.put(float(tensor.sum()))
+    done.get()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(not ON_GPU, reason="memory of a CPU lives as long as somebody has it")
+def test_memory_of_a_gpu_stays_until_nobody_has_it():
+    context = mp.get_context("spawn")
+    tensors, done = context.Queue(), context.Queue()
+    process = context.Process(target=hold, args=(tensors, done), daemon=True)
+    process.start()
+    sent = F.ones((1 << 20,))
+    tensors.put(sent)
+    assert done.get(timeout=60) == 1 << 20
+    del sent
+    _mge.collect_loans()
+    there = mge.device.get_allocated_memory("gpu0")
+    assert there >= 4 << 20  # the other process has it
+    done.put(None)
+    process.join(60)  # it ends without a word
+    _mge.collect_loans()
+    assert mge.device.get_allocated_memory("gpu0") <= there - (4 << 20)
+
+
+def keep_summing(index, tensor):
+    tensor.sum().item()
+
+
+@pytest.mark.skipif(not ON_GPU, reason="a child of fork() can use a CPU")
+def test_a_child_of_fork_is_told_to_spawn():
+    with pytest.raises(mp.ProcessRaisedError, match="start processes by spawn"):
+        mp.spawn(keep_summing, (mge.Tensor([1.0]),), nprocs=1, start_method="fork")

@@ -34,6 +34,7 @@ FILES = (
     "module_cases",
     "module_stats",
     "module_vision",
+    "multiprocessing",
     "network",
     "network_nodes",
     "network_stories",
@@ -61,13 +62,16 @@ FILES = (
     "updates",
     "vision",
     "weight_scaler",
+    "wrong_calls",
     "zero_rank",
 )
-# They name the CPU, or move a part of what they compute with there.
+# They name the CPU, move a part of what they compute with there, or take long and show nothing new.
 OF_THE_CPU = (
     "complex.py::test_numbers",
     "complex.py::test_refused",
     "module.py::test_modules_move_to_another_device",
+    "multiprocessing.py::test_four_processes_train_one_net_without_locks[forkserver]",
+    "multiprocessing.py::test_sharing_keeps_the_value_and_the_object",
     "tensor.py::test_bfloat16_survives_pickling",
     "tensor.py::test_devices",
 )

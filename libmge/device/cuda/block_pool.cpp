@@ -5,6 +5,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/device/cuda/runtime.h"
+#include "libmge/device/cuda/shared_segments.h"
 
 namespace mge::cuda {
 namespace {
@@ -24,7 +25,8 @@ size_t segment_bytes(size_t bytes, bool is_small) {
 
 }  // namespace
 
-// A piece of a segment; those of one segment are linked in the order of their addresses.
+// A piece of a segment; those of one segment are linked in the order of their addresses. Their Storage's own
+// link leads to the first, which is there as long as the segment.
 struct BlockPool::Block : Storage {
     BlockPool* pool = nullptr;
     Block *before = nullptr, *after = nullptr;
@@ -88,6 +90,7 @@ BlockPool::Block* BlockPool::new_segment(size_t bytes, bool is_small, int stream
     block->bytes = segment_bytes(bytes, is_small);
     block->pool = this;
     block->release = release;
+    block->next_free = block.get();
     block->device_index = uint8_t(device_);
     block->stream = stream;
     block->is_small = is_small;
@@ -119,6 +122,7 @@ void BlockPool::cut(Block& block, size_t bytes) {
     made->bytes = rest;
     made->pool = this;
     made->release = release;
+    made->next_free = block.next_free;
     made->device_index = block.device_index;
     made->stream = block.stream;
     made->is_small = block.is_small;
@@ -192,6 +196,8 @@ MemoryStats BlockPool::stats() const {
     stats.peak_reserved = peak_reserved_;
     return stats;
 }
+
+void* segment_of(const Storage& storage) { return storage.next_free ? storage.next_free->data : nullptr; }
 
 void BlockPool::reset_peaks() {
     std::lock_guard lock(mutex_);

@@ -11,6 +11,8 @@
 #include "libmge/device/cuda/cuda_queue.h"
 #include "libmge/device/cuda/library.h"
 #include "libmge/device/cuda/runtime.h"
+#include "libmge/device/cuda/shared_segments.h"
+#include "libmge/device/sharing.h"
 
 namespace mge::cuda {
 namespace {
@@ -32,7 +34,7 @@ void release_locked(Storage* storage) {
     ignore(cudaFreeHost(owned->data));
 }
 
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public SharingDevice {
 public:
     explicit CudaDevice(int index) : index_(index), properties_(properties_of(index)), memory_(index) {}
 
@@ -63,6 +65,10 @@ public:
     MemoryStatus memory_status() const override;
     size_t eviction_bytes() const override { return 2 * size_t(properties_.l2CacheSize); }
     int compute_capability() const override { return 10 * properties_.major + properties_.minor; }
+    SharedBlock share(const Storage& storage) override;
+    StorageRef open_shared(const SharedBlock& block, std::shared_ptr<const void> keeper) override {
+        return open_block(block, index_, std::move(keeper));
+    }
 
 private:
     const int index_;
@@ -101,6 +107,16 @@ StorageRef CudaDevice::allocate_host(size_t bytes) {
     locked->counted = &page_locked_;
     page_locked_ += bytes;
     return StorageRef(locked.release());
+}
+
+// What another process shares with this one is handed on by its handle.
+SharedBlock CudaDevice::share(const Storage& storage) {
+    synchronize();
+    if (auto* opened = opened_block(storage)) return *opened;
+    void* segment = segment_of(storage);
+    MGE_CHECK(segment, "memory that is not the pool's cannot be shared");
+    auto offset = size_t(static_cast<char*>(storage.data) - static_cast<char*>(segment));
+    return {handle_of(segment), offset, storage.bytes};
 }
 
 }  // namespace

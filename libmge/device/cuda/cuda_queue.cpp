@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "libmge/device/cuda/last_launches.h"
+#include "libmge/device/cuda/peers.h"
 #include "libmge/device/cuda/recording_stream.h"
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/tensor/index_error.h"
@@ -94,8 +95,11 @@ void CudaQueue::copy_to_host(void* target, const void* source, size_t bytes) {
 void CudaQueue::copy(void* target, const void* source, size_t bytes) {
     if (!bytes) return;
     note_launch();
-    // Whichever device the source lies on: the addresses say it.
-    check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
+    int owner = owner_of(source, device_);
+    if (owner == device_)
+        return check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
+    open_peer(device_, owner);
+    check(cudaMemcpyPeerAsync(target, device_, source, owner, bytes, stream()), "cudaMemcpyPeerAsync");
 }
 
 void CudaQueue::fill(void* target, int byte, size_t bytes) {

@@ -15,10 +15,11 @@ namespace {
 
 // After these nothing works any more in this process (driver_types.h says so of each).
 constexpr std::array lasting{
-    cudaErrorIllegalAddress,     cudaErrorLaunchTimeout,     cudaErrorHardwareStackError,
-    cudaErrorIllegalInstruction, cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace,
-    cudaErrorInvalidPc,          cudaErrorLaunchFailure,     cudaErrorAssert,
-    cudaErrorExternalDevice,     cudaErrorTensorMemoryLeak,  cudaErrorContained,
+    cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,     cudaErrorHardwareStackError,
+    cudaErrorIllegalInstruction,  cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace,
+    cudaErrorInvalidPc,           cudaErrorLaunchFailure,     cudaErrorAssert,
+    cudaErrorExternalDevice,      cudaErrorTensorMemoryLeak,  cudaErrorContained,
+    cudaErrorMpsClientTerminated,
 };
 
 std::atomic<bool> is_child{false};
@@ -52,11 +53,13 @@ void use_device(int index) {
     }();
     if (!watches_forks || is_child.load(std::memory_order_relaxed)) [[unlikely]]
         throw DeviceError("cuda: a GPU cannot be used in a child of fork(); start processes by spawn");
-    thread_local int current = -1;
-    if (current == index) [[likely]]
+    // Others in the process may choose another one for the thread, so the runtime is asked each time.
+    thread_local bool has_begun = false;
+    int current = -1;
+    if (has_begun && cudaGetDevice(&current) == cudaSuccess && current == index) [[likely]]
         return;
     check(cudaSetDevice(index), "cudaSetDevice");
-    current = index;
+    has_begun = true;
 }
 
 Installation find_installation() {

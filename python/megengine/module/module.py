@@ -331,7 +331,7 @@ class Module:
         Returns:
             The Module.
         Raises:
-            RuntimeError: a parameter is not on a CPU.
+            RuntimeError: a parameter is neither on a CPU nor on a GPU.
         Example:
             >>> from megengine.module import Linear
             >>> Linear(2, 3).share_memory().weight.is_shared()

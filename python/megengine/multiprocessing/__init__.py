@@ -4,7 +4,9 @@
 A Tensor that is put into a queue or pipe, or given to a process, moves to memory that processes
 share; the other side gets the same memory. What either writes (``x[...] = 1``, an optimizer's step)
 the other sees, with every start method. The process that sent a Tensor has to live until it is
-received. Names of ``multiprocessing`` that are not here are where they were.
+received. Tensors on a GPU go by CUDA's handles: both processes use the same memory of that GPU, the
+sender has to live for as long as others have it, and processes start by ``spawn`` or
+``forkserver``, since a child of ``fork`` cannot use a GPU. Names of ``multiprocessing`` that are not here are where they were.
 """
 
 import multiprocessing as _python

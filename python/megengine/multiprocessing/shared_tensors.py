@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How Tensors are pickled for other processes: as the descriptor of memory that is shared."""
+"""How Tensors are pickled for other processes: by memory that is shared.
+
+On a CPU that is a file, whose descriptor is sent. Memory of a GPU stays its sender's, which keeps
+it until nobody else has it.
+"""
 
 from multiprocessing import reduction
 
@@ -28,9 +32,33 @@ def _rebuilt(cls, descriptor, size, offset, dtype, shape, device, name, grad) ->
     return tensor
 
 
+def _rebuilt_on_gpu(cls, descriptor, lent, dtype, shape, device, name, grad) -> Tensor:
+    tensor = cls([], name=name or None)
+    where, *block = lent
+    _mge.open_lent(tensor, _received(descriptor), *block, dtype, shape, where, device)
+    tensor.grad = grad
+    return tensor
+
+
+def _reduced_on_gpu(tensor: Tensor):
+    where, descriptor, *block = _mge.lend_memory(tensor)
+    return _rebuilt_on_gpu, (
+        type(tensor),
+        reduction.DupFd(descriptor),
+        (where, *block),
+        tensor.dtype,
+        tensor._tuple_shape,
+        str(tensor.device),
+        tensor.name,
+        tensor.grad,
+    )
+
+
 def _reduced(tensor: Tensor):
-    if tensor._meaning is not None or not tensor._is_on_host:
+    if tensor._meaning is not None or not _mge.can_share(tensor):
         return tensor.__reduce_ex__(2)
+    if not tensor._is_on_host:
+        return _reduced_on_gpu(tensor)
     _mge.share_memory(tensor)
     descriptor, size, offset = _mge.shared_part(tensor)
     return _rebuilt, (

@@ -10,6 +10,7 @@
 
 #include "tests/cuda/emulated/cuda_runtime.h"
 #include "tests/cuda/emulated/memory.h"
+#include "tests/cuda/emulated/several.h"
 #include "tests/cuda/emulated/streams.h"
 
 namespace mge::cuda::emulated {
@@ -203,6 +204,8 @@ cudaError_t launch(void* stream, dim3 grid, dim3 block, size_t shared, const std
     if (threads == 0 || threads > most_threads || shared > most_shared || grid.x == 0 || grid.y == 0 ||
         grid.z == 0 || grid.y > 65535 || grid.z > 65535)
         return cudaErrorInvalidValue;
+    if (static_cast<cudaStream_t>(stream)->device != device_of_thread())
+        return cudaErrorInvalidResourceHandle;
     return ask(static_cast<cudaStream_t>(stream), [=] { return run_now(grid, block, body); });
 }
 

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/cuda/emulated/library_work.h"
 #include "tests/cuda/emulated/memory.h"
+#include "tests/cuda/emulated/several.h"
 #include "tests/cuda/emulated/streams.h"
 
 namespace mge::cuda::emulated {
@@ -34,11 +39,19 @@ char* reserve_region() {
     return base;
 }
 
+// What was given out.
+struct Taken {
+    size_t bytes = 0;
+    int device = 0;
+    int file = -1;  // that it lies in since another process may have it
+    bool is_of_others = false;
+};
+
 // The addresses of all devices: closed, but for whoever holds an OpenMemory.
 struct Memory {
     std::mutex mutex;
     char* const base = reserve_region();
-    std::map<size_t, size_t> taken;  // where → bytes
+    std::map<size_t, Taken> taken;  // by where
     size_t limit = region_bytes, used = 0, highest = 0;
     int open = 0;
     std::map<const void*, size_t> page_locked;
@@ -51,7 +64,10 @@ Memory& memory() {
 
 std::atomic<cudaError_t> lost{cudaSuccess}, planned{cudaSuccess}, last{cudaSuccess};
 std::atomic<size_t> graphs{0};
-std::atomic<bool> breaks_capture{false};
+std::atomic<bool> breaks_capture{false}, has_peers{true};
+std::atomic<size_t> peer_copies{0};
+std::set<std::pair<int, int>> open_peers;  // who reads, whose memory
+std::mutex of_peers;
 // Of the calling thread, which may not take memory or wait meanwhile.
 thread_local int captures = 0;
 thread_local int current_device = 0;
@@ -66,12 +82,12 @@ bool is_lasting(cudaError_t error) { return error >= cudaErrorContained; }
 // The first gap that is large enough.
 void* find_gap(Memory& m, size_t bytes) {
     size_t at = 0;
-    for (auto& [begin, size] : m.taken) {
+    for (auto& [begin, taken] : m.taken) {
         if (begin - at >= bytes) break;
-        at = begin + size;
+        at = begin + taken.bytes;
     }
     if (at + bytes > region_bytes || m.used + bytes > m.limit) return nullptr;
-    m.taken[at] = bytes;
+    m.taken[at] = {bytes, current_device};
     m.used += bytes;
     m.highest = std::max(m.highest, at + bytes);
     return m.base + at;
@@ -79,6 +95,42 @@ void* find_gap(Memory& m, size_t bytes) {
 
 void protect(Memory& m, int protection) {
     if (m.highest) ::mprotect(m.base, m.highest, protection);
+}
+
+int protection(const Memory& m) { return m.open ? PROT_READ | PROT_WRITE : PROT_NONE; }
+
+// Puts a file in the place of what was taken there.
+bool map_file(Memory& m, size_t at, Taken& taken, int file) {
+    void* mapped =
+        ::mmap(m.base + at, taken.bytes, protection(m), MAP_SHARED | MAP_FIXED, taken.file = file, 0);
+    return mapped != MAP_FAILED;
+}
+
+void give_back(Memory& m, std::map<size_t, Taken>::iterator found) {
+    auto& [at, taken] = *found;
+    if (taken.file < 0) {
+        ::madvise(m.base + at, taken.bytes, MADV_DONTNEED);
+    } else {
+        ::close(taken.file);
+        ::mmap(m.base + at, taken.bytes, protection(m),
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    }
+    m.used -= taken.bytes;
+    m.taken.erase(found);
+}
+
+std::map<size_t, Taken>::iterator taken_around(Memory& m, const void* address) {
+    auto* at = static_cast<const char*>(address);
+    if (at < m.base || at >= m.base + region_bytes) return m.taken.end();
+    auto after = m.taken.upper_bound(size_t(at - m.base));
+    return after == m.taken.begin() ? m.taken.end() : std::prev(after);
+}
+
+int device_at(const void* address) {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    auto found = taken_around(m, address);
+    return found == m.taken.end() ? -1 : found->second.device;
 }
 
 cudaMemoryType memory_type(const void* address) {
@@ -124,8 +176,16 @@ void revive() {
     lost = planned = last = cudaSuccess;
     forget_failures();
 }
+void set_peer_access(bool has) {
+    std::lock_guard lock(of_peers);
+    has_peers = has;
+    open_peers.clear();
+}
+size_t copies_between_peers() { return peer_copies; }
 void break_next_capture() { breaks_capture = true; }
 size_t launched_graphs() { return graphs; }
+
+int device_of_thread() { return current_device; }
 
 bool ask_of_stream(void* stream, std::function<void()> work) {
     auto piece = [work = std::move(work)] {
@@ -150,6 +210,7 @@ struct TimedPoint : Point {
 }  // namespace
 
 struct CUevent_st {
+    int device = 0;
     std::shared_ptr<TimedPoint> last;  // that it was recorded at; null: none yet
 };
 
@@ -184,6 +245,10 @@ cudaError_t cudaSetDevice(int device) {
     current_device = device;
     return begin_call();
 }
+cudaError_t cudaGetDevice(int* device) {
+    *device = current_device;
+    return lost;
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (device >= device_count) return note(cudaErrorInvalidDevice);
     *properties = {"an emulated GPU", 9, 0, 4, 1 << 20, memory().limit};
@@ -205,10 +270,8 @@ cudaError_t cudaFree(void* address) {
     auto& m = memory();
     std::lock_guard lock(m.mutex);
     auto found = m.taken.find(size_t(static_cast<char*>(address) - m.base));
-    if (found == m.taken.end()) return note(cudaErrorInvalidValue);
-    ::madvise(address, found->second, MADV_DONTNEED);
-    m.used -= found->second;
-    m.taken.erase(found);
+    if (found == m.taken.end() || found->second.is_of_others) return note(cudaErrorInvalidValue);
+    give_back(m, found);
     return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
@@ -234,7 +297,7 @@ cudaError_t cudaFreeHost(void* address) {
     return cudaSuccess;
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
-    *attributes = {memory_type(address), 0};
+    *attributes = {memory_type(address), std::max(device_at(address), 0)};
     return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind kind,
@@ -249,6 +312,78 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cuda
         std::memmove(target, aside ? aside->data() : source, bytes);
         return cudaSuccess;
     });
+}
+// Directly where the reader may; NVIDIA's goes through the host otherwise.
+cudaError_t cudaMemcpyPeerAsync(void* target, int target_device, const void* source, int source_device,
+                                size_t bytes, cudaStream_t stream) {
+    if (device_at(target) != target_device || device_at(source) != source_device)
+        return note(cudaErrorInvalidValue);
+    {
+        std::lock_guard lock(of_peers);
+        peer_copies += open_peers.contains({target_device, source_device});
+    }
+    return cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream);
+}
+cudaError_t cudaDeviceCanAccessPeer(int* is_able, int device, int peer) {
+    *is_able = has_peers && device != peer;
+    return begin_call();
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+    if (!has_peers || peer == current_device) return note(cudaErrorPeerAccessUnsupported);
+    std::lock_guard lock(of_peers);
+    return open_peers.emplace(current_device, peer).second ? begin_call()
+                                                           : note(cudaErrorPeerAccessAlreadyEnabled);
+}
+// From now on the memory lies in a file, which other processes find by its number.
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* address) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    OpenMemory open;
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    auto found = m.taken.find(size_t(static_cast<char*>(address) - m.base));
+    if (found == m.taken.end() || found->second.is_of_others) return note(cudaErrorInvalidValue);
+    auto& [at, taken] = *found;
+    if (taken.file < 0) {
+        int file = ::memfd_create("emulated-gpu", MFD_CLOEXEC);
+        bool is_written = file >= 0 && ::ftruncate(file, off_t(taken.bytes)) == 0;
+        for (size_t done = 0; is_written && done < taken.bytes;) {
+            auto count = ::pwrite(file, m.base + at + done, taken.bytes - done, off_t(done));
+            if (count <= 0) break;
+            done += size_t(count);
+        }
+        if (!is_written || !map_file(m, at, taken, file)) return note(cudaErrorMemoryAllocation);
+    }
+    *handle = {};
+    auto words = std::to_string(::getpid()) + ' ' + std::to_string(taken.file) + ' ' +
+                 std::to_string(taken.bytes) + ' ' + std::to_string(taken.device);
+    std::memcpy(handle->reserved, words.data(), words.size());
+    return cudaSuccess;
+}
+cudaError_t cudaIpcOpenMemHandle(void** address, cudaIpcMemHandle_t handle, unsigned) {
+    if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    int process = 0, number = 0, device = 0;
+    size_t bytes = 0;
+    if (std::sscanf(handle.reserved, "%d %d %zu %d", &process, &number, &bytes, &device) != 4)
+        return note(cudaErrorInvalidValue);
+    if (process == ::getpid()) return note(cudaErrorDeviceUninitialized);
+    auto path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
+    int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return note(cudaErrorInvalidResourceHandle);
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    *address = find_gap(m, bytes);
+    if (!*address) return note(cudaErrorMemoryAllocation);
+    auto at = size_t(static_cast<char*>(*address) - m.base);
+    m.taken[at] = {bytes, device, file, true};
+    return map_file(m, at, m.taken[at], file) ? cudaSuccess : note(cudaErrorInvalidResourceHandle);
+}
+cudaError_t cudaIpcCloseMemHandle(void* address) {
+    auto& m = memory();
+    std::lock_guard lock(m.mutex);
+    auto found = m.taken.find(size_t(static_cast<char*>(address) - m.base));
+    if (found == m.taken.end() || !found->second.is_of_others) return note(cudaErrorInvalidValue);
+    give_back(m, found);
+    return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t stream) {
     return ask(stream, [=] {
@@ -280,10 +415,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = std::make_unique<CUevent_st>().release();
+    (*event)->device = current_device;
     return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
+    if (event->device != stream->device) return note(cudaErrorInvalidResourceHandle);
     event->last = std::make_shared<TimedPoint>();
     return ask(stream, [point = event->last] {
         point->at = Clock::now();
