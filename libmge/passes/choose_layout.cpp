@@ -46,6 +46,11 @@ constexpr std::array candidates{
     Candidate{"nChw8c", 0.9, 0.5, 0.5},
     Candidate{"nhwc", 0.8, 0.8, 3.0},
 };
+// Without AVX-512 there is no convolution in blocks of 16 channels but on single pixels; to find that out
+// layer by layer, oneDNN tries all its implementations twice for each.
+bool is_worth_a_try(const Candidate& candidate) {
+    return candidate.layout != "nChw16c" || cpu_isa() >= Isa::avx512;
+}
 // On a GPU there is one besides the plain one, and no arithmetic in the choice: engines compute alike, but
 // copy images into the layout that suits them, and back.
 constexpr std::array<std::string_view, 1> gpu_layouts{"nhwc"};
@@ -399,7 +404,8 @@ Graph choose_layout(Graph graph, const PassOptions& options) {
     if (runs_on_gpu(graph))
         std::ranges::for_each(gpu_layouts, add);
     else
-        for (auto& candidate : candidates) add(candidate.layout);
+        for (auto& candidate : candidates)
+            if (is_worth_a_try(candidate)) add(candidate.layout);
     size_t plain = graphs.size();
     graphs.push_back(graph);
     size_t chosen = cheapest(graphs, options);
