@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
+#include "libmge/base/pages.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/device/device.h"
 
@@ -81,7 +82,10 @@ void ContextMemory::make_ready(Arena& arena) {
 
 void ContextMemory::adopt(Arena& arena, StorageRef storage, size_t bytes) {
     // Touching every page now spares the runs their page faults.
-    queue_of(arena.place).fill(storage->data, 0, bytes);
+    if (arena.place.is_host())
+        for (size_t at = 0; at < bytes; at += page_size()) static_cast<std::byte*>(storage->data)[at] = {};
+    else
+        queue_of(arena.place).fill(storage->data, 0, bytes);
     arena.storage = std::move(storage);
     arena.held = bytes;
 }

@@ -43,9 +43,11 @@ size_t rounded_bytes(int size_class, size_t bytes) {
 }
 
 void* take_from_system(size_t bytes) {
-    return bytes >= huge_page
-               ? map_large_block(bytes)
-               : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    constexpr size_t many_pages = 64 << 10;
+    if (bytes >= huge_page) return map_large_block(bytes);
+    void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (data && bytes >= many_pages) populate(data, bytes);
+    return data;
 }
 
 void raise_to(std::atomic<size_t>& peak, size_t now) {

@@ -19,8 +19,19 @@ void* map_large_block(size_t bytes) {
     if (before) ::munmap(begin, before);
     if (size_t behind = mapped - before - wanted) ::munmap(data + wanted, behind);
     // A huge page for the rest would be resident as a whole, however small the rest is.
-    ::madvise(data, wanted / huge_page * huge_page, MADV_HUGEPAGE);
+    size_t huge = wanted / huge_page * huge_page;
+    ::madvise(data, huge, MADV_HUGEPAGE);
+    populate(data + huge, wanted - huge);
     return data;
+}
+
+void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+    auto begin = reinterpret_cast<uintptr_t>(data), end = (begin + bytes) / page_size() * page_size();
+    begin = (begin + page_size() - 1) / page_size() * page_size();
+    // A system that cannot says so, and gives them one by one.
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+#endif
 }
 
 void unmap_large_block(void* data, size_t bytes) { ::munmap(data, round_up_to_pages(bytes)); }
