@@ -30,13 +30,13 @@ void FirstRunCheck::before_step(size_t step, Context& context) {
         if (input == no_value) continue;
         ValueId id = owner_of(input);
         if (sums_.contains(id)) {
-            expect_unchanged(id, step, "before", context);
+            if (!was_just_seen(id, step)) expect_unchanged(id, step, "before", context);
             continue;
         }
         // No bytes: a weight of which the step reads a packed copy.
         auto& value = program_.values()[size_t(id)];
         if (value.place == ValueReport::Place::constant && value.bytes == 0) continue;
-        if (auto sum = sum_of(id, context)) sums_[id] = {*sum, -1};
+        if (auto sum = sum_of(id, context)) sums_[id] = {*sum, -1, -1};
     }
 }
 
@@ -45,8 +45,11 @@ void FirstRunCheck::after_step(size_t step, Context& context) {
     for (ValueId id : report.inputs)
         if (id != no_value && !is_overwritten(step, id))
             expect_unchanged(owner_of(id), step, "after", context);
+    for (ValueId id : report.inputs)
+        if (auto it = id == no_value ? sums_.end() : sums_.find(owner_of(id)); it != sums_.end())
+            it->second.seen = int(step);
     for (ValueId id : report.outputs)
-        if (auto sum = sum_of(id, context)) sums_[id] = {*sum, int(step)};
+        if (auto sum = sum_of(id, context)) sums_[id] = {*sum, int(step), int(step)};
 }
 
 // The value whose memory a view gives another shape.
@@ -74,10 +77,16 @@ std::optional<uint64_t> FirstRunCheck::sum_of(ValueId id, Context& context) cons
     return checksum(on_host.data(), on_host.spec().bytes());
 }
 
+// Nothing ran since. What is written late after all shows after the step.
+bool FirstRunCheck::was_just_seen(ValueId id, size_t step) const {
+    int seen = sums_.at(id).seen;
+    return seen >= 0 && seen + 1 == int(step);
+}
+
 void FirstRunCheck::expect_unchanged(ValueId id, size_t reader, const char* when, Context& context) const {
     auto it = sums_.find(id);
     if (it == sums_.end()) return;
-    auto [sum, writer] = it->second;
+    auto [sum, writer, seen] = it->second;
     auto now = sum_of(id, context);
     // A value made at run time is released by its last reader.
     if (!now || *now == sum) return;

@@ -2,8 +2,9 @@
 #pragma once
 // Finds operators that write where they may only read, and those that still write when they should be done:
 // takes a checksum of each value when it is there (an input or a weight when it is first read, a result when
-// its step is over) and compares it before and after each step that reads it. Goes into the graphs that steps
-// hold: of a loop into the first iterations, whose operands lie in all the places that later ones use.
+// its step is over) and compares it before and after each step that reads it; not before a step that follows
+// the one after which it was looked at. Goes into the graphs that steps hold: of a loop into the first
+// iterations, whose operands lie in all the places that later ones use.
 
 #include <map>
 #include <memory>
@@ -33,7 +34,9 @@ private:
     struct Sum {
         uint64_t sum;
         int writer;  // −1: an input or a weight
+        int seen;    // after which step it was last looked at; −1: before all
     };
+    bool was_just_seen(ValueId id, size_t step) const;
     std::string describe(size_t step) const;
     std::optional<uint64_t> sum_of(ValueId id, Context& context) const;
     ValueId owner_of(ValueId id) const;
