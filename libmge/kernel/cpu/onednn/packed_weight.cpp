@@ -16,6 +16,7 @@
 #include "libmge/base/per_process.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/onednn/primitive.h"
+#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_copies.h"
 
 namespace mge::onednn {
@@ -35,15 +36,23 @@ std::span<const std::byte> bytes_at(const void* data, size_t first, size_t count
     return {static_cast<const std::byte*>(data) + first, count};
 }
 
-Fingerprint fingerprint_of(const void* data, size_t size) {
-    if (size <= piece_bytes) return fingerprint(data, size);
-    std::vector<Fingerprint> pieces;
-    for (size_t first = 0; first < size; first += piece_bytes) {
-        auto piece = bytes_at(data, first, std::min(piece_bytes, size - first));
-        pieces.push_back(fingerprint(piece.data(), piece.size()));
-        release_pages(piece);
+// Of a large one that of its parts', which the threads share; the same for any number of them.
+Fingerprint fingerprint_of(const void* data, size_t size, int threads) {
+    constexpr size_t part_bytes = worth_a_team;
+    if (size <= part_bytes) return fingerprint(data, size);
+    std::vector<Fingerprint> parts((size + part_bytes - 1) / part_bytes);
+    constexpr size_t parts_of_piece = piece_bytes / part_bytes;
+    for (size_t first = 0; first < parts.size(); first += parts_of_piece) {
+        size_t count = std::min(parts_of_piece, parts.size() - first);
+        par_for(threads, int64_t(count), 1, [&](int64_t begin, int64_t end) {
+            for (size_t i = first + size_t(begin); i < first + size_t(end); ++i)
+                parts[i] = fingerprint(static_cast<const std::byte*>(data) + i * part_bytes,
+                                       std::min(part_bytes, size - i * part_bytes));
+        });
+        size_t begin = first * part_bytes;
+        if (size > piece_bytes) release_pages(bytes_at(data, begin, std::min(piece_bytes, size - begin)));
     }
-    return fingerprint(pieces.data(), pieces.size() * sizeof(Fingerprint));
+    return fingerprint(parts.data(), parts.size() * sizeof(Fingerprint));
 }
 
 struct Entry {
@@ -71,6 +80,29 @@ Table& table() {
     return tables.get();
 }
 
+// The layers of a block come again and again, each with a weight of its own; a primitive that nobody has is
+// generated anew.
+class LastReorders {
+public:
+    void keep(const Primitive& primitive) {
+        std::lock_guard lock(mutex_);
+        if (std::ranges::find(kept_, primitive) == kept_.end()) kept_[next_++ % kept_.size()] = primitive;
+    }
+
+private:
+    std::mutex mutex_;
+    std::array<Primitive, 8> kept_;
+    size_t next_ = 0;
+};
+
+// Never destroyed: oneDNN may be gone by then.
+LastReorders& last_reorders() {
+    static auto& last = *std::make_unique<PerProcess<LastReorders>>([](LastReorders*) {
+                             return std::make_unique<LastReorders>();
+                         }).release();
+    return last.get();
+}
+
 void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
     dnnl_memory_t made;
     check(dnnl_memory_create(&made, &from, engine(), const_cast<void*>(source)), "dnnl_memory_create");
@@ -79,6 +111,7 @@ void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, v
     Memory out(made);
     dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, in.get()}, {DNNL_ARG_TO, out.get()}};
     Primitive primitive = make_reorder(from, to);
+    last_reorders().keep(primitive);
     RegionScope scope(&RegionRules::never_waits, true);
     check(dnnl_primitive_execute(primitive.get(), stream(), 2, arguments), "dnnl_primitive_execute");
 }
@@ -178,7 +211,7 @@ void note(const MemoryDesc& given, const MemoryDesc& used, const void* data,
 std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
                                                  const void* data, int threads) {
     if (auto made = find_made(given, used, data)) return made;
-    Fingerprint key = fingerprint_of(data, bytes(given));
+    Fingerprint key = fingerprint_of(data, bytes(given), threads);
     Table& known = table();
     {
         std::lock_guard lock(known.mutex);
