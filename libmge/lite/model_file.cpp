@@ -68,19 +68,16 @@ ModelFile read_plain(const ModelBytes& file, const Configuration& given, bool us
     return {mge::open_model(file, options), given, {}, {}};
 }
 
-// A packed model says itself how its parts are encrypted.
-mge::OpenOptions envelope_options(std::span<const std::byte> file, const Configuration& given) {
-    auto options = open_options(given);
-    if (mge::is_packed(file)) options.cipher.clear();
-    return options;
-}
-
 }  // namespace
 
 ModelFile read_model_file(const std::string& path, const Configuration& given, bool uses_info) {
     return as_lite_error([&] {
         use_default_log_level();
-        auto options = envelope_options(mge::MappedFile::open(path)->bytes(), given);
+        auto options = open_options(given);
+        // A packed model says itself how its parts are encrypted. Mapping a large file takes a while, so it
+        // is not asked for nothing.
+        if (!options.cipher.empty() && mge::is_packed(mge::MappedFile::open(path)->bytes()))
+            options.cipher.clear();
         return read_plain(mge::decrypt_model(path, options), given, uses_info);
     });
 }
@@ -93,7 +90,9 @@ ModelFile read_model_file(const void* data, size_t bytes, const Configuration& g
             throw Error(text("a model in memory has ", bytes, " bytes, more than there are"));
         std::span content(static_cast<const std::byte*>(data), bytes);
         ModelBytes file{content, nullptr, "model in memory"};
-        return read_plain(mge::decrypt_model(file, envelope_options(content, given)), given, uses_info);
+        auto options = open_options(given);
+        if (mge::is_packed(content)) options.cipher.clear();
+        return read_plain(mge::decrypt_model(file, options), given, uses_info);
     });
 }
 
