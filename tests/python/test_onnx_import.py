@@ -45,7 +45,7 @@ KNOWN_DIFFERENCES = {
     "test_dft_inverse_opset19": "where 0 is right, 2e-7 is expected",
 }
 # Of the cases of one operator each (1884 of onnx 1.23).
-LEAST_PASSING = 1775
+LEAST_PASSING = 1781
 
 
 def model_of(nodes, inputs, outputs, tmp_path, *, initializers=(), opset=17, functions=()):
@@ -113,11 +113,14 @@ def run_case(case, tmp_path):
         names = [port.name for port in (free if len(inputs) == len(free) else ports)]
         given = dict(zip(names, inputs, strict=False))
         arrays = [array_of(given[name]) for name in model.input_names]
-        if any(a.dtype.kind in "OSUT" for a in arrays):
-            return "not for NumPy"
         outputs = model(*arrays)
         for y, z in zip(outputs if isinstance(outputs, list) else [outputs], expected, strict=True):
-            y, z = y.numpy(), array_of(z)
+            z = array_of(z)
+            if isinstance(y, np.ndarray):
+                if y.shape != z.shape or y.tolist() != z.tolist():
+                    return "other texts"
+                continue
+            y = y.numpy()
             if z.dtype.name == "bfloat16":  # as uint16 with a name
                 y = y.view(z.dtype)
             if y.dtype != z.dtype or y.shape != z.shape:
@@ -135,7 +138,7 @@ def test_cases_of_onnx_pass_or_are_refused(tmp_path):
         cases = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
     step = 1 if NIGHTLY else 3
     results = {case.name: run_case(case, tmp_path) for case in cases[::step]}
-    fine = {"passed", "refused", "not for NumPy"}
+    fine = {"passed", "refused"}
     wrong = {name: result for name, result in results.items() if result not in fine}
     assert {name.removesuffix("_expanded") for name in wrong} <= set(KNOWN_DIFFERENCES), wrong
     counts = Counter(results.values())
@@ -183,7 +186,7 @@ def test_models_of_onnx_pass_or_are_refused(kind, least, tmp_path):
     paths = sorted(folder.glob("*.onnx" if kind == "light" else "*/model.onnx"))
     step = 1 if NIGHTLY or kind == "simple" else 3
     results = {str(path): run_case(case_of_files(path), tmp_path) for path in paths[::step]}
-    fine = {"passed", "refused", "not for NumPy"}
+    fine = {"passed", "refused"}
     assert not {name: result for name, result in results.items() if result not in fine}
     assert Counter(results.values())["passed"] >= least // step
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX files as functions of Tensors."""
 
+import json
 import os
+
+import numpy as np
 
 from .. import _mge
 from ..module import Module
@@ -46,6 +49,52 @@ def _one_or_all(outputs: list):
     return outputs[0] if len(outputs) == 1 else outputs
 
 
+def _texts_in(metadata: dict[str, str], key: str) -> list[str]:
+    """A list, which anybody may have written."""
+    try:
+        found = json.loads(metadata.get(key, "[]"))
+    except ValueError:
+        return []
+    return found if isinstance(found, list) and all(isinstance(t, str) for t in found) else []
+
+
+class _Texts:
+    """Texts of a file, which are numbers in its graph; others get further numbers, in each call."""
+
+    def __init__(self, metadata: dict[str, str]) -> None:
+        self._numbers = {t: i for i, t in enumerate(_texts_in(metadata, "onnx.texts"))}
+        self._values = frozenset(_texts_in(metadata, "onnx.texts.of"))
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def encoded(self, names: list[str], values: list, numbers: dict[str, int]) -> list:
+        """The inputs of a run; ``numbers`` are added to."""
+
+        def number(text):
+            text = text.decode() if isinstance(text, bytes) else text
+            if not isinstance(text, str):
+                raise TypeError(f"a {type(text).__name__} in an input of texts")
+            return numbers.setdefault(text, len(numbers))
+
+        def array(value):
+            texts = np.asarray(value)
+            found = [number(text) for text in texts.ravel().tolist()]
+            return np.array(found, np.int64).reshape(texts.shape)
+
+        return [array(v) if n in self._values else v for n, v in zip(names, values, strict=True)]
+
+    def run(self, graph, values: list) -> list:
+        """What the graph makes of its inputs, with arrays of texts."""
+        numbers = dict(self._numbers)
+        outputs = graph.run(self.encoded(graph.input_names, values, numbers))
+        texts = np.array(list(numbers), object)
+        return [
+            texts[y.numpy()] if name in self._values else y
+            for name, y in zip(graph.output_names, outputs, strict=True)
+        ]
+
+
 class Model(_Named):
     """The graph of an ONNX file, to be called with Tensors.
 
@@ -55,6 +104,7 @@ class Model(_Named):
 
     def __init__(self, path: str | os.PathLike) -> None:
         super().__init__(_mge.load(path))
+        self._texts = _Texts(self._graph.metadata)
 
     def __call__(self, *inputs, **named):
         """What the graph makes of its inputs.
@@ -62,10 +112,11 @@ class Model(_Named):
         Args:
             inputs: Tensors or arrays in the order of ``input_names``, of any extents that fit.
                 Arrays of the dtype that the file says are taken as they are: float64, int64,
-                uint32 and uint64 too, and the narrow ones of the package ``ml_dtypes``.
+                uint32 and uint64 too, and the narrow ones of the package ``ml_dtypes``. Inputs of
+                texts take arrays of them.
             named: further ones by their names.
         Returns:
-            The only output, or a list of all.
+            The only output, or a list of all; those that are texts as arrays of ``str``.
         Raises:
             TypeError: for an input that is missing, or that the graph does not have.
         Example:
@@ -74,7 +125,9 @@ class Model(_Named):
             >>> onnx.load("relu.onnx")([[-3.0, 4.0]])
             Tensor([[0. 4.]], device=xpux:0)
         """
-        return _one_or_all(self._graph.run(self._in_order(inputs, named)))
+        values = self._in_order(inputs, named)
+        texts = self._texts
+        return _one_or_all(texts.run(self._graph, values) if texts else self._graph.run(values))
 
 
 class TrainableModel(Module, _Named):

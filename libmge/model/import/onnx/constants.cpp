@@ -59,7 +59,7 @@ google::protobuf::RepeatedPtrField<file::NodeProto> with_attributes(const file::
 
 Tensors import_constant(const Site& site) {
     auto& attributes = site.attributes;
-    if (auto* value = attributes.tensor("value")) return {tensor_of(*value, site.importer.external_files())};
+    if (auto* value = attributes.tensor("value")) return {site.importer.constant_of(*value)};
     if (attributes.has("value_int")) {
         int64_t value = attributes.integer("value_int", 0);
         return {tensor_from_host({DType::i64, {}, {}}, &value, host_device)};
@@ -68,7 +68,14 @@ Tensors import_constant(const Site& site) {
         return {scalar_tensor(attributes.number("value_float", 0), DType::f32, host_device)};
     if (auto values = attributes.integers("value_ints")) return {vector_of(*values)};
     if (auto values = attributes.numbers("value_floats")) return {float_vector(*values)};
-    unsupported("a constant of text, or a sparse one");
+    auto& texts = site.importer.texts();
+    if (attributes.has("value_string")) {
+        int64_t value = texts.number_of(attributes.word("value_string", ""));
+        return {texts.mark(tensor_from_host({DType::i64, {}, {}}, &value, host_device))};
+    }
+    if (attributes.has("value_strings"))
+        return {texts.mark(vector_of(texts.numbers_of(attributes.words("value_strings"))))};
+    unsupported("a sparse constant");
 }
 
 Tensors import_constant_of_shape(const Site& site) {

@@ -9,6 +9,7 @@
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/importer.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -188,7 +189,13 @@ Tensors import_clip(const Site& site) {
     return {high ? ops::minimum(x, high) : low ? x : ops::copy(x)};
 }
 
-Tensors import_cast(const Site& site) { return {as_cast(site, site.in(0), target_dtype(site))}; }
+Tensors import_cast(const Site& site) {
+    auto& texts = site.importer.texts();
+    bool to_text = site.attributes.integer("to", 0) == file::TensorProto::STRING;
+    if (to_text && texts.has(site.in(0))) return {site.in(0)};
+    if (to_text || texts.has(site.in(0))) unsupported("numbers as texts, or texts as numbers");
+    return {as_cast(site, site.in(0), target_dtype(site))};
+}
 Tensors import_cast_like(const Site& site) { return {as_cast(site, site.in(0), site.in(1).dtype())}; }
 
 Tensors import_where(const Site& site) { return {ops::where(site.in(0), site.in(1), site.in(2))}; }

@@ -97,7 +97,8 @@ void Importer::add_initializers(Names& names) {
         auto& name = weight.tensor.name();
         Tensor value;
         try {
-            value = tensor_of(weight.tensor, weight.raw, files_);
+            bool is_text = weight.tensor.data_type() == file::TensorProto::STRING;
+            value = is_text ? texts_.tensor_of(weight.tensor) : tensor_of(weight.tensor, weight.raw, files_);
             constant_names_.emplace(value.address(), name);
             growth_.add_weight(value);
             // It is copied: what the file has of it need not stay in memory.
@@ -117,7 +118,8 @@ void Importer::add_initializers(Names& names) {
 Tensor Importer::add_input(const file::ValueInfoProto& info) {
     if (!info.type().has_tensor_type()) unsupported("a value that is no tensor");
     auto& type = info.type().tensor_type();
-    auto dtype = dtype_of(type.elem_type());
+    bool is_text = type.elem_type() == file::TensorProto::STRING;
+    auto dtype = is_text ? DType::i64 : dtype_of(type.elem_type());
     if (!dtype) unsupported("dtype ", name_of_data_type(type.elem_type()));
     if (!type.has_shape()) unsupported("an input whose rank the model does not tell");
     if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
@@ -134,6 +136,10 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
     OtherShapes shapes = other_shapes(type.shape(), shape);
     for (size_t run = 0; run < other_runs; ++run) others[run] = {*dtype, shapes[run], {}};
     extents_.add_input(input, others);
+    if (is_text) {
+        texts_.mark(input);
+        text_values_.push_back(info.name());
+    }
     return input;
 }
 
@@ -183,6 +189,7 @@ void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names&
         // What steps stand for stays what it is, so that who reads it may compute with the steps.
         Tensor fixed = is_dequantised(builder_, value) ? Tensor() : extents_.find_value(value);
         if (fixed) {
+            if (texts_.has(value)) texts_.mark(fixed);
             value = fixed;
             constant_names_.emplace(value.address(), name);
         } else if (value.impl()->symbol_owner == &builder_) {  // not of an inner graph
@@ -191,6 +198,17 @@ void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names&
         }
         define(names, name, value);
     }
+}
+
+Tensor Importer::constant_of(const file::TensorProto& tensor) {
+    bool is_text = tensor.data_type() == file::TensorProto::STRING;
+    return is_text ? texts_.tensor_of(tensor) : tensor_of(tensor, files_);
+}
+
+TextTable Importer::take_texts() {
+    // The table is for who reads texts; labels that no output has are nobody's matter.
+    if (text_values_.empty()) return {};
+    return {texts_.all(), std::move(text_values_)};
 }
 
 const file::FunctionProto* Importer::find_function(const file::NodeProto& node) const {
@@ -247,7 +265,7 @@ Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Te
     Names names;
     names.outer = names_;
     InnerScope scope(*this, names, "graphs in it are nested too deeply");
-    for (auto& weight : graph.initializer()) define(names, weight.name(), tensor_of(weight, files_));
+    for (auto& weight : graph.initializer()) define(names, weight.name(), constant_of(weight));
     if (size_t(graph.input_size()) != inputs.size())
         invalid("an inner graph has ", graph.input_size(), " inputs instead of ", inputs.size());
     for (int i = 0; i < graph.input_size(); ++i)
@@ -271,11 +289,14 @@ Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor
         if (!row->takes_sequences && sequences_.find(input))
             unsupported("a sequence or an optional as its input");
     if (!node.output_size()) invalid("it makes nothing");
+    bool moves_texts = are_texts_moved(texts_, node.op_type(), inputs);
     Site site(node, version_of(node.domain()), inputs, *this, extents_);
     names_ = &names;
     Tensors outputs = row->import(site);
     if (auto name = site.attributes.unread(); !name.empty())
         unsupported("the attribute '", name.substr(0, longest_name), "'");
+    if (moves_texts)
+        for (auto& output : outputs) texts_.mark(output);
     return outputs;
 }
 
@@ -361,6 +382,7 @@ void Importer::add_outputs(const Names& names) {
                 text("output '", output.name().substr(0, longest_name), "': a value that is no tensor"));
             continue;
         }
+        if (texts_.has(t)) text_values_.push_back(output.name());
         bool is_made = t.is_symbolic() && builder_.graph().value(t.impl()->symbol).producer >= 0;
         if (!is_made || taken.contains(t.impl()->symbol)) t = ops::copy(t);
         taken.insert(t.impl()->symbol);

@@ -11,6 +11,7 @@
 #include "libmge/model/import/onnx/growth.h"
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/model/import/onnx/sequences.h"
+#include "libmge/model/import/onnx/texts.h"
 #include "libmge/model/import/onnx/weights.h"
 
 namespace mge::onnx {
@@ -35,6 +36,8 @@ public:
     Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open);
     // ModelError that lists everything without a counterpart, or says what is wrong.
     Graph build();
+    // Of what was built.
+    TextTable take_texts();
     // The model goes together with no other open extents than those that it was built with.
     bool is_alone() const { return extents_.is_alone(); }
 
@@ -44,6 +47,9 @@ public:
     ExternalFiles& external_files() { return files_; }
     GraphBuilder& builder() { return builder_; }
     Sequences& sequences() { return sequences_; }
+    Texts& texts() { return texts_; }
+    // Of numbers, or of texts.
+    Tensor constant_of(const file::TensorProto& tensor);
 
 private:
     class InnerScope;
@@ -77,6 +83,8 @@ private:
     OtherExtents extents_;
     ExternalFiles files_;
     Sequences sequences_;
+    Texts texts_;
+    std::vector<std::string> text_values_;  // inputs and outputs
     std::map<std::string, int, std::less<>> versions_;
     std::map<std::string, int64_t> named_extents_;
     std::map<std::string, int64_t> extent_numbers_;

@@ -64,6 +64,7 @@ InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors&
             if (!result) unsupported("an inner graph with nodes that have no counterpart");
             if (site.importer.sequences().find(result))
                 unsupported("a sequence or an optional that an inner graph makes");
+            if (site.importer.texts().has(result)) unsupported("texts that an inner graph makes");
             result = ops::copy(result);
             recorded.specs.push_back(result.spec());
             recorded.others.push_back(site.extents.specs_of(result));

@@ -9,6 +9,7 @@
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/op/apply.h"
+#include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -44,21 +45,26 @@ Tensor is_key(const Tensor& x, const Tensor& keys) {
     return ops::logical_or(same, ops::logical_and(ops::isnan(column), ops::isnan(keys)));
 }
 
-// Keys or values of a LabelEncoder. Null: they are not of this kind.
-Tensor numbers_of_kind(const Site& site, const std::string& what) {
+// Keys or values of a LabelEncoder.
+Tensor encoded(const Site& site, const std::string& what) {
+    auto& texts = site.importer.texts();
     if (auto whole = site.attributes.integers(what + "_int64s")) return vector_of(*whole);
     if (auto floats = site.attributes.numbers(what + "_floats")) return float_table(*floats, 0);
     if (auto* tensor = site.attributes.tensor(what + "_tensor"))
-        return as_literal(tensor_of(*tensor, site.importer.external_files()));
-    unsupported("texts: encode them before the model, or export it with numbers");
+        return as_literal(site.importer.constant_of(*tensor));
+    auto words = site.attributes.words(what + "_strings");
+    if (words.empty()) invalid("it has no ", what);
+    return texts.mark(vector_of(texts.numbers_of(words)));
 }
 
-Tensor otherwise_of(const Site& site, DType dtype) {
-    site.attributes.has("default_string");
+Tensor otherwise_of(const Site& site, DType dtype, bool is_text) {
+    auto& texts = site.importer.texts();
+    auto word = site.attributes.word("default_string", "_Unused");
     auto whole = site.attributes.integer("default_int64", -1);
     auto number_of = site.attributes.number("default_float", -0.0);
     if (auto* tensor = site.attributes.tensor("default_tensor"))
-        return ops::reshape(tensor_of(*tensor, site.importer.external_files()), {.shape = {}});
+        return ops::reshape(site.importer.constant_of(*tensor), {.shape = {}});
+    if (is_text) whole = texts.number_of(word);
     return as_literal(scalar_tensor(is_float(dtype) ? number_of : double(whole), dtype, host_device));
 }
 
@@ -115,13 +121,16 @@ Tensor transformed(const Tensor& scores, std::string_view how) {
 Tensor joined_columns(const Tensors& parts) { return ops::concat(TensorList(parts), {.axis = 1}); }
 
 Tensor Classes::at(const Tensor& places) const {
-    return ops::take({vector_of(labels), places}, {.axes = {0}});
+    Tensor found = ops::take({vector_of(labels), places}, {.axes = {0}});
+    return texts ? texts->mark(found) : found;
 }
 Tensor Classes::best(const Tensor& scores) const { return at(ops::argmax(scores, {.axis = 1})); }
 
 Classes classes_of(const Site& site) {
-    if (site.attributes.has("classlabels_strings") && !site.attributes.words("classlabels_strings").empty())
-        unsupported("class labels that are texts: train with numbers as classes, or export the scores alone");
+    if (auto names = site.attributes.words("classlabels_strings"); !names.empty()) {
+        auto& texts = site.importer.texts();
+        return {int64_t(names.size()), texts.numbers_of(names), &texts};
+    }
     auto labels = site.attributes.integers("classlabels_int64s");
     if (!labels) labels = site.attributes.integers("classlabels_ints");
     if (!labels || labels->empty()) invalid("it has no class labels");
@@ -198,18 +207,32 @@ Tensors import_array_feature_extractor(const Site& site) {
 }
 
 Tensors import_one_hot_encoder(const Site& site) {
+    auto& texts = site.importer.texts();
     auto categories = site.attributes.integers("cats_int64s");
-    if (!categories) unsupported("categories that are texts: encode them before the model");
-    if (!site.attributes.integer("zeros", 1)) unsupported("an error for categories that are not known");
+    bool are_texts = !categories;
+    if (are_texts) categories = texts.numbers_of(site.attributes.words("cats_strings"));
+    if (categories->empty()) invalid("it has no categories");
+    if (are_texts != texts.has(site.in(0)))
+        invalid(are_texts ? "categories that are texts for numbers"
+                          : "categories that are numbers for texts");
     Tensor x = is_float(site.in(0).dtype()) ? site.in(0) : as_dtype(site.in(0), DType::i64);
-    return {as_dtype(is_key(x, as_dtype(vector_of(*categories), x.dtype())), DType::f32)};
+    Tensor y = as_dtype(is_key(x, as_dtype(vector_of(*categories), x.dtype())), DType::f32);
+    // What is none of them ends the run.
+    if (!site.attributes.integer("zeros", 1)) {
+        Tensor count = ops::sum(y, {.axes = {-1}});
+        ops::assert_equal(ops::maximum(count, number(count, 1)), count, {.max_error = 0});
+    }
+    return {y};
 }
 
 Tensors import_label_encoder(const Site& site) {
-    Tensor keys = numbers_of_kind(site, "keys"), values = numbers_of_kind(site, "values");
+    auto& texts = site.importer.texts();
+    Tensor keys = encoded(site, "keys"), values = encoded(site, "values");
+    if (texts.has(keys) != texts.has(site.in(0)))
+        invalid(texts.has(keys) ? "keys that are texts for numbers" : "keys that are numbers for texts");
     if (keys.spec().numel() != values.spec().numel())
         invalid(keys.spec().numel(), " keys for ", values.spec().numel(), " values");
-    Tensor otherwise = otherwise_of(site, values.dtype());
+    Tensor otherwise = otherwise_of(site, values.dtype(), texts.has(values));
     Tensor is_found = is_key(as_dtype(site.in(0), keys.dtype()), keys);
     // The first key that fits, or the number of keys.
     int last = rank_of(is_found) - 1;
@@ -217,7 +240,8 @@ Tensors import_label_encoder(const Site& site) {
     Tensor is_any =
         ops::greater(ops::sum(as_dtype(is_found, DType::i32), {.axes = {last}}), number(place, 0));
     Tensor found = ops::take({ops::reshape(values, {.shape = {-1}}), place}, {.axes = {0}});
-    return {ops::where(is_any, found, otherwise)};
+    Tensor y = ops::where(is_any, found, otherwise);
+    return {texts.has(values) ? texts.mark(y) : y};
 }
 
 // What others make a list of dictionaries, by the labels of the classes, stays the matrix: a column for each.

@@ -3,6 +3,7 @@
 // What the operators of classical learning (domain ai.onnx.ml) share.
 
 #include "libmge/model/import/onnx/operators.h"
+#include "libmge/model/import/onnx/texts.h"
 
 namespace mge::onnx {
 
@@ -18,10 +19,11 @@ Tensor with_base(const Tensor& scores, const FloatList& base);
 Tensor transformed(const Tensor& scores, std::string_view how);
 Tensor joined_columns(const Tensors& parts);
 
-// Labels are numbers; texts have no counterpart.
+// Labels are numbers, or texts.
 struct Classes {
     int64_t count = 0;
     IntList labels;
+    Texts* texts = nullptr;  // that the labels are numbers of
     Tensor at(const Tensor& places) const;
     Tensor best(const Tensor& scores) const;
 };

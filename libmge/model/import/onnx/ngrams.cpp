@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often a row has each of some sequences of numbers.
+// How often a row has each of some sequences of numbers, or of words.
 
 #include <algorithm>
 #include <map>
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/importer.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -38,8 +39,11 @@ IntList needed(const Site& site, std::string_view name) {
 std::vector<Grams> grams_of(const Site& site, size_t most) {
     int64_t shortest = site.attributes.integer("min_gram_length", 1);
     int64_t longest = site.attributes.integer("max_gram_length", 1);
-    if (!site.attributes.words("pool_strings").empty()) unsupported("sequences of texts");
-    IntList pool = needed(site, "pool_int64s"), starts = needed(site, "ngram_counts");
+    auto words = site.attributes.words("pool_strings");
+    auto& texts = site.importer.texts();
+    if (texts.has(site.in(0)) == words.empty()) invalid("its pool and its input are not of one kind");
+    IntList pool = words.empty() ? needed(site, "pool_int64s") : texts.numbers_of(words);
+    IntList starts = needed(site, "ngram_counts");
     starts.push_back(int64_t(pool.size()));
     std::vector<Grams> result;
     size_t next = 0;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <sstream>
 
+#include "libmge/base/json_writer.h"
 #include "libmge/base/utf8.h"
 #include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/import/onnx/extents.h"
@@ -70,19 +72,25 @@ std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
     return extents;
 }
 
+struct Built {
+    Graph graph;
+    TextTable texts;
+};
+
 // Extents with which no others go together are those that an exporter has seen, and written into the model.
-Graph built_with(const ModelRecord& record, const std::string& label, const OpenExtents& extents) {
+Built built_with(const ModelRecord& record, const std::string& label, const OpenExtents& extents) {
     Importer importer(record, label, extents);
     try {
-        return importer.build();
+        Graph graph = importer.build();
+        return {std::move(graph), importer.take_texts()};
     } catch (const ModelError&) {
         if (extents.fixes_others || !importer.is_alone()) throw;
     }
-    return Importer(record, label, {extents.first, extents.others, true}).build();
+    return built_with(record, label, {extents.first, extents.others, true});
 }
 
 // Null when the model works with none of them; `reason`: why not with the first.
-std::optional<Graph> built(const ModelRecord& record, const std::string& label,
+std::optional<Built> built(const ModelRecord& record, const std::string& label,
                            std::span<const OpenExtents> tries, std::string& reason) {
     for (auto& extents : tries) {
         try {
@@ -97,11 +105,11 @@ std::optional<Graph> built(const ModelRecord& record, const std::string& label,
     return std::nullopt;
 }
 
-Graph build(const ModelRecord& record, const std::string& label) {
+Built build(const ModelRecord& record, const std::string& label) {
     std::string reason;
-    if (auto graph = built(record, label, extents_to_try(record.model), reason)) return std::move(*graph);
+    if (auto found = built(record, label, extents_to_try(record.model), reason)) return std::move(*found);
     if (has_open_extents(record.model.graph()))
-        if (auto graph = built(record, label, baked_extents(record), reason)) return std::move(*graph);
+        if (auto found = built(record, label, baked_extents(record), reason)) return std::move(*found);
     throw ModelError(text("'", label, "' is not a valid ONNX model: ", reason));
 }
 
@@ -127,8 +135,15 @@ std::string class_labels(const file::NodeProto& node) {
     return result;
 }
 
+std::string as_list(const auto& texts) {
+    std::ostringstream stream;
+    JsonWriter json(stream);
+    json.list(texts, [&](const std::string& text) { json.value(text); });
+    return stream.str();
+}
+
 // What nothing here reads and a writer may want back: where the model comes from, and the names of extents.
-std::map<std::string, std::string> metadata_of(const file::ModelProto& model) {
+std::map<std::string, std::string> metadata_of(const file::ModelProto& model, const TextTable& texts) {
     std::map<std::string, std::string> metadata;
     for (auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
     metadata.erase(onnx_batch_key);
@@ -143,6 +158,10 @@ std::map<std::string, std::string> metadata_of(const file::ModelProto& model) {
     for (auto& node : model.graph().node())
         if (node.domain() == learning_domain && node.op_type() == "ZipMap" && node.output_size())
             note("classes." + node.output(0), class_labels(node));
+    if (!texts.values.empty()) {
+        note("texts", as_list(texts.texts));
+        note("texts.of", as_list(texts.values));
+    }
     for (auto& input : model.graph().input())
         note("extents." + input.name(), extents_text(input.type().tensor_type().shape()));
     for (auto& output : model.graph().output())
@@ -166,8 +185,9 @@ void escape_names(Model& model) {
 Model read_model(const ModelBytes& file) {
     ModelRecord record = decode(file.bytes, file.label);
     Model model;
-    model.graph = build(record, file.label);
-    model.metadata = metadata_of(record.model);
+    Built found = build(record, file.label);
+    model.graph = std::move(found.graph);
+    model.metadata = metadata_of(record.model, found.texts);
     model.format = "ONNX";
     escape_names(model);
     return model;
